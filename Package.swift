@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+/// A test target whose sources lie in `Tests/<name>`.
+func tests(_ name: String, of targets: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: targets + ["Support"], path: "Tests/\(name)", swiftSettings: settings)
+}
+
+let package = Package(
+  name: "switchboard",
+  products: [
+    .executable(name: "switchboard-responder", targets: ["switchboard-responder"]),
+    .executable(name: "switchboard-companion", targets: ["switchboard-companion"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CFastCGI", pkgConfig: "fcgi", providers: [.apt(["libfcgi-dev"])]),
+    .systemLibrary(
+      name: "CMariaDB", pkgConfig: "libmariadb", providers: [.apt(["libmariadb-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+    .target(name: "FastCGI", dependencies: ["CFastCGI", log], swiftSettings: settings),
+    .target(name: "MariaDB", dependencies: ["CMariaDB"], swiftSettings: settings),
+    .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: settings),
+    .target(name: "Program", dependencies: ["Cryptography", log], swiftSettings: settings),
+    .target(
+      name: "Store", dependencies: ["MariaDB", "Cryptography", "Program"], swiftSettings: settings),
+    .target(
+      name: "API", dependencies: ["Store", "FastCGI", "Cryptography", "Program", log],
+      swiftSettings: settings),
+    .target(
+      name: "Delivery", dependencies: ["Store", "Cryptography", "Program", log],
+      swiftSettings: settings),
+
+    .executableTarget(
+      name: "switchboard-responder",
+      dependencies: ["API", "FastCGI", "MariaDB", "Store", "Program", log],
+      path: "Sources/responder", swiftSettings: settings),
+    .executableTarget(
+      name: "switchboard-companion",
+      dependencies: [
+        "Delivery", "MariaDB", "Store", "Program", log,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Sources/companion", swiftSettings: settings),
+
+    .target(
+      name: "Support", dependencies: ["MariaDB", "Store"], path: "Tests/Support",
+      swiftSettings: settings),
+    tests("CryptographyTests", of: ["Cryptography"]),
+    tests("MariaDBTests", of: ["MariaDB"]),
+    tests("FastCGITests", of: ["FastCGI"]),
+    tests("StoreTests", of: ["MariaDB", "Program", "Store"]),
+    tests("APITests", of: ["API", "Cryptography", "FastCGI", "MariaDB", "Program", "Store", log]),
+    tests("DeliveryTests", of: ["Cryptography", "Delivery", "MariaDB", "Program", "Store", log]),
+    tests("SiteTests", of: []),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,9 @@
+#define NO_FCGI_DEFINES 1
+#include <fcgiapp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+// GNU declares it only under _GNU_SOURCE, which Swift's importer does not define.
+int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);

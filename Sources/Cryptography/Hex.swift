@@ -1,0 +1,38 @@
+private let digits = Array("0123456789abcdef".utf8)
+
+/// The lower-case hexadecimal form of `bytes` (RFC 4648 §8, in lower case).
+package func hexEncoded(_ bytes: Span<UInt8>) -> String {
+  String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+    for index in bytes.indices {
+      text[2 * index] = digits[Int(bytes[index] >> 4)]
+      text[2 * index + 1] = digits[Int(bytes[index] & 0x0F)]
+    }
+    return 2 * bytes.count
+  }
+}
+
+/// The lower-case hexadecimal form of `bytes`.
+package func hexEncoded(_ bytes: [UInt8]) -> String { hexEncoded(bytes.span) }
+
+/// The bytes of lower-case hexadecimal `text`; nil if it has any other character or an odd size.
+package func hexDecoded(_ text: Span<UInt8>) -> [UInt8]? {
+  guard text.count.isMultiple(of: 2) else { return nil }
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(text.count / 2)
+  for index in stride(from: 0, to: text.count, by: 2) {
+    guard let high = hexValue(text[index]), let low = hexValue(text[index + 1]) else { return nil }
+    bytes.append(high << 4 | low)
+  }
+  return bytes
+}
+
+/// The bytes of lower-case hexadecimal `text`; nil if it has any other character or an odd size.
+package func hexDecoded(_ text: String) -> [UInt8]? { hexDecoded(text.utf8.span) }
+
+private func hexValue(_ digit: UInt8) -> UInt8? {
+  switch digit {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+  default: nil
+  }
+}

@@ -1,0 +1,59 @@
+/// JSON Web Tokens with an HMAC-SHA256 signature (RFC 7515, RFC 7519, `HS256` of RFC 7518 §3.2).
+///
+/// Only one header exists per key: `{"alg":"HS256","kid":"…","typ":"JWT"}`. Any other is unknown, so
+/// that no algorithm, key or address in a header is ever read, let alone believed (RFC 8725 §3.1).
+package enum JSONWebToken {
+  /// The size of the longest token that is looked at, in bytes.
+  package static let maximumSize = 4096
+
+  private static let dot = UInt8(ascii: ".")
+  private static let signatureSize = 43  // 32 bytes in base64url
+
+  /// The token with `payload`, a JSON object of claims, signed with `key`.
+  ///
+  /// A payload over about 2,900 bytes makes a token that ``verify(_:with:)`` refuses.
+  package static func sign(_ payload: [UInt8], with key: Key) -> String {
+    var token = String(decoding: key.tokenHeader, as: UTF8.self)
+    token += base64URLEncoded(payload)
+    let signature = hmacSHA256(token, with: key)
+    token += "."
+    token += base64URLEncoded(signature)
+    return token
+  }
+
+  /// The payload of `token`, if a key of `keyring` signed it. What it claims is for the caller to judge.
+  ///
+  /// - Throws: ``CryptographyError/malformed`` if it is over ``maximumSize`` or has no signature of
+  ///   the right size; ``CryptographyError/unknownKey`` if its header is not that of one of the keys;
+  ///   ``CryptographyError/unauthentic`` if the signature is wrong.
+  package static func verify(
+    _ token: String, with keyring: Keyring
+  ) throws(CryptographyError) -> [UInt8] {
+    let bytes = token.utf8.span
+    guard bytes.count <= maximumSize else { throw .malformed }
+    guard let key = keyring.keys.first(where: { starts(bytes, with: $0.tokenHeader) })
+    else { throw .unknownKey }
+
+    let end = bytes.count - signatureSize - 1
+    guard end >= key.tokenHeader.count, bytes[end] == dot,
+      let signature = base64URLDecoded(bytes.extracting((end + 1)...))
+    else { throw .malformed }
+    guard isEqualInConstantTime(signature, hmacSHA256(bytes.extracting(..<end), with: key))
+    else { throw .unauthentic }
+    guard let payload = base64URLDecoded(bytes.extracting(key.tokenHeader.count..<end))
+    else { throw .malformed }
+    return payload
+  }
+
+  /// The header segment of tokens under the key named `keyID`, with the dot that ends it.
+  static func header(keyID: String) -> [UInt8] {
+    let header = #"{"alg":"HS256","kid":"\#(keyID)","typ":"JWT"}"#
+    return Array((base64URLEncoded(Array(header.utf8)) + ".").utf8)
+  }
+
+  private static func starts(_ bytes: Span<UInt8>, with header: [UInt8]) -> Bool {
+    guard bytes.count >= header.count else { return false }
+    for index in header.indices where bytes[index] != header[index] { return false }
+    return true
+  }
+}

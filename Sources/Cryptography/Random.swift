@@ -1,0 +1,43 @@
+import COpenSSL
+
+/// `count` unpredictable bytes.
+///
+/// Stops the program if the system has no randomness: nothing may go on without it.
+/// The corresponding C function is `RAND_bytes`.
+package func randomBytes(_ count: Int) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: count) { bytes, size in
+    precondition(RAND_bytes(bytes.baseAddress, Int32(count)) == 1, "no randomness")
+    size = count
+  }
+}
+
+/// `count` unpredictable decimal digits, each as likely as any other.
+package func randomDigits(_ count: Int) -> String {
+  var digits = ""
+  while digits.utf8.count < count {
+    // 250 is the largest multiple of 10 a byte can hold: to keep the rest would favour 0 to 5.
+    for byte in randomBytes(count - digits.utf8.count) where byte < 250 {
+      digits.unicodeScalars.append(Unicode.Scalar(UInt8(ascii: "0") + byte % 10))
+    }
+  }
+  return digits
+}
+
+/// A UUID that sorts by time: version 7, lower-case (RFC 9562 §5.7).
+///
+/// The order of two UUIDs of the same millisecond is random. Its 74 random bits make it unique; it
+/// shows when it was made, and is no secret.
+///
+/// - Parameter milliseconds: Unix time, 0 to 2⁴⁸ − 1.
+package func timeOrderedUUID(milliseconds: Int64) -> String {
+  precondition(milliseconds >= 0 && milliseconds >> 48 == 0, "a time outside of UUID version 7")
+  var bytes = randomBytes(16)
+  for index in 0..<6 {
+    bytes[index] = UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * index))
+  }
+  bytes[6] = 0x70 | bytes[6] & 0x0F  // version
+  bytes[8] = 0x80 | bytes[8] & 0x3F  // variant
+
+  let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]
+  return groups.map { hexEncoded(bytes.span.extracting($0)) }.joined(separator: "-")
+}

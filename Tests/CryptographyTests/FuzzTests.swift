@@ -1,0 +1,119 @@
+import Cryptography
+import Foundation
+import Testing
+
+/// Inputs from a seeded generator: `SWITCHBOARD_FUZZ` of them for each test, 20,000 if it is not set.
+@Suite struct FuzzTests {
+  static let count =
+    ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 20_000
+
+  @Test func noMutatedTokenIsAccepted() throws {
+    var generator = SeededGenerator(state: 1)
+    let keyring = try Keyring(parsing: "\(newerEntry),\(olderEntry)")
+    let genuine = (0..<16).map { number in
+      JSONWebToken.sign(Array(#"{"sub":"\#(number)"}"#.utf8), with: keyring.keys[number % 2])
+    }
+    var refused = 0
+    var forged: [String] = []
+    for _ in 0..<Self.count {
+      let token = String(decoding: generator.mutate(genuine), as: UTF8.self)
+      if (try? JSONWebToken.verify(token, with: keyring)) == nil {
+        refused += 1
+      } else if !genuine.contains(token) {
+        forged.append(token)
+      }
+    }
+    #expect(forged.isEmpty)
+    #expect(refused > Self.count / 2)
+  }
+
+  @Test func noMutatedSealedValueIsAccepted() throws {
+    var generator = SeededGenerator(state: 2)
+    let keyring = try Keyring(parsing: "\(newerEntry),\(olderEntry)")
+    let older = try Keyring(parsing: olderEntry)
+    let genuine = (0..<16).map { number in
+      seal([UInt8(number)], authenticating: "", with: number % 2 == 0 ? keyring : older)
+    }
+    var refused = 0
+    var forged: [String] = []
+    for _ in 0..<Self.count {
+      let sealed = String(decoding: generator.mutate(genuine), as: UTF8.self)
+      if (try? open(sealed, authenticating: "", with: keyring)) == nil {
+        refused += 1
+      } else if !genuine.contains(sealed) {
+        forged.append(sealed)
+      }
+    }
+    #expect(forged.isEmpty)
+    #expect(refused > Self.count / 2)
+  }
+
+  @Test func whatDecodesIsWhatWouldBeEncoded() {
+    var generator = SeededGenerator(state: 3)
+    var decoded = 0
+    var ambiguous: [[UInt8]] = []
+    for _ in 0..<Self.count {
+      let text = generator.text(of: Array("0123456789abcdefAZz+/-_=. \n".utf8) + [0, 0x80, 0xFF])
+      for (decode, encode) in [
+        (base64URLDecoded as (Span<UInt8>) -> [UInt8]?, base64URLEncoded as ([UInt8]) -> String),
+        (base64Decoded, base64Encoded), (hexDecoded, hexEncoded),
+      ] {
+        guard let bytes = decode(text.span) else { continue }
+        decoded += 1
+        if Array(encode(bytes).utf8) != text { ambiguous.append(text) }
+      }
+    }
+    #expect(ambiguous.isEmpty)
+    #expect(decoded > Self.count / 20)
+  }
+
+  @Test func noTextBreaksTheKeyringsParser() {
+    var generator = SeededGenerator(state: 4)
+    let entries = [newerEntry, olderEntry, "\(newerEntry),\(olderEntry)"]
+    for _ in 0..<Self.count {
+      let text = String(decoding: generator.mutate(entries), as: UTF8.self)
+      guard let keyring = try? Keyring(parsing: text) else { continue }
+      #expect(Set(keyring.keys.map(\.id)).count == keyring.keys.count)
+      #expect(!keyring.keys.isEmpty)
+    }
+  }
+}
+
+/// SplitMix64: the same inputs in every run.
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// Up to 24 bytes, each one of `symbols`.
+  mutating func text(of symbols: [UInt8]) -> [UInt8] {
+    let kinds = Int.random(in: 1...symbols.count, using: &self)
+    return (0..<Int.random(in: 0...24, using: &self)).map { _ in
+      symbols[Int.random(in: 0..<kinds, using: &self)]
+    }
+  }
+
+  /// One of `texts` after one to three changes, or parts of two of them put together.
+  mutating func mutate(_ texts: [String]) -> [UInt8] {
+    let other = Array(texts.randomElement(using: &self)!.utf8)
+    var bytes = Array(texts.randomElement(using: &self)!.utf8)
+    for _ in 0..<Int.random(in: 1...3, using: &self) {
+      let index = Int.random(in: 0...bytes.count, using: &self)
+      switch Int.random(in: 0..<6, using: &self) {
+      case 0 where index < bytes.count: bytes[index] = .random(in: 0...255, using: &self)
+      case 1 where index < bytes.count: bytes.remove(at: index)
+      case 2: bytes.insert(.random(in: 0...255, using: &self), at: index)
+      case 3: bytes.removeLast(bytes.count - index)
+      case 4: bytes.replaceSubrange(index..., with: other.dropFirst(index))
+      default: bytes.insert(contentsOf: other.prefix(index), at: index)
+      }
+    }
+    return bytes
+  }
+}

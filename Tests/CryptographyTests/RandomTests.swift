@@ -1,0 +1,67 @@
+import Cryptography
+import Testing
+
+@Suite struct RandomTests {
+  @Test(arguments: [0, 1, 16, 1000])
+  func asManyBytesAreMadeAsAskedFor(count: Int) {
+    #expect(randomBytes(count).count == count)
+  }
+
+  @Test func bytesDoNotRepeat() {
+    let values = (0..<1000).map { _ in randomBytes(16) }
+    #expect(Set(values).count == values.count)
+  }
+
+  @Test(arguments: [0, 1, 6, 100])
+  func digitsAreDecimalAndAsManyAsAskedFor(count: Int) {
+    let digits = randomDigits(count)
+    #expect(digits.utf8.count == count)
+    #expect(digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains))
+  }
+
+  /// Chi-squared with nine degrees of freedom is above 60 once in 10⁹ runs; without rejection it
+  /// would be about 460.
+  @Test func noDigitIsFavoured() {
+    let count = 1_000_000
+    var seen = [Int](repeating: 0, count: 10)
+    for digit in randomDigits(count).utf8 { seen[Int(digit - UInt8(ascii: "0"))] += 1 }
+    let expected = Double(count) / 10
+    let chiSquared = seen.reduce(0.0) { sum, seen in
+      sum + (Double(seen) - expected) * (Double(seen) - expected) / expected
+    }
+    #expect(chiSquared < 60, "\(seen)")
+  }
+
+  @Test func aUUIDHasTheFormOfVersion7() {
+    let form = #/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/#
+    for _ in 0..<1000 {
+      let uuid = timeOrderedUUID(milliseconds: 1_790_000_000_000)
+      #expect(uuid.wholeMatch(of: form) != nil, "\(uuid)")
+    }
+  }
+
+  /// The time of the example in RFC 9562, appendix A.6.
+  @Test(arguments: [
+    (0, "00000000-0000-7"), (0x017F_22E2_79B0, "017f22e2-79b0-7"),
+    (1 << 48 - 1, "ffffffff-ffff-7"),
+  ])
+  func aUUIDBeginsWithItsTime(milliseconds: Int64, start: String) {
+    #expect(timeOrderedUUID(milliseconds: milliseconds).hasPrefix(start))
+  }
+
+  @Test func laterUUIDsSortAfterEarlierOnes() {
+    let times = (0..<48).map { Int64(1) << $0 } + [1_790_000_000_000, 1_790_000_000_001]
+    let uuids = times.sorted().map { timeOrderedUUID(milliseconds: $0) }
+    #expect(uuids == uuids.sorted())
+  }
+
+  @Test func uuidsOfOneMillisecondDiffer() {
+    let uuids = (0..<1000).map { _ in timeOrderedUUID(milliseconds: 1) }
+    #expect(Set(uuids).count == uuids.count)
+  }
+
+  @Test func aTimeThatVersion7CannotHoldStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) { _ = timeOrderedUUID(milliseconds: -1) }
+    await #expect(processExitsWith: .failure) { _ = timeOrderedUUID(milliseconds: 1 << 48) }
+  }
+}
