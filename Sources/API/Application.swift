@@ -1,0 +1,114 @@
+import Cryptography
+package import FastCGI
+package import Logging
+package import Store
+
+/// The responder's work: one ``Request`` in, one ``Response`` out, whatever happens.
+package final class Application: Sendable {
+  /// Bytes; nginx's `client_max_body_size` is the same.
+  package static let bodyLimit = 65_536
+
+  let database: Database
+  let settings: Settings
+  private let router = Router(Route.all)
+  private let log: Logger
+  private let clock: @Sendable () -> Timestamp
+  private let random: @Sendable (Int) -> [UInt8]
+
+  /// - Parameters:
+  ///   - clock: the only source of time.
+  ///   - random: the only source of tokens; takes a count of bytes.
+  package init(
+    database: Database, settings: Settings, log: Logger,
+    clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
+    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
+  ) {
+    self.database = database
+    self.settings = settings
+    self.log = log
+    self.clock = clock
+    self.random = random
+  }
+
+  /// The only place that looks at errors: a ``Failure`` becomes its status, anything else 500 or
+  /// 503 without detail.
+  package func respond(to request: Request) -> Response {
+    var response: Response
+    do {
+      response = try answer(request)
+    } catch {
+      let failure = failure(for: error)
+      report(error, as: failure, to: request)
+      response = Family(path: request.path).response(to: failure)
+    }
+    if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
+      response.fields.append(("Cache-Control", "no-store"))
+    }
+    if !request.requestID.isEmpty { response.fields.append(("X-Request-Id", request.requestID)) }
+    return response
+  }
+
+  private func answer(_ request: Request) throws -> Response {
+    switch request.defect {
+    case .ambiguousPath: throw Failure.notFound()
+    case .bodyTooLarge: throw Failure.payloadTooLarge
+    case .bodyIncomplete:
+      throw Failure.badRequest("The body is shorter than its Content-Length says")
+    case nil: break
+    }
+    let (route, pathItem) = try router.route(for: request)
+    let context = Context(
+      application: self, now: clock(), pathItem: pathItem,
+      origin: Origin(requestID: request.requestID, address: request.remoteAddress))
+    return try route.handler(request, context)
+  }
+
+  private func failure(for error: any Error) -> Failure {
+    switch error {
+    case let failure as Failure: failure
+    case let refusal as Refusal: Failure(refusal)
+    case let refused as ModelsRefused: Failure(refused)
+    case let error as DecodingError: Failure(error)
+    case let error where Database.isUnavailable(error): .unavailable
+    default: .serverError
+    }
+  }
+
+  /// One line for each error, with the request's id and nothing that the client sent but method and
+  /// path.
+  private func report(_ error: any Error, as failure: Failure, to request: Request) {
+    let isOurs = failure.status >= 500
+    log.log(
+      level: isOurs ? .error : .info,
+      "\(failure.status) \(isOurs ? "\(error)" : failure.message)",
+      metadata: [
+        "request": "\(request.requestID)", "method": "\(request.method)",
+        "path": "\(request.path)",
+      ])
+  }
+
+  func random(_ count: Int) -> [UInt8] { random(count) }
+}
+
+/// What a handler may use: it lives as long as the request.
+struct Context: ~Copyable {
+  private let application: Application
+  /// Read once per request.
+  let now: Timestamp
+  /// What stands in the path where the route has `:`.
+  let pathItem: String
+  let origin: Origin
+
+  init(application: Application, now: Timestamp, pathItem: String, origin: Origin) {
+    self.application = application
+    self.now = now
+    self.pathItem = pathItem
+    self.origin = origin
+  }
+
+  var database: Database { application.database }
+  var settings: Settings { application.settings }
+
+  /// The only source of tokens.
+  func random(_ count: Int) -> [UInt8] { application.random(count) }
+}

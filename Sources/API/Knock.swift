@@ -1,0 +1,27 @@
+import Glibc
+
+extension Context {
+  /// Wakes the companion by connecting to its socket. Only a hint: a companion that is not there
+  /// looks again by itself, so whatever goes wrong is no error.
+  func knock() {
+    guard let path = settings.knockSocket else { return }
+    let socket = Glibc.socket(
+      AF_UNIX,
+      CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
+    guard socket >= 0 else { return }
+    defer { close(socket) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
+      guard path.utf8.count < room.count else { return false }
+      room.copyBytes(from: path.utf8)
+      return true
+    }
+    guard fits else { return }
+    _ = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+}

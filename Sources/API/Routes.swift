@@ -1,0 +1,78 @@
+import FastCGI
+
+/// One method of one path; a path may hold one `:name`, which stands for a whole segment.
+struct Route: Sendable {
+  typealias Handler = @Sendable (Request, borrowing Context) throws -> Response
+
+  let method: String
+  let path: String
+  let handler: Handler
+
+  init(_ method: String, _ path: String, _ handler: @escaping Handler) {
+    self.method = method
+    self.path = path
+    self.handler = handler
+  }
+
+  /// The table of contents of the site.
+  static let all: [Route] =
+    [Route("GET", "/health", getHealth)] + preferences + wallet
+
+  private static let preferences = [
+    Route("GET", "/api/v1/device-prefs", getPreferences),
+    Route("POST", "/api/v1/device-prefs", postPreferences),
+    Route("GET", "/api/v1/models", getModels),
+    Route("POST", "/api/v1/push/register", registerPushToken),
+  ]
+
+  private static let wallet = [
+    Route("POST", "/api/mobile/device/register", registerDevice),
+    Route("POST", "/api/mobile/device/push-token", setPushToken),
+    Route("DELETE", "/api/mobile/device/push-token", clearPushToken),
+    Route("DELETE", "/api/mobile/device/push-token/:deviceId", clearPushToken),
+    Route("GET", "/api/mobile/devices", getDevices),
+    Route("DELETE", "/api/mobile/devices/:deviceId", revokeDevice),
+    Route("POST", "/api/mobile/auth/register", createAccount),
+    Route("POST", "/api/mobile/auth/login", requestCode),
+    Route("POST", "/api/mobile/auth/login/verify", signInWithCode),
+    Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
+    Route("POST", "/api/mobile/auth/logout", logOut),
+    Route("GET", "/api/mobile/wallet/summary", getSummary),
+  ]
+}
+
+/// Finds the route of a request.
+struct Router: Sendable {
+  /// By path; those with a `:name` by what stands before it, slash included.
+  private var exact: [String: [Route]] = [:]
+  private var prefixed: [String: [Route]] = [:]
+
+  init(_ routes: [Route]) {
+    for route in routes {
+      if let colon = route.path.firstIndex(of: ":") {
+        prefixed[String(route.path[..<colon]), default: []].append(route)
+      } else {
+        exact[route.path, default: []].append(route)
+      }
+    }
+  }
+
+  /// - Throws: ``Failure/notFound(_:)``; ``Failure/methodNotAllowed(allow:)``.
+  func route(for request: Request) throws -> (Route, pathItem: String) {
+    let (routes, item) = try routes(at: request.path)
+    let method = request.method == "HEAD" ? "GET" : request.method
+    if let route = routes.first(where: { $0.method == method }) { return (route, item) }
+    let allowed = routes.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }
+    throw Failure.methodNotAllowed(allow: allowed.joined(separator: ", "))
+  }
+
+  private func routes(at path: String) throws -> ([Route], item: String) {
+    if let routes = exact[path] { return (routes, "") }
+    if let slash = path.lastIndex(of: "/"), path.index(after: slash) < path.endIndex,
+      let routes = prefixed[String(path[...slash])]
+    {
+      return (routes, String(path[path.index(after: slash)...]))
+    }
+    throw Failure.notFound()
+  }
+}

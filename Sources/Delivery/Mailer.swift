@@ -1,0 +1,52 @@
+import Glibc
+package import Store
+
+/// A way to send mail.
+package enum Mailer: Sendable, Equatable {
+  /// A command that takes a message on its standard input, as sendmail does: words separated by
+  /// spaces, no shell. The recipient is read from the message (`sendmail -t`).
+  case command(String)
+  /// A directory in which each mail becomes a file `<id>.eml`.
+  case directory(String)
+
+  /// Exit status 0 is success; EX_USAGE, EX_DATAERR, EX_NOUSER and EX_NOHOST (sysexits.h) are
+  /// final; any other is tried again.
+  package func send(_ message: [UInt8], named id: String) -> MailOutcome {
+    switch self {
+    case .command(let line): Self.run(line.split(separator: " ").map(String.init), message)
+    case .directory(let path): Self.write(message, to: path, id: id)
+    }
+  }
+
+  private static func run(_ words: [String], _ message: [UInt8]) -> MailOutcome {
+    guard let process = ChildProcess(words) else {
+      return .failed(reason: "the mail command cannot be started")
+    }
+    let isTaken = process.write(message)
+    switch process.wait(atMost: .seconds(30)) {
+    case .exited(0):
+      return isTaken ? .delivered : .failed(reason: "the mail command read no message")
+    case .exited(let status) where [EX_USAGE, EX_DATAERR, EX_NOUSER, EX_NOHOST].contains(status):
+      return .dead(reason: "the mail command ended with status \(status)")
+    case .exited(let status):
+      return .failed(reason: "the mail command ended with status \(status)")
+    case .signalled(let signal):
+      return .failed(reason: "the mail command was ended by signal \(signal)")
+    case .overdue: return .failed(reason: "the mail command took more than 30 seconds")
+    }
+  }
+
+  /// Written beside its place and moved there, so that whoever looks sees whole mails only; the
+  /// same mail again is the same file.
+  private static func write(_ message: [UInt8], to directory: String, id: String) -> MailOutcome {
+    mkdir(directory, 0o700)
+    let path = "\(directory)/\(id).eml"
+    let descriptor = open(path + ".part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return .failed(reason: "the mail directory cannot be written") }
+    let isWritten = Glibc.write(descriptor, message, message.count) == message.count
+    guard close(descriptor) == 0, isWritten, rename(path + ".part", path) == 0 else {
+      return .failed(reason: "the mail directory cannot be written")
+    }
+    return .delivered
+  }
+}

@@ -1,0 +1,124 @@
+package import Cryptography
+import Glibc
+
+/// Reads a program's settings from environment variables and gathers everything that is wrong with
+/// them.
+///
+/// Each variable `NAME` may be given as `NAME_FILE` instead: a path whose content, less one final
+/// line end, is the value.
+package struct Environment {
+  private let variables: [String: String]
+  /// One sentence for each missing or malformed variable.
+  package private(set) var complaints: [String] = []
+
+  package init(_ variables: [String: String]) {
+    self.variables = variables
+  }
+
+  /// The process's own environment (`environ`).
+  package static func ofProcess() -> Environment {
+    var variables: [String: String] = [:]
+    var entry = environ
+    while let text = entry.pointee {
+      let pair = String(cString: text).split(separator: "=", maxSplits: 1)
+      if pair.count == 2 { variables[String(pair[0])] = String(pair[1]) }
+      entry += 1
+    }
+    return Environment(variables)
+  }
+
+  /// The value of `name`; nil where it is neither given nor given by file, or empty.
+  package mutating func optional(_ name: String) -> String? {
+    if let value = variables[name], !value.isEmpty { return value }
+    guard let path = variables[name + "_FILE"], !path.isEmpty else { return nil }
+    guard let content = Self.content(ofFile: path) else {
+      complaints.append("\(name)_FILE: \(path) cannot be read as text.")
+      return nil
+    }
+    let value = content.hasSuffix("\n") ? String(content.dropLast()) : content
+    return value.isEmpty ? nil : value
+  }
+
+  /// The value of `name`, of which a complaint is made where there is none.
+  package mutating func required(_ name: String, _ meaning: String) -> String {
+    let before = complaints.count
+    if let value = optional(name) { return value }
+    if complaints.count == before {
+      complaints.append("\(name) is missing (or \(name)_FILE): \(meaning).")
+    }
+    return ""
+  }
+
+  package mutating func integer(
+    _ name: String, in range: ClosedRange<Int>, default fallback: Int
+  ) -> Int {
+    guard let text = optional(name) else { return fallback }
+    guard let value = Int(text), range.contains(value) else {
+      complain(
+        about: name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+      return fallback
+    }
+    return value
+  }
+
+  /// The case of `Choice` that `name` spells.
+  package mutating func choice<Choice: CaseIterable & RawRepresentable>(
+    _ name: String, default fallback: Choice
+  ) -> Choice where Choice.RawValue == String {
+    guard let text = optional(name) else { return fallback }
+    guard let value = Choice(rawValue: text) else {
+      let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      complain(about: name, "must be one of \(words)")
+      return fallback
+    }
+    return value
+  }
+
+  /// The value that `parse` makes of `name`; `rule` says in the complaint what it must be.
+  package mutating func value<Value>(
+    _ name: String, _ meaning: String, _ rule: String, _ parse: (String) -> Value?
+  ) -> Value? {
+    let text = required(name, meaning)
+    if text.isEmpty { return nil }
+    if let value = parse(text) { return value }
+    complain(about: name, rule)
+    return nil
+  }
+
+  /// Complains about `name` without repeating its value, which may be a secret.
+  package mutating func complain(about name: String, _ rule: String) {
+    complaints.append("\(name) \(rule).")
+  }
+
+  private static func content(ofFile path: String) -> String? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = fread(&bytes, 1, bytes.count, file)
+    guard ferror(file) == 0 else { return nil }
+    return String(validating: bytes[..<count], as: UTF8.self)
+  }
+}
+
+/// What is wrong with the environment; printed once, then the program ends.
+package struct ConfigurationError: Error, CustomStringConvertible {
+  package let complaints: [String]
+
+  package init(_ complaints: [String]) {
+    self.complaints = complaints
+  }
+
+  package var description: String {
+    (["The configuration is not complete:"] + complaints.map { "  " + $0 }).joined(separator: "\n")
+  }
+}
+
+extension Environment {
+  /// The keys of `name`: entries `id:base64url` of at least 32 bytes, newest first, separated by
+  /// commas or line ends.
+  package mutating func keyring(_ name: String, _ meaning: String) -> Keyring? {
+    value(name, meaning, "must be a list of id:base64url, each of at least 32 bytes") {
+      try? Keyring(parsing: $0)  // which rule it breaks would say something of a secret
+    }
+  }
+}

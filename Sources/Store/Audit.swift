@@ -1,0 +1,67 @@
+import MariaDB
+
+/// What an app says of itself in its headers; kept for risk analysis, believed for nothing.
+package struct ClientFacts: Sendable, Equatable {
+  package enum Attestation: String, Sendable { case none, stub, unverified }
+
+  package let platform: String?
+  package let bundleID: String?
+  package let appVersion: String?
+  package let attestation: Attestation
+
+  package init(
+    platform: String?, bundleID: String?, appVersion: String?, attestation: Attestation
+  ) {
+    self.platform = platform
+    self.bundleID = bundleID
+    self.appVersion = appVersion
+    self.attestation = attestation
+  }
+}
+
+/// The events of the audit log.
+enum AuditEvent: String {
+  case accountCreated = "account_created"
+  case codeDead = "code_dead"
+  case codeRequested = "code_requested"
+  case codeRefused = "code_refused"
+  case credentialRefused = "credential_refused"
+  case deviceRegistered = "device_registered"
+  case deviceRevoked = "device_revoked"
+  case logout
+  case preferencesWritten = "preferences_written"
+  case pushTokenRemoved = "push_token_removed"
+  case pushTokenSet = "push_token_set"
+  case refreshed
+  case refreshRefused = "refresh_refused"
+  case refreshReuse = "refresh_reuse"
+  case signIn = "sign_in"
+}
+
+extension Connection {
+  /// Writes one row of the audit log. `detail` says what happened in words, never a secret.
+  mutating func audit(
+    _ event: AuditEvent, account: String? = nil, device: String? = nil, detail: String? = nil,
+    facts: ClientFacts? = nil, from origin: Origin, at now: Timestamp
+  ) throws(DatabaseError) {
+    _ = try execute(
+      """
+      INSERT INTO audit_log (at, event, account_id, device_id, request_id, address, detail,
+        platform, bundle_id, app_version, attestation)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .dateTime(milliseconds: now.milliseconds), .text(event.rawValue), .text(account),
+        .text(device), .text(origin.requestID.cut(to: 64)), .text(origin.address.cut(to: 45)),
+        .text(detail?.cut(to: 200)), .text(facts?.platform?.cut(to: 20)),
+        .text(facts?.bundleID?.cut(to: 128)), .text(facts?.appVersion?.cut(to: 32)),
+        .text(facts?.attestation.rawValue),
+      ])
+  }
+}
+
+extension Parameter {
+  static func time(_ instant: Timestamp) -> Parameter {
+    .dateTime(milliseconds: instant.milliseconds)
+  }
+}

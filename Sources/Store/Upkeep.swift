@@ -1,0 +1,88 @@
+import MariaDB
+
+/// What a companion says of itself.
+package struct CompanionStatus: Sendable, Equatable {
+  package let host: String
+  package let version: String
+  /// By the database's clock.
+  package let lastPassAt: Timestamp
+  /// Names of the variables without which something is not sent.
+  package let missing: [String]
+}
+
+extension Database {
+  /// Says that a whole pass has ended.
+  package func recordPass(host: String, version: String, missing: [String]) throws {
+    try pool.write { connection in
+      _ = try connection.execute(
+        """
+        INSERT INTO companion_status (host, version, last_pass_at, missing)
+        VALUES (?, ?, UTC_TIMESTAMP(3), ?)
+        ON DUPLICATE KEY UPDATE version = VALUES(version), last_pass_at = VALUES(last_pass_at),
+          missing = VALUES(missing)
+        """,
+        [
+          .text(host.cut(to: 64)), .text(version),
+          .text(missing.joined(separator: " ").cut(to: 1000)),
+        ])
+    }
+  }
+
+  /// The companion that was seen last; nil where none ever was.
+  package func companionStatus() throws -> CompanionStatus? {
+    try pool.read { connection in
+      try connection.row(
+        """
+        SELECT host, version, last_pass_at, missing FROM companion_status
+        ORDER BY last_pass_at DESC LIMIT 1
+        """
+      ) { row in
+        CompanionStatus(
+          host: row.text(0), version: row.text(1),
+          lastPassAt: Timestamp(milliseconds: row.milliseconds(2)),
+          missing: row.text(3).split(separator: " ").map(String.init))
+      }
+    }
+  }
+
+  /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
+  /// ago or given up 30 days ago, expired codes and registrations, sessions that ended 30 days ago,
+  /// limits whose window is over, audit rows older than `auditLifetime`.
+  ///
+  /// - Returns: how many rows.
+  package func purge(slice: Int, auditLifetime: Duration, at now: Timestamp) throws -> Int {
+    let day = Duration.seconds(86_400)
+    let older = { (age: Duration) in Parameter.time(now - age) }
+    let limit = Parameter.integer(Int64(slice))
+    let slices: [(StaticString, [Parameter])] = [
+      (
+        """
+        DELETE FROM outbox WHERE state IN ('delivered', 'suppressed')
+          AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?
+        """, [limit]
+      ),
+      (
+        "DELETE FROM outbox WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?", [limit]
+      ),
+      ("DELETE FROM login_codes WHERE expires_at < ? LIMIT ?", [older(day), limit]),
+      (
+        "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?",
+        [older(.zero), limit]
+      ),
+      ("DELETE FROM sessions WHERE ended_at < ? LIMIT ?", [older(day * 30), limit]),
+      ("DELETE FROM sessions WHERE expires_at < ? LIMIT ?", [older(day * 30), limit]),
+      (
+        "DELETE FROM rate_limits WHERE window_started_at < ? - INTERVAL window_seconds SECOND LIMIT ?",
+        [older(.zero), limit]
+      ),
+      ("DELETE FROM audit_log WHERE at < ? LIMIT ?", [older(auditLifetime), limit]),
+    ]
+    var deleted = 0
+    for (statement, parameters) in slices {
+      deleted += try pool.transaction { connection in
+        try connection.execute(statement, parameters)
+      }
+    }
+    return deleted
+  }
+}

@@ -1,0 +1,117 @@
+import Cryptography
+import MariaDB
+
+/// A person, as the apps see one.
+package struct Account: Sendable, Equatable {
+  package let id: String
+  /// Lower-cased.
+  package let email: String
+  package let name: String
+  /// `wsim_` and 12 letters or digits.
+  package let walletID: String
+}
+
+/// What a person who makes an account gives.
+package struct NewAccount: Sendable {
+  /// Lower-cased; compared byte by byte.
+  package let email: String
+  package let name: String
+  package let walletID: String
+
+  package init(email: String, name: String, walletID: String) {
+    self.email = email
+    self.name = name
+    self.walletID = walletID
+  }
+}
+
+package enum NewAccountOutcome: Sendable {
+  case signedIn(Account, Session)
+  case emailTaken
+  /// Five accounts live on the device already.
+  case deviceFull
+  /// The device is neither registered nor described.
+  case deviceUnknown
+}
+
+extension Database {
+  /// Makes an account and signs it in on the device.
+  ///
+  /// - Throws: ``Refusal/credential``.
+  package func createAccount(
+    _ new: NewAccount, on device: SigningDevice, from origin: Origin, at now: Timestamp
+  ) throws -> NewAccountOutcome {
+    let account = Account(
+      id: timeOrderedUUID(milliseconds: now.milliseconds), email: new.email, name: new.name,
+      walletID: new.walletID)
+    do {
+      return try pool.transaction { connection in
+        guard try connection.isKnown(device) else { return .deviceUnknown }
+        guard try connection.insert(account, onDevice: device.clientDeviceID, at: now) else {
+          return .deviceFull
+        }
+        try connection.audit(.accountCreated, account: account.id, from: origin, at: now)
+        let session = try connection.signIn(account.id, on: device, from: origin, at: now)
+        return .signedIn(account, session)
+      }
+    } catch let error as DatabaseError where error.code == .duplicateEntry {
+      return .emailTaken
+    }
+  }
+
+  /// The account of the caller, its cards, its banks.
+  ///
+  /// - Throws: ``Refusal``.
+  /// - Returns: nil where the account is gone.
+  package func summary(of caller: Caller, at now: Timestamp) throws -> WalletSummary? {
+    try pool.read { connection in
+      let session = try connection.live(caller, at: now)
+      _ = session
+      guard let account = try connection.account(id: caller.accountID) else { return nil }
+      return WalletSummary(
+        account: account, cards: try connection.cards(of: account.id),
+        banks: try connection.enrolledBanks(of: account.id), biometricEnabled: false)
+    }
+  }
+}
+
+extension Connection {
+  /// The account with `email`, lower-cased.
+  mutating func account(email: String) throws(DatabaseError) -> Account? {
+    try row(
+      "SELECT id, email, name, wallet_id FROM accounts WHERE email = ?", [.text(email)]
+    ) { row in Account(row: row) }
+  }
+
+  mutating func account(id: String) throws(DatabaseError) -> Account? {
+    try row(
+      "SELECT id, email, name, wallet_id FROM accounts WHERE id = ?", [.text(id)]
+    ) { row in Account(row: row) }
+  }
+
+  /// - Returns: false where the device has five accounts already; the count is part of the
+  ///   statement that inserts.
+  fileprivate mutating func insert(
+    _ account: Account, onDevice clientDeviceID: String, at now: Timestamp
+  ) throws(DatabaseError) -> Bool {
+    try execute(
+      """
+      INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+      SELECT ?, ?, ?, ?, ?, ? FROM DUAL
+      WHERE (SELECT COUNT(*) FROM devices WHERE client_device_id = ?) < 5
+      """,
+      [
+        .text(account.id), .text(account.email), .text(account.name), .text(account.email),
+        .text(account.walletID), .time(now), .text(clientDeviceID),
+      ]) == 1
+  }
+}
+
+extension Account {
+  fileprivate init(row: borrowing Row) {
+    id = row.text(0)
+    email = row.text(1)
+    name = row.text(2)
+    walletID = row.text(3)
+  }
+}

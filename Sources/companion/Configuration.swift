@@ -1,0 +1,28 @@
+import Delivery
+import Glibc
+import MariaDB
+import Program
+import Store
+
+/// What the companion is told by its environment.
+struct Configuration {
+  let settings: Settings
+  private let connection: ConnectionSettings
+
+  /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
+  init(_ variables: Environment) throws {
+    var environment = variables
+    let settings = Settings(from: &environment)
+    connection = environment.connectionSettings()
+    guard let settings, environment.complaints.isEmpty else {
+      throw ConfigurationError(environment.complaints)
+    }
+    self.settings = settings
+  }
+
+  func companion() -> Companion {
+    signal(SIGPIPE, SIG_IGN)  // a mail command that reads nothing is an outcome, not our end
+    return Companion(
+      database: Database(connection), settings: settings, log: JournalLog.logger())
+  }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Delivery
+import Program
+import Store
+
+struct SwitchboardCompanion: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "switchboard-companion",
+    abstract: "Sends what Switchboard has to send.",
+    version: Companion.version,
+    subcommands: [Run.self, Watch.self, Check.self])
+}
+
+struct Run: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "One pass: sends what is due. For a timer.")
+
+  func run() throws {
+    let configuration = try Configuration(Environment.ofProcess())
+    KnockSocket.inherited()?.answer()
+    try configuration.companion().pass()
+  }
+}
+
+struct Watch: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Passes on an interval and on each knock, for hosts without systemd.")
+
+  func run() throws {
+    let configuration = try Configuration(Environment.ofProcess())
+    configuration.companion().watch(
+      every: configuration.settings.interval, knocks: KnockSocket.inherited())
+  }
+}
+
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Says whether configuration, database and schema are as they must be.")
+
+  func run() throws {
+    let configuration = try Configuration(Environment.ofProcess())
+    let findings = configuration.companion().check()
+    for finding in findings { print(finding) }
+    if findings.contains(where: \.isFault) { throw ExitCode.failure }
+  }
+}
