@@ -1,0 +1,43 @@
+import Glibc
+
+/// Answers the one request of a plain CGI program (RFC 3875): its parameters are `environ`, its
+/// content is standard input, the response goes to standard output.
+///
+/// - Parameter bodyLimit: The greatest content to accept, in octets.
+/// - Throws: ``FastCGIError`` if there is no `REQUEST_METHOD`, so not even a request (`getenv`), or
+///   if the response cannot be written (`write`).
+package func respondAsCGI(
+  bodyLimit: Int, _ handler: (Request) -> Response
+) throws(FastCGIError) {
+  try respond(
+    to: Parameters(copying: environ), input: STDIN_FILENO, output: STDOUT_FILENO,
+    bodyLimit: bodyLimit, handler)
+}
+
+/// ``respondAsCGI(bodyLimit:_:)`` with everything that it takes from the process.
+func respond(
+  to parameters: Parameters, input: CInt, output: CInt, bodyLimit: Int,
+  _ handler: (Request) -> Response
+) throws(FastCGIError) {
+  let body = Body(parameters, limit: bodyLimit) { buffer in
+    var count = 0
+    while count < buffer.count {
+      let received = read(input, buffer.baseAddress! + count, buffer.count - count)
+      if received < 0, errno == EINTR { continue }
+      guard received > 0 else { break }
+      count += received
+    }
+    return count
+  }
+  guard let request = Request(parameters, body: body.bytes, bodyDefect: body.defect) else {
+    throw FastCGIError("getenv", EINVAL)
+  }
+  let bytes = handler(request).serialized(for: request.method)
+  var sent = 0
+  while sent < bytes.count {
+    let written = bytes.withUnsafeBytes { write(output, $0.baseAddress! + sent, $0.count - sent) }
+    if written < 0, errno == EINTR { continue }
+    guard written > 0 else { throw FastCGIError("write", errno) }
+    sent += written
+  }
+}

@@ -1,0 +1,73 @@
+/// An answer to a request.
+package struct Response: Sendable {
+  /// The status code (RFC 9110 §15).
+  package var status: Int
+  /// The fields, without `Content-Length`, which is added when the response is sent.
+  package var fields: [(name: String, value: String)]
+  /// The content. Of an answer to HEAD only the length is sent.
+  package var body: [UInt8]
+
+  package init(
+    status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []
+  ) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
+
+  /// The CGI response (RFC 3875 §6) to a request of `method`.
+  ///
+  /// A name or a value that would break the field apart is our own mistake, and stops the process.
+  func serialized(for method: String) -> [UInt8] {
+    precondition((200...599).contains(status), "not a final status code")
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(
+      fields.reduce(96 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+    Self.append("Status", "\(status) \(reason)", to: &bytes)
+    for field in fields {
+      precondition(!field.name.isEmpty && !field.name.utf8.contains(UInt8(ascii: ":")))
+      Self.append(field.name, field.value, to: &bytes)
+    }
+    // These two have no content, and so no length of it (RFC 9110 §8.6).
+    let hasContent = status != 204 && status != 304
+    if hasContent { Self.append("Content-Length", String(body.count), to: &bytes) }
+    bytes.append(contentsOf: "\r\n".utf8)
+    if hasContent, method != "HEAD" { bytes.append(contentsOf: body) }
+    return bytes
+  }
+
+  /// The reason phrase (RFC 9110 §15). nginx takes the line as it is, and a status line without one
+  /// lacks the space that RFC 9112 §4 demands.
+  private var reason: String {
+    switch status {
+    case 200: "OK"
+    case 201: "Created"
+    case 204: "No Content"
+    case 302: "Found"
+    case 304: "Not Modified"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 409: "Conflict"
+    case 413: "Content Too Large"
+    case 429: "Too Many Requests"
+    case 500: "Internal Server Error"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    default: "Status \(status)"
+    }
+  }
+
+  private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
+    let start = bytes.count
+    bytes.append(contentsOf: name.utf8)
+    bytes.append(contentsOf: ": ".utf8)
+    bytes.append(contentsOf: value.utf8)
+    precondition(
+      !bytes[start...].contains { $0 == 13 || $0 == 10 || $0 == 0 },
+      "a field must not contain CR, LF or NUL")
+    bytes.append(contentsOf: "\r\n".utf8)
+  }
+}

@@ -1,0 +1,49 @@
+import CFastCGI
+import Glibc
+
+/// A `signalfd`, owned, of signals that are blocked in this thread and those it starts.
+struct SignalDescriptor: ~Copyable {
+  let descriptor: CInt
+
+  init(_ signals: CInt...) throws(FastCGIError) {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+    descriptor = signalfd(-1, &set, CInt(SFD_CLOEXEC | SFD_NONBLOCK))
+    guard descriptor >= 0 else { throw FastCGIError("signalfd", errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Waits until `condition` holds, judged again whenever `progress` is signalled, or `deadline`.
+  ///
+  /// - Returns: False if a signal came instead; it is taken.
+  func wait(
+    _ progress: borrowing Alarm, until deadline: ContinuousClock.Instant? = nil,
+    for condition: () -> Bool
+  ) -> Bool {
+    while !condition() {
+      var timeout: CInt = -1
+      if let deadline {
+        let left = deadline - .now
+        if left <= .zero { break }
+        timeout = CInt(left / .milliseconds(1)) + 1
+      }
+      var polled = [descriptor, progress.descriptor].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      poll(&polled, nfds_t(polled.count), timeout)
+      if take() { return false }
+      progress.clear()
+    }
+    return true
+  }
+
+  /// Takes one signal; false if none is pending.
+  private func take() -> Bool {
+    var information = signalfd_siginfo()
+    let size = MemoryLayout.size(ofValue: information)
+    return read(descriptor, &information, size) == size
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// Requests that are not in order.
+@Suite struct DefectTests {
+  @Test func aHalfRequestHoldsOneThreadOnlyUntilTheTimeOut() throws {
+    try withServer(workers: 2) { server in
+      let half = try server.connect()
+      try half.send(Array(requestBytes().prefix(40)))
+      let elapsed = try ContinuousClock().measure { _ = try server.answer() }
+      #expect(elapsed < .seconds(2))
+      let untilClosed = try ContinuousClock().measure { try half.waitForClose() }
+      #expect(untilClosed < .seconds(6))
+    }
+  }
+
+  @Test func aThreadHeldByAHalfRequestServesAgain() throws {
+    try withServer(workers: 1) { server in
+      let half = try server.connect()
+      try half.send(Array(requestBytes("POST", "/", body: [1, 2, 3]).dropLast(10)))
+      #expect(try half.answer().body == "POST /   bodyIncomplete")
+      try half.waitForClose()
+      #expect(try server.answer().body == "GET /   -")
+    }
+  }
+
+  /// What is sent before the end of file, and that no handler sees.
+  static let cut: [(String, [UInt8])] = [
+    ("nothing", []),
+    ("BEGIN_REQUEST", beginRecord(keep: true)),
+    ("half a header", Array(beginRecord(keep: true).prefix(5))),
+    (
+      "PARAMS cut between two parameters",
+      beginRecord(keep: true) + record(.params, pair("REQUEST_METHOD", "GET"))
+    ),
+    (
+      "PARAMS cut within a parameter",
+      beginRecord(keep: true) + record(.params, pair("REQUEST_METHOD", "GET").dropLast())
+    ),
+    (
+      "no method",
+      beginRecord(keep: true) + stream(.params, pair("SCRIPT_NAME", "/")) + record(.stdin)
+    ),
+    (
+      "an empty method",
+      beginRecord(keep: true) + stream(.params, pair("REQUEST_METHOD", "")) + record(.stdin)
+    ),
+    (
+      "another role",
+      beginRecord(keep: true, role: 2) + stream(.params, pair("REQUEST_METHOD", "GET"))
+    ),
+    ("an aborted request", beginRecord(keep: true) + record(.abort)),
+    ("another version", [2] + requestBytes().dropFirst()),
+  ]
+
+  @Test(arguments: cut)
+  func whatIsNotARequestIsDroppedWithoutAHandler(name: String, bytes: [UInt8]) throws {
+    let handled = Locked(0)
+    try withServer(
+      handler: { request, _ in
+        handled.update { $0 += 1 }
+        return describe(request)
+      },
+      { server in
+        let connection = try server.connect()
+        try connection.send(bytes)
+        connection.endSending()
+        try connection.waitForClose()
+        #expect(handled.get() == 0)
+        #expect(try server.answer().body == "GET /   -")
+      })
+  }
+
+  static let bodies: [(length: String, body: String, defect: String)] = [
+    ("3", "abc", "-"), ("", "", "-"), ("0", "", "-"), ("003", "abc", "-"),
+    ("4", "abc", "bodyIncomplete"), ("2", "abc", "bodyIncomplete"), ("", "abc", "bodyIncomplete"),
+    ("0", "abc", "bodyIncomplete"), ("3x", "abc", "bodyIncomplete"),
+    ("-3", "abc", "bodyIncomplete"), ("+3", "abc", "bodyIncomplete"),
+    ("11", "abc", "bodyTooLarge"), ("11", "abcdefghijk", "bodyTooLarge"),
+    ("99999999999999999999", "abc", "bodyTooLarge"), ("10", "abcdefghij", "-"),
+  ]
+
+  @Test(arguments: bodies)
+  func aBodyIsWhatItsLengthSays(length: String, body: String, defect: String) throws {
+    try withServer(bodyLimit: 10) { server in
+      let connection = try server.connect()
+      let bytes = requestBytes(
+        "POST", "/", body: Array(body.utf8), keep: true, contentLength: length)
+      let kept = defect == "-" ? body : ""
+      #expect(try connection.answer(to: bytes).body == "POST /  \(kept) \(defect)")
+      #expect(try connection.answer(to: requestBytes(keep: true)).body == "GET /   -")
+    }
+  }
+
+  @Test func aBodyOverTheLimitIsReadSoThatTheConnectionCanBeKept() throws {
+    try withServer(bodyLimit: 10) { server in
+      let connection = try server.connect()
+      let large = [UInt8](repeating: 65, count: 900_000)
+      for _ in 0..<2 {
+        let answer = try connection.answer(to: requestBytes("POST", "/", body: large, keep: true))
+        #expect(answer.body == "POST /   bodyTooLarge")
+      }
+    }
+  }
+
+  @Test func aBodyWithoutEndIsNotReadToItsEnd() throws {
+    try withServer(bodyLimit: 10) { server in
+      let connection = try server.connect()
+      try connection.send(
+        Array(requestBytes("POST", "/", keep: true, contentLength: "9999999").dropLast(8)))
+      let piece = record(.stdin, [UInt8](repeating: 65, count: 65_000))
+      #expect(throws: ClientError.self) {
+        for _ in 0..<1000 { try connection.send(piece) }
+      }
+      #expect(try server.answer().body == "GET /   -")
+    }
+  }
+
+  @Test func anAmbiguousPathReachesTheHandlerAsADefect() throws {
+    try withServer { server in
+      let answer = try server.answer(requestBytes("GET", "/a%2Fb"))
+      #expect(answer.body == "GET /a%2Fb   ambiguousPath")
+    }
+  }
+}

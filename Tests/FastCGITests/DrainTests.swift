@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// How a server ends.
+@Suite struct DrainTests {
+  @Test func aRequestInFlightIsAnsweredBeforeTheEnd() throws {
+    let (gate, arrived) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let running = try RunningServer(on: Endpoint()) { request, _ in
+      arrived.signal()
+      gate.wait()
+      return describe(request)
+    }
+    let connection = try running.connect()
+    try connection.send(requestBytes())
+    arrived.wait()
+    running.terminate()
+    running.waitForPhase(.draining)
+    gate.signal()
+    #expect(try connection.answer().body == "GET /   -")
+    #expect(running.waitForEnd())
+  }
+
+  @Test func aKeptConnectionIsServedWhileDraining() throws {
+    let running = try RunningServer(on: Endpoint()) { request, _ in describe(request) }
+    do {
+      let connection = try running.connect()
+      _ = try connection.answer(to: requestBytes(keep: true))
+      running.terminate()
+      running.waitForPhase(.draining)
+      #expect(try connection.answer(to: requestBytes(keep: true)).body == "GET /   -")
+    }
+    #expect(running.waitForEnd())
+  }
+
+  @Test func aNewConnectionIsLeftToTheSuccessor() throws {
+    let endpoint = try Endpoint()
+    let first = try RunningServer(on: endpoint) { _, _ in Response(status: 201) }
+    #expect(try first.answer().head.hasPrefix("Status: 201"))
+    first.terminate()
+    #expect(first.waitForEnd())
+    let connection = try first.connect()
+    try connection.send(requestBytes())
+    let second = try RunningServer(on: endpoint) { _, _ in Response(status: 202) }
+    #expect(try connection.answer().head.hasPrefix("Status: 202"))
+    second.server.drain()
+    #expect(second.waitForEnd())
+  }
+
+  @Test func aConnectionThatIsNeverIdleIsClosedAfterAnAnswer() throws {
+    let running = try RunningServer(on: Endpoint()) { request, _ in describe(request) }
+    let connection = try running.connect()
+    _ = try connection.answer(to: requestBytes(keep: true))
+    running.terminate()
+    running.waitForPhase(.draining)
+    while running.server.phase == .draining {
+      #expect(try connection.answer(to: requestBytes(keep: true)).body == "GET /   -")
+    }
+    // It was closed after the last of these answers, or is after this one.
+    if (try? connection.send(requestBytes(keep: true))) != nil { _ = try? connection.answer() }
+    try connection.waitForClose()
+    #expect(running.waitForEnd())
+  }
+
+  @Test func aSecondSignalEndsAtOnce() throws {
+    let (gate, arrived) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let running = try RunningServer(on: Endpoint()) { request, _ in
+      arrived.signal()
+      gate.wait()
+      return describe(request)
+    }
+    let connection = try running.connect()
+    try connection.send(requestBytes())
+    arrived.wait()
+    running.terminate()
+    running.waitForPhase(.draining)
+    let elapsed = ContinuousClock().measure {
+      running.terminate()
+      #expect(running.waitForEnd())
+    }
+    #expect(elapsed < .seconds(2))
+    gate.signal()
+  }
+
+  /// As nginx does: several requests on a connection, then another connection.
+  @Test func noRequestIsLostWhenServersTakeTurnsUnderLoad() throws {
+    let endpoint = try Endpoint()
+    let handler: RunningServer.Handler = { request, _ in describe(request) }
+    var running = try RunningServer(on: endpoint, handler)
+    let isOver = Locked(false)
+    let answered = Locked(0)
+    let clients = DispatchSemaphore(value: 0)
+    Thread {
+      concurrently(4) { client in
+        while !isOver.get() {
+          let connection = try Connection(to: endpoint.path)
+          for index in 0..<20 {
+            let body = Array("\(client)-\(index)".utf8)
+            let bytes = requestBytes("POST", "/", body: body, keep: index.isMultiple(of: 2))
+            #expect(try connection.answer(to: bytes).body == "POST /  \(client)-\(index) -")
+            answered.update { $0 += 1 }
+            if !index.isMultiple(of: 2) { break }
+          }
+        }
+      }
+      clients.signal()
+    }.start()
+    for _ in 0..<5 {
+      let before = answered.get()
+      while answered.get() < before + 200 { sched_yield() }
+      running.server.drain()
+      #expect(running.waitForEnd())
+      running = try RunningServer(on: endpoint, handler)
+    }
+    isOver.set(true)
+    clients.wait()
+    running.server.drain()
+    #expect(running.waitForEnd())
+  }
+}

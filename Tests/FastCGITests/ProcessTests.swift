@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// What concerns a whole process, each in one of its own.
+@Suite struct ProcessTests {
+  @Test func aServerShortOfDescriptorsServesAsSoonAsItHasOne() async {
+    await #expect(processExitsWith: .success) {
+      try withServer { server in
+        _ = try server.answer()
+        let connection = Connection()
+        var limit = rlimit()
+        getrlimit(CInt(RLIMIT_NOFILE.rawValue), &limit)
+        var none = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
+        setrlimit(CInt(RLIMIT_NOFILE.rawValue), &none)
+        try connection.connect(to: server.endpoint.path)
+        try connection.send(requestBytes())
+        let isUnanswered = !connection.isReadable(within: 300)
+        setrlimit(CInt(RLIMIT_NOFILE.rawValue), &limit)
+        #expect(isUnanswered)
+        #expect(try connection.answer().body == "GET /   -")
+      }
+    }
+  }
+
+  @Test func afterTheFirstServerTheProcessHasItsOwnSignalHandlers() async {
+    await #expect(processExitsWith: .success) {
+      signal(SIGUSR1, SIG_DFL)
+      try withServer { server in _ = try server.answer() }
+      for number in [SIGUSR1, SIGTERM] {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        #expect(action.__sigaction_handler.sa_handler == nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// A server on a thread of its own, in this process.
+final class RunningServer: Sendable {
+  typealias Handler = @Sendable (Request, Server) -> Response
+
+  let endpoint: Endpoint
+  let server: Server
+  private let ended = DispatchSemaphore(value: 0)
+  private let runner = Locked<pthread_t?>(nil)
+
+  /// Starts a server on `endpoint`, which keeps a descriptor of its own for the next.
+  init(
+    on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
+    _ handler: @escaping Handler
+  ) throws {
+    self.endpoint = endpoint
+    let server = try Server(
+      listener: Listener(descriptor: dup(endpoint.descriptor)), workers: workers, waiters: waiters,
+      bodyLimit: bodyLimit)
+    self.server = server
+    Thread { [self] in
+      runner.set(pthread_self())
+      do { try server.run { handler($0, server) } } catch { Issue.record(error) }
+      ended.signal()
+    }.start()
+  }
+
+  func connect() throws -> Connection { try Connection(to: endpoint.path) }
+
+  /// One request on a connection of its own.
+  func answer(_ bytes: [UInt8] = requestBytes()) throws -> Answer {
+    try connect().answer(to: bytes)
+  }
+
+  /// Sends SIGTERM to the thread that runs the server, which must have answered a request before.
+  func terminate() { pthread_kill(runner.get()!, SIGTERM) }
+
+  func waitForPhase(_ phase: Server.Phase) {
+    while server.phase != phase { sched_yield() }
+  }
+
+  /// Waits for `run` to return; false if it does not within 20 s.
+  func waitForEnd() -> Bool { ended.wait(timeout: .now() + 20) == .success }
+}
+
+/// Runs `body` against a server, then drains it.
+func withServer(
+  workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
+  handler: @escaping RunningServer.Handler = { request, _ in describe(request) },
+  _ body: (RunningServer) throws -> Void
+) throws {
+  let running = try RunningServer(
+    on: Endpoint(), workers: workers, waiters: waiters, bodyLimit: bodyLimit, handler)
+  defer {
+    running.server.drain()
+    #expect(running.waitForEnd())
+  }
+  try body(running)
+}
+
+/// An answer that tells what the server made of the request.
+func describe(_ request: Request) -> Response {
+  let text = """
+    \(request.method) \(request.path) \(request.query) \(String(decoding: request.body, as: UTF8.self)) \
+    \(request.defect.map { "\($0)" } ?? "-")
+    """
+  return Response(status: 200, body: Array(text.utf8))
+}
+
+/// A value behind a lock.
+final class Locked<Value: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func get() -> Value { lock.withLock { value } }
+  func set(_ new: Value) { lock.withLock { value = new } }
+  func update(_ change: (inout Value) -> Void) { lock.withLock { change(&value) } }
+}
+
+/// Runs `body` for each index at once, each on a thread of its own, and waits for all.
+func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
+  let group = DispatchGroup()
+  for index in 0..<count {
+    group.enter()
+    Thread {
+      do { try body(index) } catch { Issue.record(error) }
+      group.leave()
+    }.start()
+  }
+  group.wait()
+}
