@@ -1,0 +1,143 @@
+import Foundation
+import Support
+import Testing
+
+/// nginx with the deployed files: what it answers itself, and what it hands on.
+@Suite(.serialized) struct EdgeTests {
+  @Test func theSiteIsHealthy() async throws {
+    try await withSite { site in
+      let answer = site.curl("/health")
+      #expect(answer.status == 200)
+      #expect(answer.body.contains(#""status":"ok""#))
+      #expect(answer.fields["content-type"] == "application/json")
+      #expect(answer.fields["content-length"] == "\(answer.body.utf8.count)")
+      #expect(answer.fields["cache-control"] == "no-store")
+      #expect(answer.fields["x-request-id"]?.count == 32)
+      #expect(site.curl("/health", "--head").status == 200)
+    }
+  }
+
+  @Test func anUnknownPathIsNotFoundInTheShapeOfItsFamily() async throws {
+    try await withSite { site in
+      let shapes = [
+        ("/nothing", #"{"error":"Not found"}"#),
+        ("/api/v1", #"{"error":"Not found"}"#),
+        ("/.error", #"{"error":"Not found"}"#),
+        ("/api/v1/nothing", #"{"error":{"code":"not_found","message":"Not found"}}"#),
+        ("/api/mobile/nothing", #"{"error":"not_found","message":"Not found"}"#),
+      ]
+      for (path, body) in shapes {
+        let answer = site.curl(path)
+        #expect(answer.status == 404, "\(path)")
+        #expect(answer.body == body, "\(path)")
+        #expect(answer.fields["content-type"] == "application/json", "\(path)")
+      }
+    }
+  }
+
+  @Test func aBodyOverTheLimitIsRefusedInTheShapeOfItsFamily() async throws {
+    let text = "The body is larger than 65536 bytes"
+    let preferences = #"{"error":{"code":"payload_too_large","message":"\#(text)"}}"#
+    let wallet = #"{"error":"payload_too_large","message":"\#(text)"}"#
+    let shapes = [
+      ("/api/v1/device-prefs", preferences),
+      ("/api/mobile/device/register", wallet),
+      ("/api/enrollment/callback", wallet),
+      ("/api/merchant/payments", wallet),
+      ("/health", #"{"error":"\#(text)"}"#),
+    ]
+    try await withSite { site in
+      let file = site.state + "/body"
+      for (path, body) in shapes {
+        for framing in ["Accept: */*", "Transfer-Encoding: chunked"] {
+          try Data(repeating: 32, count: 65_537).write(to: URL(filePath: file))
+          let options = ["--data-binary", "@\(file)", "--header", framing]
+          let answer = site.curl(path, options[0], options[1], options[2], options[3])
+          #expect(answer.status == 413, "\(path) \(framing)")
+          #expect(answer.body == body, "\(path) \(framing)")
+          #expect(answer.fields["content-type"] == "application/json")
+          #expect(answer.fields["x-request-id"]?.count == 32)
+        }
+        try Data(repeating: 32, count: 65_536).write(to: URL(filePath: file))
+        #expect(site.curl(path, "--data-binary", "@\(file)").status != 413, "\(path)")
+      }
+    }
+  }
+
+  @Test func aHostileRequestReachesNoHandler() async throws {
+    let notFound = ["/api/v1%2Fdevice-prefs", "/api//v1/device-prefs", "/x/../health", "/x%5Cy"]
+    let malformed = ["/..%2f..%2fetc/passwd", "/../../etc/passwd", "/health%00", "/%"]
+    try await withSite { site in
+      for path in notFound {
+        let answer = site.curl(path)
+        #expect(answer.status == 404, "\(path)")
+        #expect(answer.fields["content-type"] == "application/json", "\(path)")
+      }
+      for path in malformed {
+        let answer = site.curl(path)
+        #expect(answer.status == 400, "\(path)")
+        #expect(answer.body == #"{"error":"Bad request"}"#, "\(path)")
+      }
+      #expect(site.curl("/health", "--request", "get").status == 400)
+      let trace = site.curl("/health", "--request", "TRACE")
+      #expect(trace.status == 405)
+      #expect(trace.body == #"{"error":"Method not allowed"}"#)
+      let long = site.curl("/health", "--header", "X-Long: " + String(repeating: "x", count: 9000))
+      #expect(long.status == 400)
+      #expect(long.body == #"{"error":"Bad request"}"#)
+      let target = site.curl("/" + String(repeating: "x", count: 9000))
+      #expect(target.status == 414)
+      #expect(target.body == #"{"error":"Request target too long"}"#)
+      #expect(site.curl("/health").status == 200)
+    }
+  }
+
+  @Test func theAccessLogHoldsTheIdButNoSecret() async throws {
+    try await withSite { site in
+      for query in ["token=s3cret", "a=1&%74oken=s3cret", "code=s3cret&state=s3cret"] {
+        let answer = site.curl(
+          "/ws?" + query, "--header", "Authorization: Bearer s3cret",
+          "--referer", "http://a/?token=s3cret")
+        let id = try #require(answer.fields["x-request-id"])
+        // nginx writes the line after the answer.
+        #expect(try holds { try site.log("nginx-access").contains(id) })
+      }
+      let log = try site.log("nginx-access")
+      #expect(log.contains(#""GET /ws?[redacted] HTTP/1.1" 404"#))
+      #expect(!log.contains("s3cret"))
+    }
+  }
+
+  @Test func whatNginxAnswersForTheResponderSaysWhenToAskAgain() async throws {
+    let shapes = [
+      ("/health", #"{"error":"Temporarily unavailable"}"#),
+      (
+        "/api/v1/device-prefs",
+        #"{"error":{"code":"server_error","message":"Temporarily unavailable"}}"#
+      ),
+      (
+        "/api/mobile/device/register",
+        #"{"error":"server_error","message":"Temporarily unavailable"}"#
+      ),
+    ]
+    try await withSite { site in
+      func expect(_ status: Int, of shapes: some Sequence<(String, String)>) {
+        for (path, body) in shapes {
+          let answer = site.curl(path)
+          #expect(answer.status == status, "\(path)")
+          #expect(answer.body == body, "\(path)")
+          #expect(answer.fields["retry-after"] == "2", "\(path)")
+          #expect(answer.fields["cache-control"] == "no-store", "\(path)")
+          #expect(answer.fields["x-request-id"]?.count == 32, "\(path)")
+        }
+      }
+      let responder = try #require(site.pid(of: "responder"))
+      kill(responder, SIGSTOP)
+      expect(504, of: shapes.prefix(1))  // after 15 s
+      kill(try #require(site.keeper(of: "responder")), SIGKILL)
+      kill(responder, SIGKILL)
+      #expect(holds { kill(responder, 0) != 0 })
+      expect(502, of: shapes)
+    }
+  }
+}

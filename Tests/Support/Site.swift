@@ -1,0 +1,209 @@
+package import Foundation
+
+/// A whole site as `nginx/run` sets it up: nginx, responder, companion and MariaDB of its own.
+///
+/// The programs are those in the folder that `SWITCHBOARD_BIN` names, else in `.build/release`.
+package struct Site: Sendable {
+  /// Without a slash at the end.
+  package let url: String
+  package let port: UInt16
+  /// The `--state` folder: database, mails, logs, secrets.
+  package let state: String
+  private let environment: [String: String]
+
+  /// What a command did.
+  package struct Outcome: Sendable {
+    package let status: Int32
+    /// Standard output and standard error as they came.
+    package let output: String
+  }
+
+  /// An answer over HTTP; the names of its fields are in lower case.
+  package struct Answer: Sendable {
+    package let status: Int
+    package let fields: [String: String]
+    package let body: String
+
+    /// The answer in what `curl --include` prints.
+    init(_ printed: String) {
+      let parts = printed.split(separator: "\r\n\r\n", maxSplits: 1)
+      let lines = parts.first?.split(separator: "\r\n") ?? []
+      status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+      let pairs = lines.dropFirst().map { line in
+        let pair = line.split(separator: ":", maxSplits: 1)
+        let value = pair.count == 2 ? pair[1].trimmingCharacters(in: .whitespaces) : ""
+        return (pair[0].lowercased(), value)
+      }
+      fields = Dictionary(pairs) { "\($0), \($1)" }
+      body = parts.count == 2 ? String(parts[1]) : ""
+    }
+  }
+
+  /// Runs `nginx/run --detach` for this site, and returns when it is ready or has given up.
+  @discardableResult
+  package func start(port other: UInt16? = nil) -> Outcome {
+    let folder = ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"]
+    return Self.run(
+      [
+        Self.script, "--detach", "--state", state, "--port", "\(other ?? port)",
+        "--bin", folder ?? projectFolder.appending(path: ".build/release").path(),
+      ], environment: environment)
+  }
+
+  /// Runs `nginx/run --stop` for this site.
+  @discardableResult
+  package func stop() -> Outcome { Self.run([Self.script, "--stop", "--state", state]) }
+
+  /// One request by `curl`, to `path` as it is written; `options` are curl's.
+  package func curl(_ path: String, _ options: String...) -> Answer {
+    let arguments = ["curl", "--path-as-is", "--include", "--header", "Expect:"] + Self.quietly
+    return Answer(Self.run(arguments + options + [url + path]).output)
+  }
+
+  /// The statuses of `count` requests to `path`, one after the other on a kept connection.
+  package func statuses(of count: Int, _ path: String, _ options: [String]) -> [Int] {
+    let arguments = ["curl", "--output", "/dev/null", "--write-out", "%{http_code}\n"]
+    let target = ["\(url)\(path)?[1-\(count)]"]
+    let printed = Self.run(arguments + Self.quietly + options + target).output
+    return printed.split(separator: "\n").compactMap { Int($0) }
+  }
+
+  /// What `statement` answers to the database's root: a line for each row, tabs between columns.
+  package func sql(_ statement: String) throws -> String {
+    let outcome = Self.run([
+      "mariadb", "--no-defaults", "--batch", "--skip-column-names",
+      "--socket=\(state)/run/mariadb.sock", "--user=\(NSUserName())", "--execute=\(statement)",
+      "switchboard",
+    ])
+    guard outcome.status == 0 else { throw SiteError(doing: statement, outcome) }
+    return outcome.output
+  }
+
+  /// The process that runs now for `responder`, `companion`, `mariadb` or `nginx`, if one does.
+  package func pid(of program: String) -> pid_t? { pid(in: "\(program).pid") }
+
+  /// The process that keeps that program alive.
+  package func keeper(of program: String) -> pid_t? { pid(in: "\(program).keeper") }
+
+  private func pid(in file: String) -> pid_t? {
+    // No such file: no such process.
+    let text = try? String(contentsOfFile: "\(state)/run/\(file)", encoding: .utf8)
+    return text?.split(whereSeparator: \.isWhitespace).first.flatMap { pid_t($0) }
+  }
+
+  /// The text of `STATE/log/NAME.log`.
+  package func log(_ name: String) throws -> String {
+    try String(contentsOfFile: "\(state)/log/\(name).log", encoding: .utf8)
+  }
+
+  private static let script = projectFolder.appending(path: "nginx/run").path()
+  private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
+
+  private static func run(_ command: [String], environment: [String: String] = [:]) -> Outcome {
+    // Not a Pipe: another thread's child could inherit its end, and a site outlives the command that starts it.
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
+    defer { try? FileManager.default.removeItem(at: file) }
+    let process = Process()
+    let output = FileHandle(forWritingAtPath: file.path())
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = command
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = output
+    do { try process.run() } catch { fatalError("\(command[0]): \(error)") }
+    process.waitUntilExit()
+    let printed = FileManager.default.contents(atPath: file.path()) ?? Data()
+    return Outcome(
+      status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
+  }
+
+  fileprivate init(environment: [String: String]) {
+    port = freePort()
+    url = "http://127.0.0.1:\(port)"
+    state = makeTemporaryFolder()
+    self.environment = environment
+  }
+}
+
+/// A site, or a command in it, failed.
+package struct SiteError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(doing what: String, _ outcome: Site.Outcome) {
+    description = "\(what) ended with \(outcome.status):\n\(outcome.output)"
+  }
+}
+
+/// Calls `body` with a site of its own that is ready, and stops and removes it afterwards, however that comes.
+///
+/// - Parameter environment: variables for both programs, beside those of this process.
+package func withSite<T>(
+  environment: [String: String] = [:], isolation: isolated (any Actor)? = #isolation,
+  _ body: (Site) async throws -> T
+) async throws -> T {
+  let site = Site(environment: environment)
+  let guardian = Guardian(of: site)
+  defer { guardian.end() }
+  let outcome = site.start()
+  guard outcome.status == 0 else { throw SiteError(doing: "nginx/run", outcome) }
+  return try await body(site)
+}
+
+/// Polls `condition` until it holds; false if it does not within `limit`.
+package func holds(
+  within limit: Duration = .seconds(20), _ condition: () throws -> Bool
+) rethrows -> Bool {
+  let deadline = ContinuousClock.now + limit
+  while try !condition() {
+    guard ContinuousClock.now < deadline else { return false }
+    usleep(20_000)
+  }
+  return true
+}
+
+/// Stops a site and removes its folder when told to, or when this process ends without telling.
+private struct Guardian {
+  private let shell = Process()
+  /// Open in this process only: its end is what the shell waits for.
+  private let lifeline: FileHandle
+
+  init(of site: Site) {
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
+    lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    let script = #"trap "" INT TERM HUP; read -r _; "$1" --stop --state "$2"; rm -rf "$2""#
+    let run = projectFolder.appending(path: "nginx/run").path()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    shell.arguments = ["-c", script, "sh", run, site.state]
+    shell.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    do { try shell.run() } catch { fatalError("/bin/sh: \(error)") }
+  }
+
+  func end() {
+    lifeline.write(Data("\n".utf8))
+    shell.waitUntilExit()
+  }
+}
+
+/// The folder of `Package.swift`.
+private let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
+/// A TCP port of 127.0.0.1 that nobody listened on just now.
+private func freePort() -> UInt16 {
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(descriptor) }
+  return withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+      precondition(bind(descriptor, generic, length) == 0, "no free port")
+      precondition(getsockname(descriptor, generic, &length) == 0, "no name")
+    }
+    return UInt16(bigEndian: pointer.pointee.sin_port)
+  }
+}
