@@ -329,7 +329,7 @@ GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
-GRANT SELECT (window_started_at, window_seconds), DELETE ON rate_limits TO switchboard_companion;
+GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), DELETE ON audit_log TO switchboard_companion;
 
 GRANT SELECT ON every_device TO switchboard_administrator;

@@ -17,7 +17,7 @@ package struct Companion: Sendable {
     self.log = log
   }
 
-  /// One pass: does what is due, clears away what nobody needs, and says that it was here.
+  /// One pass: delivers what is due, clears away what nobody needs, and says that it was here.
   ///
   /// - Throws: where the database does not answer; what was claimed by then is due again when its
   ///   lease ends.

@@ -43,18 +43,24 @@ package struct KnockSocket: Sendable {
 }
 
 extension Companion {
-  /// Passes on an interval and on each knock, until SIGTERM or SIGINT; a pass in hand is finished
-  /// first.
+  /// Passes on an interval, and delivers on each knock, until SIGTERM or SIGINT; what is in hand is
+  /// finished first.
   package func watch(every interval: Duration, knocks: KnockSocket?) {
     let stop = StopSignal()
+    var nextPass = ContinuousClock.now
     var isStopped = false
     while !isStopped {
       do {
-        try pass()
+        if ContinuousClock.now < nextPass {
+          try deliverMails()
+        } else {
+          nextPass = .now + interval
+          try pass()
+        }
       } catch {
         log.error("the pass failed: \(error)")
       }
-      isStopped = stop.wait(atMost: interval, orFor: knocks)
+      isStopped = stop.wait(atMost: nextPass - .now, orFor: knocks)
     }
   }
 }
@@ -93,7 +99,7 @@ private struct StopSignal: ~Copyable {
     if let descriptor = knocks?.descriptor {
       polled.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
     }
-    poll(&polled, nfds_t(polled.count), CInt(limit / .milliseconds(1)))
+    poll(&polled, nfds_t(polled.count), CInt(max(0, (limit / .milliseconds(1)).rounded(.up))))
     knocks?.answer()
     return polled[0].revents != 0
   }

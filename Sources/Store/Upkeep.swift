@@ -47,7 +47,7 @@ extension Database {
 
   /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
   /// ago or given up 30 days ago, expired codes and registrations, sessions that ended 30 days ago,
-  /// limits whose window is over, audit rows older than `auditLifetime`.
+  /// limits that began a day ago, audit rows older than `auditLifetime`.
   ///
   /// - Returns: how many rows.
   package func purge(slice: Int, auditLifetime: Duration, at now: Timestamp) throws -> Int {
@@ -72,8 +72,7 @@ extension Database {
       ("DELETE FROM sessions WHERE ended_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM sessions WHERE expires_at < ? LIMIT ?", [older(day * 30), limit]),
       (
-        "DELETE FROM rate_limits WHERE window_started_at < ? - INTERVAL window_seconds SECOND LIMIT ?",
-        [older(.zero), limit]
+        "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?", [older(day), limit]
       ),
       ("DELETE FROM audit_log WHERE at < ? LIMIT ?", [older(auditLifetime), limit]),
     ]

@@ -45,7 +45,7 @@ extension Database {
       id: timeOrderedUUID(milliseconds: now.milliseconds), email: new.email, name: new.name,
       walletID: new.walletID)
     do {
-      return try pool.transaction { connection in
+      return try signingIn(from: origin, at: now) { connection in
         guard try connection.isKnown(device) else { return .deviceUnknown }
         guard try connection.insert(account, onDevice: device.clientDeviceID, at: now) else {
           return .deviceFull

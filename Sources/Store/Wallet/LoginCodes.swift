@@ -83,7 +83,7 @@ extension Database {
       }
       return nil
     }
-    return try pool.transaction { connection in
+    return try signingIn(from: origin, at: now) { connection in
       guard try connection.spend(typed, on: device, at: now),
         let account = try connection.account(email: typed.email)
       else { return nil }

@@ -1,6 +1,23 @@
 import Cryptography
 import MariaDB
 
+extension Database {
+  /// A transaction that signs somebody in; a refused device credential is in the audit log although
+  /// the transaction is undone.
+  func signingIn<T>(
+    from origin: Origin, at now: Timestamp, _ body: (inout Connection) throws -> T
+  ) throws -> T {
+    do {
+      return try pool.transaction(body)
+    } catch Refusal.credential {
+      try pool.write { connection in
+        try connection.audit(.credentialRefused, from: origin, at: now)
+      }
+      throw Refusal.credential
+    }
+  }
+}
+
 extension Connection {
   /// Whether enough is known of the device for a sign-in: the request describes it, or it was
   /// registered.
