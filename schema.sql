@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS accounts (
   CONSTRAINT accounts_email_form CHECK (email = LOWER(email) AND email LIKE '_%@_%'),
   CONSTRAINT accounts_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
   CONSTRAINT accounts_username_lower CHECK (username = LOWER(username) AND CHAR_LENGTH(username) > 0),
-  CONSTRAINT accounts_wallet_id_form CHECK (wallet_id REGEXP '^wsim_[A-Za-z0-9]{12}$')
+  CONSTRAINT accounts_wallet_id_form CHECK (wallet_id REGEXP '^wsim_[A-Za-z0-9]{12}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS devices (
@@ -98,7 +98,7 @@ CREATE TABLE IF NOT EXISTS push_tokens (
   registered_at DATETIME(3) NOT NULL COMMENT 'UTC; last registration, compared with the time Apple gives for a dead token',
   KEY push_tokens_device (device_id),
   CONSTRAINT push_tokens_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
-  CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}$')
+  CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 -- Wallet ---------------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ CREATE TABLE IF NOT EXISTS device_registrations (
   KEY device_registrations_expiry (credential_expires_at),
   CONSTRAINT device_registrations_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0),
   CONSTRAINT device_registrations_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
-  CONSTRAINT device_registrations_push_token_form CHECK (push_token REGEXP '^[A-Za-z0-9:_.-]{20,512}$')
+  CONSTRAINT device_registrations_push_token_form CHECK (push_token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Devices that have not signed in yet; the next sign-in turns one into the account''s device';
 
@@ -161,7 +161,7 @@ CREATE TABLE IF NOT EXISTS banks (
   bsim_id VARCHAR(64) NOT NULL PRIMARY KEY,
   name    VARCHAR(200) NOT NULL,
   logo_url VARCHAR(2000) NULL,
-  CONSTRAINT banks_bsim_id_form CHECK (bsim_id REGEXP '^[A-Za-z0-9._-]+$'),
+  CONSTRAINT banks_bsim_id_form CHECK (bsim_id REGEXP '^[A-Za-z0-9._-]+\\z'),
   CONSTRAINT banks_name_not_empty CHECK (CHAR_LENGTH(name) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
@@ -185,7 +185,7 @@ CREATE TABLE IF NOT EXISTS cards (
   added_at      DATETIME(3) NOT NULL COMMENT 'UTC',
   KEY cards_enrollment (enrollment_id),
   CONSTRAINT cards_enrollment FOREIGN KEY (enrollment_id) REFERENCES enrollments (id) ON DELETE CASCADE,
-  CONSTRAINT cards_last_four_digits CHECK (last_four REGEXP '^[0-9]{4}$'),
+  CONSTRAINT cards_last_four_digits CHECK (last_four REGEXP '^[0-9]{4}\\z'),
   CONSTRAINT cards_type_upper CHECK (card_type = UPPER(card_type) AND CHAR_LENGTH(card_type) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
@@ -302,6 +302,13 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW companions AS
   SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE AS overdue
     FROM companion_status;
 
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_unfit_for_a_cluster AS
+  SELECT t.TABLE_NAME AS name
+    FROM information_schema.TABLES t
+    LEFT JOIN information_schema.STATISTICS s
+      ON s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
+   WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND (t.ENGINE <> 'InnoDB' OR s.INDEX_NAME IS NULL);
+
 -- Least rights: the users that log in are made by whoever installs and are given one of these roles ---------------------
 
 CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_administrator;
@@ -332,6 +339,9 @@ GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchbo
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), DELETE ON audit_log TO switchboard_companion;
 
+GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
+
+GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
 GRANT SELECT ON sent_today TO switchboard_administrator;

@@ -37,6 +37,7 @@ package final class Application: Sendable {
     do {
       response = try answer(request)
     } catch {
+      let error = audited(error, of: request)
       let failure = failure(for: error)
       report(error, as: failure, to: request)
       response = Family(path: request.path).response(to: failure)
@@ -58,8 +59,7 @@ package final class Application: Sendable {
     }
     let (route, pathItem) = try router.route(for: request)
     let context = Context(
-      application: self, now: clock(), pathItem: pathItem,
-      origin: Origin(requestID: request.requestID, address: request.remoteAddress))
+      application: self, now: clock(), pathItem: pathItem, origin: request.origin)
     return try route.handler(request, context)
   }
 
@@ -71,6 +71,18 @@ package final class Application: Sendable {
     case let error as DecodingError: Failure(error)
     case let error where Database.isUnavailable(error): .unavailable
     default: .serverError
+    }
+  }
+
+  /// `error`, after a refused device credential has been written down; or what went wrong in that.
+  private func audited(_ error: any Error, of request: Request) -> any Error {
+    guard case Refusal.credential(let account, let device) = error else { return error }
+    do {
+      try database.auditRefusedCredential(
+        account: account, device: device, from: request.origin, at: clock())
+      return error
+    } catch {
+      return error
     }
   }
 
@@ -88,6 +100,10 @@ package final class Application: Sendable {
   }
 
   func random(_ count: Int) -> [UInt8] { random(count) }
+}
+
+extension Request {
+  fileprivate var origin: Origin { Origin(requestID: requestID, address: remoteAddress) }
 }
 
 /// What a handler may use: it lives as long as the request.

@@ -7,9 +7,10 @@ private let decoder = JSONDecoder()
 
 /// `bytes` as JSON.
 ///
-/// - Throws: `DecodingError`; ``Failure`` of a value's own rules.
+/// - Throws: `DecodingError`; ``Failure`` of a value's own rules; ``Failure/invalidJSON``.
 func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-  try decoder.decode(type, from: Data(bytes))
+  guard JSONReader.isValid(bytes) else { throw Failure.invalidJSON }
+  return try decoder.decode(type, from: Data(bytes))
 }
 
 extension Request {
@@ -60,10 +61,13 @@ struct EmailAddress: Decodable {
 
   init(from decoder: any Decoder) throws {
     let given = try decoder.text(atMost: 254).lowercased()
-    let parts = given.split(separator: "@", omittingEmptySubsequences: false)
+    // By scalars: a mark that a combining character follows is another Character, but the same byte
+    // in a mail's To field.
+    let parts = given.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
+    let special = "<>,;:\"()[]\\".unicodeScalars
     let isAddress =
       parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && given.utf8.count <= 254
-      && !given.contains { $0.isWhitespace || "<>,;:\"()[]\\".contains($0) }
+      && !given.unicodeScalars.contains { $0.properties.isWhitespace || special.contains($0) }
     guard isAddress else {
       throw Failure.validation(field: decoder.field, reason: "not_an_email_address")
     }

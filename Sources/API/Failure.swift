@@ -43,7 +43,9 @@ struct Failure: Error {
     status: 401, message: "Invalid or expired device credential",
     fields: [("WWW-Authenticate", "Bearer")])
 
-  static func unauthorized(_ message: String) -> Failure { Failure(status: 401, message: message) }
+  static func unauthorized(_ message: String) -> Failure {
+    Failure(status: 401, message: message, fields: [("WWW-Authenticate", "Bearer")])
+  }
 
   static func forbidden(_ message: String) -> Failure { Failure(status: 403, message: message) }
 
@@ -101,6 +103,8 @@ extension Failure {
       self = .validation(field: field(context), reason: "must_not_be_null")
     case .keyNotFound(let key, let context):
       self = .validation(field: field(context, key), reason: "missing")
+    case .dataCorrupted(let context) where !context.codingPath.isEmpty:
+      self = .validation(field: field(context), reason: "invalid_value")
     default: self = .invalidJSON
     }
   }

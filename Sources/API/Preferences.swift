@@ -81,7 +81,11 @@ extension PreferencesChange: Decodable {
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     func given<Value: Decodable>(_ key: Key, _ type: Value.Type) throws -> Value? {
-      container.contains(key) ? try container.decode(type, forKey: key) : nil
+      guard container.contains(key) else { return nil }
+      guard try !container.decodeNil(forKey: key) else {
+        throw Failure.validation(field: key.rawValue, reason: "must_not_be_null")
+      }
+      return try container.decode(type, forKey: key)
     }
     self.init()
     pushEnabled = try given(.pushEnabled, Bool.self)

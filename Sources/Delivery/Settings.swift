@@ -1,5 +1,6 @@
 package import Cryptography
 package import Program
+import Store
 
 /// What the companion needs to know of its site.
 package struct Settings: Sendable {
@@ -34,7 +35,7 @@ package struct Settings: Sendable {
     let sender = environment.optional("SWITCHBOARD_MAIL_FROM") ?? "switchboard@localhost"
     let days = environment.integer("SWITCHBOARD_AUDIT_DAYS", in: 1...36_500, default: 365)
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
-    if sender.contains(where: { $0.isWhitespace || $0 == "<" || $0 == ">" })
+    if sender.hasControls || sender.contains(where: { $0.isWhitespace || $0 == "<" || $0 == ">" })
       || !sender.contains("@")
     {
       environment.complain(about: "SWITCHBOARD_MAIL_FROM", "must be an e-mail address")

@@ -93,10 +93,12 @@ package struct Environment {
   private static func content(ofFile path: String) -> String? {
     guard let file = fopen(path, "re") else { return nil }
     defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = fread(&bytes, 1, bytes.count, file)
-    guard ferror(file) == 0 else { return nil }
-    return String(validating: bytes[..<count], as: UTF8.self)
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 {
+      bytes += buffer[..<count]
+    }
+    return ferror(file) == 0 ? String(validating: bytes, as: UTF8.self) : nil
   }
 }
 

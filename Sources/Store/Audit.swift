@@ -38,6 +38,18 @@ enum AuditEvent: String {
   case signIn = "sign_in"
 }
 
+extension Database {
+  /// Writes down that a device credential was refused: the transaction that refused it is undone.
+  package func auditRefusedCredential(
+    account: String?, device: String?, from origin: Origin, at now: Timestamp
+  ) throws {
+    try pool.write { connection in
+      try connection.audit(
+        .credentialRefused, account: account, device: device, from: origin, at: now)
+    }
+  }
+}
+
 extension Connection {
   /// Writes one row of the audit log. `detail` says what happened in words, never a secret.
   mutating func audit(

@@ -89,8 +89,9 @@ package struct Caller: Sendable {
 package enum Refusal: Error, Equatable {
   /// The session of the access token has ended, or its device is revoked.
   case sessionEnded
-  /// The device credential is wrong, expired, or another device's.
-  case credential
+  /// The device credential is wrong, expired, or another device's; `account` and `device` are those
+  /// that it was shown for.
+  case credential(account: String?, device: String?)
   /// The limit is used up; it is free again after `retryAfter`.
   case rateLimited(retryAfter: Duration)
 }

@@ -11,6 +11,7 @@ struct Limit {
   static let modelsReads = Limit(name: "models", allowed: 600, window: .seconds(3600))
   static let deviceRegistrations = Limit(
     name: "device-register", allowed: 60, window: .seconds(3600))
+  static let signUps = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
   static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
   static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))

@@ -57,7 +57,7 @@ package enum PreferencesOutcome: Sendable {
 extension Database {
   /// The preferences of the caller's device.
   ///
-  /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential``.
+  /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential(account:device:)``.
   package func preferences(of caller: Caller, at now: Timestamp) throws -> Preferences {
     try pool.read { connection in try connection.preferences(of: caller, at: now) }
   }
@@ -181,7 +181,9 @@ extension Connection {
       let name = name.trimmed
       let folded = name.lowercased()
       guard !name.isEmpty else { throw ModelsRefused(reason: .empty, value: name) }
-      guard name.count <= 128 else { throw ModelsRefused(reason: .tooLong, value: nil) }
+      guard name.unicodeScalars.count <= 128 else {
+        throw ModelsRefused(reason: .tooLong, value: nil)
+      }
       guard catalogue.isEmpty || spelling[folded] != nil else {
         throw ModelsRefused(reason: .unknown, value: name)
       }

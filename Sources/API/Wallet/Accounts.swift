@@ -58,7 +58,7 @@ func getSummary(_ request: Request, in context: borrowing Context) throws -> Res
 extension Context {
   /// The device that signs in, as the body describes it.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/invalidDeviceCredential``.
+  /// - Throws: ``Failure/validation(field:reason:value:)``.
   func signingDevice(of request: Request) throws -> SigningDevice {
     struct Body: Decodable {
       let deviceId: ClientDeviceID
@@ -68,7 +68,7 @@ extension Context {
     let body = try request.decode(Body.self)
     return SigningDevice(
       clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
-      credentialHash: try deviceCredentialHash(request, for: body.deviceId.text))
+      credentialHash: request.deviceCredentialHash)
   }
 
   /// Writes who has signed in, and the tokens.

@@ -74,8 +74,7 @@ func setPushToken(_ request: Request, in context: borrowing Context) throws -> R
   if let device = body.deviceId, device.text != caller.clientDeviceID {
     throw Failure.forbidden("The access token belongs to another device")
   }
-  let platform: DevicePlatform =
-    body.tokenType == .fcm ? .android : body.platform ?? .ios
+  let platform = body.tokenType == .fcm ? .android : body.platform
   try context.database.setPushToken(
     body.pushToken, platform: platform, by: caller, at: context.now)
   return .json { json in

@@ -37,7 +37,8 @@ package enum NewAccountOutcome: Sendable {
 extension Database {
   /// Makes an account and signs it in on the device.
   ///
-  /// - Throws: ``Refusal/credential``.
+  /// - Throws: ``Refusal/credential(account:device:)``; ``Refusal/rateLimited(retryAfter:)`` at more
+  ///   than 60 an hour on one device.
   package func createAccount(
     _ new: NewAccount, on device: SigningDevice, from origin: Origin, at now: Timestamp
   ) throws -> NewAccountOutcome {
@@ -45,11 +46,15 @@ extension Database {
       id: timeOrderedUUID(milliseconds: now.milliseconds), email: new.email, name: new.name,
       walletID: new.walletID)
     do {
-      return try signingIn(from: origin, at: now) { connection in
+      return try pool.transaction { connection in
+        // First, for it also locks: those who sign up on one device do so one after the other, and
+        // each sees the accounts before.
+        try connection.count(.signUps, of: device.clientDeviceID, at: now)
         guard try connection.isKnown(device) else { return .deviceUnknown }
-        guard try connection.insert(account, onDevice: device.clientDeviceID, at: now) else {
+        guard try connection.accountCount(onDevice: device.clientDeviceID) < 5 else {
           return .deviceFull
         }
+        try connection.insert(account, at: now)
         try connection.audit(.accountCreated, account: account.id, from: origin, at: now)
         let session = try connection.signIn(account.id, on: device, from: origin, at: now)
         return .signedIn(account, session)
@@ -65,9 +70,9 @@ extension Database {
   /// - Returns: nil where the account is gone.
   package func summary(of caller: Caller, at now: Timestamp) throws -> WalletSummary? {
     try pool.read { connection in
-      let session = try connection.live(caller, at: now)
-      _ = session
+      // First: with the account its sessions are gone as well, and that is not the same answer.
       guard let account = try connection.account(id: caller.accountID) else { return nil }
+      _ = try connection.live(caller, at: now)
       return WalletSummary(
         account: account, cards: try connection.cards(of: account.id),
         banks: try connection.enrolledBanks(of: account.id), biometricEnabled: false)
@@ -89,21 +94,26 @@ extension Connection {
     ) { row in Account(row: row) }
   }
 
-  /// - Returns: false where the device has five accounts already; the count is part of the
-  ///   statement that inserts.
+  fileprivate mutating func accountCount(
+    onDevice clientDeviceID: String
+  ) throws(DatabaseError) -> Int64 {
+    try row(
+      "SELECT COUNT(*) FROM devices WHERE client_device_id = ?", [.text(clientDeviceID)]
+    ) { row in row.integer(0) }!  // an aggregate always has a row
+  }
+
   fileprivate mutating func insert(
-    _ account: Account, onDevice clientDeviceID: String, at now: Timestamp
-  ) throws(DatabaseError) -> Bool {
-    try execute(
+    _ account: Account, at now: Timestamp
+  ) throws(DatabaseError) {
+    _ = try execute(
       """
       INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
-      SELECT ?, ?, ?, ?, ?, ? FROM DUAL
-      WHERE (SELECT COUNT(*) FROM devices WHERE client_device_id = ?) < 5
+      VALUES (?, ?, ?, ?, ?, ?)
       """,
       [
         .text(account.id), .text(account.email), .text(account.name), .text(account.email),
-        .text(account.walletID), .time(now), .text(clientDeviceID),
-      ]) == 1
+        .text(account.walletID), .time(now),
+      ])
   }
 }
 

@@ -141,12 +141,14 @@ extension Database {
 
   /// Makes `token` the one push token of the caller's device.
   ///
+  /// - Parameter platform: nil means the device's own.
   /// - Throws: ``Refusal``.
   package func setPushToken(
-    _ token: PushToken, platform: DevicePlatform, by caller: Caller, at now: Timestamp
+    _ token: PushToken, platform: DevicePlatform?, by caller: Caller, at now: Timestamp
   ) throws {
     try pool.transaction { connection in
       let session = try connection.live(caller, at: now)
+      let platform = try platform ?? connection.platform(of: session.deviceID)
       _ = try connection.execute(
         "DELETE FROM push_tokens WHERE device_id = ? AND token <> ?",
         [.text(session.deviceID), .text(token.text)])
@@ -197,6 +199,12 @@ extension Connection {
         lastUsedAt: Timestamp(milliseconds: row.milliseconds(5)), biometricEnabled: false,
         pushEnabled: row.boolean(6))
     }
+  }
+
+  fileprivate mutating func platform(of deviceID: String) throws(DatabaseError) -> DevicePlatform {
+    try row("SELECT platform FROM devices WHERE id = ?", [.text(deviceID)]) { row in
+      DevicePlatform(row: row, 0)
+    }!  // the id is a live session's
   }
 
   /// The id of the account's device that is not revoked.

@@ -66,7 +66,7 @@ extension Database {
   /// Signs in with a mailed code. The try is counted before the code is compared.
   ///
   /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
-  /// - Throws: ``Refusal/credential``.
+  /// - Throws: ``Refusal/credential(account:device:)``.
   /// - Returns: nil where the code is wrong, expired, spent, or dead after five tries.
   package func signIn(
     withCodeOf name: LoginCodeName, on device: SigningDevice, from origin: Origin,
@@ -83,7 +83,7 @@ extension Database {
       }
       return nil
     }
-    return try signingIn(from: origin, at: now) { connection in
+    return try pool.transaction { connection in
       guard try connection.spend(typed, on: device, at: now),
         let account = try connection.account(email: typed.email)
       else { return nil }

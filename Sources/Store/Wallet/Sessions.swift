@@ -51,7 +51,7 @@ struct LiveSession {
 extension Connection {
   /// The caller's session, if it is alive.
   ///
-  /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential``.
+  /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential(account:device:)``.
   mutating func live(_ caller: Caller, at now: Timestamp) throws -> LiveSession {
     let session = try row(
       """
@@ -72,7 +72,9 @@ extension Connection {
   /// The confirmation may be repeated without harm, so it may stand among reads.
   mutating func admit(_ caller: Caller, to session: LiveSession, at now: Timestamp) throws {
     if let hash = caller.credentialHash {
-      guard session.credential?.matches(hash, at: now) == true else { throw Refusal.credential }
+      guard session.credential?.matches(hash, at: now) == true else {
+        throw Refusal.credential(account: caller.accountID, device: session.deviceID)
+      }
     }
     guard !session.confirmed, session.generation == caller.generation else { return }
     let confirmed = try execute(

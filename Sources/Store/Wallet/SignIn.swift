@@ -1,23 +1,6 @@
 import Cryptography
 import MariaDB
 
-extension Database {
-  /// A transaction that signs somebody in; a refused device credential is in the audit log although
-  /// the transaction is undone.
-  func signingIn<T>(
-    from origin: Origin, at now: Timestamp, _ body: (inout Connection) throws -> T
-  ) throws -> T {
-    do {
-      return try pool.transaction(body)
-    } catch Refusal.credential {
-      try pool.write { connection in
-        try connection.audit(.credentialRefused, from: origin, at: now)
-      }
-      throw Refusal.credential
-    }
-  }
-}
-
 extension Connection {
   /// Whether enough is known of the device for a sign-in: the request describes it, or it was
   /// registered.
@@ -40,7 +23,7 @@ extension Connection {
   /// adopted only where the sign-in shows that credential or comes from the same address: anybody
   /// may register any id.
   ///
-  /// - Throws: ``Refusal/credential`` where a credential came along that belongs neither to a
+  /// - Throws: ``Refusal/credential(account:device:)`` where a credential came along that belongs neither to a
   ///   registration nor to the device.
   mutating func signIn(
     _ account: String, on device: SigningDevice, from origin: Origin, at now: Timestamp
@@ -52,7 +35,7 @@ extension Connection {
     if let hash = device.credentialHash, isShown == false {
       guard
         try credential(of: device.clientDeviceID, account: account)?.matches(hash, at: now) == true
-      else { throw Refusal.credential }
+      else { throw Refusal.credential(account: account, device: nil) }
     }
     let id = try upsert(device, of: account, registration: registration, at: now)
     if let registration, isShown == true || registration.isFromSameAddress {

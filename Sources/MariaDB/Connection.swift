@@ -1,0 +1,118 @@
+/// One connection to MariaDB, with the statements prepared on it. Used by one thread at a time.
+///
+/// Its session keeps UTC, utf8mb4 and strict mode, waits 3 s for a lock, and commits each statement
+/// by itself outside of ``Pool/transaction(_:)``.
+package struct Connection: ~Copyable {
+  /// By the address of the statement's text: a `StaticString` has one for the life of the process.
+  private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+  /// Declared after the statements, so that it is closed after them.
+  private let session: Session
+  /// The error after which a transaction cannot be committed, whether or not the body let it pass.
+  private(set) var abortion: DatabaseError?
+  /// Whether the connection can only be closed.
+  private(set) var isBroken = false
+
+  /// Connects and sets up the session.
+  ///
+  /// - Throws: at stage ``DatabaseError/Stage/connecting``, with the server's message.
+  package init(_ settings: ConnectionSettings) throws(DatabaseError) {
+    session = try Session(settings)
+  }
+
+  /// Executes a statement without rows, or one whose rows do not matter.
+  ///
+  /// - Returns: the rows inserted, deleted or *changed*: an UPDATE that sets what is there already
+  ///   affects 0; ON DUPLICATE KEY UPDATE counts 1 for inserted, 2 for changed, 0 for neither.
+  package mutating func execute(
+    _ sql: StaticString, _ parameters: [Parameter] = []
+  ) throws(DatabaseError) -> Int {
+    do throws(DatabaseError) {
+      let statement = try statement(sql)
+      try statement.execute(parameters)
+      guard statement.hasRows else { return statement.affectedRows }
+      var count = 0
+      while try statement.next() { count += 1 }
+      return count
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// The first row of a result, decoded; nil if there is none. The rest is read and dropped.
+  package mutating func row<T>(
+    _ sql: StaticString, _ parameters: [Parameter] = [],
+    _ decode: (borrowing Row) throws(DatabaseError) -> T
+  ) throws(DatabaseError) -> T? {
+    do throws(DatabaseError) {
+      let statement = try statement(sql)
+      try statement.execute(parameters)
+      guard try statement.next() else { return nil }
+      let value = try statement.decode(decode)
+      while try statement.next() {}
+      return value
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// All rows of a result, decoded.
+  package mutating func rows<T>(
+    _ sql: StaticString, _ parameters: [Parameter] = [],
+    _ decode: (borrowing Row) throws(DatabaseError) -> T
+  ) throws(DatabaseError) -> [T] {
+    do throws(DatabaseError) {
+      let statement = try statement(sql)
+      try statement.execute(parameters)
+      var values: [T] = []
+      while try statement.next() { values.append(try statement.decode(decode)) }
+      return values
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// Executes `sql` unprepared: START TRANSACTION, COMMIT and ROLLBACK, which are not worth one of
+  /// the server's 16,382 prepared statements.
+  mutating func run(_ sql: StaticString) throws(DatabaseError) {
+    do throws(DatabaseError) {
+      try session.query(sql)
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// Forgets the error that ended the last transaction.
+  mutating func begin() {
+    abortion = nil
+  }
+
+  /// Whether the server has closed this idle connection.
+  var isClosedByServer: Bool { session.hasInput }
+
+  private mutating func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
+    if let statement = statements[sql.utf8Start] { return statement }
+    let statement = try Statement(session, sql)
+    statements[sql.utf8Start] = statement
+    return statement
+  }
+
+  private mutating func noted(_ error: DatabaseError) -> DatabaseError {
+    if error.breaksConnection { isBroken = true }
+    if error.isRetryable || error.breaksConnection { abortion = error }
+    return error
+  }
+}
+
+extension Statement {
+  /// `decode`s the current row; if that throws, leaves the rest unread.
+  fileprivate func decode<T>(
+    _ decode: (borrowing Row) throws(DatabaseError) -> T
+  ) throws(DatabaseError) -> T {
+    do throws(DatabaseError) {
+      return try decode(row)
+    } catch {
+      discardRows()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// Where MariaDB is, who we are to it, and how long we wait for it.
+package struct ConnectionSettings: Sendable {
+  /// Path of the server's unix socket; preferred to `host`.
+  package var socket: String?
+  /// Name or address of the server's host; nil means this one.
+  package var host: String?
+  /// TCP port, where `host` is used.
+  package var port: UInt16
+  /// The database that statements mean.
+  package var database: String
+  /// MariaDB's user; without a password, one who logs in by `unix_socket`.
+  package var user: String
+  /// Never printed, whatever prints these settings.
+  package var password: String?
+
+  /// The longest a connection may take to be made. Whole seconds, rounded up.
+  package var connectTimeout = Duration.seconds(3)
+  /// The longest the server may keep silent after a statement was sent; the server itself ends a
+  /// statement one second earlier.
+  package var readTimeout = Duration.seconds(5)
+  /// The longest the server may leave a statement unread.
+  package var writeTimeout = Duration.seconds(5)
+
+  /// Settings with the usual timeouts.
+  package init(
+    socket: String? = nil, host: String? = nil, port: UInt16 = 3306, database: String,
+    user: String, password: String? = nil
+  ) {
+    self.socket = socket
+    self.host = host
+    self.port = port
+    self.database = database
+    self.user = user
+    self.password = password
+  }
+}
+
+extension ConnectionSettings: CustomStringConvertible, CustomReflectable {
+  /// User, place and database; no password.
+  package var description: String {
+    "\(user)@\(socket ?? "\(host ?? "localhost"):\(port)")/\(database)"
+  }
+
+  /// Shows what ``description`` shows, whoever dumps these settings.
+  package var customMirror: Mirror {
+    Mirror(self, children: ["description": description])
+  }
+}

@@ -1,0 +1,137 @@
+/// Why MariaDB did not do what a statement asked.
+///
+/// It carries the statement's text but never a value: what the server says about an executed
+/// statement is dropped, because it quotes values (1062 shows the duplicate key).
+package struct DatabaseError: Error {
+  /// What the client was doing.
+  package enum Stage: Sendable {
+    /// Connecting, authenticating, setting up the session.
+    case connecting
+    /// Preparing a statement: nothing has been executed.
+    case preparing
+    /// Executing a statement or reading its rows.
+    case executing
+  }
+
+  /// What went wrong.
+  package let code: Code
+  /// When it went wrong.
+  package let stage: Stage
+  /// The statement, unless the error is one of connecting.
+  package let sql: StaticString?
+  /// The server's or the library's words. Only where no value can be in them: connecting, preparing.
+  let message: String?
+  /// Whether MariaDB may or may not have done what was asked: the connection was lost after a
+  /// COMMIT, or a statement that commits by itself, had been sent. Never repeated by ``Pool``.
+  package private(set) var isOutcomeUnknown = false
+
+  init(_ code: Code, _ stage: Stage, sql: StaticString? = nil, message: String? = nil) {
+    self.code = code
+    self.stage = stage
+    self.sql = sql
+    self.message = stage == .executing ? nil : message
+  }
+
+  /// This error, where it leaves open whether the statement took effect.
+  var withUnknownOutcome: DatabaseError {
+    var error = self
+    error.isOutcomeUnknown = true
+    return error
+  }
+}
+
+extension DatabaseError {
+  /// The connection is gone, and with it any transaction that was not committed; whether it was can
+  /// be unknown: ``isOutcomeUnknown``.
+  package var isConnectionLost: Bool {
+    stage != .connecting && Code.lost.contains(code)
+  }
+
+  /// The connection cannot be used any more: lost, or the conversation on it out of step.
+  var breaksConnection: Bool {
+    stage == .connecting || isConnectionLost || code.isOfClient || code == .packetTooLarge
+  }
+
+  /// No connection can be made for now: the server is down, starting, stopping or full.
+  package var isUnreachable: Bool {
+    stage == .connecting && (Code.unreachable.contains(code) || Code.lost.contains(code))
+  }
+
+  /// The whole transaction may be run again: a deadlock, a lock wait, a Galera node that is not
+  /// ready or refuses to commit.
+  package var isRetryable: Bool { !isOutcomeUnknown && Code.retryable.contains(code) }
+
+  /// Whether the server certainly did not execute the statement.
+  ///
+  /// The library reports 2006 only if the command could not be sent whole.
+  var isNothingExecuted: Bool {
+    stage != .executing || code == .serverGone || code == .packetTooLarge
+  }
+}
+
+extension DatabaseError {
+  /// An error number of the server (1000…1999, 3000…) or of the client library (2000…2999, 5000…).
+  package struct Code: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+      self.rawValue = rawValue
+    }
+
+    package static let recordChanged = Code(rawValue: 1020)  // ER_CHECKREAD
+    package static let diskFull = Code(rawValue: 1021)  // ER_DISK_FULL
+    package static let tooManyConnections = Code(rawValue: 1040)  // ER_CON_COUNT_ERROR
+    package static let accessDenied = Code(rawValue: 1045)  // ER_ACCESS_DENIED_ERROR
+    package static let nodeNotReady = Code(rawValue: 1047)  // ER_UNKNOWN_COM_ERROR, Galera
+    package static let cannotBeNull = Code(rawValue: 1048)  // ER_BAD_NULL_ERROR
+    package static let shutdown = Code(rawValue: 1053)  // ER_SERVER_SHUTDOWN
+    package static let duplicateEntry = Code(rawValue: 1062)  // ER_DUP_ENTRY
+    package static let syntax = Code(rawValue: 1064)  // ER_PARSE_ERROR
+    package static let packetTooLarge = Code(rawValue: 1153)  // ER_NET_PACKET_TOO_LARGE
+    package static let commitRefused = Code(rawValue: 1180)  // ER_ERROR_DURING_COMMIT, Galera
+    package static let tooManyUserConnections = Code(rawValue: 1203)
+    package static let lockWaitTimeout = Code(rawValue: 1205)  // ER_LOCK_WAIT_TIMEOUT
+    package static let deadlock = Code(rawValue: 1213)  // ER_LOCK_DEADLOCK
+    package static let userLimitReached = Code(rawValue: 1226)  // ER_USER_LIMIT_REACHED
+    package static let readOnly = Code(rawValue: 1290)  // ER_OPTION_PREVENTS_STATEMENT
+    package static let truncatedValue = Code(rawValue: 1366)  // ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
+    package static let dataTooLong = Code(rawValue: 1406)  // ER_DATA_TOO_LONG
+    package static let rowIsReferenced = Code(rawValue: 1451)  // ER_ROW_IS_REFERENCED_2
+    package static let noReferencedRow = Code(rawValue: 1452)  // ER_NO_REFERENCED_ROW_2
+    package static let connectionKilled = Code(rawValue: 1927)  // ER_CONNECTION_KILLED
+    package static let statementTimeout = Code(rawValue: 1969)  // ER_STATEMENT_TIMEOUT
+    package static let socketUnreachable = Code(rawValue: 2002)  // CR_CONNECTION_ERROR
+    package static let hostUnreachable = Code(rawValue: 2003)  // CR_CONN_HOST_ERROR
+    package static let unknownHost = Code(rawValue: 2005)  // CR_UNKNOWN_HOST
+    package static let serverGone = Code(rawValue: 2006)  // CR_SERVER_GONE_ERROR
+    package static let outOfMemory = Code(rawValue: 2008)  // CR_OUT_OF_MEMORY
+    package static let handshake = Code(rawValue: 2012)  // CR_SERVER_HANDSHAKE_ERR
+    package static let connectionLost = Code(rawValue: 2013)  // CR_SERVER_LOST
+    package static let checkViolated = Code(rawValue: 4025)  // ER_CONSTRAINT_FAILED
+
+    static let lost: Set = [shutdown, connectionKilled, serverGone, connectionLost]
+    static let retryable: Set = [
+      recordChanged, nodeNotReady, commitRefused, lockWaitTimeout, deadlock,
+    ]
+    static let unreachable: Set = [
+      tooManyConnections, tooManyUserConnections, nodeNotReady, socketUnreachable,
+      userLimitReached, hostUnreachable, unknownHost, handshake,
+    ]
+
+    /// An error of the client library: it has lost track of the conversation with the server.
+    var isOfClient: Bool { (2000...2999).contains(rawValue) || (5000...5999).contains(rawValue) }
+  }
+}
+
+extension DatabaseError: CustomStringConvertible {
+  /// One line for the log: code, statement, no value.
+  package var description: String {
+    var text = "MariaDB error \(code.rawValue)"
+    if isOutcomeUnknown { text += ", outcome unknown" }
+    if let message { text += ": \(message)" }
+    if let sql {
+      text += " in: " + sql.description.split { $0.isWhitespace }.joined(separator: " ")
+    }
+    return text
+  }
+}

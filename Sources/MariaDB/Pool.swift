@@ -1,0 +1,213 @@
+import Glibc
+import Synchronization
+
+/// Connections for threads that each need one for a moment, and the rules by which work is repeated.
+///
+/// There are never more connections than there were callers at one time, and no caller waits for
+/// another. A connection that fails is dropped, with all idle ones: after a restart of the server
+/// they are as dead.
+package final class Pool: Sendable {
+  private let settings: ConnectionSettings
+  private let patience: Duration
+  private let beginWaiting: @Sendable () -> Bool
+  private let idle = Mutex(IdleConnections())
+
+  /// - Parameters:
+  ///   - patience: how long an operation waits for a server that cannot be reached.
+  ///   - beginWaiting: asked once before an operation waits; false makes it fail at once.
+  package init(
+    _ settings: ConnectionSettings, patience: Duration = .seconds(3),
+    beginWaiting: @escaping @Sendable () -> Bool = { true }
+  ) {
+    self.settings = settings
+    self.patience = patience
+    self.beginWaiting = beginWaiting
+  }
+
+  /// Runs `body`, which only reads. It is run again, once, if the connection is lost.
+  ///
+  /// - Throws: ``DatabaseError``, or what `body` throws.
+  package func read<T>(_ body: (inout Connection) throws -> T) throws -> T {
+    try repeating { connection in try connection.attempt(body) }
+  }
+
+  /// Runs `body`, which executes exactly one statement, and that commits by itself. It is run again
+  /// if the statement certainly was not executed.
+  ///
+  /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
+  ///   after the statement had been sent; or what `body` throws.
+  package func write<T>(_ body: (inout Connection) throws -> T) throws -> T {
+    try repeating { connection in
+      do {
+        return try connection.attempt(body)
+      } catch let error as DatabaseError {
+        throw error.asErrorOfCommitting
+      }
+    }
+  }
+
+  /// Runs `body` between START TRANSACTION and COMMIT; rolls back if it throws.
+  ///
+  /// The whole is run again if MariaDB asks for it (deadlock, lock wait, Galera), also at COMMIT,
+  /// and, once, if the connection is lost before COMMIT was sent. So `body` has no other effect.
+  ///
+  /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
+  ///   after COMMIT had been sent; or what `body` throws.
+  package func transaction<T>(_ body: (inout Connection) throws -> T) throws -> T {
+    try repeating { connection in
+      try connection.run("START TRANSACTION")
+      do {
+        let result = try connection.attempt(body)
+        try connection.commit()
+        return result
+      } catch {
+        connection.rollBack()
+        throw error
+      }
+    }
+  }
+
+  /// Runs `attempt` until it succeeds or may not be repeated.
+  private func repeating<T>(_ attempt: (inout Connection) throws -> T) throws -> T {
+    var waiting = Waiting(patience: patience, begin: beginWaiting)
+    var retries = 0
+    var hasReconnected = false
+    while true {
+      let lease = try take(&waiting)
+      defer { giveBack(lease) }
+      do {
+        return try attempt(&lease.connection)
+      } catch let error as DatabaseError where !error.isOutcomeUnknown {
+        if error.isConnectionLost && !hasReconnected {
+          hasReconnected = true
+        } else if error.isRetryable && retries < error.mostRetries {
+          pause(milliseconds: Double(1 << retries) * .random(in: 0.5..<1.5))
+          retries += 1
+        } else {
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Takes an idle connection, or makes one.
+  ///
+  /// Over TCP, but not through a unix socket, a statement can still be sent to a server that has
+  /// gone, and then its outcome is unknown; so there a look comes first.
+  private func take(_ waiting: inout Waiting) throws(DatabaseError) -> Lease {
+    while true {
+      let (lease, generation) = idle.withLock { idle in (idle.leases.popLast(), idle.generation) }
+      if let lease {
+        if settings.socket == nil && lease.connection.isClosedByServer { continue }
+        return lease
+      }
+      let start = ContinuousClock.now
+      do throws(DatabaseError) {
+        return Lease(try Connection(settings), generation: generation)
+      } catch {
+        guard error.isUnreachable, waiting.goesOn(since: start) else { throw error }
+      }
+    }
+  }
+
+  private func giveBack(_ lease: Lease) {
+    let isBroken = lease.connection.isBroken
+    // Closed after the lock is released: closing tells the server.
+    let dropped = idle.withLock { idle in
+      guard lease.generation == idle.generation else { return [lease] }
+      guard isBroken else {
+        idle.leases.append(lease)
+        return []
+      }
+      idle.generation += 1
+      defer { idle.leases = [] }
+      return idle.leases
+    }
+    _ = consume dropped
+  }
+}
+
+private struct IdleConnections {
+  /// The last one given back is the first one taken: the others can grow old.
+  var leases: [Lease] = []
+  /// Connections of an earlier generation are not taken back: one of their time was lost.
+  var generation = 0
+}
+
+/// A connection on its way between threads: it is idle in the pool, or owned by one operation.
+private final class Lease: @unchecked Sendable {
+  var connection: Connection
+  let generation: Int
+
+  init(_ connection: consuming Connection, generation: Int) {
+    self.connection = connection
+    self.generation = generation
+  }
+}
+
+/// How long one operation, however often it is repeated, waits for the server.
+private struct Waiting {
+  let patience: Duration
+  let begin: @Sendable () -> Bool
+  private var deadline: ContinuousClock.Instant?
+
+  init(patience: Duration, begin: @escaping @Sendable () -> Bool) {
+    self.patience = patience
+    self.begin = begin
+  }
+
+  /// Waits 50 ms and returns true, or false if the operation has waited enough or may not wait.
+  ///
+  /// - Parameter start: when it began to connect, which can have taken its time.
+  mutating func goesOn(since start: ContinuousClock.Instant) -> Bool {
+    if deadline == nil {
+      guard begin() else { return false }
+      deadline = start + patience
+    }
+    guard let deadline, ContinuousClock.now < deadline else { return false }
+    pause(milliseconds: 50)
+    return true
+  }
+}
+
+extension DatabaseError {
+  /// Five, but a lock wait has already taken 3 s: more of them outlast the client.
+  fileprivate var mostRetries: Int { code == .lockWaitTimeout ? 1 : 5 }
+
+  /// This error of a statement that commits: if its answer is missing, the outcome is unknown.
+  fileprivate var asErrorOfCommitting: DatabaseError {
+    breaksConnection && !isNothingExecuted ? withUnknownOutcome : self
+  }
+}
+
+extension Connection {
+  /// Runs `body`. An error that ended its transaction or its connection counts whatever `body` made
+  /// of it: what it returned or threw rests on work that is undone.
+  fileprivate mutating func attempt<T>(_ body: (inout Connection) throws -> T) throws -> T {
+    begin()
+    do {
+      let result = try body(&self)
+      if let abortion { throw abortion }
+      return result
+    } catch {
+      throw abortion ?? error
+    }
+  }
+
+  fileprivate mutating func commit() throws(DatabaseError) {
+    do throws(DatabaseError) {
+      try run("COMMIT")
+    } catch {
+      throw error.asErrorOfCommitting
+    }
+  }
+
+  /// If it fails the connection is broken and dropped, which rolls back as well.
+  fileprivate mutating func rollBack() {
+    if !isBroken { try? run("ROLLBACK") }
+  }
+}
+
+private func pause(milliseconds: Double) {
+  usleep(UInt32(milliseconds * 1000))
+}

@@ -1,0 +1,105 @@
+import CMariaDB
+import Glibc
+
+/// An open conversation with the server. The corresponding C type is `MYSQL`.
+struct Session: ~Copyable {
+  let handle: UnsafeMutablePointer<MYSQL>
+
+  /// Connects and sets the session up. The corresponding C function is `mysql_real_connect`.
+  init(_ settings: ConnectionSettings) throws(DatabaseError) {
+    precondition(isLibraryReady, "mysql_server_init failed")
+    handle = mysql_init(nil)!  // nil only when memory has run out
+    handle.configure(settings)
+    let set = settings.sessionVariables
+    guard handle.connect(settings), mysql_real_query(handle, set, UInt(set.utf8.count)) == 0 else {
+      let message = String(cString: mysql_error(handle))
+      throw DatabaseError(.init(rawValue: mysql_errno(handle)), .connecting, message: message)
+    }
+    // A child process would keep the session open after us. The library does not think of it.
+    _ = fcntl(mysql_get_socket(handle), F_SETFD, FD_CLOEXEC)
+  }
+
+  deinit {
+    mysql_close(handle)
+  }
+
+  /// Executes `sql`, which has no rows. The corresponding C function is `mysql_real_query`.
+  func query(_ sql: StaticString) throws(DatabaseError) {
+    let status = sql.withUTF8Buffer { text in
+      text.withMemoryRebound(to: CChar.self) {
+        mysql_real_query(handle, $0.baseAddress, UInt($0.count))
+      }
+    }
+    guard status == 0 else {
+      throw DatabaseError(.init(rawValue: mysql_errno(handle)), .executing, sql: sql)
+    }
+  }
+
+  /// Whether the server has closed the connection, or sent something unasked, which it does only
+  /// before closing.
+  var hasInput: Bool {
+    var socket = pollfd(fd: mysql_get_socket(handle), events: Int16(POLLIN), revents: 0)
+    return poll(&socket, 1, 0) != 0
+  }
+}
+
+/// Initialises the library once per process, which is not safe to do on two threads.
+///
+/// libmariadb keeps nothing per thread: its `mysql_thread_init` and `mysql_thread_end` are empty,
+/// so no thread calls them.
+private let isLibraryReady = mysql_server_init(0, nil, nil) == 0
+
+extension UnsafeMutablePointer<MYSQL> {
+  fileprivate func configure(_ settings: ConnectionSettings) {
+    set(MYSQL_OPT_CONNECT_TIMEOUT, settings.connectTimeout.wholeSeconds)
+    set(MYSQL_OPT_READ_TIMEOUT, settings.readTimeout.wholeSeconds)
+    set(MYSQL_OPT_WRITE_TIMEOUT, settings.writeTimeout.wholeSeconds)
+    set(MYSQL_OPT_LOCAL_INFILE, 0)  // a server must not ask us for files
+    mysql_options(self, MYSQL_SET_CHARSET_NAME, "utf8mb4")
+  }
+
+  private func set(_ option: mysql_option, _ value: Int) {
+    var value = UInt32(value)
+    mysql_options(self, option, &value)
+  }
+
+  /// No flags: affected rows are changed rows, and one command holds one statement.
+  fileprivate func connect(_ settings: ConnectionSettings) -> Bool {
+    withOptionalCString(settings.socket) { socket in
+      withOptionalCString(settings.socket == nil ? settings.host : nil) { host in
+        withOptionalCString(settings.password) { password in
+          mysql_real_connect(
+            self, host, settings.user, password, settings.database, UInt32(settings.port), socket, 0
+          ) != nil
+        }
+      }
+    }
+  }
+}
+
+extension ConnectionSettings {
+  /// One statement, hence one round trip. The server gives a statement up a second before we would
+  /// give up the server, so that a slow statement is an error and not a lost connection.
+  fileprivate var sessionVariables: String {
+    """
+    SET time_zone = '+00:00', autocommit = 1, innodb_lock_wait_timeout = 3, \
+    max_statement_time = \(max(1, readTimeout.wholeSeconds - 1)), \
+    sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
+    """
+  }
+}
+
+extension Duration {
+  /// Rounded up; at least 1, because 0 means for ever to the library.
+  fileprivate var wholeSeconds: Int {
+    let (seconds, attoseconds) = components
+    return max(1, Int(seconds) + (attoseconds > 0 ? 1 : 0))
+  }
+}
+
+private func withOptionalCString<T>(
+  _ text: String?, _ body: (UnsafePointer<CChar>?) -> T
+) -> T {
+  guard let text else { return body(nil) }
+  return text.withCString { body($0) }
+}
