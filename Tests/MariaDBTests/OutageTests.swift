@@ -1,0 +1,268 @@
+import Foundation
+import MariaDB
+import Support
+import Synchronization
+import Testing
+
+/// The server goes away, for a while or for good. Each test has a server of its own.
+@Suite struct OutageTests {
+  @Test func aServerThatComesBackInTimeIsWaitedFor() throws {
+    try withServer { server in
+      let waits = Atomic(0)
+      let pool = Pool(server.settings(database: "test"), patience: .seconds(60)) {
+        waits.add(1, ordering: .relaxed)
+        server.startWithoutWaiting()
+        return true
+      }
+      _ = try pool.write { try $0.execute("INSERT INTO t VALUES (1, 1)") }
+      server.stop()
+      try pool.expect([1])
+      server.kill()
+      _ = try pool.write { try $0.execute("INSERT INTO t VALUES (2, 2)") }
+      server.kill()
+      try pool.transaction { _ = try $0.execute("INSERT INTO t VALUES (3, 3)") }
+      try pool.expect([1, 2, 3])
+      #expect(waits.load(ordering: .relaxed) == 3)
+    }
+  }
+
+  @Test func anOperationThatMayNotWaitFailsAtOnce() throws {
+    try withServer { server in
+      let asked = Atomic(0)
+      let pool = Pool(server.settings(database: "test"), patience: .seconds(600)) {
+        asked.add(1, ordering: .relaxed)
+        return false
+      }
+      try pool.expect([])
+      server.stop()
+      let error = #expect(throws: DatabaseError.self) { try pool.expect([]) }
+      #expect(error?.isUnreachable == true)
+      #expect(error?.isConnectionLost == false)
+      #expect(error?.code == .socketUnreachable)
+      #expect(asked.load(ordering: .relaxed) == 1)
+      server.start()
+      try pool.expect([])
+    }
+  }
+
+  @Test func patienceEnds() throws {
+    let asked = Atomic(0)
+    let nowhere = ConnectionSettings(socket: "/nowhere/at/all", database: "d", user: "u")
+    let pool = Pool(nowhere, patience: .milliseconds(200)) {
+      asked.add(1, ordering: .relaxed)
+      return true
+    }
+    var error: DatabaseError?
+    let time = ContinuousClock().measure {
+      error = #expect(throws: DatabaseError.self) { try pool.read { _ in } }
+    }
+    #expect(error?.isUnreachable == true)
+    #expect(error?.description.contains("/nowhere/at/all") == true)
+    #expect(asked.load(ordering: .relaxed) == 1)
+    #expect(time > .milliseconds(200) && time < .seconds(30))
+  }
+
+  @Test func aFrozenServerIsGivenUp() throws {
+    try withServer { server in
+      var settings = server.settings(database: "test")
+      settings.connectTimeout = .seconds(1)
+      settings.readTimeout = .seconds(1)
+      let pool = Pool(settings, patience: .zero)
+      try pool.expect([])
+      server.freeze()
+      let reading = #expect(throws: DatabaseError.self) { try pool.expect([]) }
+      #expect(reading?.isUnreachable == true)
+      let writing = #expect(throws: DatabaseError.self) {
+        try pool.write { try $0.execute("INSERT INTO t VALUES (1, 1)") }
+      }
+      #expect(writing?.isUnreachable == true)
+      server.thaw()
+      try pool.expect([])
+    }
+  }
+
+  @Test func aWriteToAServerThatFreezesHasAnUnknownOutcome() throws {
+    try withServer { server in
+      var settings = server.settings(database: "test")
+      settings.connectTimeout = .seconds(1)
+      settings.readTimeout = .seconds(1)
+      let pool = Pool(settings, patience: .zero)
+      try pool.expect([])
+      server.freeze()
+      let error = #expect(throws: DatabaseError.self) {
+        try pool.write { try $0.execute("DELETE FROM t") }
+      }
+      // Preparing comes first and does nothing, so the loss there is no reason to give up.
+      #expect(error?.isOutcomeUnknown == false && error?.isUnreachable == true)
+      server.thaw()
+      _ = try pool.write { try $0.execute("DELETE FROM t") }
+      server.freeze()
+      let unknown = #expect(throws: DatabaseError.self) {
+        try pool.write { try $0.execute("DELETE FROM t") }
+      }
+      #expect(unknown?.isOutcomeUnknown == true)
+    }
+  }
+
+  @Test func overTCPAWriteAfterARestartSucceeds() throws {
+    let port = freePort()
+    let options = ["--skip-networking=0", "--bind-address=127.0.0.1", "--port=\(port)"]
+    try withServer(options: options) { server in
+      server.run("CREATE USER app IDENTIFIED BY 'secret'; GRANT ALL ON test.* TO app")
+      let pool = Pool(
+        ConnectionSettings(
+          host: "127.0.0.1", port: port, database: "test", user: "app", password: "secret"))
+      for id in 1...3 as ClosedRange<Int64> {
+        _ = try pool.write { try $0.execute("INSERT INTO t VALUES (?, 1)", [.integer(id)]) }
+        server.kill()
+        server.start()
+      }
+      try pool.expect([1, 1, 1])
+    }
+  }
+
+  @Test func aFullServerIsWaitedFor() throws {
+    try withServer(options: ["--max-connections=10"]) { server in
+      server.run("CREATE USER app; GRANT ALL ON test.* TO app")
+      var settings = server.settings(database: "test")
+      settings.user = "app"
+      let guests = Guests(settings)
+      let error = #expect(throws: DatabaseError.self) {
+        while true { try guests.come() }
+      }
+      #expect(error?.code == .tooManyConnections)
+      #expect(error?.isUnreachable == true)
+      let pool = Pool(settings, patience: .seconds(60)) {
+        guests.go()
+        return true
+      }
+      try pool.expect([])
+    }
+  }
+
+  @Test func underLoadNothingAcknowledgedIsLostAndEveryErrorSaysWhatIsKnown() throws {
+    try withServer { server in
+      let pool = Pool(server.settings(database: "test"))
+      let load = Load(pool)
+      try inParallel(5) { number in
+        guard number == 4 else { return load.run(number) }
+        for stop in [server.kill, server.stop, server.kill] {
+          load.awaitProgress()
+          stop()
+          server.start()
+        }
+        load.awaitProgress()
+        load.stop()
+      }
+      let stored = try pool.read {
+        try Set($0.rows("SELECT id FROM t") { row in row.integer(0) })
+      }
+      let (acknowledged, unknown, refused) = load.outcome
+      #expect(acknowledged.isSubset(of: stored))
+      #expect(stored.isSubset(of: acknowledged.union(unknown)))
+      #expect(refused.isDisjoint(with: stored))
+    }
+  }
+}
+
+/// Calls `body` with a server of its own that has the database `test` with the table `t (id, n)`.
+private func withServer(
+  options: [String] = [], _ body: (MariaDBServer) throws -> Void
+) throws {
+  let server = MariaDBServer(options: options)
+  defer { server.kill() }
+  server.run("CREATE DATABASE test; USE test; " + table("n BIGINT"))
+  try body(server)
+}
+
+/// A TCP port that nobody uses now.
+private func freePort() -> UInt16 {
+  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(listener) }
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  return withUnsafeMutablePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      precondition(bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0)
+    }
+    return UInt16(bigEndian: $0.pointee.sin_port)
+  }
+}
+
+/// Connections that stay.
+private final class Guests: Sendable {
+  private let settings: ConnectionSettings
+  private let present = Mutex<[Pool]>([])
+
+  init(_ settings: ConnectionSettings) {
+    self.settings = settings
+  }
+
+  /// One more comes, and stays: a pool keeps its connection when it is idle.
+  func come() throws {
+    let pool = Pool(settings, patience: .zero)
+    try pool.read { _ in }
+    present.withLock { $0.append(pool) }
+  }
+
+  func go() { present.withLock { $0 = [] } }
+}
+
+/// Writers of unique rows that note what they were told.
+private final class Load: Sendable {
+  private struct Outcome {
+    var acknowledged: Set<Int64> = []
+    var unknown: Set<Int64> = []
+    var refused: Set<Int64> = []
+  }
+
+  private let pool: Pool
+  private let isStopped = Atomic(false)
+  private let notes = Mutex(Outcome())
+
+  init(_ pool: Pool) {
+    self.pool = pool
+  }
+
+  var outcome: (acknowledged: Set<Int64>, unknown: Set<Int64>, refused: Set<Int64>) {
+    notes.withLock { ($0.acknowledged, $0.unknown, $0.refused) }
+  }
+
+  func stop() { isStopped.store(true, ordering: .relaxed) }
+
+  /// Returns when 100 more rows have been acknowledged.
+  func awaitProgress() {
+    let goal = notes.withLock { $0.acknowledged.count } + 100
+    while notes.withLock({ $0.acknowledged.count }) < goal { usleep(1000) }
+  }
+
+  func run(_ writer: Int) {
+    var id = Int64(writer) * 1_000_000_000
+    while !isStopped.load(ordering: .relaxed) {
+      id += 1
+      do {
+        try write(id, inTransaction: id % 2 == 0)
+        notes.withLock { _ = $0.acknowledged.insert(id) }
+      } catch let error as DatabaseError {
+        #expect(error.isOutcomeUnknown || error.isConnectionLost || error.isUnreachable, "\(error)")
+        notes.withLock {
+          _ = error.isOutcomeUnknown ? $0.unknown.insert(id) : $0.refused.insert(id)
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+
+  private func write(_ id: Int64, inTransaction: Bool) throws {
+    if inTransaction {
+      try pool.transaction { connection in
+        _ = try connection.execute("INSERT INTO t VALUES (?, 0)", [.integer(id)])
+        _ = try connection.execute("UPDATE t SET n = n + 1 WHERE id = ?", [.integer(id)])
+      }
+    } else {
+      _ = try pool.write { try $0.execute("INSERT INTO t VALUES (?, 1)", [.integer(id)]) }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+package import MariaDB
+
+/// The settings of `root`'s database under the least rights of a program: `responder`, `companion` or `administrator`.
+package func accountSettings(of program: String, in root: ConnectionSettings) -> ConnectionSettings
+{
+  MariaDBServer.shared.run(
+    """
+    CREATE USER IF NOT EXISTS \(program)@localhost;
+    GRANT switchboard_\(program) TO \(program)@localhost;
+    SET DEFAULT ROLE switchboard_\(program) FOR \(program)@localhost;
+    """)
+  return ConnectionSettings(
+    socket: root.socket, database: root.database, user: program, password: nil)
+}

@@ -1,0 +1,108 @@
+import Foundation
+package import MariaDB
+import Synchronization
+
+/// A private MariaDB server: own data directory and unix socket in a temporary folder, no network.
+///
+/// It ends, and its folder goes, when this process ends, however that happens. Its `root` has no
+/// password. A fault test makes its own; the others share ``shared``.
+package final class MariaDBServer: Sendable {
+  /// The server of ``withDatabase(schema:_:)``, started when it is first needed.
+  package static let shared = MariaDBServer(template: nil, options: [])
+
+  package let socket: String
+  private let folder: String
+  private let program: Mutex<GuardedProgram>
+
+  /// Starts a server with an empty data directory.
+  ///
+  /// - Parameter options: additional options of `mariadbd`, such as `--max-connections=3`.
+  package convenience init(options: [String] = []) {
+    self.init(template: Self.shared.folder + "/template", options: options)
+  }
+
+  /// - Parameter template: a data directory that no server has used; nil makes it, which is slower.
+  private init(template: String?, options: [String]) {
+    folder = makeTemporaryFolder()
+    socket = folder + "/socket"
+    let arguments =
+      Self.options(data: folder + "/data") + [
+        "--socket=\(socket)", "--skip-networking", "--pid-file=\(folder)/pid",
+        "--log-error=\(folder)/error.log", "--tmpdir=\(folder)",
+        "--innodb-flush-log-at-trx-commit=1", "--max-connections=500",
+        "--table-open-cache=400", "--table-open-cache-instances=1",
+      ] + options
+    program = Mutex(GuardedProgram("mariadbd", arguments, folder: folder))
+    let source = template ?? folder + "/template"
+    if template == nil {
+      runCommand(
+        "mariadb-install-db",
+        Self.options(data: source) + ["--auth-root-authentication-method=normal", "--skip-test-db"])
+    }
+    runCommand("cp", ["-a", source, folder + "/data"])
+    start()
+  }
+
+  /// How to connect to `database` as `root`.
+  package func settings(database: String = "") -> ConnectionSettings {
+    ConnectionSettings(socket: socket, database: database, user: "root")
+  }
+
+  /// Starts the server again and returns when it accepts connections.
+  package func start() {
+    startWithoutWaiting()
+    let deadline = ContinuousClock.now + .seconds(60)
+    while (try? Connection(settings())) == nil {
+      guard ContinuousClock.now < deadline else {
+        let log = try? String(contentsOfFile: folder + "/error.log", encoding: .utf8)
+        fatalError("MariaDB does not start: \(log ?? "no log")")
+      }
+      usleep(5000)
+    }
+  }
+
+  /// Starts the server again and returns before it accepts connections.
+  package func startWithoutWaiting() { program.withLock { $0.start() } }
+
+  /// Shuts the server down in order, and returns when it has ended.
+  package func stop() { end(SIGTERM) }
+
+  /// Ends the server as a crash would.
+  package func kill() { end(SIGKILL) }
+
+  /// Stops the server's process: its connections stay open and nothing is answered.
+  package func freeze() { program.withLock { $0.freeze() } }
+
+  package func thaw() { program.withLock { $0.signal(SIGCONT) } }
+
+  /// Runs SQL, with `DELIMITER` if need be, by the `mariadb` command.
+  ///
+  /// - Returns: what it prints: a line for each row, tabs between columns, no names.
+  @discardableResult
+  package func run(_ sql: String, database: String? = nil) -> String {
+    let options = [
+      "--no-defaults", "--socket=\(socket)", "--user=root", "--skip-column-names", "--batch",
+      "--default-character-set=utf8mb4",
+    ]
+    return runCommand("mariadb", options + (database.map { [$0] } ?? []), input: sql)
+  }
+
+  private func end(_ signal: Int32) {
+    program.withLock { program in
+      program.signal(signal)
+      program.signal(SIGCONT)
+      program.awaitEnd()
+    }
+  }
+
+  /// What making a data directory and serving it have in common. Without syncs, which protect from a
+  /// crash of the machine, not from one of the server; without a file per table, which makes
+  /// CREATE and DROP slow.
+  private static func options(data: String) -> [String] {
+    [
+      "--no-defaults", "--datadir=\(data)", "--innodb-buffer-pool-size=32M",
+      "--innodb-log-file-size=16M", "--performance-schema=OFF", "--skip-name-resolve",
+      "--debug-no-sync", "--innodb-file-per-table=0",
+    ] + (geteuid() == 0 ? ["--user=root"] : [])
+  }
+}

@@ -1,0 +1,133 @@
+import Foundation
+
+/// A program that can be started again and again, killed when this process ends, however that
+/// happens, or when nobody holds this object; then its folder is removed.
+final class GuardedProgram: @unchecked Sendable {
+  private let shell: pid_t
+  /// Open in this process only: its end is what the shell waits for.
+  private let lifeline: FileHandle
+  private var pid: pid_t?
+
+  init(_ name: String, _ arguments: [String], folder: String) {
+    // SIGHUP comes when we end while the program is stopped: their group is then orphaned.
+    let script = """
+      trap '' PIPE; trap : HUP INT TERM
+      folder=$1; shift
+      while read -r word; do
+        if [ "$word" = start ]; then "$@" & server=$!; echo $server
+        else wait; server=; echo ended; fi
+      done
+      [ -z "$server" ] || kill -9 $server
+      wait; rm -rf "$folder"
+      """
+    let arguments = ["-c", script, "sh", folder, path(of: name)] + arguments
+    (shell, lifeline) = spawn(path(of: "sh"), arguments)
+  }
+
+  deinit {
+    try? lifeline.close()
+    _ = awaitStatus(of: shell)
+  }
+
+  func start() {
+    precondition(pid == nil, "it runs already")
+    pid = pid_t(tell("start"))!
+  }
+
+  func signal(_ signal: Int32) {
+    if let pid { kill(pid, signal) }
+  }
+
+  /// Stops the process and returns when each of its threads has stopped.
+  func freeze() {
+    guard let pid else { return }
+    signal(SIGSTOP)
+    let tasks = "/proc/\(pid)/task"
+    while true {
+      let states = (try? FileManager.default.contentsOfDirectory(atPath: tasks))?.map {
+        try? String(contentsOfFile: "\(tasks)/\($0)/status", encoding: .utf8)
+      }
+      guard let states, !states.allSatisfy({ $0?.contains("State:\tT") != false }) else { return }
+    }
+  }
+
+  /// Returns when the process has ended, by itself or by a signal sent before.
+  func awaitEnd() {
+    guard pid != nil else { return }
+    _ = tell("wait")
+    pid = nil
+  }
+
+  private func tell(_ word: String) -> String {
+    lifeline.write(Data("\(word)\n".utf8))
+    let answer = String(decoding: lifeline.availableData, as: UTF8.self)
+    return String(answer.dropLast())
+  }
+}
+
+/// Runs a command to its end and returns what it prints.
+@discardableResult
+func runCommand(_ name: String, _ arguments: [String], input: String = "") -> String {
+  let (pid, conversation) = spawn(path(of: name), arguments)
+  conversation.write(Data(input.utf8))
+  shutdown(conversation.fileDescriptor, Int32(SHUT_WR))
+  let printed = conversation.readDataToEndOfFile()
+  precondition(awaitStatus(of: pid) == 0, "\(name) failed")
+  return String(decoding: printed, as: UTF8.self)
+}
+
+/// Starts a process whose standard input and output are the other end of the handle returned.
+///
+/// Not by `Foundation.Process`: its child inherits a worker thread's signal mask, which blocks
+/// nearly all (a shell never learns that its child has ended), and it waits in steps of 50 ms.
+private func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
+  var ends: [Int32] = [-1, -1]
+  let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+  precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+  for inherited in 3..<min(getdtablesize(), 1024) {
+    posix_spawn_file_actions_addclose(&actions, inherited)
+  }
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  defer { posix_spawnattr_destroy(&attributes) }
+  var none = sigset_t()
+  sigemptyset(&none)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  // A group of its own, so that an interrupt from the terminal does not end the guarding shell.
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+  var words = ([path] + arguments).map { strdup($0) } + [nil]
+  defer { for word in words { free(word) } }
+  var pid: pid_t = 0
+  let status = posix_spawn(&pid, path, &actions, &attributes, &words, environ)
+  precondition(status == 0, "\(path) does not start")
+  close(ends[1])
+  return (pid, FileHandle(fileDescriptor: ends[0], closeOnDealloc: true))
+}
+
+private func awaitStatus(of pid: pid_t) -> Int32 {
+  var status: Int32 = 0
+  while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+  return status
+}
+
+/// A new folder. Its path is short, because that of a unix socket holds 107 bytes.
+func makeTemporaryFolder() -> String {
+  var path = Array("/tmp/switchboard-XXXXXX".utf8CString)
+  precondition(mkdtemp(&path) != nil, "no temporary folder")
+  return path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+}
+
+/// Daemons lie in a folder that is not in everybody's PATH.
+private func path(of name: String) -> String {
+  let folders = ["/usr/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"]
+  let paths = folders.map { "\($0)/\(name)" }
+  guard let path = paths.first(where: { access($0, X_OK) == 0 }) else {
+    fatalError("\(name) is not installed")
+  }
+  return path
+}

@@ -1,0 +1,45 @@
+package import Foundation
+package import MariaDB
+import Synchronization
+
+/// Calls `body` with a database of its own on the shared server, and drops the database afterwards.
+///
+/// - Parameter schema: the SQL applied to the new database; nil means the project's `schema.sql`.
+package func withDatabase<T>(
+  schema: String? = nil, _ body: (ConnectionSettings) throws -> T
+) throws -> T {
+  let database = try TestDatabase(schema: schema)
+  defer { database.drop() }
+  return try body(database.settings)
+}
+
+/// The same for a `body` that suspends.
+package func withDatabase<T>(
+  schema: String? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ body: (ConnectionSettings) async throws -> T
+) async throws -> T {
+  let database = try TestDatabase(schema: schema)
+  defer { database.drop() }
+  return try await body(database.settings)
+}
+
+/// The project's `schema.sql`.
+package let projectSchema = URL(filePath: #filePath).appending(path: "../../../schema.sql")
+  .standardizedFileURL
+
+private struct TestDatabase {
+  private static let count = Atomic(0)
+
+  let settings: ConnectionSettings
+
+  init(schema: String?) throws {
+    let schema = try schema ?? String(contentsOf: projectSchema, encoding: .utf8)
+    let name = "test_\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
+    settings = MariaDBServer.shared.settings(database: name)
+    MariaDBServer.shared.run("CREATE DATABASE \(name); USE \(name);\n" + schema)
+  }
+
+  func drop() {
+    MariaDBServer.shared.run("DROP DATABASE \(settings.database)")
+  }
+}
