@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .executable(name: "switchboard-responder", targets: ["switchboard-responder"]),
     .executable(name: "switchboard-companion", targets: ["switchboard-companion"]),
+    .executable(name: "switchboard-fakes", targets: ["switchboard-fakes"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -30,6 +31,8 @@ let package = Package(
     .systemLibrary(
       name: "CMariaDB", pkgConfig: "libmariadb", providers: [.apt(["libmariadb-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
     .target(name: "FastCGI", dependencies: ["CFastCGI", log], swiftSettings: settings),
     .target(name: "MariaDB", dependencies: ["CMariaDB"], swiftSettings: settings),
@@ -41,7 +44,8 @@ let package = Package(
       name: "API", dependencies: ["Store", "FastCGI", "Cryptography", "Program", log],
       swiftSettings: settings),
     .target(
-      name: "Delivery", dependencies: ["Store", "Cryptography", "Program", log],
+      name: "Delivery",
+      dependencies: ["Store", "Cryptography", "Program", "CNGHTTP2", "COpenSSL", log],
       swiftSettings: settings),
 
     .executableTarget(
@@ -56,15 +60,25 @@ let package = Package(
       ],
       path: "Sources/companion", swiftSettings: settings),
 
+    .executableTarget(
+      name: "switchboard-fakes",
+      dependencies: [
+        "CNGHTTP2", "COpenSSL", "Cryptography", "Store",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tests/Fakes", swiftSettings: settings),
     .target(
       name: "Support", dependencies: ["MariaDB", "Store"], path: "Tests/Support",
       swiftSettings: settings),
     tests("CryptographyTests", of: ["Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
     tests("FastCGITests", of: ["FastCGI"]),
+    tests("ProgramTests", of: ["Cryptography", "Program", log]),
     tests("StoreTests", of: ["MariaDB", "Program", "Store"]),
     tests("APITests", of: ["API", "Cryptography", "FastCGI", "MariaDB", "Program", "Store", log]),
-    tests("DeliveryTests", of: ["Cryptography", "Delivery", "MariaDB", "Program", "Store", log]),
+    tests(
+      "DeliveryTests",
+      of: ["CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log]),
     tests("SiteTests", of: []),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,92 @@
+/// Sends notifications to APNs, over one connection at a time.
+package struct APNsClient: Sendable {
+  package struct Limits: Sendable {
+    package var engine = APNsEngine.Limits()
+    /// Of connecting and handshake.
+    package var connecting: Duration = .seconds(10)
+    /// Before the second fruitless connection in a row; twice as long before each further one.
+    package var backOff: Duration = .milliseconds(200)
+    /// Connections in a row on which nothing was answered.
+    package var fruitlessConnections = 4
+    /// How often a notification is sent again in one run, after its connection was lost.
+    package var resendsAfterLoss = 2
+    /// The same, after Apple said that it had not taken it.
+    package var resendsAfterRefusal = 16
+
+    package init() {}
+  }
+
+  let endpoint: APNsEndpoint
+  let trust: TLSContext
+  let limits: Limits
+  /// Gives the provider token; its argument is the one that Apple has just called expired, nil at
+  /// first. To give that one back says that there is none newer.
+  let providerToken: @Sendable (_ refused: String?) throws -> String
+
+  package init(
+    endpoint: APNsEndpoint, trust: TLSContext, limits: Limits = Limits(),
+    providerToken: @escaping @Sendable (_ refused: String?) throws -> String
+  ) {
+    self.endpoint = endpoint
+    self.trust = trust
+    self.limits = limits
+    self.providerToken = providerToken
+  }
+
+  /// Takes notifications from `next`, sends them, and reports each of them exactly once.
+  ///
+  /// Opens no connection if there is no notification.
+  ///
+  /// - Parameters:
+  ///   - deadline: nothing is taken or sent after it. What is in flight then has its request lifetime
+  ///     left, which bounds the run.
+  ///   - next: gives at most as many as asked for; none means that there are no more. Ids are unique.
+  ///   - report: called with the last outcome of a notification in this run.
+  package func run(
+    until deadline: ContinuousClock.Instant, next: (Int) -> [APNsNotification],
+    report: (APNsNotification, APNsOutcome) -> Void
+  ) -> APNsRun {
+    withoutActuallyEscaping(next) { next in
+      withoutActuallyEscaping(report) { report in
+        APNsSending(self, until: deadline, next: next, report: report).run()
+      }
+    }
+  }
+}
+
+/// What happened in a run.
+package struct APNsRun: Sendable {
+  /// Notifications reported.
+  package var reported = 0
+  /// Of these, accepted.
+  package var accepted = 0
+  /// Connections made or tried.
+  package var connections = 0
+  /// Times that a notification was sent again.
+  package var resent = 0
+  package var end = End.finished
+
+  package init() {}
+
+  package enum End: Sendable, CustomStringConvertible {
+    case finished
+    /// The time was up.
+    case overdue
+    /// Apple refuses to serve us.
+    case stopped(APNsOutcome.Reason)
+    /// There is no provider token.
+    case noProviderToken(any Error)
+    /// Too many connections in a row on which nothing was answered, or too many for what was.
+    case unreachable(APNsConnectionError)
+
+    package var description: String {
+      switch self {
+      case .finished: "finished"
+      case .overdue: "the time was up"
+      case .stopped(let reason): "Apple refuses to serve us: \(reason.rawValue)"
+      case .noProviderToken(let error): "there is no provider token: \(error)"
+      case .unreachable(let error): "\(error)"
+      }
+    }
+  }
+}

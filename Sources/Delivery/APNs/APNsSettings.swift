@@ -1,0 +1,96 @@
+package import Cryptography
+package import Program
+
+/// What sending through APNs needs to know.
+package struct APNsSettings: Sendable {
+  package let keyID: String
+  package let teamID: String
+  /// The app's bundle identifier.
+  package let topic: String
+  package let key: P256PrivateKey
+  package let endpoint: APNsEndpoint
+  package let trust: TLSContext
+  /// The most requests in flight of a test send; batches have a window of their own.
+  package let testConcurrency: Int
+  package let retries: APNsRetries
+
+  /// The variables without which nothing can be sent.
+  package static let requiredVariables = [
+    "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
+  ]
+
+  /// Whether pushes can be sent.
+  package enum Parsed: Sendable {
+    case configured(APNsSettings)
+    /// The names of the variables that are missing, or of which `environment` got a complaint.
+    case notConfigured([String])
+  }
+
+  package static func parse(from environment: inout Environment) -> Parsed {
+    var missing: [String] = []
+    func value<Value>(
+      _ name: String, _ environment: inout Environment, _ rule: String, _ parse: (String) -> Value?
+    ) -> Value? {
+      let text = environment.optional(name)
+      let value = text.flatMap(parse)
+      if text != nil, value == nil { environment.complain(about: name, rule) }
+      if value == nil { missing.append(name) }
+      return value
+    }
+    let word = "must be 1 to 255 visible ASCII characters"
+    let keyID = value("APNS_KEY_ID", &environment, word, visible)
+    let teamID = value("APNS_TEAM_ID", &environment, word, visible)
+    let topic = value("APNS_BUNDLE_ID", &environment, word, visible)
+    let key = value(
+      "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
+    ) { try? P256PrivateKey(pem: unescaped($0)) }  // which rule it breaks would say something of it
+    let endpoint = endpoint(&environment)
+    let trust = trust(&environment)
+    let concurrency = environment.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
+    let delay = environment.integer("APNS_RETRY_SECONDS", in: 1...86_400, default: 900)
+    guard let keyID, let teamID, let topic, let key, let trust else {
+      return .notConfigured(missing)
+    }
+    return .configured(
+      APNsSettings(
+        keyID: keyID, teamID: teamID, topic: topic, key: key, endpoint: endpoint, trust: trust,
+        testConcurrency: concurrency, retries: APNsRetries(delay: .seconds(delay))))
+  }
+
+  private static func endpoint(_ environment: inout Environment) -> APNsEndpoint {
+    let sandbox = environment.optional("APNS_USE_SANDBOX")?.lowercased() ?? "false"
+    if !["true", "1", "false", "0"].contains(sandbox) {
+      environment.complain(about: "APNS_USE_SANDBOX", "must be true, 1, false or 0")
+    }
+    let own = sandbox == "true" || sandbox == "1" ? APNsEndpoint.sandbox : .production
+    guard let url = environment.optional("APNS_ENDPOINT_OVERRIDE") else { return own }
+    guard let endpoint = APNsEndpoint(url: url) else {
+      environment.complain(about: "APNS_ENDPOINT_OVERRIDE", "must be an https:// address")
+      return own
+    }
+    return endpoint
+  }
+
+  /// - Returns: nil after a complaint.
+  private static func trust(_ environment: inout Environment) -> TLSContext? {
+    let certificates = environment.optional("APNS_CA_CERT").map {
+      $0.contains("-----BEGIN") ? TLSContext.Certificates.text(unescaped($0)) : .file($0)
+    }
+    do throws(APNsConnectionError) {
+      return try TLSContext(trusting: certificates)
+    } catch {
+      environment.complain(about: "APNS_CA_CERT", "must be PEM certificates, or a file with them")
+      return nil
+    }
+  }
+
+  private static func visible(_ text: String) -> String? {
+    (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+      ? text : nil
+  }
+
+  /// Environment files hold one line for each variable, so PEM comes with `\n` for its line ends.
+  private static func unescaped(_ text: String) -> String {
+    text.split(separator: #"\n"#, omittingEmptySubsequences: false).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,22 @@
+package import Cryptography
+package import Store
+
+/// The token by which Apple knows who sends ("Establishing a token-based connection to APNs").
+package enum ProviderToken {
+  /// A JWT signed with ES256; Apple takes it from `issuedAt` on for an hour, and takes a new one at
+  /// most every 20 minutes for each team.
+  package static func make(
+    keyID: String, teamID: String, issuedAt: Timestamp, key: P256PrivateKey
+  ) throws(CryptographyError) -> String {
+    let header = JSONWriter.object {
+      $0.member("alg", "ES256")
+      $0.member("kid", keyID)
+    }
+    let claims = JSONWriter.object {
+      $0.member("iss", teamID)
+      $0.member("iat", issuedAt.seconds)
+    }
+    let input = "\(base64URLEncoded(header)).\(base64URLEncoded(claims))"
+    return "\(input).\(base64URLEncoded(try key.signES256(input)))"
+  }
+}

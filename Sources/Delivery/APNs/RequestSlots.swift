@@ -1,0 +1,199 @@
+import CNGHTTP2
+import Glibc
+
+/// The places of the requests in flight.
+///
+/// nghttp2 does not copy our fields' values, so each place has memory that stays where it is until its
+/// stream is closed.
+struct RequestSlots: ~Copyable {
+  struct Slot {
+    /// nil while the slot is free, and once it has its outcome.
+    var notification: APNsNotification?
+    var streamID: Int32 = 0
+    var deadline = ContinuousClock.Instant.now
+    var sentSize = 0
+    var status = 0
+    /// Where it is not the notification's.
+    var apnsID: String?
+    var answerSize = 0
+  }
+
+  /// Path, `apns-id`, collapse id, expiration and topic fit.
+  private static let textSize = 1024
+  /// What is kept of an answer's body; Apple's have less than 100 bytes.
+  static let answerLimit = 4096
+
+  private let count: Int
+  private let slots: UnsafeMutablePointer<Slot>
+  private var freeSlots: [Int]
+  private let texts: UnsafeMutablePointer<UInt8>
+  private let answers: UnsafeMutablePointer<UInt8>
+
+  /// Memory is touched, and so taken, with use only.
+  init(count: Int) {
+    self.count = count
+    slots = .allocate(capacity: count)
+    slots.initialize(repeating: Slot(), count: count)
+    freeSlots = Array((0..<count).reversed())
+    texts = .allocate(capacity: count * Self.textSize)
+    answers = .allocate(capacity: count * Self.answerLimit)
+  }
+
+  deinit {
+    slots.deinitialize(count: count)
+    slots.deallocate()
+    texts.deallocate()
+    answers.deallocate()
+  }
+
+  var busyCount: Int { count - freeSlots.count }
+  /// Those without an outcome.
+  var pending: [Int] { (0..<count).filter { slots[$0].notification != nil } }
+
+  // In place: to copy a slot is to count five references.
+  subscript(slot: Int) -> Slot {
+    unsafeAddress { UnsafePointer(slots + slot) }
+    nonmutating unsafeMutableAddress { slots + slot }
+  }
+
+  mutating func take(_ notification: APNsNotification, deadline: ContinuousClock.Instant) -> Int {
+    let slot = freeSlots.removeLast()
+    slots[slot] = Slot(notification: notification, deadline: deadline)
+    return slot
+  }
+
+  mutating func free(_ slot: Int) {
+    slots[slot].notification = nil
+    freeSlots.append(slot)
+  }
+
+  func text(_ slot: Int) -> UnsafeMutableBufferPointer<UInt8> {
+    UnsafeMutableBufferPointer(start: texts + slot * Self.textSize, count: Self.textSize)
+  }
+
+  /// Copies what comes next of the payload and calls `atEnd` where that is all.
+  ///
+  /// - Returns: the number of bytes copied.
+  mutating func copyPayload(
+    of slot: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, _ atEnd: () -> Void
+  ) -> Int {
+    let sent = slots[slot].sentSize
+    let payload = slots[slot].notification?.payload ?? []  // none for one given up in between
+    let count = min(max(payload.count - sent, 0), buffer.count)
+    payload.withUnsafeBufferPointer {
+      if count > 0 { buffer.baseAddress!.update(from: $0.baseAddress! + sent, count: count) }
+    }
+    slots[slot].sentSize = sent + count
+    if sent + count >= payload.count { atEnd() }
+    return count
+  }
+
+  /// Whether `text` is the `apns-id` of the notification.
+  func isID(of slot: Int, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let id = slots[slot].notification?.id, id.utf8.count == text.count else { return false }
+    return id.utf8.span.withUnsafeBufferPointer {
+      memcmp($0.baseAddress!, text.baseAddress!, $0.count) == 0
+    }
+  }
+
+  mutating func appendAnswer(_ bytes: UnsafeBufferPointer<UInt8>, to slot: Int) {
+    let size = slots[slot].answerSize
+    let count = min(bytes.count, Self.answerLimit - size)
+    guard count > 0 else { return }
+    (answers + slot * Self.answerLimit + size).update(from: bytes.baseAddress!, count: count)
+    slots[slot].answerSize = size + count
+  }
+
+  /// What the whole answer says.
+  func outcome(of slot: Int) -> APNsOutcome {
+    let answer = UnsafeBufferPointer(
+      start: answers + slot * Self.answerLimit, count: slots[slot].answerSize)
+    return APNsOutcome(
+      status: slots[slot].status, body: answer.span,
+      apnsID: slots[slot].apnsID ?? slots[slot].notification?.id ?? "")
+  }
+}
+
+/// The fields of a request. All but the values of one notification stay as they are.
+final class RequestHead {
+  let fields: UnsafeMutablePointer<nghttp2_nv>
+  private let authority: UnsafeMutableBufferPointer<UInt8>
+  private let authorization: UnsafeMutableBufferPointer<UInt8>
+  private static let capacity = 11
+  private static let pathPrefix = Array("/3/device/".utf8)
+
+  init(authority: String, providerToken: String) {
+    self.authority = Self.copy(authority)
+    authorization = Self.copy("bearer \(providerToken)")
+    fields = .allocate(capacity: Self.capacity)
+    let fixed: [(Int, StaticString, StaticString)] = [
+      (0, ":method", "POST"), (1, ":scheme", "https"), (5, "apns-push-type", "alert"),
+    ]
+    for (index, name, value) in fixed {
+      fields[index] = Self.field(
+        name, value.utf8Start, value.utf8CodeUnitCount, isIndexed: true)
+    }
+    put(2, ":authority", self.authority, isIndexed: true)
+    put(4, "authorization", authorization)
+  }
+
+  deinit {
+    fields.deallocate()
+    authority.deallocate()
+    authorization.deallocate()
+  }
+
+  /// Writes the values of `notification` into `text`, and points ``fields`` at them.
+  ///
+  /// - Returns: the number of fields.
+  func fill(_ notification: APNsNotification, _ text: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    var used = 0
+    func write(_ value: Span<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
+      let start = used
+      used += value.count
+      value.withUnsafeBufferPointer { _ = text[start..<used].update(fromContentsOf: $0) }
+      return UnsafeMutableBufferPointer(rebasing: text[start..<used])
+    }
+    let prefix = write(Self.pathPrefix.span)
+    let token = write(notification.token.text.utf8.span)
+    let path = UnsafeMutableBufferPointer(
+      start: prefix.baseAddress, count: prefix.count + token.count)
+    // The values of one notification would push the fixed ones out of HPACK's table.
+    put(3, ":path", path)
+    put(6, "apns-topic", write(notification.topic.utf8.span), isIndexed: true)
+    put(7, "apns-priority", write("\(notification.priority.rawValue)".utf8.span), isIndexed: true)
+    put(8, "apns-expiration", write("\(notification.expiration)".utf8.span))
+    put(9, "apns-id", write(notification.id.utf8.span))
+    guard let collapseID = notification.collapseID else { return 10 }
+    put(10, "apns-collapse-id", write(collapseID.utf8.span))
+    return 11
+  }
+
+  private func put(
+    _ index: Int, _ name: StaticString, _ value: UnsafeMutableBufferPointer<UInt8>,
+    isIndexed: Bool = false
+  ) {
+    fields[index] = Self.field(
+      name, UnsafePointer(value.baseAddress!), value.count, isIndexed: isIndexed)
+  }
+
+  private static func field(
+    _ name: StaticString, _ value: UnsafePointer<UInt8>, _ size: Int, isIndexed: Bool
+  ) -> nghttp2_nv {
+    let noCopy = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+    let index = isIndexed ? 0 : NGHTTP2_NV_FLAG_NO_INDEX.rawValue
+    return nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: name.utf8Start),
+      value: UnsafeMutablePointer(mutating: value), namelen: name.utf8CodeUnitCount, valuelen: size,
+      flags: UInt8(noCopy | index))
+  }
+
+  private static func copy(_ text: String) -> UnsafeMutableBufferPointer<UInt8> {
+    var text = text
+    return text.withUTF8 { bytes in
+      let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+      _ = copy.initialize(fromContentsOf: bytes)
+      return copy
+    }
+  }
+}

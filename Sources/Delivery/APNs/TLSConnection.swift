@@ -1,0 +1,300 @@
+import COpenSSL
+import COpenSSL.TLS
+import Glibc
+
+/// Why there is no connection to APNs, or no more. Nothing was accepted or refused by it.
+package enum APNsConnectionError: Error, Equatable, CustomStringConvertible {
+  case unresolved(host: String, reason: String)
+  case unreachable(APNsEndpoint, reason: String)
+  case timedOut(APNsEndpoint)
+  /// The other side did not prove to be `host`.
+  case untrusted(host: String, reason: String)
+  /// The other side does not speak HTTP/2 (ALPN `h2`, RFC 9113 §3.2).
+  case noHTTP2(APNsEndpoint)
+  case handshakeFailed(APNsEndpoint, reason: String)
+  /// The certificates to be trusted beside the system's hold none.
+  case noCertificates
+  case lost(reason: String)
+
+  package var description: String {
+    switch self {
+    case .unresolved(let host, let reason): "\(host) is not found: \(reason)"
+    case .unreachable(let endpoint, let reason): "\(endpoint) cannot be reached: \(reason)"
+    case .timedOut(let endpoint): "\(endpoint) does not answer in time"
+    case .untrusted(let host, let reason): "the certificate of \(host) is not trusted: \(reason)"
+    case .noHTTP2(let endpoint): "\(endpoint) does not speak HTTP/2"
+    case .handshakeFailed(let endpoint, let reason): "TLS with \(endpoint) failed: \(reason)"
+    case .noCertificates: "there is no certificate in APNS_CA_CERT"
+    case .lost(let reason): "the connection is lost: \(reason)"
+    }
+  }
+}
+
+/// Whom our side of TLS trusts, and what it speaks.
+///
+/// The corresponding C type is `SSL_CTX`.
+// @unchecked: changed in `init` only.
+package final class TLSContext: @unchecked Sendable {
+  fileprivate let handle: OpaquePointer
+
+  /// Certificates beside the system's own, as PEM.
+  package enum Certificates: Sendable, Equatable {
+    case text(String)
+    case file(String)
+  }
+
+  /// - Throws: ``APNsConnectionError/noCertificates``.
+  package init(trusting certificates: Certificates?) throws(APNsConnectionError) {
+    // OpenSSL writes to sockets as to files: without this a lost connection would end the program.
+    signal(SIGPIPE, SIG_IGN)
+    handle = SSL_CTX_new(TLS_client_method())
+    SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
+    SSL_CTX_ctrl(handle, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    let modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+    SSL_CTX_ctrl(handle, SSL_CTRL_MODE, Int(modes), nil)
+    SSL_CTX_ctrl(handle, SSL_CTRL_SET_READ_AHEAD, 1, nil)
+    SSL_CTX_set_default_read_buffer_len(handle, 65_536)
+    SSL_CTX_set_alpn_protos(handle, [2, UInt8(ascii: "h"), UInt8(ascii: "2")], 3)
+    // A folder in which certificates are looked up; the one file with all costs 27 ms to read.
+    SSL_CTX_set_default_verify_paths(handle)
+    if let certificates { try trust(certificates) }
+  }
+
+  deinit { SSL_CTX_free(handle) }
+
+  /// The corresponding C functions are `PEM_read_bio_X509` and `X509_STORE_add_cert`.
+  private func trust(_ certificates: Certificates) throws(APNsConnectionError) {
+    let store = SSL_CTX_get_cert_store(handle)
+    let source =
+      switch certificates {
+      case .text(let text):
+        text.utf8.span.withUnsafeBufferPointer { bytes in
+          let copy = BIO_new(BIO_s_mem())
+          BIO_write(copy, bytes.baseAddress, Int32(bytes.count))
+          return copy
+        }
+      case .file(let path): BIO_new_file(path, "r")
+      }
+    defer {
+      BIO_free(source)
+      ERR_clear_error()
+    }
+    var count = 0
+    while source != nil, let certificate = PEM_read_bio_X509(source, nil, nil, nil) {
+      X509_STORE_add_cert(store, certificate)
+      X509_free(certificate)
+      count += 1
+    }
+    guard count > 0 else { throw .noCertificates }
+    // Whoever is named is trusted, be it root, intermediate or the server itself.
+    X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+  }
+}
+
+/// A connection over TLS whose other side has proved its name, and speaks HTTP/2. It never blocks but
+/// in ``wait(forWriting:until:)`` and while it is made.
+///
+/// The corresponding C type is `SSL`.
+struct TLSConnection: ~Copyable {
+  private let ssl: OpaquePointer
+  private let descriptor: CInt
+  private var readNeedsWriting = false
+
+  /// - Parameter limit: of connecting and handshake together; looking up the name has the system's
+  ///   (resolv.conf(5)).
+  static func connect(
+    to endpoint: APNsEndpoint, with context: TLSContext, within limit: Duration
+  ) throws(APNsConnectionError) -> TLSConnection {
+    let addresses = try AddressList(endpoint)
+    let deadline = ContinuousClock.now + limit
+    let descriptor = try addresses.connect(until: deadline)
+    let connection = TLSConnection(owning: descriptor, SSL_new(context.handle))
+    try connection.shakeHands(endpoint, until: deadline)
+    return connection
+  }
+
+  private init(owning descriptor: CInt, _ ssl: OpaquePointer) {
+    self.descriptor = descriptor
+    self.ssl = ssl
+  }
+
+  deinit {
+    ERR_clear_error()
+    SSL_shutdown(ssl)
+    SSL_free(ssl)
+    close(descriptor)
+    ERR_clear_error()
+  }
+
+  /// The corresponding C functions are `SSL_set1_host` and `SSL_connect`.
+  private func shakeHands(
+    _ endpoint: APNsEndpoint, until deadline: ContinuousClock.Instant
+  ) throws(APNsConnectionError) {
+    SSL_set_fd(ssl, descriptor)
+    if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), endpoint.host) != 1 {
+      SSL_set1_host(ssl, endpoint.host)
+      var name = Array(endpoint.host.utf8CString)
+      SSL_ctrl(
+        ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), &name)
+    }
+    while true {
+      ERR_clear_error()
+      let result = SSL_connect(ssl)
+      if result == 1 { break }
+      let failure = SSL_get_error(ssl, result)
+      guard failure == SSL_ERROR_WANT_READ || failure == SSL_ERROR_WANT_WRITE else {
+        throw handshakeError(endpoint)
+      }
+      let event = failure == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT
+      guard poll(descriptor, for: event, until: deadline) else { throw .timedOut(endpoint) }
+    }
+    var name: UnsafePointer<UInt8>?
+    var size: UInt32 = 0
+    SSL_get0_alpn_selected(ssl, &name, &size)
+    guard UnsafeBufferPointer(start: name, count: Int(size)).elementsEqual("h2".utf8) else {
+      throw .noHTTP2(endpoint)
+    }
+  }
+
+  private func handshakeError(_ endpoint: APNsEndpoint) -> APNsConnectionError {
+    let result = SSL_get_verify_result(ssl)
+    if result != X509_V_OK {
+      return .untrusted(
+        host: endpoint.host, reason: String(cString: X509_verify_cert_error_string(result)))
+    }
+    let code = ERR_peek_last_error()
+    // The server found no protocol of ours in its list (RFC 7301 §3.2).
+    let reason = Int32(truncatingIfNeeded: code & 0x7F_FFFF)
+    if reason == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL { return .noHTTP2(endpoint) }
+    return .handshakeFailed(endpoint, reason: Self.text(of: code))
+  }
+
+  /// Reads what is there into `buffer`. Only 0 means that nothing is left: what OpenSSL has read ahead
+  /// wakes no ``wait(forWriting:until:)``.
+  ///
+  /// The corresponding C function is `SSL_read`.
+  ///
+  /// - Throws: ``APNsConnectionError/lost(reason:)``.
+  mutating func read(
+    into buffer: UnsafeMutableRawBufferPointer
+  ) throws(APNsConnectionError) -> Int {
+    ERR_clear_error()
+    let count = SSL_read(ssl, buffer.baseAddress, Int32(buffer.count))
+    readNeedsWriting = false
+    if count > 0 { return Int(count) }
+    let failure = SSL_get_error(ssl, count)
+    readNeedsWriting = failure == SSL_ERROR_WANT_WRITE
+    guard readNeedsWriting || failure == SSL_ERROR_WANT_READ else { throw loss(failure) }
+    return 0
+  }
+
+  /// Writes some of `bytes`; 0 if none can be taken now.
+  ///
+  /// The corresponding C function is `SSL_write`.
+  ///
+  /// - Throws: ``APNsConnectionError/lost(reason:)``.
+  func write(_ bytes: Span<UInt8>) throws(APNsConnectionError) -> Int {
+    ERR_clear_error()
+    let count = bytes.withUnsafeBufferPointer { SSL_write(ssl, $0.baseAddress, Int32($0.count)) }
+    if count > 0 { return Int(count) }
+    let failure = SSL_get_error(ssl, count)
+    guard failure == SSL_ERROR_WANT_WRITE || failure == SSL_ERROR_WANT_READ else {
+      throw loss(failure)
+    }
+    return 0
+  }
+
+  /// Waits until there is something to read, or (where asked) room to write.
+  func wait(forWriting: Bool, until deadline: ContinuousClock.Instant) {
+    let events = forWriting || readNeedsWriting ? POLLIN | POLLOUT : POLLIN
+    _ = poll(descriptor, for: events, until: deadline)
+  }
+
+  private func loss(_ failure: CInt) -> APNsConnectionError {
+    if failure == SSL_ERROR_ZERO_RETURN { return .lost(reason: "closed by the other side") }
+    let code = ERR_peek_last_error()
+    if code != 0 { return .lost(reason: Self.text(of: code)) }
+    return .lost(reason: errno == 0 ? "closed" : String(cString: strerror(errno)))
+  }
+
+  private static func text(of code: UInt) -> String {
+    ERR_reason_error_string(code).map { String(cString: $0) } ?? "closed by the other side"
+  }
+}
+
+/// Whether one of `events` came before `deadline` (`poll`).
+private func poll(
+  _ descriptor: CInt, for events: Int32, until deadline: ContinuousClock.Instant
+) -> Bool {
+  var polled = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+  while true {
+    let rest = max(.zero, deadline - .now) / .milliseconds(1)
+    let count = Glibc.poll(&polled, 1, CInt(min(rest, 1e6).rounded(.up)))
+    if count >= 0 || errno != EINTR { return count > 0 }
+  }
+}
+
+/// The addresses of a host.
+///
+/// The corresponding C type is `addrinfo`.
+private struct AddressList: ~Copyable {
+  private let endpoint: APNsEndpoint
+  private let first: UnsafeMutablePointer<addrinfo>
+
+  init(_ endpoint: APNsEndpoint) throws(APNsConnectionError) {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    let failure = getaddrinfo(endpoint.host, "\(endpoint.port)", &hints, &list)
+    guard failure == 0, let list else {
+      throw .unresolved(host: endpoint.host, reason: String(cString: gai_strerror(failure)))
+    }
+    self.endpoint = endpoint
+    first = list
+  }
+
+  deinit { freeaddrinfo(first) }
+
+  /// A connected socket: the first address that answers. Each gets its share of the time.
+  func connect(until deadline: ContinuousClock.Instant) throws(APNsConnectionError) -> CInt {
+    let addresses = Array(sequence(first: first) { $0.pointee.ai_next })
+    var failure = APNsConnectionError.timedOut(endpoint)
+    for (index, address) in addresses.enumerated() {
+      let share = (deadline - .now) / (addresses.count - index)
+      do throws(APNsConnectionError) {
+        return try connect(to: address.pointee, until: .now + share)
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  private func connect(
+    to address: addrinfo, until deadline: ContinuousClock.Instant
+  ) throws(APNsConnectionError) -> CInt {
+    let type = address.ai_socktype | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(address.ai_family, type, address.ai_protocol)
+    var failure: CInt = descriptor < 0 ? errno : 0
+    if failure == 0, Glibc.connect(descriptor, address.ai_addr, address.ai_addrlen) != 0 {
+      failure = errno
+    }
+    if failure == EINPROGRESS {
+      guard poll(descriptor, for: POLLOUT, until: deadline) else {
+        close(descriptor)
+        throw .timedOut(endpoint)
+      }
+      var size = socklen_t(MemoryLayout<CInt>.size)
+      getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &size)
+    }
+    guard failure == 0 else {
+      if descriptor >= 0 { close(descriptor) }
+      throw .unreachable(endpoint, reason: String(cString: strerror(failure)))
+    }
+    var isOn: CInt = 1
+    setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<CInt>.size))
+    return descriptor
+  }
+}

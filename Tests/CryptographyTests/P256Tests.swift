@@ -1,0 +1,120 @@
+import Cryptography
+import Testing
+
+/// Keys and signatures were made with OpenSSL's command, but for those of RFC 7515.
+@Suite struct P256Tests {
+  static let privateKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg8dqzcCXUpe7eivW2
+    cOgWGiqB/J/x9ZS/lx34czoiNnmhRANCAASyAEEVZPhHVWyRNYawaufsGrwDaUC2
+    G6uBqCqWbxv+W+Bguair2CFoydJ+pGqnCPz2zIsQduXecFYxHIUlwmHn
+    -----END PRIVATE KEY-----
+
+    """
+  static let publicKey = """
+    -----BEGIN PUBLIC KEY-----
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEsgBBFWT4R1VskTWGsGrn7Bq8A2lA
+    thurgagqlm8b/lvgYLmoq9ghaMnSfqRqpwj89syLEHbl3nBWMRyFJcJh5w==
+    -----END PUBLIC KEY-----
+
+    """
+  /// As DER up to the coordinates (RFC 5480 §2).
+  static let prefix = hexDecoded("3059301306072a8648ce3d020106082a8648ce3d03010703420004")!
+
+  @Test func theSignatureOfRFC7515Verifies() throws {
+    let x = try #require(base64URLDecoded("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"))
+    let y = try #require(base64URLDecoded("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"))
+    let key = try P256PublicKey(subjectPublicKeyInfo: Self.prefix + x + y)
+    let message = Array(
+      """
+      eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmN\
+      vbS9pc19yb290Ijp0cnVlfQ
+      """.utf8)
+    let signature = try #require(
+      base64URLDecoded(
+        "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"))
+    #expect(key.isES256(signature, of: message))
+    for index in signature.indices {
+      var flipped = signature
+      flipped[index] ^= 1
+      #expect(!key.isES256(flipped, of: message))
+    }
+  }
+
+  @Test func anotherProgramsSignatureVerifies() throws {
+    let r = "f25de9833e53e695d2627666b9683ca8a2b042ab0d57746d7b71dc70401a13e2"
+    let s = "43fbbacf261f884483aff60d201450b635f4a75bb9739d32476ac3d70bd51ca2"
+    let signature = try #require(hexDecoded(r + s))
+    let key = try P256PublicKey(pem: Self.publicKey)
+    #expect(key.isES256(signature, of: Array("eyJhbGciOiJFUzI1NiJ9.e30".utf8)))
+    #expect(!key.isES256(signature, of: Array("eyJhbGciOiJFUzI1NiJ9.e31".utf8)))
+  }
+
+  /// Many: one in 256 has a coordinate that begins with a zero, which DER leaves out.
+  @Test func whatIsSignedIs64BytesAndVerifies() throws {
+    let key = try P256PrivateKey(pem: Self.privateKey)
+    let verifier = try P256PublicKey(pem: Self.publicKey)
+    for number in 0..<600 {
+      let message = Array("message \(number)".utf8)
+      let signature = try key.signES256(message.span)
+      try #require(signature.count == 64)
+      #expect(verifier.isES256(signature, of: message))
+    }
+  }
+
+  @Test(
+    arguments: [
+      [], [0], Array(repeating: 0, count: 63), Array(repeating: 0, count: 64),
+      Array(repeating: 255, count: 64), Array(repeating: 1, count: 65),
+    ] as [[UInt8]])
+  func whatIsNoSignatureVerifiesNothing(_ signature: [UInt8]) throws {
+    let key = try P256PublicKey(pem: Self.publicKey)
+    #expect(!key.isES256(signature, of: [UInt8]()))
+  }
+
+  @Test(arguments: [
+    "", "x", "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n", Self.publicKey,
+    String(Self.privateKey.dropLast(60)), Self.privateKey.replacing("\n", with: #"\n"#),
+    // Encrypted; asking for the password would make the test wait for ever.
+    """
+    -----BEGIN ENCRYPTED PRIVATE KEY-----
+    MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgLlHAUoyyeVQICCAAw
+    DAYIKoZIhvcNAgkFADAdBglghkgBZQMEAQIEEDl3JaK8I/ItbUNMcX0j2JgEgZBS
+    6SR2vDaB7tamzcFs7xe4k5IYiK3Z8Sqt95nQYCjmFSqJOxEiDuqmp5P48cD2ITn2
+    GInID63g52D7F3sKD4Q5MWASIgXITHy+5K0KAwRGeUnXH8jR5rGaUBuU6c0VAosV
+    NyEfiUsszuepvVL6xqwenVag5Lxxl3oBrKX0LcwfcjYOlnH64BxTTy+KUTM+VTg=
+    -----END ENCRYPTED PRIVATE KEY-----
+
+    """,
+  ])
+  func whatIsNoKeyIsMalformed(_ pem: String) {
+    #expect(throws: CryptographyError.malformed) { try P256PrivateKey(pem: pem) }
+  }
+
+  @Test func aKeyOfAnotherCurveIsInvalid() {
+    let p384 = """
+      -----BEGIN PRIVATE KEY-----
+      MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDAwAJiBY6kFNUmsXc/w
+      9AJAzJ/O2A6D71J8pkObMFk009bqeIfMqRtBJ3ta2uE48CuhZANiAATPHkiLl7xg
+      xA+wo0B/pZCS0AApWeIntEbB1qUfpo7lFuzsnf9OX8vTdss8mZ2jjK3VdVvYD7/E
+      OwruhaCJg60LqHQtuCsNg0CLSfyd0QHs8FneUKtkEPxp/30NhUGpzXk=
+      -----END PRIVATE KEY-----
+
+      """
+    #expect(throws: CryptographyError.invalidKey) { try P256PrivateKey(pem: p384) }
+  }
+
+  @Test func aPublicKeyIsAllOfItsBytesAndAPointOfTheCurve() throws {
+    let whole = try #require(
+      base64Decoded(
+        Self.publicKey.split(separator: "\n").dropFirst().dropLast().joined()))
+    _ = try P256PublicKey(subjectPublicKeyInfo: whole)
+    var offCurve = whole
+    offCurve[whole.count - 1] ^= 1
+    for bytes in [[], Array(whole.dropLast()), whole + [0], offCurve] {
+      #expect(throws: CryptographyError.malformed) {
+        try P256PublicKey(subjectPublicKeyInfo: bytes)
+      }
+    }
+  }
+}

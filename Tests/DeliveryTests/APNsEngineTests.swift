@@ -1,0 +1,400 @@
+import CNGHTTP2
+import Delivery
+import Foundation
+import Testing
+
+/// The engine without a socket, against frames made by hand (RFC 9113).
+@Suite struct APNsEngineTests {
+  @Test func theFirstRequestIsAlone() {
+    var line = Line()
+    line.feed(Frame.settings(maximumStreams: 100))
+    line.submitAll(upTo: 10)
+    #expect(line.submitted == 1)
+    line.feed(Frame.answer(1, status: 200))
+    line.submitAll(upTo: 10)
+    #expect(line.submitted == 10)
+  }
+
+  @Test func aRefusedProviderTokenLeavesTheNextRequestAlone() {
+    var line = Line()
+    line.feed(Frame.settings(maximumStreams: 100))
+    line.submitAll(upTo: 1)
+    line.feed(Frame.answer(1, status: 403))
+    line.submitAll(upTo: 10)
+    #expect(line.submitted == 2)
+  }
+
+  @Test(arguments: [0, 1, 3, 1000])
+  func noMoreAreInFlightThanBothSidesAllow(_ limit: Int) {
+    var line = Line(window: 5)
+    line.warmUp()
+    line.feed(Frame.settings(maximumStreams: UInt32(limit)))
+    line.submitAll(upTo: 100)
+    #expect(line.engine.inFlight == min(limit, 5))
+  }
+
+  @Test func aLowerLimitIsHeededOnceItIsKnown() {
+    var line = Line()
+    line.warmUp()
+    line.feed(Frame.settings(maximumStreams: 10))
+    line.submitAll(upTo: 6)
+    line.feed(Frame.settings(maximumStreams: 2))
+    #expect(line.engine.capacity == 0)
+    for stream in [3, 5, 7] { line.feed(Frame.answer(UInt32(stream), status: 200)) }
+    #expect(line.engine.capacity == 0)
+    line.feed(Frame.answer(9, status: 200))
+    #expect(line.engine.capacity == 1)
+  }
+
+  /// Of 8 in flight the server has taken `taken`, answers those, and is gone.
+  @Test(arguments: 0...8)
+  func goawayGivesBackExactlyWhatWasNotTaken(_ taken: Int) {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 9)
+    let streams = (1...8).map { UInt32(2 * $0 + 1) }
+    line.feed(
+      Frame.goaway(lastStream: taken == 0 ? 1 : streams[taken - 1], #"{"reason":"Shutdown"}"#))
+    #expect(line.engine.state == .closing(reason: #"{"reason":"Shutdown"}"#))
+    #expect(line.engine.capacity == 0)
+    #expect(line.outcomes.count { $0 == .notProcessed } == 8 - taken)
+    for stream in streams.prefix(taken) { line.feed(Frame.answer(stream, status: 200)) }
+    #expect(line.engine.inFlight == 0)
+    #expect(line.outcomes.count(where: isAccepted) == taken)
+    #expect(line.outcomes.count == 8)
+  }
+
+  /// As above, but the connection is lost before the answers.
+  @Test(arguments: 0...8)
+  func whatWasTakenButNotAnsweredIsUnanswered(_ taken: Int) {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 9)
+    line.feed(Frame.goaway(lastStream: UInt32(2 * taken + 1), ""))
+    line.engine.fail("lost")
+    line.settle()
+    #expect(line.outcomes.count { $0 == .notProcessed } == 8 - taken)
+    #expect(line.outcomes.count { $0 == .unanswered } == taken)
+  }
+
+  /// nghttp2 has the requests, but no byte of them has left.
+  @Test func goawayBeforeTheRequestsHaveLeftLosesNone() {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 5, drains: false)
+    line.feed(Frame.goaway(lastStream: 1, ""))
+    #expect(line.outcomes == Array(repeating: .notProcessed, count: 4))
+  }
+
+  @Test(arguments: [
+    (NGHTTP2_REFUSED_STREAM, APNsOutcome.notProcessed), (NGHTTP2_CANCEL, .unanswered),
+  ])
+  func aResetStreamIsNotProcessedOnlyIfItSaysSo(_ code: nghttp2_error_code, _ outcome: APNsOutcome)
+  {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 3)
+    line.feed(Frame.reset(3, code.rawValue))
+    #expect(line.outcomes == [outcome])
+    #expect(line.engine.state == .open)
+    #expect(line.engine.inFlight == 1)
+  }
+
+  @Test func anAnswerCutOffIsNone() {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 2)
+    line.feed(Frame.answer(3, status: 400, body: #"{"reason":"BadTopic"}"#, isWhole: false))
+    line.feed(Frame.reset(3, NGHTTP2_INTERNAL_ERROR.rawValue))
+    #expect(line.outcomes == [.unanswered])
+  }
+
+  @Test(arguments: [
+    (#"{"reason":"BadTopic"}"#, "BadTopic"), (#"{ "reason" : "BadTopic" }"#, "BadTopic"),
+    (#"{"other":"reason","reason":"BadTopic"}"#, "BadTopic"), ("", ""), ("<html>", ""),
+    (#"{"reason":"BadTopic"#, ""), (#"{"reason":"#, ""), (#"{"reason":12}"#, ""),
+    (#"{"reason":"a\nb"}"#, ""), (#"{"reason":"\#(String(repeating: "x", count: 101))"}"#, ""),
+  ])
+  func theReasonIsReadFromTheBody(_ body: String, _ reason: String) {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 2)
+    line.feed(Frame.answer(3, status: 400, body: body))
+    #expect(line.outcomes == [.rejected(status: 400, reason: .init(rawValue: reason))])
+  }
+
+  @Test func anOverdueRequestIsResetAndTheConnectionStays() {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 2)
+    line.now += .seconds(4)
+    line.submitAll(upTo: 3)
+    line.now = line.start + .seconds(15)
+    line.tick()
+    #expect(line.outcomes == [.unanswered])
+    #expect(line.sent(NGHTTP2_RST_STREAM) == [3])
+    #expect(line.engine.inFlight == 1)
+    // Too late: the stream is closed.
+    line.feed(Frame.answer(3, status: 200))
+    #expect(line.outcomes.count == 1)
+    line.feed(Frame.answer(5, status: 200))
+    #expect(line.outcomes.count == 2)
+    #expect(line.engine.state == .open)
+  }
+
+  @Test func silenceIsQuestionedAndThenTheEnd() {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 3)
+    line.now = line.start + .seconds(5)
+    #expect(line.engine.nextTick <= line.now)
+    line.tick()
+    #expect(line.sent(NGHTTP2_PING).count == 1)
+    line.now += .seconds(5)
+    line.tick()
+    #expect(line.engine.state == .failed(reason: "Apple does not answer a PING"))
+    #expect(line.outcomes == [.unanswered, .unanswered])
+  }
+
+  @Test func anAnsweredPingKeepsTheConnection() {
+    var line = Line()
+    line.warmUp()
+    line.now = line.start + .seconds(5)
+    line.tick()
+    line.feed(Frame.make(NGHTTP2_PING, flags: 1, 0, Array(repeating: 0, count: 8)))
+    line.now += .seconds(4)
+    line.tick()
+    #expect(line.engine.state == .open)
+    #expect(line.sent(NGHTTP2_PING).count == 1)
+  }
+
+  @Test func bytesMayComeOneByOne() {
+    var line = Line()
+    line.warmUp(oneByOne: true)
+    line.submitAll(upTo: 4)
+    let bytes =
+      Frame.answer(3, status: 200)
+      + Frame.answer(5, status: 410, body: #"{"reason":"Unregistered"}"#)
+      + Frame.goaway(lastStream: 5, "")
+    for byte in bytes { line.feed([byte]) }
+    #expect(
+      line.outcomes.dropFirst()
+        == [.unregistered(reason: .init(rawValue: "Unregistered"), since: nil), .notProcessed])
+    #expect(isAccepted(line.outcomes[0]))
+  }
+
+  @Test(
+    arguments: [
+      [0, 0, 0, 0, 0, 0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0], Array("HTTP/1.1 400".utf8),
+    ] as [[UInt8]])
+  func aServerThatBreaksTheRulesIsLeft(_ bytes: [UInt8]) {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 3)
+    line.feed(bytes)
+    guard case .failed = line.engine.state else {
+      Issue.record("\(line.engine.state)")
+      return
+    }
+    #expect(line.outcomes == [.unanswered, .unanswered])
+  }
+
+  @Test func aBodyWithoutEndIsCutOff() {
+    var line = Line()
+    line.warmUp()
+    line.submitAll(upTo: 2)
+    line.feed(Frame.answer(3, status: 500, body: "", isWhole: false))
+    for _ in 0..<1000 {
+      line.feed(Frame.make(NGHTTP2_DATA, flags: 0, 3, Array(repeating: 0x78, count: 1000)))
+    }
+    line.feed(Frame.make(NGHTTP2_DATA, flags: 1, 3, []))
+    #expect(line.outcomes == [.rejected(status: 500, reason: .init(rawValue: ""))])
+  }
+
+  /// Whatever a server sends, nothing crashes and each notification has one outcome.
+  /// `SWITCHBOARD_FUZZ` inputs from a seeded generator, 2,000 if it is not set.
+  @Test func noBytesLoseANotification() {
+    let count =
+      ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 2_000
+    var generator = SeededGenerator(state: 1)
+    var wrong: [Int] = []
+    for number in 0..<count {
+      var line = Line()
+      line.warmUp()
+      line.submitAll(upTo: Int.random(in: 2...12, using: &generator))
+      let frames = (0..<Int.random(in: 1...8, using: &generator)).flatMap { _ in
+        Frame.random(&generator)
+      }
+      line.feed(generator.mutated(frames))
+      line.now += .seconds(6)
+      line.tick()
+      line.submitAll(upTo: 14)
+      line.feed(generator.mutated(frames))
+      line.engine.fail("the end")
+      line.settle()
+      if Set(line.ids).count != line.submitted - 1 || line.ids.count != line.submitted - 1 {
+        wrong.append(number)
+      }
+    }
+    #expect(wrong.isEmpty)
+  }
+}
+
+private func isAccepted(_ outcome: APNsOutcome) -> Bool {
+  if case .accepted = outcome { true } else { false }
+}
+
+/// An engine, what it has sent, and a clock that stands still.
+private struct Line {
+  let engine: APNsEngine
+  let start = ContinuousClock.now
+  var now: ContinuousClock.Instant
+  private(set) var submitted = 0
+  private(set) var outcomes: [APNsOutcome] = []
+  private(set) var ids: [String] = []
+  private var output: [UInt8] = []
+
+  init(window: Int = 500) {
+    var limits = APNsEngine.Limits()
+    limits.window = window
+    now = start
+    engine = APNsEngine(
+      authority: "localhost", providerToken: "token", limits: limits, now: start)
+  }
+
+  /// SETTINGS and one request with its answer, which is forgotten.
+  mutating func warmUp(oneByOne: Bool = false) {
+    let first = Frame.settings(maximumStreams: 1000)
+    if oneByOne { for byte in first { feed([byte]) } } else { feed(first) }
+    submitAll(upTo: 1)
+    feed(Frame.answer(1, status: 200))
+    #expect(outcomes == [.accepted(apnsID: notification(0).id)])
+    outcomes = []
+    ids = []
+  }
+
+  mutating func submitAll(upTo count: Int, drains: Bool = true) {
+    while submitted < count, engine.capacity > 0 {
+      engine.submit(notification(submitted), at: now)
+      submitted += 1
+    }
+    if drains { settle() }
+  }
+
+  mutating func feed(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { engine.feed($0, at: now) }
+    settle()
+  }
+
+  mutating func tick() {
+    engine.tick(now)
+    settle()
+  }
+
+  mutating func settle() {
+    while true {
+      var buffer: [UInt8] = []
+      engine.drain(into: &buffer)
+      output += buffer
+      if buffer.isEmpty { break }
+    }
+    for result in engine.takeResults() {
+      outcomes.append(result.outcome)
+      ids.append(result.notification.id)
+    }
+  }
+
+  /// The streams of the frames of this type that the engine has sent.
+  func sent(_ type: nghttp2_frame_type) -> [Int] {
+    var streams: [Int] = []
+    var position = 24  // the preface
+    while position + 9 <= output.count {
+      let head = output[position..<(position + 9)].map(Int.init)
+      let isAcknowledgement = type == NGHTTP2_PING && head[4] & 1 != 0
+      if head[3] == Int(type.rawValue), !isAcknowledgement {
+        streams.append(head[5] << 24 | head[6] << 16 | head[7] << 8 | head[8])
+      }
+      position += 9 + (head[0] << 16 | head[1] << 8 | head[2])
+    }
+    return streams
+  }
+}
+
+/// Frames of a server.
+private enum Frame {
+  static func make(
+    _ type: nghttp2_frame_type, flags: UInt8, _ stream: UInt32, _ payload: [UInt8]
+  ) -> [UInt8] {
+    let size = UInt32(payload.count)
+    return bigEndian(size).dropFirst() + [UInt8(type.rawValue), flags] + bigEndian(stream) + payload
+  }
+
+  static func settings(maximumStreams: UInt32) -> [UInt8] {
+    make(NGHTTP2_SETTINGS, flags: 0, 0, [0, 3] + bigEndian(maximumStreams))
+  }
+
+  static func goaway(lastStream: UInt32, _ text: String) -> [UInt8] {
+    make(NGHTTP2_GOAWAY, flags: 0, 0, bigEndian(lastStream) + bigEndian(0) + Array(text.utf8))
+  }
+
+  static func reset(_ stream: UInt32, _ code: UInt32) -> [UInt8] {
+    make(NGHTTP2_RST_STREAM, flags: 0, stream, bigEndian(code))
+  }
+
+  /// `:status` as a literal that refers to its name in the static table (RFC 7541 §6.2.2).
+  static func answer(
+    _ stream: UInt32, status: Int, body: String? = nil, isWhole: Bool = true
+  ) -> [UInt8] {
+    let fields = [0x08, 3] + Array("\(status)".utf8)
+    let isEnd = body == nil && isWhole
+    let head = make(NGHTTP2_HEADERS, flags: isEnd ? 5 : 4, stream, fields)
+    guard let body else { return head }
+    return head + make(NGHTTP2_DATA, flags: isWhole ? 1 : 0, stream, Array(body.utf8))
+  }
+
+  static func random(_ generator: inout SeededGenerator) -> [UInt8] {
+    let stream = UInt32(2 * Int.random(in: 1...14, using: &generator) + 1)
+    switch Int.random(in: 0..<8, using: &generator) {
+    case 0: return settings(maximumStreams: .random(in: 0...20, using: &generator))
+    case 1: return goaway(lastStream: stream, "bye")
+    case 2: return reset(stream, .random(in: 0...13, using: &generator))
+    case 3: return make(NGHTTP2_PING, flags: 0, 0, Array(repeating: 1, count: 8))
+    case 4: return answer(stream, status: 410, body: #"{"reason":"Unregistered","timestamp":1}"#)
+    case 5: return answer(stream, status: 503, body: "{", isWhole: false)
+    case 6: return make(NGHTTP2_WINDOW_UPDATE, flags: 0, 0, bigEndian(1000))
+    default: return answer(stream, status: 200)
+    }
+  }
+
+  private static func bigEndian(_ value: UInt32) -> [UInt8] {
+    withUnsafeBytes(of: value.bigEndian, Array.init)
+  }
+}
+
+/// SplitMix64: the same inputs in every run.
+private struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// `bytes` after up to three changes.
+  mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    for _ in 0..<Int.random(in: 0...3, using: &self) {
+      let index = Int.random(in: 0...bytes.count, using: &self)
+      switch Int.random(in: 0..<4, using: &self) {
+      case 0 where index < bytes.count: bytes[index] = .random(in: 0...255, using: &self)
+      case 1 where index < bytes.count: bytes.remove(at: index)
+      case 2: bytes.removeLast(bytes.count - index)
+      default: bytes.insert(.random(in: 0...255, using: &self), at: index)
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Logging
+import Program
+import Testing
+
+@Suite struct JournalLogTests {
+  @Test func everyEventIsOneLineWithItsPriority() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      var log = JournalLog.logger()
+      log.logLevel = .trace
+      log.trace("t")
+      log.debug("d")
+      log.info("i")
+      log.notice("n")
+      log.warning("w")
+      log.error("e")
+      log.critical("c")
+      exit(0)
+    }
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self)
+        == "<7>t\n<7>d\n<6>i\n<5>n\n<4>w\n<3>e\n<2>c\n")
+  }
+
+  @Test func whatAnEventSaysOfItselfStandsBehindItInOrder() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      var log = JournalLog.logger()
+      log[metadataKey: "b"] = "of the logger"
+      log[metadataKey: "c"] = "3"
+      log.info("said", metadata: ["b": "own", "a": "1"])
+      exit(0)
+    }
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>said a=1 b=own c=3\n")
+  }
+
+  @Test func noEventEndsItsLineOrDrawsOnTheTerminal() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      let log = JournalLog.logger()
+      log.info(
+        "a\nb\r\u{1b}[31mc\u{7f}\0d\té🎉", metadata: ["path": "/x\n<0>forged", "k\ney": "v"])
+      exit(0)
+    }
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self)
+        == "<6>a b  [31mc  d é🎉 k ey=v path=/x <0>forged\n")
+  }
+
+  @Test func whatIsBelowTheLevelIsNotWritten() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      JournalLog.logger().debug("not written")
+      JournalLog.logger().info("written")
+      exit(0)
+    }
+    #expect(String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>written\n")
+  }
+
+  @Test func linesOfSeveralThreadsDoNotMix() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      let log = JournalLog.logger()
+      DispatchQueue.concurrentPerform(iterations: 200) { number in
+        log.info("\(String(repeating: "x", count: 100))", metadata: ["n": "\(number)"])
+      }
+      exit(0)
+    }
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self)
+      .split(separator: "\n")
+    #expect(lines.count == 200)
+    #expect(
+      Set(lines) == Set((0..<200).map { "<6>\(String(repeating: "x", count: 100)) n=\($0)"[...] }))
+  }
+}
