@@ -339,6 +339,7 @@ GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchbo
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), DELETE ON audit_log TO switchboard_companion;
 
+GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;

@@ -14,9 +14,9 @@ private struct AccessClaims {
   var sid = ""
   var gen: Int64 = 0
 
-  init(json: [UInt8]) throws(JSONReader.Failure) {
+  init(json: [UInt8]) throws {
     var reader = JSONReader(json)
-    try reader.object { name, value throws(JSONReader.Failure) in
+    try reader.object { name, value in
       switch name {
       case "sub": sub = try value.string()
       case "iss": iss = try value.string()

@@ -15,7 +15,7 @@ func getPreferences(_ request: Request, in context: borrowing Context) throws ->
 ///   `error` member.
 func postPreferences(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  let change = try request.decode(PreferencesChange.self)
+  let change = try PreferencesChange(json: request.body)
   let outcome = try context.database.merge(
     change, by: caller, facts: request.clientFacts, at: context.now)
   switch outcome {
@@ -55,60 +55,89 @@ func registerPushToken(_ request: Request, in context: borrowing Context) throws
   }
   let caller = try context.authenticate(request)
   let body = try request.decode(Body.self)
-  try PreferencesChange.check(pushToken: body.token, field: "token")
+  let token = try PreferencesChange.opaqueToken(body.token, field: "token")
   guard body.platform != .android else {
     throw Failure.validation(field: "platform", reason: "unknown_platform", value: "android")
   }
   let deviceID = try context.database.registerPushToken(
-    body.token, platform: body.platform, by: caller, facts: request.clientFacts, at: context.now)
+    token, platform: body.platform, by: caller, facts: request.clientFacts, at: context.now)
   return .json { json in
     json.member("device_id", deviceID)
     json.member("registered_at", context.now.rfc3339)
   }
 }
 
-extension PreferencesChange: Decodable {
-  private enum Key: String, CodingKey {
-    case pushEnabled = "push_enabled"
-    case pushToken = "push_token"
-    case preferredModels = "preferred_models"
-    case quota = "archive_cache_quota_mb"
-    case ifVersion = "if_version"
-  }
-
+extension PreferencesChange {
   /// An absent member keeps its value; null clears the push token, says nothing for `if_version`,
   /// and is refused elsewhere.
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    func given<Value: Decodable>(_ key: Key, _ type: Value.Type) throws -> Value? {
-      guard container.contains(key) else { return nil }
-      guard try !container.decodeNil(forKey: key) else {
-        throw Failure.validation(field: key.rawValue, reason: "must_not_be_null")
-      }
-      return try container.decode(type, forKey: key)
-    }
+  ///
+  /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/invalidJSON``.
+  init(json: [UInt8]) throws {
     self.init()
-    pushEnabled = try given(.pushEnabled, Bool.self)
-    preferredModels = try given(.preferredModels, [String].self)
-    archiveCacheQuota = try given(.quota, WholeNumber.self)?.value
-    ifVersion = try container.decodeIfPresent(WholeNumber.self, forKey: .ifVersion)?.value
-    if container.contains(.pushToken) {
-      if try container.decodeNil(forKey: .pushToken) {
-        pushToken = .clear
-      } else {
-        let token = try container.decode(String.self, forKey: .pushToken)
-        try Self.check(pushToken: token, field: Key.pushToken.rawValue)
-        pushToken = .set(token)
+    var reader = JSONReader(json)
+    try Self.reading("") {
+      if try reader.null() { throw Failure.validation(field: "", reason: "must_not_be_null") }
+      try reader.object { name, value in
+        try Self.reading(name) { try self.read(name, from: &value) }
       }
+      try reader.end()
     }
+  }
+
+  private mutating func read(_ name: String, from value: inout JSONReader) throws {
+    func refuseNull() throws {
+      if try value.null() { throw Failure.validation(field: name, reason: "must_not_be_null") }
+    }
+    switch name {
+    case "push_enabled":
+      try refuseNull()
+      pushEnabled = try value.boolean()
+    case "push_token":
+      pushToken =
+        try value.null() ? .clear : .set(Self.opaqueToken(value.string(), field: name))
+    case "preferred_models":
+      try refuseNull()
+      var models: [String] = []
+      try value.array { element in models.append(try element.string()) }
+      preferredModels = models
+    case "archive_cache_quota_mb":
+      try refuseNull()
+      archiveCacheQuota = try Self.wholeNumber(value.number(), field: name)
+    case "if_version":
+      ifVersion = try value.null() ? nil : Self.wholeNumber(value.number(), field: name)
+    default: try value.skip()
+    }
+  }
+
+  /// What `read` reads, with the reader's failures said of the member `name`.
+  private static func reading(_ name: String, _ read: () throws -> Void) throws {
+    do {
+      try read()
+    } catch JSONReader.Failure.wrongType {
+      throw Failure.validation(field: name, reason: "wrong_type")
+    } catch JSONReader.Failure.malformed {
+      throw Failure.invalidJSON
+    }
+  }
+
+  /// A number that is an integer in value: `1.0` is one. What fits no 64 bits is the nearest that
+  /// does.
+  private static func wholeNumber(_ digits: ArraySlice<UInt8>, field: String) throws -> Int64 {
+    let text = String(decoding: digits, as: UTF8.self)
+    if let value = Int64(text) { return value }
+    guard let number = Double(text), number.rounded() == number else {
+      throw Failure.validation(field: field, reason: "must_be_an_integer")
+    }
+    return Int64(exactly: number) ?? (number < 0 ? .min : .max)
   }
 
   /// - Throws: ``Failure/validation(field:reason:value:)`` unless `token` is of 1 to 512
   ///   characters.
-  static func check(pushToken token: String, field: String) throws {
+  static func opaqueToken(_ token: String, field: String) throws -> String {
     guard (1...512).contains(token.unicodeScalars.count) else {
       throw Failure.validation(field: field, reason: token.isEmpty ? "empty" : "too_long")
     }
+    return token
   }
 }
 

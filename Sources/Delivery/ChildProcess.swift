@@ -1,6 +1,9 @@
 import Glibc
 
-/// A program that reads its standard input; its output goes where ours goes.
+/// A program with its standard input in memory; its output goes where ours goes.
+///
+/// The input is a file without a name, not a pipe: its offset, which the program shares, tells how
+/// much was read, and nobody waits for a program that does not read.
 struct ChildProcess: ~Copyable {
   enum Ending {
     case exited(CInt)
@@ -12,29 +15,42 @@ struct ChildProcess: ~Copyable {
   private let process: pid_t
   private let input: CInt
 
-  /// Starts `words[0]`, looked up in PATH (`posix_spawnp`).
-  init?(_ words: [String]) {
-    guard !words.isEmpty else { return nil }
-    var pipe: [CInt] = [0, 0]
-    guard Glibc.pipe(&pipe) == 0 else { return nil }
-    for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  /// Starts `words[0]`, looked up in PATH (`posix_spawnp`), with `bytes` as its standard input.
+  init?(_ words: [String], input bytes: [UInt8]) {
+    guard !words.isEmpty, let input = Self.memory(holding: bytes) else { return nil }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_adddup2(&actions, pipe[0], 0)
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
     defer { posix_spawn_file_actions_destroy(&actions) }
     var attributes = Self.plainSignals()
     defer { posix_spawnattr_destroy(&attributes) }
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var process = pid_t()
-    let failure = posix_spawnp(&process, words[0], &actions, &attributes, &arguments, environ)
-    close(pipe[0])
-    guard failure == 0 else {
-      close(pipe[1])
+    guard posix_spawnp(&process, words[0], &actions, &attributes, &arguments, environ) == 0 else {
+      close(input)
       return nil
     }
     self.process = process
-    input = pipe[1]
+    self.input = input
+  }
+
+  deinit { close(input) }
+
+  /// How many bytes of its input the program has read.
+  var readCount: Int { Int(lseek(input, 0, SEEK_CUR)) }
+
+  /// A file of `bytes` in memory, at its beginning and without a name any more (`shm_open`).
+  private static func memory(holding bytes: [UInt8]) -> CInt? {
+    let name = "/switchboard-\(getpid())-\(UInt64.random(in: 0...(.max)))"
+    let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    guard file >= 0 else { return nil }
+    shm_unlink(name)
+    guard Glibc.write(file, bytes, bytes.count) == bytes.count, lseek(file, 0, SEEK_SET) == 0 else {
+      close(file)
+      return nil
+    }
+    return file
   }
 
   /// No signal blocked, SIGPIPE as by default: what we ignore or wait for is not the program's
@@ -52,24 +68,8 @@ struct ChildProcess: ~Copyable {
     return attributes
   }
 
-  /// Writes all of `bytes` and ends the input.
-  ///
-  /// - Returns: false where the program did not read them all. SIGPIPE must be ignored by the
-  ///   process.
-  func write(_ bytes: [UInt8]) -> Bool {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(input, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      rest = rest.dropFirst(count)
-    }
-    close(input)
-    return rest.isEmpty
-  }
-
   /// Waits for the end; kills the program at `limit`.
-  consuming func wait(atMost limit: Duration) -> Ending {
+  func wait(atMost limit: Duration) -> Ending {
     let deadline = ContinuousClock.now + limit
     var status: CInt = 0
     while true {

@@ -19,13 +19,13 @@ package enum Mailer: Sendable, Equatable {
   }
 
   private static func run(_ words: [String], _ message: [UInt8]) -> MailOutcome {
-    guard let process = ChildProcess(words) else {
+    guard let process = ChildProcess(words, input: message) else {
       return .failed(reason: "the mail command cannot be started")
     }
-    let isTaken = process.write(message)
     switch process.wait(atMost: .seconds(30)) {
     case .exited(0):
-      return isTaken ? .delivered : .failed(reason: "the mail command read no message")
+      return process.readCount == message.count
+        ? .delivered : .failed(reason: "the mail command read no message")
     case .exited(let status) where [EX_USAGE, EX_DATAERR, EX_NOUSER, EX_NOHOST].contains(status):
       return .dead(reason: "the mail command ended with status \(status)")
     case .exited(let status):

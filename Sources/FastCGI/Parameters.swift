@@ -76,17 +76,16 @@ struct Parameters: Sendable {
     var name = name
     name.withUTF8 { name in
       bytes.withUnsafeBufferPointer { bytes in
-        var rest = bytes[...]
-        while !rest.isEmpty {
-          let length = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[rest.indices])
-            .loadUnaligned(as: UInt32.self)
-          let begin = rest.startIndex + MemoryLayout<UInt32>.size
-          let end = begin + Int(length)
-          let entry = Bytes(rebasing: bytes[begin..<end])
+        var begin = 0
+        while begin < bytes.count {
+          let length = UnsafeRawBufferPointer(bytes)
+            .loadUnaligned(fromByteOffset: begin, as: UInt32.self)
+          begin += MemoryLayout<UInt32>.size
+          let entry = Bytes(rebasing: bytes[begin..<(begin + Int(length))])
           if let value = Self.value(in: entry, of: name, after: prefix.text), !body(value) {
             return
           }
-          rest = bytes[end...]
+          begin += entry.count
         }
       }
     }

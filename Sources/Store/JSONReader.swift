@@ -23,7 +23,7 @@ package struct JSONReader {
   /// Whether `bytes` are one JSON value, and nothing else.
   package static func isValid(_ bytes: [UInt8]) -> Bool {
     var reader = JSONReader(bytes)
-    do throws(Failure) {
+    do {
       try reader.skip()
       try reader.end()
       return true
@@ -34,35 +34,33 @@ package struct JSONReader {
 
   /// Reads an object. `member` is called with each name and reads or skips the value.
   package mutating func object(
-    _ member: (_ name: String, inout JSONReader) throws(Failure) -> Void
-  ) throws(Failure) {
+    _ member: (_ name: String, inout JSONReader) throws -> Void
+  ) throws {
     try open("{")
     if take("}") { return close() }
     repeat {
+      guard try start() == UInt8(ascii: "\"") else { throw Failure.malformed }
       let name = try string()
-      guard take(":") else { throw .malformed }
+      guard take(":") else { throw Failure.malformed }
       try member(name, &self)
     } while take(",")
-    guard take("}") else { throw .malformed }
+    guard take("}") else { throw Failure.malformed }
     close()
   }
 
   /// Reads an array. `element` is called at each element and reads or skips it.
   package mutating func array(
-    _ element: (inout JSONReader) throws(Failure) -> Void
-  ) throws(Failure) {
+    _ element: (inout JSONReader) throws -> Void
+  ) throws {
     try open("[")
     if take("]") { return close() }
     repeat { try element(&self) } while take(",")
-    guard take("]") else { throw .malformed }
+    guard take("]") else { throw Failure.malformed }
     close()
   }
 
   package mutating func string() throws(Failure) -> String {
-    skipWhiteSpace()
-    guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-      throw position < bytes.count ? .wrongType : .malformed
-    }
+    guard try start() == UInt8(ascii: "\"") else { throw .wrongType }
     position += 1
     let start = position
     while position < bytes.count {
@@ -101,19 +99,36 @@ package struct JSONReader {
     return bytes[start..<position]
   }
 
+  package mutating func boolean() throws(Failure) -> Bool {
+    switch try start() {
+    case UInt8(ascii: "t"):
+      try literal("true")
+      return true
+    case UInt8(ascii: "f"):
+      try literal("false")
+      return false
+    default: throw .wrongType
+    }
+  }
+
+  /// Reads `null`, if that is what comes.
+  package mutating func null() throws(Failure) -> Bool {
+    guard try start() == UInt8(ascii: "n") else { return false }
+    try literal("null")
+    return true
+  }
+
   /// Reads a value of any type, and only checks it.
-  package mutating func skip() throws(Failure) {
-    skipWhiteSpace()
-    guard position < bytes.count else { throw .malformed }
-    switch bytes[position] {
-    case UInt8(ascii: "{"): try object { _, reader throws(Failure) in try reader.skip() }
-    case UInt8(ascii: "["): try array { reader throws(Failure) in try reader.skip() }
+  package mutating func skip() throws {
+    switch try start() {
+    case UInt8(ascii: "{"): try object { _, reader in try reader.skip() }
+    case UInt8(ascii: "["): try array { reader in try reader.skip() }
     case UInt8(ascii: "\""): _ = try string()
     case UInt8(ascii: "t"): try literal("true")
     case UInt8(ascii: "f"): try literal("false")
     case UInt8(ascii: "n"): try literal("null")
     default:
-      do throws(Failure) { _ = try number() } catch { throw .malformed }
+      do { _ = try number() } catch { throw Failure.malformed }
     }
   }
 
@@ -125,6 +140,13 @@ package struct JSONReader {
 }
 
 extension JSONReader {
+  /// The first byte of the value that comes.
+  private mutating func start() throws(Failure) -> UInt8 {
+    skipWhiteSpace()
+    guard position < bytes.count else { throw .malformed }
+    return bytes[position]
+  }
+
   private mutating func open(_ bracket: Unicode.Scalar) throws(Failure) {
     guard take(bracket) else { throw position < bytes.count ? .wrongType : .malformed }
     depth += 1

@@ -41,8 +41,18 @@ extension Connection {
       [.text(token), .text(deviceID)])
   }
 
-  /// Removes all tokens of the device.
-  mutating func removePushTokens(of deviceID: String) throws(DatabaseError) {
-    _ = try execute("DELETE FROM push_tokens WHERE device_id = ?", [.text(deviceID)])
+  /// Removes the tokens of the device, all but `kept`.
+  ///
+  /// By primary key, one by one: a range of the index by device would lock the gaps into which other
+  /// devices' tokens go.
+  mutating func removePushTokens(
+    of deviceID: String, except kept: PushToken? = nil
+  ) throws(DatabaseError) {
+    let tokens = try rows(
+      "SELECT token FROM push_tokens WHERE device_id = ?", [.text(deviceID)]
+    ) { row in row.text(0) }
+    for token in tokens where token != kept?.text {
+      try removePushToken(token, of: deviceID)
+    }
   }
 }

@@ -21,7 +21,7 @@ struct Configuration {
   }
 
   func companion() -> Companion {
-    signal(SIGPIPE, SIG_IGN)  // a mail command that reads nothing is an outcome, not our end
+    signal(SIGPIPE, SIG_IGN)  // a peer that has gone is an error of the write, not our end
     return Companion(
       database: Database(connection), settings: settings, log: JournalLog.logger())
   }

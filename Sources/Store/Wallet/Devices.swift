@@ -149,9 +149,7 @@ extension Database {
     try pool.transaction { connection in
       let session = try connection.live(caller, at: now)
       let platform = try platform ?? connection.platform(of: session.deviceID)
-      _ = try connection.execute(
-        "DELETE FROM push_tokens WHERE device_id = ? AND token <> ?",
-        [.text(session.deviceID), .text(token.text)])
+      try connection.removePushTokens(of: session.deviceID, except: token)
       try connection.store(token, platform: platform, of: session.deviceID, at: now)
       try connection.audit(
         .pushTokenSet, account: caller.accountID, device: session.deviceID, from: caller.origin,
