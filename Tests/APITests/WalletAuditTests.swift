@@ -1,0 +1,172 @@
+import Foundation
+import Store
+import Testing
+
+@testable import API
+
+/// The audit log's rows for the wallet's events, and what must never be in the database.
+@Suite struct WalletAuditTests {
+  /// The rows of an event: account, device, request id, address, detail, separated by tabs.
+  private func rows(_ site: TestApplication, _ event: String) -> [String] {
+    site.sql(
+      """
+      SELECT account_id, device_id, request_id, address, detail FROM audit_log
+      WHERE event = '\(event)' ORDER BY id
+      """
+    ).split(separator: "\n").map(String.init)
+  }
+
+  private func deviceID(_ site: TestApplication, _ client: String = "device-1") -> String {
+    site.sql("SELECT id FROM devices WHERE client_device_id = '\(client)'")
+  }
+
+  private func row(_ account: String, _ device: String, _ detail: String = "NULL") -> [String] {
+    [[account, device, "request-1", "192.0.2.1", detail].joined(separator: "\t")]
+  }
+
+  @Test func aNewAccountAndItsSignIn() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      #expect(rows(site, "account_created") == row(ann.accountID, "NULL"))
+      #expect(rows(site, "sign_in") == row(ann.accountID, deviceID(site)))
+      #expect(site.sql("SELECT DISTINCT at FROM audit_log").hasPrefix("2026-11-1"))
+    }
+  }
+
+  @Test func theRowNamesRequestAndAddressAsTheyCame() throws {
+    try withApplication { site in
+      let answer = site.send(
+        "POST", WalletPath.registerDevice,
+        #"{"deviceId":"device-1","deviceName":"Phone","platform":"ios"}"#,
+        fields: [("X-Forwarded-For", "203.0.113.66"), ("X-Real-IP", "203.0.113.67")],
+        address: "2001:db8::1", requestID: "0123456789abcdef0123456789abcdef")
+      #expect(answer.status == 200)
+      #expect(
+        rows(site, "device_registered") == [
+          "NULL\tNULL\t0123456789abcdef0123456789abcdef\t2001:db8::1\tNULL"
+        ])
+      let at = Double(
+        site.sql("SELECT UNIX_TIMESTAMP(CONVERT_TZ(at, '+00:00', @@time_zone)) FROM audit_log"))
+      #expect(at == Double(site.now.seconds))
+    }
+  }
+
+  @Test func codesRequestedRefusedAndDead() throws {
+    try withApplication { site in
+      let ann = try site.signUp(device: "device-0")
+      #expect(site.requestCode().status == 200)
+      for _ in 1...6 { #expect(site.verify(code: "no code").status == 401) }
+      #expect(rows(site, "code_requested") == row(ann.accountID, "NULL"))
+      #expect(
+        rows(site, "code_refused")
+          == (1...4).flatMap { row(ann.accountID, "NULL", "try \($0)") })
+      #expect(rows(site, "code_dead") == row(ann.accountID, "NULL", "try 5"))
+    }
+  }
+
+  @Test func aSignInByCode() throws {
+    try withApplication { site in
+      let ann = try site.signUp(device: "device-0")
+      _ = try site.signIn()
+      #expect(rows(site, "sign_in").last == row(ann.accountID, deviceID(site))[0])
+    }
+  }
+
+  @Test func refreshesRefusalsAndReuse() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let second = site.refresh(ann.refreshToken)
+      #expect(site.refresh(ann.refreshToken).status == 200)
+      #expect(rows(site, "refreshed") == row(ann.accountID, deviceID(site), "generation 2"))
+      #expect(site.summary(try #require(second.accessToken)).status == 200)
+      site.advance(by: .seconds(30))
+      #expect(site.refresh(ann.refreshToken).status == 409)
+      #expect(
+        rows(site, "refresh_refused")
+          == row(ann.accountID, deviceID(site), "another call has just refreshed"))
+      site.advance(by: .seconds(40))
+      #expect(site.refresh(ann.refreshToken).status == 401)
+      #expect(
+        rows(site, "refresh_reuse") == row(ann.accountID, deviceID(site), "generation 1 of 2"))
+    }
+  }
+
+  @Test func logoutsAndRevocations() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      _ = try site.signIn(device: "device-2")
+      let path = WalletPath.devices + "/device-2"
+      #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
+      #expect(rows(site, "device_revoked") == row(ann.accountID, deviceID(site, "device-2")))
+      #expect(site.send("POST", WalletPath.logout, token: ann.accessToken).status == 200)
+      let again = try site.signIn()
+      let everywhere = site.send(
+        "POST", WalletPath.logout, token: again.accessToken, query: "revokeAll=true")
+      #expect(everywhere.status == 200)
+      let device = deviceID(site)
+      #expect(
+        rows(site, "logout")
+          == row(ann.accountID, device) + row(ann.accountID, device, "all devices"))
+    }
+  }
+
+  @Test func pushTokensSetAndRemoved() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let set = site.send(
+        "POST", WalletPath.pushToken, walletJSON(["pushToken": walletPushToken()]),
+        token: ann.accessToken)
+      #expect(set.status == 200)
+      #expect(site.send("DELETE", WalletPath.pushToken, token: ann.accessToken).status == 200)
+      for event in ["push_token_set", "push_token_removed"] {
+        #expect(rows(site, event) == row(ann.accountID, deviceID(site)))
+      }
+    }
+  }
+
+  @Test func aRefusedCredentialOfASignedInDevice() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let other = try site.registerDevice()
+      #expect(site.summary(ann.accessToken, credential: other).status == 401)
+      #expect(rows(site, "credential_refused") == row(ann.accountID, deviceID(site)))
+    }
+  }
+
+  /// Codes have six digits, which may stand in any number: they are looked for where they could be.
+  @Test func noSecretIsInAnyColumn() throws {
+    try withApplication { site in
+      let credential = try site.registerDevice()
+      let ann = try site.signUp()
+      let asked = site.requestCode(device: "device-2")
+      let code = try site.mailedCode()
+      _ = site.verify(code: "wrong-code", device: "device-2")
+      let bob = site.verify(code: code, device: "device-2")
+      let next = site.refresh(ann.refreshToken)
+      _ = site.summary(try #require(next.accessToken), credential: credential)
+      _ = site.refresh("a-dead-refresh-token")
+      site.advance(by: .seconds(61))
+      _ = site.refresh(ann.refreshToken)
+      let tables = site.sql(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'"
+      ).split(separator: "\n").map(String.init)
+      #expect(tables.count > 10)
+      let dump = tables.map { site.sql("SELECT * FROM \($0)") }.joined(separator: "\n")
+      #expect(dump.contains("ann@example.org"))
+      let tokens = [
+        ann.accessToken, ann.refreshToken, bob.accessToken, bob.refreshToken, next.accessToken,
+        next.refreshToken,
+      ]
+      let secrets =
+        tokens.map { String($0?.split(separator: ".").last ?? "") }
+        + [credential, asked.string("challenge") ?? "", "wrong-code", "a-dead-refresh-token"]
+      for secret in secrets {
+        #expect(!secret.isEmpty)
+        #expect(!dump.contains(secret))
+      }
+      #expect(
+        !site.sql("SELECT sealed, recipient, reason FROM outbox").contains(code))
+      #expect(site.count("audit_log WHERE detail LIKE '%\(code)%'") == 0)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+@testable import API
+
+/// `POST /api/mobile/auth/logout`
+@Suite struct WalletSessionTests {
+  private func logOut(_ site: TestApplication, _ token: String?, query: String = "") -> Answer {
+    site.send("POST", WalletPath.logout, token: token, query: query)
+  }
+
+  private func isIn(_ site: TestApplication, _ person: SignedIn) -> [Bool] {
+    [
+      site.summary(person.accessToken).status == 200,
+      site.refresh(person.refreshToken).status == 200,
+    ]
+  }
+
+  private func setPushToken(_ site: TestApplication, _ person: SignedIn, _ letter: Character) {
+    let answer = site.send(
+      "POST", WalletPath.pushToken, walletJSON(["pushToken": walletPushToken(letter)]),
+      token: person.accessToken)
+    #expect(answer.status == 200)
+  }
+
+  private func pushTokens(_ site: TestApplication) -> String {
+    site.sql("SELECT LEFT(token, 1) FROM push_tokens ORDER BY 1").replacing("\n", with: "")
+  }
+
+  @Test func loggingOutEndsTheAccessTokenAtOnce() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answer = logOut(site, ann.accessToken)
+      #expect(answer.status == 200)
+      #expect(answer.text == #"{"success":true}"#)
+      #expect(site.sql("SELECT end_reason FROM sessions") == "logout")
+      #expect(isIn(site, ann) == [false, false])
+      #expect(
+        logOut(site, ann.accessToken).isError(
+          401, "unauthorized", "Invalid or expired access token"))
+    }
+  }
+
+  @Test func loggingOutEndsAllSessionsOfTheDeviceAndNoOthers() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let again = try site.signIn()
+      let elsewhere = try site.signIn(device: "device-2")
+      let bob = try site.signUp(email: "bob@example.org")
+      #expect(logOut(site, again.accessToken).status == 200)
+      #expect(isIn(site, ann) == [false, false])
+      #expect(isIn(site, again) == [false, false])
+      #expect(isIn(site, elsewhere) == [true, true])
+      #expect(isIn(site, bob) == [true, true])
+    }
+  }
+
+  @Test func revokeAllEndsAllOfTheAccount() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let again = try site.signIn()
+      let elsewhere = try site.signIn(device: "device-2")
+      let bob = try site.signUp(email: "bob@example.org")
+      let answer = logOut(site, ann.accessToken, query: "revokeAll=true")
+      #expect(answer.text == #"{"success":true}"#)
+      for person in [ann, again, elsewhere] { #expect(isIn(site, person) == [false, false]) }
+      #expect(isIn(site, bob) == [true, true])
+      #expect(site.count("sessions WHERE end_reason = 'logout_all'") == 3)
+    }
+  }
+
+  @Test(arguments: ["revokeAll=false", "revokeAll=", "revokeAll", "other=true", "xrevokeAll=true"])
+  func anythingElseEndsTheDeviceOnly(query: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let elsewhere = try site.signIn(device: "device-2")
+      #expect(logOut(site, ann.accessToken, query: query).status == 200)
+      #expect(isIn(site, elsewhere) == [true, true])
+    }
+  }
+
+  @Test func thePushTokenOfTheDeviceGoes() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let elsewhere = try site.signIn(device: "device-2")
+      let bob = try site.signUp(email: "bob@example.org")
+      for (person, letter) in zip([ann, elsewhere, bob], "aeb") {
+        setPushToken(site, person, letter)
+      }
+      #expect(logOut(site, ann.accessToken).status == 200)
+      #expect(pushTokens(site) == "be")
+    }
+  }
+
+  @Test func withRevokeAllThePushTokensOfAllTheAccountsDevicesGo() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let elsewhere = try site.signIn(device: "device-2")
+      let bob = try site.signUp(email: "bob@example.org")
+      for (person, letter) in zip([ann, elsewhere, bob], "aeb") {
+        setPushToken(site, person, letter)
+      }
+      #expect(logOut(site, ann.accessToken, query: "revokeAll=true").status == 200)
+      #expect(pushTokens(site) == "b")
+    }
+  }
+
+  @Test func whoHasLoggedOutSignsInAgain() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      #expect(logOut(site, ann.accessToken).status == 200)
+      #expect(isIn(site, try site.signIn()) == [true, true])
+      #expect(site.count("devices") == 1)
+    }
+  }
+
+  @Test func aRefreshThatWaitsForTheLogoutGetsNothing() throws {
+    try withApplication { site in
+      for number in 1...5 {
+        let person = try site.signUp(email: "user\(number)@example.org", device: "d\(number)")
+        let answers = simultaneously(8) { index in
+          index == 0
+            ? logOut(site, person.accessToken)
+            : site.refresh(person.refreshToken, address: "192.0.2.\(number)")
+        }
+        #expect(answers.allSatisfy { [200, 401].contains($0.status) })
+        for answer in answers {
+          guard let access = answer.accessToken, let refresh = answer.refreshToken else { continue }
+          #expect(site.summary(access).status == 401)
+          #expect(site.refresh(refresh, address: "198.51.100.\(number)").status == 401)
+        }
+      }
+    }
+  }
+}

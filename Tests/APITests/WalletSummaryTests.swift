@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+@testable import API
+
+/// `GET /api/mobile/wallet/summary`
+@Suite struct WalletSummaryTests {
+  private func addBank(_ site: TestApplication, _ id: String, _ name: String, logo: String?) {
+    let logo = logo.map { "'\($0)'" } ?? "NULL"
+    site.sql("INSERT INTO banks (bsim_id, name, logo_url) VALUES ('\(id)', '\(name)', \(logo))")
+  }
+
+  private func enroll(
+    _ site: TestApplication, _ person: SignedIn, _ bank: String, day: Int
+  ) -> String {
+    let id = UUID().uuidString.lowercased()
+    site.sql(
+      """
+      INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
+      VALUES ('\(id)', '\(person.accountID)', '\(bank)', '2024-01-\(day)')
+      """)
+    return id
+  }
+
+  @discardableResult
+  private func addCard(
+    _ site: TestApplication, _ enrollment: String, _ digits: String, type: String = "VISA",
+    isDefault: Bool = false, active: Bool = true, day: Int = 15
+  ) -> String {
+    let id = UUID().uuidString.lowercased()
+    site.sql(
+      """
+      INSERT INTO cards (id, enrollment_id, last_four, card_type, is_default, active, added_at)
+      VALUES ('\(id)', '\(enrollment)', '\(digits)', '\(type)', \(isDefault), \(active),
+        '2024-01-\(day) 00:00:00')
+      """)
+    return id
+  }
+
+  @Test func anEmptyWallet() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answer = site.summary(ann.accessToken)
+      #expect(answer.status == 200)
+      #expect(
+        answer.text
+          == #"{"user":{"id":"\#(ann.accountID)","email":"ann@example.org","name":"Ann"},"cards":[],"#
+          + #""enrolledBanks":[],"biometricEnabled":false}"#)
+    }
+  }
+
+  @Test func aWalletWithACardOfABank() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      addBank(site, "td-bsim", "TD Bank Simulator", logo: "https://example.test/td.png")
+      let card = addCard(
+        site, enroll(site, ann, "td-bsim", day: 14), "4242", isDefault: true)
+      #expect(
+        site.summary(ann.accessToken).text
+          == #"{"user":{"id":"\#(ann.accountID)","email":"ann@example.org","name":"Ann"},"#
+          + #""cards":[{"id":"\#(card)","lastFour":"4242","cardType":"VISA","#
+          + #""bankName":"TD Bank Simulator","bankLogo":"https://example.test/td.png","#
+          + #""isDefault":true,"addedAt":"2024-01-15T00:00:00Z"}],"#
+          + #""enrolledBanks":[{"bsimId":"td-bsim","name":"TD Bank Simulator","cardCount":1}],"#
+          + #""biometricEnabled":false}"#)
+    }
+  }
+
+  @Test func aBankWithoutLogoLeavesTheMemberOut() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      addBank(site, "plain", "Plain Bank", logo: nil)
+      addCard(site, enroll(site, ann, "plain", day: 14), "1111")
+      let card = site.summary(ann.accessToken)["cards", 0] as? [String: Any]
+      #expect(
+        Set(card?.keys.map { $0 } ?? []) == [
+          "id", "lastFour", "cardType", "bankName", "isDefault", "addedAt",
+        ])
+    }
+  }
+
+  @Test func theDefaultCardComesFirstThenTheNewestAndInactiveOnesNever() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      addBank(site, "one", "Bank One", logo: nil)
+      addBank(site, "two", "Bank Two", logo: nil)
+      let (one, two) = (enroll(site, ann, "one", day: 12), enroll(site, ann, "two", day: 11))
+      addCard(site, one, "0001", day: 20)
+      addCard(site, one, "0002", isDefault: true, day: 13)
+      addCard(site, one, "0003", active: false, day: 28)
+      addCard(site, two, "0004", type: "AMEX", day: 25)
+      addCard(site, two, "0005", type: "DEBIT", day: 14)
+      let answer = site.summary(ann.accessToken)
+      let cards = answer["cards"] as? [[String: Any]] ?? []
+      #expect(cards.map { $0["lastFour"] as? String } == ["0002", "0004", "0001", "0005"])
+      #expect(cards.map { $0["isDefault"] as? Bool } == [true, false, false, false])
+      #expect(
+        cards.map { $0["bankName"] as? String } == ["Bank One", "Bank Two", "Bank One", "Bank Two"])
+      #expect(cards.map { $0["cardType"] as? String } == ["VISA", "AMEX", "VISA", "DEBIT"])
+    }
+  }
+
+  @Test func banksCountTheirActiveCards() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for id in ["one", "two", "none", "unused"] { addBank(site, id, "Bank \(id)", logo: nil) }
+      let (two, one) = (enroll(site, ann, "two", day: 11), enroll(site, ann, "one", day: 12))
+      _ = enroll(site, ann, "none", day: 13)
+      for digits in ["0001", "0002"] { addCard(site, two, digits) }
+      addCard(site, one, "0003")
+      addCard(site, one, "0004", active: false)
+      let banks = site.summary(ann.accessToken)["enrolledBanks"] as? [[String: Any]] ?? []
+      #expect(banks.map { $0["bsimId"] as? String } == ["two", "one", "none"])
+      #expect(banks.map { $0["name"] as? String } == ["Bank two", "Bank one", "Bank none"])
+      #expect(banks.map { $0["cardCount"] as? Int } == [2, 1, 0])
+    }
+  }
+
+  @Test func nobodySeesAnothersCards() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org")
+      addBank(site, "one", "Bank One", logo: nil)
+      addCard(site, enroll(site, ann, "one", day: 12), "0001")
+      addCard(site, enroll(site, bob, "one", day: 12), "0002")
+      let answer = site.summary(bob.accessToken)
+      #expect((answer["cards"] as? [[String: Any]])?.map { $0["lastFour"] as? String } == ["0002"])
+      #expect(answer.string("user", "email") == "bob@example.org")
+      #expect(answer["enrolledBanks", 0, "cardCount"] as? Int == 1)
+    }
+  }
+
+  @Test func textOfAnyScriptAndMarksComesBackAsItWas() throws {
+    try withApplication { site in
+      let name = #"Zoë "Ξ" \ </script> 🂡 日本"#
+      let answer = site.send(
+        "POST", WalletPath.register,
+        walletJSON([
+          "email": "zoë+1@example.org", "name": name, "deviceId": "d", "deviceName": "P",
+          "platform": "ios",
+        ]))
+      let summary = site.summary(try #require(answer.accessToken))
+      #expect(summary.string("user", "name") == name)
+      #expect(summary.string("user", "email") == "zoë+1@example.org")
+    }
+  }
+
+  @Test func anAccountThatIsGoneIs404() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.sql("DELETE FROM accounts")
+      let answer = site.summary(ann.accessToken)
+      #expect(answer.isError(404, "not_found"), "\(answer.text)")
+    }
+  }
+
+  /// The app signs its user out at any other answer.
+  @Test func itIsNeverLimited() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let before = site.rows("rate_limits")
+      let statuses = (1...700).map { _ in site.summary(ann.accessToken).status }
+      #expect(statuses.allSatisfy { $0 == 200 })
+      #expect(site.rows("rate_limits") == before)
+    }
+  }
+}

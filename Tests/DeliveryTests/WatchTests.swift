@@ -1,0 +1,139 @@
+import Cryptography
+import Foundation
+import Support
+import Testing
+
+@testable import Delivery
+
+/// The companion's program, with a listening socket as its standard input.
+@Suite(.serialized) struct WatchTests {
+  @Test func aKnockWakesTheCompanionAndATermEndsIt() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(delivery, "watch")
+      defer { companion.end() }
+      let passes = "SELECT COUNT(*) FROM companion_status"
+      #expect(holds { delivery.sql(passes) == "1" })
+      for number in 1...2 {
+        let id = try delivery.requestCode("00000\(number)")
+        companion.knock()
+        let mail = "\(delivery.folder)/mails/\(id).eml"
+        #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      }
+      companion.process.terminate()
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationReason == .exit)
+      #expect(companion.process.terminationStatus == 0)
+    }
+  }
+
+  @Test func aPassThatFailsIsLoggedAndTheNextOneWorks() throws {
+    try withDelivery { delivery throws in
+      delivery.sql("RENAME TABLE outbox TO hidden")
+      let companion = try RunningCompanion(delivery, "watch")
+      defer { companion.end() }
+      #expect(holds { companion.log.contains("<3>the pass failed: MariaDB error 1146") })
+      delivery.sql("RENAME TABLE hidden TO outbox")
+      let id = try delivery.requestCode()
+      companion.knock()
+      let mail = "\(delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+    }
+  }
+
+  @Test func oneRunIsOnePass() throws {
+    try withDelivery { delivery throws in
+      let id = try delivery.requestCode()
+      let companion = try RunningCompanion(delivery, "run")
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationStatus == 0)
+      #expect(
+        FileManager.default.fileExists(atPath: "\(delivery.folder)/mails/\(id).eml"))
+    }
+  }
+
+  @Test func withoutItsSettingsTheCompanionSaysWhatIsMissing() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(
+        delivery, "run",
+        changing: ["SWITCHBOARD_CREDENTIAL_KEYS": "", "SWITCHBOARD_DB_USER": ""])
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationStatus != 0)
+      #expect(companion.log.contains("SWITCHBOARD_CREDENTIAL_KEYS is missing"))
+      #expect(companion.log.contains("SWITCHBOARD_DB_USER is missing"))
+    }
+  }
+}
+
+/// `switchboard-companion` as it was built with these tests, or as `SWITCHBOARD_BIN` names it.
+private final class RunningCompanion {
+  let process = Process()
+  private let socket: Int32
+  private let path: String
+  private let folder: String
+
+  init(
+    _ delivery: TestDelivery, _ command: String, changing changes: [String: String] = [:]
+  ) throws {
+    folder = delivery.folder
+    // Short, because the path of a unix socket holds 107 bytes.
+    path = "/tmp/switchboard-knock-\(UUID().uuidString.prefix(8))"
+    socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let status = withAddress(of: path) { bind(socket, $0, $1) }
+    try #require(status == 0 && listen(socket, 16) == 0)
+    let settings = accountSettings(of: "companion", in: delivery.root)
+    let log = "\(folder)/log"
+    try #require(FileManager.default.createFile(atPath: log, contents: nil))
+    process.executableURL = Self.program
+    process.arguments = [command]
+    process.environment = [
+      "SWITCHBOARD_DB_SOCKET": settings.socket!, "SWITCHBOARD_DB_NAME": settings.database,
+      "SWITCHBOARD_DB_USER": settings.user, "CHECK_INTERVAL_SECONDS": "86400",
+      "SWITCHBOARD_CREDENTIAL_KEYS": "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)),
+      "SWITCHBOARD_MAIL_DIRECTORY": "\(folder)/mails",
+    ].merging(changes) { $1 }
+    process.standardInput = FileHandle(fileDescriptor: socket)
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle(forWritingAtPath: log)
+    try process.run()
+  }
+
+  deinit {
+    close(socket)
+    unlink(path)
+  }
+
+  func end() {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+  }
+
+  var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
+
+  /// Connects and leaves, as the responder does.
+  func knock() {
+    let knock = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let status = withAddress(of: path) { connect(knock, $0, $1) }
+    #expect(status == 0)
+    close(knock)
+  }
+
+  private static var program: URL {
+    let named = ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"].map { URL(filePath: $0) }
+    let folder =
+      named ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    return folder.appending(path: "switchboard-companion")
+  }
+
+  private func withAddress<T>(
+    of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T
+  ) -> T {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+@testable import Store
+
+/// No statement of `Sources/Store` reads a whole table, but those that are small whatever the site.
+@Suite struct PlanTests {
+  /// Named by administrators or one per host: a few rows.
+  private static let smallTables: Set = ["banks", "companion_status", "models", "schema_version"]
+
+  /// Ten thousand rows in every table that grows.
+  private static let manyRows = """
+    SET time_zone = '+00:00';
+    INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+      SELECT \(id(1)), CONCAT('p', seq, '@example.org'), 'P', CONCAT('p', seq),
+        CONCAT('wsim_', LPAD(seq, 12, '0')), NOW(3) FROM seq_1_to_10000;
+    INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+      SELECT \(id(2)), \(id(1)), CONCAT('device-', seq), 'D', 'ios', NOW(3), NOW(3) FROM seq_1_to_10000;
+    INSERT INTO device_preferences (device_id, last_updated_at) SELECT \(id(2)), NOW(3) FROM seq_1_to_10000;
+    INSERT INTO push_tokens (token, device_id, platform, registered_at)
+      SELECT LPAD(seq, 64, 'a'), \(id(2)), 'ios', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
+        credential_expires_at, registered_at)
+      SELECT CONCAT('device-', seq), '192.0.2.1', 'D', 'ios', UNHEX(SHA2(seq, 256)),
+        NOW(3) + INTERVAL seq SECOND, NOW(3) FROM seq_1_to_10000;
+    INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, ended_at, end_reason)
+      SELECT \(id(3)), \(id(2)), NOW(3), NOW(3), NOW(3) + INTERVAL seq SECOND,
+        IF(seq MOD 2, NOW(3) + INTERVAL seq SECOND, NULL), IF(seq MOD 2, 'logout', NULL) FROM seq_1_to_10000;
+    INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, expires_at)
+      SELECT CONCAT('p', seq, '@example.org'), 'd', UNHEX(SHA2(seq, 256)), REPEAT('m', 32),
+        NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
+      SELECT \(id(4)), \(id(1)), 'bank-1', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
+      SELECT \(id(5)), \(id(4)), '4242', 'VISA', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO outbox (id, kind, recipient, state, due_at, expires_at, request_id, finished_at, claim_id)
+      SELECT \(id(6)), 'login_code', 'r', IF(seq MOD 100, 'dead', 'open'), NOW(3) + INTERVAL seq SECOND,
+        NOW(3) + INTERVAL 1 DAY, 'r', IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), \(id(7))
+      FROM seq_1_to_10000;
+    INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+      SELECT 'n', seq, NOW(3) + INTERVAL seq SECOND, 3600, 1, 1 FROM seq_1_to_10000;
+    INSERT INTO audit_log (at, event, request_id, address)
+      SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
+    ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
+      login_codes, enrollments, cards, outbox, rate_limits, audit_log;
+    """
+
+  /// The id of kind `kind` in row `seq`.
+  private static func id(_ kind: Int) -> String {
+    "CONCAT('01890a5d-ac96-774b-bcc\(kind)-', LPAD(seq, 12, '0'))"
+  }
+
+  /// All string literals of `Sources/Store` that are statements which look for rows.
+  private func statements() throws -> [String] {
+    let folder = URL(filePath: #filePath).appending(path: "../../../Sources/Store")
+      .standardizedFileURL
+    let files = try #require(
+      FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+    var found: [String] = []
+    for case let file as URL in files where file.pathExtension == "swift" {
+      // What `check` alone asks, of the server's own tables.
+      if file.lastPathComponent == "Inspection.swift" { continue }
+      let source = try String(contentsOf: file, encoding: .utf8)
+      for literal in source.matches(of: #/"""\n(?<long>(?s).*?)\n *"""|"(?<short>[^"\n]+)"/#) {
+        let text = String(literal.output.long ?? literal.output.short ?? "")
+        let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        if line.contains(#/^(SELECT|UPDATE|DELETE) /#) { found.append(line) }
+      }
+    }
+    return found
+  }
+
+  /// `statement` with values that fit its places, some of which rows have.
+  private func filled(_ statement: String) -> String {
+    let id = "'01890a5d-ac96-774b-bcc0-000000005000'"
+    return
+      statement
+      .replacing(#/(LIMIT|INTERVAL) \?/#) { "\($0.output.1) 10" }
+      .replacing(#/((?:_at|\bat) (?:<=?|>=?|=)) \?/#) { "\($0.output.1) UTC_TIMESTAMP(3)" }
+      .replacing(#/\? (- INTERVAL)/#) { "UTC_TIMESTAMP(3) \($0.output.1)" }
+      .replacing(#/(hash|mac|digest) (=|<=>) \?/#) {
+        "\($0.output.1) \($0.output.2) UNHEX(SHA2(5000, 256))"
+      }
+      .replacing(#/(version|generation|base|confirmed|enabled|quota_mb) = \?/#) {
+        "\($0.output.1) = 1"
+      }
+      .replacing("client_device_id = ?", with: "client_device_id = 'device-5000'")
+      .replacing("email = ?", with: "email = 'p5000@example.org'")
+      .replacing("SET platform = ?", with: "SET platform = 'ios'")
+      .replacing("?", with: id)
+  }
+
+  @Test func everyStatementFindsItsRowsByAnIndex() throws {
+    try withStore { store throws in
+      store.sql("INSERT INTO banks (bsim_id, name) VALUES ('bank-1', 'Bank')")
+      store.sql(Self.manyRows)
+      let statements = try statements()
+      #expect(statements.count > 30)
+      for statement in statements {
+        for step in store.column("EXPLAIN \(filled(statement))") {
+          let columns = step.split(separator: "\t", omittingEmptySubsequences: false)
+          try #require(columns.count >= 10, "\(step)")
+          let (table, type) = (aliases(in: statement)[String(columns[2])], columns[3])
+          let isWhole = ["ALL", "index"].contains(type)
+          #expect(
+            !isWhole || Self.smallTables.contains(table ?? String(columns[2])),
+            "\(step)\n\(statement)")
+        }
+      }
+    }
+  }
+
+  /// The tables that `statement` calls by another name.
+  private func aliases(in statement: String) -> [String: String] {
+    let pairs = statement.matches(of: #/(?:FROM|JOIN) (\w+) (\w+)/#).map {
+      (String($0.output.2), String($0.output.1))
+    }
+    return Dictionary(pairs) { first, _ in first }
+  }
+}

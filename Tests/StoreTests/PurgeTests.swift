@@ -1,0 +1,177 @@
+import MariaDB
+import Testing
+
+@testable import Store
+
+@Suite struct PurgeTests {
+  private static let now = Timestamp.now()
+
+  /// SQL for an instant before (or, with a minus, after) `now`.
+  private func ago(_ span: String) -> String {
+    "(FROM_UNIXTIME(\(Double(Self.now.milliseconds) / 1000)) - INTERVAL \(span))"
+  }
+
+  private func purge(_ store: TestStore, slice: Int = 500) throws -> Int {
+    try store.database("companion").purge(
+      slice: slice, auditLifetime: .seconds(10 * 86_400), at: Self.now)
+  }
+
+  /// Runs the statements in UTC, as the programs' sessions are.
+  private func insert(_ store: TestStore, _ statements: String) {
+    store.sql("SET time_zone = '+00:00'; \(statements)")
+  }
+
+  private func expect(
+    _ kept: [String], of query: String, in store: TestStore, deleted: Int,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(try purge(store) == deleted, sourceLocation: sourceLocation)
+    #expect(store.column(query) == kept, sourceLocation: sourceLocation)
+    #expect(try purge(store) == 0, sourceLocation: sourceLocation)
+  }
+
+  @Test func mailsStayADayDeliveredAndThirtyDaysDead() throws {
+    try withStore { store throws in
+      let mails = [
+        ("delivered", "1439 MINUTE"), ("delivered", "1441 MINUTE"), ("suppressed", "1439 MINUTE"),
+        ("suppressed", "1441 MINUTE"), ("dead", "43199 MINUTE"), ("dead", "43201 MINUTE"),
+      ]
+      for (state, age) in mails {
+        insert(
+          store,
+          """
+          INSERT INTO outbox (id, kind, recipient, state, expires_at, finished_at, request_id)
+          VALUES (UUID(), 'login_code', '\(state) \(age)', '\(state)', NOW(), NOW(3) - INTERVAL \(age), 'r')
+          """)
+      }
+      insert(
+        store,
+        """
+        INSERT INTO outbox (id, kind, recipient, expires_at, due_at, created_at, request_id)
+        VALUES (UUID(), 'login_code', 'open', NOW() - INTERVAL 90 DAY, NOW() - INTERVAL 90 DAY,
+          NOW() - INTERVAL 90 DAY, 'r')
+        """)
+      try expect(
+        ["dead 43199 MINUTE", "delivered 1439 MINUTE", "open", "suppressed 1439 MINUTE"],
+        of: "SELECT recipient FROM outbox ORDER BY recipient", in: store, deleted: 3)
+    }
+  }
+
+  @Test func codesGoADayAfterTheyExpired() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
+        insert(
+          store,
+          """
+          INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, expires_at)
+          VALUES ('\(name)@example.org', 'd', UNHEX(SHA2('\(name)', 256)), REPEAT('m', 32),
+            \(ago(age)))
+          """)
+      }
+      try expect(
+        ["border@example.org", "young@example.org"],
+        of: "SELECT email FROM login_codes ORDER BY email", in: store, deleted: 1)
+    }
+  }
+
+  @Test func registrationsGoWithTheirCredential() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "1 SECOND"), ("border", "0 SECOND"), ("young", "-1 SECOND")] {
+        insert(
+          store,
+          """
+          INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
+            credential_expires_at, registered_at)
+          VALUES ('\(name)', 'a', 'n', 'ios', UNHEX(SHA2('\(name)', 256)), \(ago(age)), NOW())
+          """)
+      }
+      try expect(
+        ["border", "young"],
+        of: "SELECT client_device_id FROM device_registrations ORDER BY 1", in: store, deleted: 1)
+    }
+  }
+
+  @Test func sessionsGoThirtyDaysAfterTheirEnd() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      store.sql("DELETE FROM sessions; DELETE FROM login_codes; DELETE FROM device_registrations")
+      store.sql("DELETE FROM rate_limits")
+      // The generation is the name.
+      for (number, expiry, end) in [
+        (1, "-1 DAY", nil), (2, "2591999 SECOND", nil), (3, "2592001 SECOND", nil),
+        (4, "-1 DAY", "2591999 SECOND"), (5, "-1 DAY", "2592001 SECOND"),
+        (6, "2592001 SECOND", "2592001 SECOND"),
+      ] as [(Int, String, String?)] {
+        insert(
+          store,
+          """
+          INSERT INTO sessions (id, device_id, generation, created_at, rotated_at, expires_at, ended_at, end_reason)
+          VALUES (UUID(), '\(SampleRows.device)', \(number), '2020-01-01', '2020-01-01', \(ago(expiry)),
+            \(end.map(ago) ?? "NULL"), \(end == nil ? "NULL" : "'logout'"))
+          """)
+      }
+      try expect(
+        ["1", "2", "4"], of: "SELECT generation FROM sessions ORDER BY 1", in: store, deleted: 3)
+      #expect(store.sql("SELECT COUNT(*) FROM devices") == "1")
+    }
+  }
+
+  @Test func limitsGoADayAfterTheirWindowBegan() throws {
+    try withStore { store throws in
+      for (name, age, window) in [
+        ("old", "86401 SECOND", 60), ("border", "1 DAY", 60), ("open", "59 SECOND", 60),
+        ("long", "3599 SECOND", 3600), ("long and old", "86401 SECOND", 3600),
+      ] {
+        insert(
+          store,
+          """
+          INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+          VALUES ('\(name)', 's', \(ago(age)), \(window), 1, 1)
+          """)
+      }
+      try expect(
+        ["border", "long", "open"], of: "SELECT name FROM rate_limits ORDER BY 1", in: store,
+        deleted: 2)
+    }
+  }
+
+  @Test func theAuditLogIsKeptAsLongAsItWasSaid() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "864001 SECOND"), ("border", "10 DAY"), ("young", "1 DAY")] {
+        insert(
+          store,
+          """
+          INSERT INTO audit_log (at, event, request_id, address)
+          VALUES (\(ago(age)), '\(name)', 'r', 'a')
+          """)
+      }
+      try expect(
+        ["border", "young"], of: "SELECT event FROM audit_log ORDER BY 1", in: store, deleted: 1)
+    }
+  }
+
+  @Test func onePurgeTakesNoMoreThanASliceOfEachKind() throws {
+    try withStore { store throws in
+      insert(
+        store,
+        """
+        INSERT INTO audit_log (at, event, request_id, address)
+          SELECT '2020-01-01', 'old', 'r', 'a' FROM seq_1_to_25;
+        INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+          SELECT 'n', seq, '2020-01-01', 60, 1, 1 FROM seq_1_to_15;
+        """)
+      #expect(try purge(store, slice: 10) == 20)
+      #expect(try purge(store, slice: 10) == 15)
+      #expect(try purge(store, slice: 10) == 5)
+      #expect(try purge(store, slice: 10) == 0)
+    }
+  }
+
+  @Test func whatIsInUseStays() throws {
+    try withStore { store throws in
+      store.sql("SET time_zone = '+00:00'; \(SampleRows.statements)")
+      store.sql("UPDATE device_registrations SET credential_expires_at = '2100-01-01'")
+      #expect(try purge(store) == 0)
+    }
+  }
+}

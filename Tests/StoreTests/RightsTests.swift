@@ -1,0 +1,142 @@
+import Testing
+
+@testable import Store
+
+/// What each account may do: the wall between the programs, and what administrators see.
+@Suite struct RightsTests {
+  private func names(_ store: TestStore, ofType type: String) -> [String] {
+    store.column(
+      "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = '\(type)'"
+    )
+  }
+
+  @Test func administratorsReadEveryViewAndNoTable() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      let (views, tables) = (names(store, ofType: "VIEW"), names(store, ofType: "BASE TABLE"))
+      #expect(views.count >= 7)
+      for view in views {
+        #expect(
+          store.refusal(of: "SELECT * FROM \(view)", to: "administrator") == nil, "\(view)")
+      }
+      for table in tables {
+        let refusal = store.refusal(of: "SELECT 1 FROM \(table) LIMIT 1", to: "administrator")
+        #expect(refusal?.contains("ERROR 1142") == true, "\(table)")
+      }
+    }
+  }
+
+  @Test func administratorsWriteNothing() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      for statement in [
+        "UPDATE every_device SET name = 'x'", "DELETE FROM live_sessions",
+        "DELETE FROM companions", "UPDATE audit_trail SET detail = 'x'",
+        "INSERT INTO models (name, position) VALUES ('x', 1)", "DROP VIEW companions",
+        "CREATE TABLE own (id INT PRIMARY KEY)",
+      ] {
+        #expect(
+          store.refusal(of: statement, to: "administrator")?.contains("denied") == true,
+          "\(statement)")
+      }
+    }
+  }
+
+  @Test func noViewShowsASecret() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      store.sql("UPDATE device_preferences SET push_token = 'opaque-token'")
+      store.sql("UPDATE outbox SET sealed = 'sealed-secret'")
+      let columns = store.column(
+        """
+        SELECT CONCAT(c.TABLE_NAME, '.', c.COLUMN_NAME) FROM information_schema.COLUMNS c
+        JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME)
+        WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'VIEW'
+          AND c.COLUMN_NAME REGEXP 'hash|mac|sealed|token|secret|digest|credential|claim|code'
+        """)
+      // The number of a device's push tokens is none.
+      #expect(columns == ["every_device.push_tokens"])
+      let shown = names(store, ofType: "VIEW").map { store.sql("SELECT * FROM \($0)") }.joined()
+      #expect(shown.contains("ann@example.org"))
+      for secret in [
+        SampleRows.pushToken, "opaque-token", "sealed-secret", "hhhhhhhh", "cccccccc", "mmmmmmmm",
+      ] {
+        #expect(!shown.contains(secret), "\(secret)")
+      }
+    }
+  }
+
+  @Test func everyViewIsMadeByItsDefinersRights() throws {
+    try withStore { store throws in
+      #expect(
+        store.column(
+          "SELECT DISTINCT SECURITY_TYPE FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE()"
+        ) == ["DEFINER"])
+    }
+  }
+
+  private static let denied: [(String, [String])] = [
+    (
+      "responder",
+      [
+        "DELETE FROM accounts", "UPDATE accounts SET name = 'x'", "DELETE FROM devices",
+        "DELETE FROM device_preferences", "DELETE FROM sessions", "DELETE FROM login_codes",
+        "SELECT id FROM outbox", "SELECT sealed FROM outbox", "UPDATE outbox SET reason = 'x'",
+        "DELETE FROM outbox", "SELECT id FROM audit_log", "UPDATE audit_log SET event = 'x'",
+        "DELETE FROM audit_log", "DELETE FROM rate_limits",
+        "INSERT INTO models (name, position) VALUES ('x', 1)", "DELETE FROM models",
+        "INSERT INTO banks (bsim_id, name) VALUES ('x', 'x')", "UPDATE banks SET name = 'x'",
+        "UPDATE cards SET last_four = '0000'", "DELETE FROM enrollments",
+        "UPDATE companion_status SET version = 'x'", "UPDATE schema_version SET version = 2",
+        "SELECT * FROM audit_trail", "SELECT * FROM every_device", "DROP TABLE models",
+        "ALTER TABLE models ADD x INT", "CREATE TABLE own (id INT PRIMARY KEY)",
+        "SELECT * FROM mysql.user", "CREATE USER x@localhost",
+      ]
+    ),
+    (
+      "companion",
+      [
+        "SELECT id FROM accounts", "SELECT id FROM devices", "SELECT device_id FROM push_tokens",
+        "SELECT device_id FROM device_preferences", "SELECT name FROM models",
+        "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
+        "SELECT id FROM sessions", "SELECT device_id FROM sessions",
+        "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
+        "SELECT subject FROM rate_limits", "SELECT id FROM cards", "SELECT name FROM banks",
+        "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",
+        "UPDATE rate_limits SET hits = 0", "UPDATE schema_version SET version = 2",
+        "INSERT INTO audit_log (at, event, request_id, address) VALUES (NOW(3), 'x', 'x', 'x')",
+        "INSERT INTO outbox (id, kind, recipient, expires_at, request_id) VALUES (UUID(), 'login_code', 'x', NOW(3), 'x')",
+        "DELETE FROM accounts", "DELETE FROM companion_status", "SELECT * FROM audit_trail",
+        "CREATE TABLE own (id INT PRIMARY KEY)", "SELECT * FROM mysql.user",
+      ]
+    ),
+  ]
+
+  @Test(arguments: denied.indices)
+  func aProgramMayDoNothingThatItNeedNotDo(number: Int) throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      let (account, statements) = Self.denied[number]
+      for statement in statements {
+        let refusal = store.refusal(of: statement, to: account)
+        #expect(refusal?.contains("denied") == true, "\(statement): \(refusal ?? "allowed")")
+      }
+    }
+  }
+
+  /// A table or view that nobody of the three may touch is forgotten; one that all may read is no
+  /// wall.
+  @Test func everyTableBelongsToSomebody() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      let granted = Set(
+        store.column(
+          """
+          SELECT DISTINCT Table_name FROM mysql.tables_priv
+          WHERE Db = DATABASE() AND User LIKE 'switchboard%'
+          """))
+      let all = names(store, ofType: "BASE TABLE") + names(store, ofType: "VIEW")
+      #expect(granted == Set(all))
+    }
+  }
+}

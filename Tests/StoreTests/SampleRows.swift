@@ -1,0 +1,41 @@
+/// One valid row in every table, on which the cases of ``ConstraintTests`` build.
+enum SampleRows {
+  static let account = "01890a5d-ac96-774b-bcce-b302099a8001"
+  static let device = "01890a5d-ac96-774b-bcce-b302099a8002"
+  static let session = "01890a5d-ac96-774b-bcce-b302099a8003"
+  static let enrollment = "01890a5d-ac96-774b-bcce-b302099a8004"
+  static let card = "01890a5d-ac96-774b-bcce-b302099a8005"
+  static let mail = "01890a5d-ac96-774b-bcce-b302099a8006"
+  /// An id that no row has.
+  static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
+  static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
+
+  static let statements = """
+    INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+      VALUES ('\(account)', 'ann@example.org', 'Ann', 'ann@example.org', 'wsim_ABCDEFGHIJKL', NOW(3));
+    INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+      VALUES ('\(device)', '\(account)', 'device-1', 'Phone', 'ios', NOW(3), NOW(3));
+    INSERT INTO device_preferences (device_id, last_updated_at) VALUES ('\(device)', NOW(3));
+    INSERT INTO push_tokens (token, device_id, platform, registered_at)
+      VALUES ('\(pushToken)', '\(device)', 'ios', NOW(3));
+    INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
+        credential_expires_at, registered_at)
+      VALUES ('device-1', '192.0.2.1', 'Phone', 'ios', REPEAT('h', 32), NOW(3), NOW(3));
+    INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at)
+      VALUES ('\(session)', '\(device)', NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY);
+    INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, expires_at)
+      VALUES ('ann@example.org', 'device-1', REPEAT('c', 32), REPEAT('m', 32), NOW(3));
+    INSERT INTO banks (bsim_id, name) VALUES ('bank-1', 'Bank');
+    INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
+      VALUES ('\(enrollment)', '\(account)', 'bank-1', NOW(3));
+    INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
+      VALUES ('\(card)', '\(enrollment)', '4242', 'VISA', NOW(3));
+    INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id)
+      VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request');
+    INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));
+    INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+      VALUES ('limit', 'subject', NOW(3), 60, 1, 1);
+    INSERT INTO audit_log (id, at, event, request_id, address)
+      VALUES (1, NOW(3), 'event', 'request', '192.0.2.1');
+    """
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Support
+import Testing
+
+@testable import Store
+
+@Suite struct SchemaTests {
+  private static let schema = try! String(contentsOf: projectSchema, encoding: .utf8)
+
+  /// All of the database as SQL, the data included.
+  private func dump(_ store: TestStore) throws -> String {
+    let outcome = runProgram(
+      "mariadb-dump",
+      [
+        "--no-defaults", "--socket=\(store.root.socket!)", "--user=root", "--skip-dump-date",
+        "--routines", "--triggers", "--order-by-primary", store.root.database,
+      ])
+    try #require(outcome.status == 0, "\(outcome.output)")
+    return outcome.output
+  }
+
+  @Test func applyingTheSchemaAgainChangesNothing() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      let before = try dump(store)
+      #expect(before.contains("ann@example.org"))
+      for _ in 0..<2 { store.sql(Self.schema) }
+      #expect(try dump(store) == before)
+    }
+  }
+
+  @Test func applyingTheSchemaAgainKeepsWhatAdministratorsChanged() throws {
+    try withStore { store throws in
+      store.sql(
+        """
+        DELETE FROM models WHERE name = 'gpt-4o'; UPDATE models SET position = 90 WHERE name = 'mistral-nemo';
+        INSERT INTO models (name, position) VALUES ('own-model', 5);
+        """)
+      let models = store.sql("SELECT * FROM models")
+      store.sql(Self.schema)
+      #expect(store.sql("SELECT * FROM models") == models)
+      store.sql("DELETE FROM models")
+      store.sql(Self.schema)
+      #expect(store.sql("SELECT COUNT(*) FROM models") == "0")
+    }
+  }
+
+  @Test func theSchemasVersionNeverGoesBack() throws {
+    try withStore { store throws in
+      #expect(try store.database("companion").schemaVersion() == Database.schemaVersion)
+      store.sql("UPDATE schema_version SET version = 9")
+      store.sql(Self.schema)
+      #expect(store.sql("SELECT version FROM schema_version") == "9")
+    }
+  }
+
+  @Test func everyTableIsInnoDBWithAPrimaryKey() throws {
+    try withStore { store throws in
+      let tables = store.column(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'"
+      )
+      #expect(tables.count >= 15)
+      let good = store.column(
+        """
+        SELECT t.TABLE_NAME FROM information_schema.TABLES t
+        JOIN information_schema.TABLE_CONSTRAINTS c USING (TABLE_SCHEMA, TABLE_NAME)
+        WHERE t.TABLE_SCHEMA = DATABASE() AND t.ENGINE = 'InnoDB' AND c.CONSTRAINT_TYPE = 'PRIMARY KEY'
+        """)
+      #expect(Set(tables) == Set(good))
+    }
+  }
+
+  @Test func everyTextComparesByteByByteAndIsUTF8() throws {
+    try withStore { store throws in
+      #expect(
+        store.column(
+          """
+          SELECT DISTINCT c.COLLATION_NAME FROM information_schema.COLUMNS c
+          JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME)
+          WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND c.COLLATION_NAME IS NOT NULL
+          """) == ["utf8mb4_nopad_bin"])
+    }
+  }
+
+  @Test func everyTimeAndSizeSaysItsUnit() throws {
+    try withStore { store throws in
+      let columns = """
+        FROM information_schema.COLUMNS c JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME)
+        WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE'
+        """
+      let name = "SELECT CONCAT(c.TABLE_NAME, '.', c.COLUMN_NAME) "
+      let times = "AND c.DATA_TYPE IN ('datetime', 'timestamp', 'date', 'time')"
+      #expect(store.column(name + columns + times).count > 20)
+      #expect(
+        store.column(name + columns + times + " AND c.COLUMN_COMMENT NOT LIKE 'UTC%'") == [])
+      #expect(
+        store.column(name + columns + times + " AND c.COLUMN_TYPE <> 'datetime(3)'") == [])
+      let sizes =
+        "AND c.COLUMN_NAME REGEXP '_(mb|kb|bytes|size|seconds|minutes|days|ms|amount)$'"
+      #expect(store.column(name + columns + sizes).count >= 2)
+      #expect(store.column(name + columns + sizes + " AND c.COLUMN_COMMENT = ''") == [])
+    }
+  }
+
+  @Test func allThatBelongsToAnAccountGoesWithIt() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      store.sql("DELETE FROM accounts")
+      for table in ["devices", "device_preferences", "push_tokens", "sessions", "cards"] {
+        #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")
+      }
+      // What happened stays known.
+      #expect(store.sql("SELECT COUNT(*) FROM audit_log") == "1")
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import MariaDB
+import Support
+import Synchronization
+import Testing
+
+@testable import Store
+
+/// A database of its own, seen as each of its accounts sees it.
+struct TestStore: Sendable {
+  let root: ConnectionSettings
+
+  /// With the rights of `account`: `responder`, `companion`, `administrator`.
+  func database(_ account: String) -> Database {
+    Database(accountSettings(of: account, in: root))
+  }
+
+  /// What SQL prints as root: a line for each row, tabs between columns.
+  @discardableResult
+  func sql(_ statements: String) -> String {
+    MariaDBServer.shared.run(statements, database: root.database)
+      .trimmingCharacters(in: .newlines)
+  }
+
+  /// The rows of one column.
+  func column(_ query: String) -> [String] {
+    sql(query).split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
+  }
+
+  /// The error of the first of `statements` that fails: its number and its words; nil if none does.
+  func error(of statements: String) -> String? {
+    let printed = sql(
+      """
+      DELIMITER //
+      BEGIN NOT ATOMIC
+        DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
+          GET DIAGNOSTICS CONDITION 1 @number = MYSQL_ERRNO, @words = MESSAGE_TEXT;
+          SELECT CONCAT(@number, ' ', @words);
+        END;
+        \(statements);
+        SELECT 'no error';
+      END //
+      """)
+    return printed.hasSuffix("no error") ? nil : printed
+  }
+
+  /// What the account may or may not do with `statement`: nil, or what the server says.
+  func refusal(of statement: String, to account: String) -> String? {
+    let settings = accountSettings(of: account, in: root)
+    let outcome = runProgram(
+      "mariadb",
+      [
+        "--no-defaults", "--socket=\(settings.socket!)", "--user=\(settings.user)", "--batch",
+        "--execute=\(statement)", settings.database,
+      ])
+    return outcome.status == 0 ? nil : outcome.output
+  }
+}
+
+/// Calls `body` with a database made by `schema.sql`.
+func withStore<T>(_ body: (TestStore) throws -> T) throws -> T {
+  try withDatabase { try body(TestStore(root: $0)) }
+}
+
+extension Database {
+  /// Runs `statement` for its effect.
+  func run(_ statement: StaticString, _ parameters: [Parameter] = []) throws {
+    _ = try pool.write { connection in try connection.execute(statement, parameters) }
+  }
+}
+
+/// Runs a program to its end.
+///
+/// - Returns: its status, and what it printed on standard output and standard error.
+func runProgram(_ name: String, _ arguments: [String]) -> (status: Int32, output: String) {
+  // A file, not a pipe: another thread's child could inherit the pipe's end.
+  let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+  precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
+  defer { try? FileManager.default.removeItem(at: file) }
+  let output = FileHandle(forWritingAtPath: file.path())
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = [name] + arguments
+  process.standardInput = FileHandle.nullDevice
+  process.standardOutput = output
+  process.standardError = output
+  do { try process.run() } catch { fatalError("\(name): \(error)") }
+  process.waitUntilExit()
+  let printed = FileManager.default.contents(atPath: file.path()) ?? Data()
+  return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
+}
+
+/// What `count` calls of `work` return that begin together, each on a thread of its own.
+func inParallel<T: Sendable>(
+  _ count: Int, _ work: @escaping @Sendable (Int) throws -> T
+) throws -> [T] {
+  let results = Mutex<[Result<T, any Error>]>([])
+  let isReady = DispatchSemaphore(value: 0)
+  let start = DispatchSemaphore(value: 0)
+  let isDone = DispatchSemaphore(value: 0)
+  for number in 0..<count {
+    Thread.detachNewThread {
+      isReady.signal()
+      start.wait()
+      let result = Result { try work(number) }
+      results.withLock { $0.append(result) }
+      isDone.signal()
+    }
+  }
+  for _ in 0..<count { isReady.wait() }
+  for _ in 0..<count { start.signal() }
+  for _ in 0..<count { isDone.wait() }
+  return try results.withLock { try $0.map { try $0.get() } }
+}
