@@ -98,8 +98,9 @@ import Testing
 
   @Test func aCommandThatTakesTooLongIsKilled() throws {
     try withFolder { folder throws in
-      let script = try folder.script("echo $$ > \(folder.folder)/pid; exec sleep 600")
-      guard let child = ChildProcess([script], input: Self.message) else {
+      let words = try folder.script("echo $$ > \(folder.folder)/pid; exec sleep 600")
+        .split(separator: " ").map(String.init)
+      guard let child = ChildProcess(words, input: Self.message) else {
         Issue.record("not started")
         return
       }
