@@ -80,10 +80,13 @@ extension Request {
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
   fileprivate var bearerToken: String? {
-    guard let value = field("Authorization"), let space = value.firstIndex(of: " "),
-      value[..<space].lowercased() == "bearer"
-    else { return nil }
-    let token = value[space...].drop { $0 == " " }
-    return token.isEmpty ? nil : String(token)
+    guard let value = field("Authorization") else { return nil }
+    let scheme = "bearer ".utf8
+    // A letter's lower case is the bit 0x20, which the space has already.
+    guard value.utf8.prefix(scheme.count).map({ $0 | 0x20 }).elementsEqual(scheme) else {
+      return nil
+    }
+    let token = value.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+    return token.isEmpty ? nil : String(Substring(token))
   }
 }

@@ -60,14 +60,23 @@ package struct Response: Sendable {
     }
   }
 
+  private static func appendLine(_ text: String, to bytes: inout [UInt8]) {
+    var text = text
+    text.withUTF8 { utf8 in
+      for byte in utf8 {
+        precondition(
+          byte != 13 && byte != 10 && byte != 0, "a field must not contain CR, LF or NUL")
+      }
+      bytes.append(contentsOf: utf8)
+    }
+  }
+
   private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
-    let start = bytes.count
-    bytes.append(contentsOf: name.utf8)
-    bytes.append(contentsOf: ": ".utf8)
-    bytes.append(contentsOf: value.utf8)
-    precondition(
-      !bytes[start...].contains { $0 == 13 || $0 == 10 || $0 == 0 },
-      "a field must not contain CR, LF or NUL")
-    bytes.append(contentsOf: "\r\n".utf8)
+    appendLine(name, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(UInt8(ascii: " "))
+    appendLine(value, to: &bytes)
+    bytes.append(13)
+    bytes.append(10)
   }
 }
