@@ -33,6 +33,8 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     .target(name: "FastCGI", dependencies: ["CFastCGI", log], swiftSettings: settings),
     .target(name: "MariaDB", dependencies: ["CMariaDB"], swiftSettings: settings),
@@ -45,7 +47,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Delivery",
-      dependencies: ["Store", "Cryptography", "Program", "CNGHTTP2", "COpenSSL", log],
+      dependencies: ["Store", "Cryptography", "Program", "CNGHTTP2", "COpenSSL", "CCurl", log],
       swiftSettings: settings),
 
     .executableTarget(
@@ -75,7 +77,9 @@ let package = Package(
     tests("FastCGITests", of: ["FastCGI"]),
     tests("ProgramTests", of: ["Cryptography", "Program", log]),
     tests("StoreTests", of: ["MariaDB", "Program", "Store"]),
-    tests("APITests", of: ["API", "Cryptography", "FastCGI", "MariaDB", "Program", "Store", log]),
+    tests(
+      "APITests",
+      of: ["API", "Cryptography", "Delivery", "FastCGI", "MariaDB", "Program", "Store", log]),
     tests(
       "DeliveryTests",
       of: ["CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log]),

@@ -101,6 +101,63 @@ CREATE TABLE IF NOT EXISTS push_tokens (
   CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS notifications (
+  id            UUID NOT NULL PRIMARY KEY,
+  kind          ENUM('turn') NOT NULL,
+  event_key     VARCHAR(200) NOT NULL COMMENT 'names the event: a poll that is repeated makes no second notification of it',
+  collapse_id   VARCHAR(64) NOT NULL COMMENT 'a device shows the newest of those that share it',
+  payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
+  created_at    DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  expires_at    DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; not sent after, nor kept by Apple',
+  UNIQUE KEY notifications_event (event_key),
+  KEY notifications_created (created_at),
+  CONSTRAINT notifications_payload_form CHECK (JSON_VALID(payload) AND LENGTH(payload) <= 4096)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What is said, once; whom it goes to are its deliveries';
+
+CREATE TABLE IF NOT EXISTS deliveries (
+  id              UUID NOT NULL PRIMARY KEY COMMENT 'apns-id',
+  notification_id UUID NOT NULL,
+  token           VARCHAR(512) NOT NULL,
+  shard           TINYINT UNSIGNED NOT NULL COMMENT 'which lease covers it',
+  state           ENUM('open', 'delivered', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up, see reason',
+  due_at          DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; not before',
+  attempts        SMALLINT UNSIGNED NOT NULL DEFAULT 0,
+  status          SMALLINT UNSIGNED NULL COMMENT 'HTTP status of Apple''s last answer; none: no answer',
+  reason          VARCHAR(64) NULL COMMENT 'Apple''s word, or ours in lower case',
+  finished_at     DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  UNIQUE KEY deliveries_once (notification_id, token),
+  KEY deliveries_due (shard, state, due_at),
+  KEY deliveries_finished (finished_at),
+  CONSTRAINT deliveries_notification FOREIGN KEY (notification_id) REFERENCES notifications (id) ON DELETE CASCADE,
+  CONSTRAINT deliveries_shard CHECK (shard < 16),
+  CONSTRAINT deliveries_closed_whole CHECK ((state = 'open') = (finished_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='One notification to one device';
+
+CREATE TABLE IF NOT EXISTS delivery_leases (
+  shard        TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+  claim_id     UUID NULL COMMENT 'of the pass that holds it or held it last',
+  leased_until DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock',
+  batch        MEDIUMTEXT NOT NULL DEFAULT '[]'
+               COMMENT 'JSON array of the deliveries in hand: they count as attempted if the lease ends without their outcome',
+  CONSTRAINT delivery_leases_shard CHECK (shard < 16),
+  CONSTRAINT delivery_leases_batch_array CHECK (JSON_TYPE(batch) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Who sends what: one row for each shard, claimed before the work begins';
+
+INSERT INTO delivery_leases (shard) SELECT seq FROM seq_0_to_15 ON DUPLICATE KEY UPDATE shard = VALUES(shard);
+
+CREATE TABLE IF NOT EXISTS provider_tokens (
+  team_id    VARCHAR(20) NOT NULL COMMENT 'Apple counts new tokens by team',
+  key_id     VARCHAR(20) NOT NULL,
+  sealed     VARCHAR(1000) NULL COMMENT 'AES-256-GCM: whoever reads it in the clear may send for an hour',
+  minted_at  DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  generation INT UNSIGNED NOT NULL DEFAULT 0,
+  PRIMARY KEY (team_id, key_id),
+  CONSTRAINT provider_tokens_whole CHECK ((sealed IS NULL) = (minted_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 -- Wallet ---------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS device_registrations (
@@ -189,6 +246,74 @@ CREATE TABLE IF NOT EXISTS cards (
   CONSTRAINT cards_type_upper CHECK (card_type = UPPER(card_type) AND CHAR_LENGTH(card_type) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+-- Turns ----------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS ogs_users (
+  id               BIGINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'of online-go.com',
+  created_at       DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; first registration',
+  due_at           DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+                   COMMENT 'UTC, the database''s clock; next poll; while one is under way, the end of its lease',
+  claim_id         UUID NULL COMMENT 'of the poll that is under way',
+  interval_seconds INT UNSIGNED NOT NULL DEFAULT 30 COMMENT 'seconds; stretches while nothing moves',
+  moved_at         DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; when a poll last saw something new',
+  failures         INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in a row',
+  failure          VARCHAR(200) NULL COMMENT 'why the last poll failed',
+  checked_at       DATETIME(3) NULL COMMENT 'UTC, the database''s clock; last poll that succeeded',
+  active_games     INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'seen by the last poll',
+  entity_tag       VARCHAR(200) NULL COMMENT 'of the last answer, where online-go.com gave one',
+  KEY ogs_users_due (due_at),
+  KEY ogs_users_claim (claim_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS ogs_registrations (
+  ogs_user_id      BIGINT UNSIGNED NOT NULL,
+  device_token     VARCHAR(400) NOT NULL COMMENT 'lower-case hex',
+  registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
+  last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification last entered the outbox',
+  PRIMARY KEY (ogs_user_id, device_token),
+  KEY ogs_registrations_token (device_token),
+  CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
+  CONSTRAINT ogs_registrations_token_form CHECK (device_token REGEXP '^[0-9a-f]{64,400}\\z')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS ogs_games (
+  ogs_user_id    BIGINT UNSIGNED NOT NULL,
+  game_id        BIGINT UNSIGNED NOT NULL,
+  position       INT UNSIGNED NOT NULL COMMENT 'in the order of online-go.com',
+  name           VARCHAR(500) NOT NULL,
+  last_move      BIGINT NOT NULL COMMENT 'Unix milliseconds',
+  current_player BIGINT UNSIGNED NOT NULL COMMENT '0: nobody',
+  is_running     BOOLEAN NOT NULL COMMENT 'in phase play and not paused',
+  notified_move  BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move that the user was last told of',
+  PRIMARY KEY (ogs_user_id, game_id),
+  CONSTRAINT ogs_games_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='The active games of each user as the last poll saw them; finished ones go';
+
+CREATE TABLE IF NOT EXISTS ogs_pause (
+  id            TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  refused_users VARCHAR(100) NOT NULL DEFAULT '[]' COMMENT 'JSON array: users refused in a row, at most three are remembered',
+  pauses        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in a row; each is longer than the one before',
+  paused_until  DATETIME(3) NULL COMMENT 'UTC, the database''s clock; nobody is polled before',
+  CONSTRAINT ogs_pause_is_one_row CHECK (id = 1),
+  CONSTRAINT ogs_pause_refused_array CHECK (JSON_TYPE(refused_users) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Polls are refused by address: three users refused in a row stop them all for a while';
+
+INSERT INTO ogs_pause (id) VALUES (1) ON DUPLICATE KEY UPDATE id = id;
+
+CREATE TABLE IF NOT EXISTS api_keys (
+  key_hash    BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key',
+  key_prefix  CHAR(8) NOT NULL COMMENT 'the first characters of the key, to tell keys apart',
+  ogs_user_id BIGINT UNSIGNED NOT NULL,
+  description VARCHAR(200) NOT NULL,
+  created_at  DATETIME(3) NOT NULL COMMENT 'UTC',
+  revoked_at  DATETIME(3) NULL COMMENT 'UTC; a newer key with the same user and description, or an administrator',
+  KEY api_keys_user (ogs_user_id, description),
+  KEY api_keys_revoked (revoked_at),
+  CONSTRAINT api_keys_description_not_empty CHECK (CHAR_LENGTH(description) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 -- Work for the companion, and what it says of itself ---------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS outbox (
@@ -213,6 +338,28 @@ CREATE TABLE IF NOT EXISTS outbox (
   CONSTRAINT outbox_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
   CONSTRAINT outbox_closed_wiped CHECK (state = 'open' OR sealed IS NULL)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS errands (
+  id          UUID NOT NULL PRIMARY KEY,
+  kind        ENUM('push_test', 'turn_check') NOT NULL,
+  request     MEDIUMTEXT NOT NULL COMMENT 'JSON: what is to be done',
+  state       ENUM('open', 'done', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up without a result',
+  due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; while it is claimed, the end of the lease',
+  attempts    SMALLINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted when claimed',
+  claim_id    UUID NULL COMMENT 'of the pass that holds it or held it last',
+  result      MEDIUMTEXT NULL COMMENT 'JSON: what came of it',
+  request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that waits for it',
+  created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  KEY errands_due (state, due_at),
+  KEY errands_claim (claim_id),
+  KEY errands_finished (finished_at),
+  CONSTRAINT errands_request_json CHECK (JSON_VALID(request)),
+  CONSTRAINT errands_result_json CHECK (JSON_VALID(result)),
+  CONSTRAINT errands_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
+  CONSTRAINT errands_done_has_result CHECK ((state = 'done') = (result IS NOT NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Work whose outcome a request waits for';
 
 CREATE TABLE IF NOT EXISTS companion_status (
   host         VARCHAR(64) NOT NULL PRIMARY KEY,
@@ -272,7 +419,32 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
     JOIN accounts a ON a.id = d.account_id
    WHERE s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3);
 
-CREATE OR REPLACE SQL SECURITY DEFINER VIEW sent_today AS
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW notifications_today AS
+  SELECT n.kind, n.event_key, n.payload, d.id AS apns_id, CONCAT(LEFT(d.token, 16), '…') AS device, d.state, d.attempts,
+         d.status, d.reason, n.created_at, d.due_at, d.finished_at
+    FROM notifications n
+    JOIN deliveries d ON d.notification_id = n.id
+   WHERE n.created_at >= UTC_DATE();
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW notified_last AS
+  SELECT r.ogs_user_id, CONCAT(LEFT(r.device_token, 16), '…') AS device, r.last_notified_at, u.checked_at, u.active_games, u.failures, u.failure
+    FROM ogs_registrations r
+    JOIN ogs_users u ON u.id = r.ogs_user_id
+   ORDER BY r.last_notified_at DESC;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW polls AS
+  SELECT u.id AS ogs_user_id, u.due_at, u.interval_seconds, u.moved_at, u.checked_at, u.active_games, u.failures,
+         u.failure, p.paused_until AS all_paused_until
+    FROM ogs_users u
+    JOIN ogs_pause p;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_turns AS
+  SELECT ogs_user_id, key_prefix, description, created_at, revoked_at FROM api_keys;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW errands_today AS
+  SELECT id, kind, state, attempts, created_at, finished_at, request_id FROM errands WHERE created_at >= UTC_DATE();
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW mails_today AS
   SELECT id, kind, recipient,
          IF(state = 'open' AND claim_id IS NOT NULL AND due_at > UTC_TIMESTAMP(3), 'claimed', state) AS state,
          attempts, reason, created_at, due_at, finished_at, request_id
@@ -283,7 +455,13 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW failures_by_reason AS
   SELECT kind, state, reason, COUNT(*) AS messages, MAX(created_at) AS latest
     FROM outbox
    WHERE reason IS NOT NULL
-   GROUP BY kind, state, reason;
+   GROUP BY kind, state, reason
+  UNION ALL
+  SELECT n.kind, d.state, CONCAT_WS(' ', d.status, d.reason), COUNT(*), MAX(n.created_at)
+    FROM deliveries d
+    JOIN notifications n ON n.id = d.notification_id
+   WHERE d.reason IS NOT NULL
+   GROUP BY n.kind, d.state, d.status, d.reason;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW rate_limited_callers AS
   SELECT name, subject, hits, allowed, window_started_at,
@@ -329,6 +507,11 @@ GRANT INSERT ON outbox TO switchboard_responder;
 GRANT SELECT ON companion_status TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
+GRANT SELECT, INSERT ON errands TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (due_at) ON ogs_users TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO switchboard_responder;
+GRANT SELECT ON ogs_games TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON api_keys TO switchboard_responder;
 
 GRANT SELECT ON schema_version TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON outbox TO switchboard_companion;
@@ -341,12 +524,28 @@ GRANT SELECT (at), DELETE ON audit_log TO switchboard_companion;
 
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON errands TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
+GRANT SELECT, UPDATE ON delivery_leases TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
+GRANT SELECT (token, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
+GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
+GRANT SELECT (revoked_at), DELETE ON api_keys TO switchboard_companion;
 
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
-GRANT SELECT ON sent_today TO switchboard_administrator;
+GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON failures_by_reason TO switchboard_administrator;
 GRANT SELECT ON rate_limited_callers TO switchboard_administrator;
+GRANT SELECT ON notifications_today TO switchboard_administrator;
+GRANT SELECT ON notified_last TO switchboard_administrator;
+GRANT SELECT ON polls TO switchboard_administrator;
+GRANT SELECT ON keys_of_turns TO switchboard_administrator;
+GRANT SELECT ON errands_today TO switchboard_administrator;
 GRANT SELECT ON audit_trail TO switchboard_administrator;
 GRANT SELECT ON companions TO switchboard_administrator;

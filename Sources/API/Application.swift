@@ -14,34 +14,47 @@ package final class Application: Sendable {
   private let log: Logger
   private let clock: @Sendable () -> Timestamp
   private let random: @Sendable (Int) -> [UInt8]
+  let beginWaiting: @Sendable () -> Bool
+  let patience: Duration
+  private let crossOrigins: CrossOriginPolicy
 
   /// - Parameters:
   ///   - clock: the only source of time.
   ///   - random: the only source of tokens; takes a count of bytes.
+  ///   - beginWaiting: asked before a request waits for the companion; false refuses to wait.
+  ///   - patience: how long a request waits for the companion; nginx waits 15 s for us.
   package init(
     database: Database, settings: Settings, log: Logger,
     clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
-    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
+    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
+    beginWaiting: @escaping @Sendable () -> Bool = { true }, patience: Duration = .seconds(10)
   ) {
     self.database = database
     self.settings = settings
     self.log = log
     self.clock = clock
     self.random = random
+    self.beginWaiting = beginWaiting
+    self.patience = patience
+    crossOrigins = CrossOriginPolicy(
+      environment: settings.environment, allowedOrigins: settings.allowedOrigins)
   }
 
   /// The only place that looks at errors: a ``Failure`` becomes its status, anything else 500 or
   /// 503 without detail.
   package func respond(to request: Request) -> Response {
+    let family = Family(path: request.path)
     var response: Response
     do {
+      if family == .push, router.hasRoute(at: request) { try crossOrigins.admit(request) }
       response = try answer(request)
     } catch {
       let error = audited(error, of: request)
       let failure = failure(for: error)
       report(error, as: failure, to: request)
-      response = Family(path: request.path).response(to: failure)
+      response = family.response(to: failure)
     }
+    if family == .push { crossOrigins.mark(&response, to: request) }
     if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
       response.fields.append(("Cache-Control", "no-store"))
     }
@@ -87,7 +100,7 @@ package final class Application: Sendable {
   }
 
   /// One line for each error, with the request's id and nothing that the client sent but method and
-  /// path.
+  /// path, less the device token that one of them holds.
   private func report(_ error: any Error, as failure: Failure, to request: Request) {
     let isOurs = failure.status >= 500
     log.log(
@@ -95,7 +108,7 @@ package final class Application: Sendable {
       "\(failure.status) \(isOurs ? "\(error)" : failure.message)",
       metadata: [
         "request": "\(request.requestID)", "method": "\(request.method)",
-        "path": "\(request.path)",
+        "path": "\(request.loggedPath)",
       ])
   }
 
@@ -125,6 +138,18 @@ struct Context: ~Copyable {
   var database: Database { application.database }
   var settings: Settings { application.settings }
 
+  /// How long a request waits for the companion.
+  var patience: Duration { application.patience }
+
+  /// Whether the request may wait; its thread gives its run permit away then.
+  func beginWaiting() -> Bool { application.beginWaiting() }
+
   /// The only source of tokens.
   func random(_ count: Int) -> [UInt8] { application.random(count) }
+}
+
+extension Request {
+  fileprivate var loggedPath: String {
+    path.contains("users-by-token") ? "/users-by-token/[redacted]" : path
+  }
 }

@@ -23,6 +23,24 @@ extension Request {
   }
 }
 
+/// A number that is an integer in value: `1.0` is one.
+struct WholeNumber: Decodable {
+  let value: Int64
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let exact = try? container.decode(Int64.self) {  // else it may still be one by value
+      value = exact
+      return
+    }
+    let number = try container.decode(Double.self)
+    guard number.rounded() == number else {
+      throw Failure.validation(field: decoder.field, reason: "must_be_an_integer")
+    }
+    value = Int64(exactly: number) ?? (number < 0 ? .min : .max)
+  }
+}
+
 /// A string without control characters, trimmed, of 1 to 200 characters.
 struct ShortText: Decodable {
   let text: String

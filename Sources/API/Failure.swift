@@ -11,6 +11,8 @@ struct Failure: Error {
   /// What is wrong with which member of the body.
   var detail: Detail?
   var fields: [(name: String, value: String)] = []
+  /// Writes members beside the error.
+  var diagnostics: (@Sendable (inout JSONWriter) -> Void)?
 
   struct Detail {
     let field: String
@@ -80,7 +82,7 @@ struct Failure: Error {
 extension Failure {
   init(_ refusal: Refusal) {
     switch refusal {
-    case .sessionEnded: self = .invalidToken
+    case .sessionEnded, .username: self = .invalidToken
     case .credential: self = .invalidDeviceCredential
     case .rateLimited(let retryAfter): self = .tooManyRequests(retryAfter: retryAfter)
     }

@@ -3,11 +3,13 @@ import Store
 
 /// The families of apps; each has its own shape of error.
 enum Family {
-  case preferences, wallet, site
+  case preferences, push, wallet, site
 
   init(path: String) {
     if path.hasPrefix("/api/v1/") {
       self = .preferences
+    } else if path.hasPrefix("/api/push/") {
+      self = .push
     } else if ["/api/mobile/", "/api/enrollment/", "/api/merchant/"].contains(
       where: path.hasPrefix)
     {
@@ -26,6 +28,9 @@ enum Family {
       case .wallet:
         json.member("error", code)
         json.member("message", failure.message)
+      case .push:
+        json.member("error", failure.pushMessage)
+        failure.diagnostics?(&json)
       case .site:
         json.member("error", failure.message)
       }
@@ -48,6 +53,15 @@ enum Family {
     case (429, _): "too_many_requests"
     default: "server_error"
     }
+  }
+}
+
+extension Failure {
+  /// Push has words of its own for who may not come in.
+  fileprivate var pushMessage: String {
+    guard status == 401 else { return message }
+    return message == Failure.noCredentials.message
+      ? "Unauthorized - missing credentials" : "Unauthorized - invalid token"
   }
 }
 

@@ -16,13 +16,22 @@ struct Route: Sendable {
 
   /// The table of contents of the site.
   static let all: [Route] =
-    [Route("GET", "/health", getHealth)] + preferences + wallet
+    [Route("GET", "/health", getHealth)] + preferences + push + wallet + turns
 
   private static let preferences = [
     Route("GET", "/api/v1/device-prefs", getPreferences),
     Route("POST", "/api/v1/device-prefs", postPreferences),
     Route("GET", "/api/v1/models", getModels),
     Route("POST", "/api/v1/push/register", registerPushToken),
+  ]
+
+  private static let push = [
+    Route("POST", "/api/push/register", addPushToken),
+    Route("OPTIONS", "/api/push/register", answerPreflight),
+    Route("POST", "/api/push/unregister", removePushTokens),
+    Route("OPTIONS", "/api/push/unregister", answerPreflight),
+    Route("POST", "/api/push/test", testPush),
+    Route("OPTIONS", "/api/push/test", answerPreflight),
   ]
 
   private static let wallet = [
@@ -38,6 +47,15 @@ struct Route: Sendable {
     Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
     Route("POST", "/api/mobile/auth/logout", logOut),
     Route("GET", "/api/mobile/wallet/summary", getSummary),
+  ]
+
+  private static let turns = [
+    Route("POST", "/generate-api-key", generateAPIKey),
+    Route("POST", "/register", registerForTurns),
+    Route("DELETE", "/register", unregisterFromTurns),
+    Route("GET", "/check/:user_id", checkTurns),
+    Route("GET", "/diagnostics/:user_id", getDiagnostics),
+    Route("GET", "/users-by-token/:device_token", getUsersByToken),
   ]
 }
 
@@ -64,6 +82,11 @@ struct Router: Sendable {
     if let route = routes.first(where: { $0.method == method }) { return (route, item) }
     let allowed = routes.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }
     throw Failure.methodNotAllowed(allow: allowed.joined(separator: ", "))
+  }
+
+  /// Whether the path is known, whatever the method.
+  func hasRoute(at request: Request) -> Bool {
+    request.defect != .ambiguousPath && exact[request.path] != nil
   }
 
   private func routes(at path: String) throws -> ([Route], item: String) {

@@ -1,5 +1,6 @@
 package import Cryptography
 package import Program
+import Store
 
 /// What the responder's handlers need to know of their site.
 package struct Settings: Sendable {
@@ -18,10 +19,20 @@ package struct Settings: Sendable {
   package let credentialKeys: Keyring
   /// Path of the companion's unix socket; nil where nobody is to be woken.
   package let knockSocket: String?
+  /// SHA-256 of the key against which API keys are issued; nil where none are.
+  package let masterKeyHash: [UInt8]?
+  /// How often the companion polls a user whose games move; only told.
+  package let checkInterval: Duration
+  /// Origins of pages that may use push, `tauri://localhost` say, beside those of the environment.
+  package let allowedOrigins: [String]
+  /// What the answers of push say of themselves: one statement finds the owner of every token.
+  package let pushLookupConcurrency: Int
 
   package init(
     environment: Environment, publicURL: String, jwtKeys: Keyring, hmacKeys: Keyring,
-    credentialKeys: Keyring, knockSocket: String?
+    credentialKeys: Keyring, knockSocket: String?, masterKeyHash: [UInt8]? = nil,
+    checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
+    pushLookupConcurrency: Int = 8
   ) {
     self.environment = environment
     self.publicURL = publicURL
@@ -29,6 +40,10 @@ package struct Settings: Sendable {
     self.hmacKeys = hmacKeys
     self.credentialKeys = credentialKeys
     self.knockSocket = knockSocket
+    self.masterKeyHash = masterKeyHash
+    self.checkInterval = checkInterval
+    self.allowedOrigins = allowedOrigins
+    self.pushLookupConcurrency = pushLookupConcurrency
   }
 
   /// - Returns: nil after a complaint in `environment`.
@@ -42,10 +57,29 @@ package struct Settings: Sendable {
     let credentialKeys = environment.keyring(
       "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal credentials and mails")
     let knockSocket = environment.optional("SWITCHBOARD_KNOCK_SOCKET")
+    let masterKey = environment.optional("MASTER_API_KEY")
+    let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
+    let allowedOrigins = Self.origins(&environment)
+    let concurrency = environment.integer(
+      "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
     guard let publicURL, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
     self.init(
       environment: kind, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
-      credentialKeys: credentialKeys, knockSocket: knockSocket)
+      credentialKeys: credentialKeys, knockSocket: knockSocket,
+      masterKeyHash: masterKey.map { sha256($0) },
+      checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
+      pushLookupConcurrency: concurrency)
+  }
+
+  private static func origins(_ environment: inout Program.Environment) -> [String] {
+    let name = "SWITCHBOARD_ALLOWED_ORIGINS"
+    guard let list = environment.optional(name) else { return [] }
+    let origins = list.split(separator: ",").map { String($0).trimmed }
+    if !origins.allSatisfy({ WebOrigin($0) != nil }) {
+      environment.complain(
+        about: name, "must be a list of origins, scheme://host[:port], separated by commas")
+    }
+    return origins
   }
 
   private static func url(_ text: String) -> String? {

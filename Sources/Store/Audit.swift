@@ -22,6 +22,7 @@ package struct ClientFacts: Sendable, Equatable {
 /// The events of the audit log.
 enum AuditEvent: String {
   case accountCreated = "account_created"
+  case apiKeyIssued = "api_key_issued"
   case codeDead = "code_dead"
   case codeRequested = "code_requested"
   case codeRefused = "code_refused"
@@ -29,6 +30,7 @@ enum AuditEvent: String {
   case deviceRegistered = "device_registered"
   case deviceRevoked = "device_revoked"
   case logout
+  case masterKeyRefused = "master_key_refused"
   case preferencesWritten = "preferences_written"
   case pushTokenRemoved = "push_token_removed"
   case pushTokenSet = "push_token_set"
@@ -36,6 +38,8 @@ enum AuditEvent: String {
   case refreshRefused = "refresh_refused"
   case refreshReuse = "refresh_reuse"
   case signIn = "sign_in"
+  case turnsRegistered = "turns_registered"
+  case turnsUnregistered = "turns_unregistered"
 }
 
 extension Database {

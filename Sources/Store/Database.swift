@@ -70,17 +70,20 @@ package struct Caller: Sendable {
   package let generation: Int64
   /// SHA-256 of the `X-Device-Credential` that came along, if one did.
   package let credentialHash: [UInt8]?
+  /// What `X-Username` names, where the family asks for it: then it must be the account's.
+  package var username: String?
   package let origin: Origin
 
   package init(
     accountID: String, clientDeviceID: String, sessionID: String, generation: Int64,
-    credentialHash: [UInt8]?, origin: Origin
+    credentialHash: [UInt8]?, username: String? = nil, origin: Origin
   ) {
     self.accountID = accountID
     self.clientDeviceID = clientDeviceID
     self.sessionID = sessionID
     self.generation = generation
     self.credentialHash = credentialHash
+    self.username = username
     self.origin = origin
   }
 }
@@ -92,6 +95,8 @@ package enum Refusal: Error, Equatable {
   /// The device credential is wrong, expired, or another device's; `account` and `device` are those
   /// that it was shown for.
   case credential(account: String?, device: String?)
+  /// The username is not the account's.
+  case username
   /// The limit is used up; it is free again after `retryAfter`.
   case rateLimited(retryAfter: Duration)
 }

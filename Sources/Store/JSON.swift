@@ -17,6 +17,15 @@ package struct JSONWriter: ~Copyable {
     return writer.bytes
   }
 
+  /// The bytes of an array of strings.
+  package static func array(of strings: [String]) -> [UInt8] {
+    var writer = JSONWriter(capacity: strings.count * 40 + 2)
+    writer.array { array in
+      for string in strings { array.string(string) }
+    }
+    return writer.bytes
+  }
+
   package mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
     try nested(UInt8(ascii: "{"), UInt8(ascii: "}"), members)
   }
@@ -37,6 +46,14 @@ package struct JSONWriter: ~Copyable {
 
   package mutating func member(_ name: StaticString, _ value: Int64) {
     key(name)
+    integer(value)
+  }
+
+  /// A member whose name is no constant.
+  package mutating func member(named name: String, _ value: Int64) {
+    string(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
     integer(value)
   }
 
@@ -95,7 +112,8 @@ package struct JSONWriter: ~Copyable {
     needsComma = false
   }
 
-  private mutating func integer(_ value: Int64) {
+  /// A number as an element of an array.
+  package mutating func integer(_ value: Int64) {
     begin()
     var digits = value.magnitude
     let start = bytes.count

@@ -190,11 +190,7 @@ extension Connection {
       if seen.insert(folded).inserted { canonical.append(spelling[folded] ?? name) }
     }
     guard canonical.count <= 16 else { throw ModelsRefused(reason: .tooMany, value: nil) }
-    var writer = JSONWriter()
-    writer.array { array in
-      for name in canonical { array.string(name) }
-    }
-    return writer.bytes
+    return JSONWriter.array(of: canonical)
   }
 }
 

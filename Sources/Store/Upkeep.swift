@@ -6,6 +6,8 @@ package struct CompanionStatus: Sendable, Equatable {
   package let version: String
   /// By the database's clock.
   package let lastPassAt: Timestamp
+  /// Not seen for five minutes, by the database's clock.
+  package let isOverdue: Bool
   /// Names of the variables without which something is not sent.
   package let missing: [String]
 }
@@ -30,24 +32,13 @@ extension Database {
 
   /// The companion that was seen last; nil where none ever was.
   package func companionStatus() throws -> CompanionStatus? {
-    try pool.read { connection in
-      try connection.row(
-        """
-        SELECT host, version, last_pass_at, missing FROM companion_status
-        ORDER BY last_pass_at DESC LIMIT 1
-        """
-      ) { row in
-        CompanionStatus(
-          host: row.text(0), version: row.text(1),
-          lastPassAt: Timestamp(milliseconds: row.milliseconds(2)),
-          missing: row.text(3).split(separator: " ").map(String.init))
-      }
-    }
+    try pool.read { connection in try connection.companionStatus() }
   }
 
   /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
-  /// ago or given up 30 days ago, expired codes and registrations, sessions that ended 30 days ago,
-  /// limits that began a day ago, audit rows older than `auditLifetime`.
+  /// ago or given up 30 days ago, likewise notifications, errands a day after their end, expired codes
+  /// and registrations, sessions and API keys that ended 30 days ago, limits that began a day ago,
+  /// audit rows older than `auditLifetime`.
   ///
   /// - Returns: how many rows.
   package func purge(slice: Int, auditLifetime: Duration, at now: Timestamp) throws -> Int {
@@ -64,6 +55,27 @@ extension Database {
       (
         "DELETE FROM outbox WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?", [limit]
       ),
+      (
+        """
+        DELETE FROM deliveries WHERE state = 'delivered'
+          AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?
+        """, [limit]
+      ),
+      (
+        "DELETE FROM deliveries WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?",
+        [limit]
+      ),
+      (
+        """
+        DELETE FROM notifications WHERE created_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
+          AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.notification_id = notifications.id)
+        LIMIT ?
+        """, [limit]
+      ),
+      (
+        "DELETE FROM errands WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?", [limit]
+      ),
+      ("DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM login_codes WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       (
         "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?",
@@ -83,5 +95,21 @@ extension Database {
       }
     }
     return deleted
+  }
+}
+
+extension Connection {
+  mutating func companionStatus() throws(DatabaseError) -> CompanionStatus? {
+    try row(
+      """
+      SELECT host, version, last_pass_at, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE, missing
+      FROM companion_status ORDER BY last_pass_at DESC LIMIT 1
+      """
+    ) { row in
+      CompanionStatus(
+        host: row.text(0), version: row.text(1),
+        lastPassAt: Timestamp(milliseconds: row.milliseconds(2)), isOverdue: row.boolean(3),
+        missing: row.text(4).split(separator: " ").map(String.init))
+    }
   }
 }

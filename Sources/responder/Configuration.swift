@@ -41,6 +41,6 @@ struct Configuration {
   private func application(beginWaiting: @escaping @Sendable () -> Bool) -> Application {
     Application(
       database: Database(connection, beginWaiting: beginWaiting), settings: settings,
-      log: JournalLog.logger())
+      log: JournalLog.logger(), beginWaiting: beginWaiting)
   }
 }

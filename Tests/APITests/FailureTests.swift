@@ -161,7 +161,7 @@ import Testing
 }
 
 /// Keeps what is logged: level, message, metadata.
-private struct LogLines: LogHandler {
+struct LogLines: LogHandler {
   private final class Store: Sendable { let lines = Mutex<[String]>([]) }
 
   var logLevel = Logger.Level.trace

@@ -18,6 +18,15 @@ import Testing
     #expect(written(value) == json)
   }
 
+  @Test func aNameThatIsNoConstantIsEscaped() {
+    let bytes = JSONWriter.object { json in
+      json.member(named: #"a"b"#, 1)
+      json.member(named: "c", -2)
+      json.member("d", 3)
+    }
+    #expect(String(decoding: bytes, as: UTF8.self) == #"{"a\"b":1,"c":-2,"d":3}"#)
+  }
+
   @Test func everyScalarComesBack() throws {
     var text = ""
     for value in (UInt32(0)...0x3000).map({ $0 }) + [

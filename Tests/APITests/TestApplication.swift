@@ -16,22 +16,23 @@ import Testing
 final class TestApplication: Sendable {
   let application: Application
   let database: Database
+  /// The rights of everybody.
+  let root: ConnectionSettings
   private let clock: Clock
-  private let name: String
 
   static let publicURL = "https://api.example.org"
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
   static let settings = API.Settings(
     environment: .development, publicURL: publicURL, jwtKeys: keys, hmacKeys: keys,
-    credentialKeys: keys, knockSocket: nil)
+    credentialKeys: keys, knockSocket: nil, masterKeyHash: sha256("test-master-key-123"))
 
   private final class Clock: Sendable {
     let now = Mutex(Timestamp(seconds: 1_795_000_000))
   }
 
   fileprivate init(_ root: ConnectionSettings) {
-    name = root.database
+    self.root = root
     database = Database(accountSettings(of: "responder", in: root))
     clock = Clock()
     application = Application(
@@ -49,7 +50,7 @@ final class TestApplication: Sendable {
   /// What SQL prints as the database's root: a line for each row, tabs between columns.
   @discardableResult
   func sql(_ statement: String) -> String {
-    MariaDBServer.shared.run(statement, database: name)
+    MariaDBServer.shared.run(statement, database: root.database)
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 

@@ -41,7 +41,7 @@ import Testing
       #expect(claimed.map(\.attempts) == [1])
       #expect(try database.claimMails(limit: 10, as: Self.second).isEmpty)
       #expect((118...120).contains(delay(store)))
-      #expect(store.sql("SELECT state FROM sent_today") == "claimed")
+      #expect(store.sql("SELECT state FROM mails_today") == "claimed")
     }
   }
 

@@ -57,6 +57,67 @@ import Testing
     }
   }
 
+  @Test func notificationsStayADayDeliveredAndThirtyDaysDead() throws {
+    try withStore { store throws in
+      let cases = [
+        ("delivered", "1439 MINUTE"), ("delivered", "1441 MINUTE"), ("dead", "43199 MINUTE"),
+        ("dead", "43201 MINUTE"), ("open", "90 DAY"),
+      ]
+      for (state, age) in cases {
+        insert(
+          store,
+          """
+          SET @id = UUID();
+          INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, created_at)
+          VALUES (@id, 'turn', '\(state) \(age)', 'c', '{}', NOW(3), NOW(3) - INTERVAL \(age));
+          INSERT INTO deliveries (id, notification_id, token, shard, state, finished_at)
+          VALUES (UUID(), @id, 't', 1, '\(state)', IF('\(state)' = 'open', NULL, NOW(3) - INTERVAL \(age)))
+          """)
+      }
+      try expect(
+        ["dead 43199 MINUTE", "delivered 1439 MINUTE", "open 90 DAY"],
+        of: "SELECT event_key FROM notifications ORDER BY event_key", in: store, deleted: 4)
+    }
+  }
+
+  @Test func errandsGoADayAfterTheirEnd() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "1441 MINUTE"), ("young", "1439 MINUTE")] {
+        insert(
+          store,
+          """
+          INSERT INTO errands (id, kind, request, state, request_id, finished_at)
+          VALUES (UUID(), 'turn_check', '{}', 'dead', '\(name)', NOW(3) - INTERVAL \(age))
+          """)
+      }
+      insert(
+        store,
+        """
+        INSERT INTO errands (id, kind, request, request_id, due_at)
+        VALUES (UUID(), 'turn_check', '{}', 'open', NOW(3) - INTERVAL 90 DAY)
+        """)
+      try expect(
+        ["open", "young"], of: "SELECT request_id FROM errands ORDER BY 1", in: store, deleted: 1)
+    }
+  }
+
+  @Test func revokedKeysGoAfterThirtyDays() throws {
+    try withStore { store throws in
+      for (name, revoked) in [
+        ("old", ago("2592001 SECOND")), ("young", ago("2591999 SECOND")), ("live", "NULL"),
+      ] {
+        insert(
+          store,
+          """
+          INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at, revoked_at)
+          VALUES (UNHEX(SHA2('\(name)', 256)), 'abcdefgh', 7, '\(name)', '2020-01-01', \(revoked))
+          """)
+      }
+      try expect(
+        ["live", "young"], of: "SELECT description FROM api_keys ORDER BY 1", in: store, deleted: 1)
+    }
+  }
+
   @Test func codesGoADayAfterTheyExpired() throws {
     try withStore { store throws in
       for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {

@@ -6,6 +6,9 @@ enum SampleRows {
   static let enrollment = "01890a5d-ac96-774b-bcce-b302099a8004"
   static let card = "01890a5d-ac96-774b-bcce-b302099a8005"
   static let mail = "01890a5d-ac96-774b-bcce-b302099a8006"
+  static let notification = "01890a5d-ac96-774b-bcce-b302099a8007"
+  static let delivery = "01890a5d-ac96-774b-bcce-b302099a8008"
+  static let errand = "01890a5d-ac96-774b-bcce-b302099a8009"
   /// An id that no row has.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
@@ -37,5 +40,19 @@ enum SampleRows {
       VALUES ('limit', 'subject', NOW(3), 60, 1, 1);
     INSERT INTO audit_log (id, at, event, request_id, address)
       VALUES (1, NOW(3), 'event', 'request', '192.0.2.1');
+    INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+      VALUES ('\(notification)', 'turn', 'event', 'c', '{}', NOW(3));
+    INSERT INTO deliveries (id, notification_id, token, shard)
+      VALUES ('\(delivery)', '\(notification)', '\(pushToken)\(pushToken)', 1);
+    INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key');
+    INSERT INTO errands (id, kind, request, request_id)
+      VALUES ('\(errand)', 'turn_check', '{}', 'request');
+    INSERT INTO ogs_users (id) VALUES (7);
+    INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
+      VALUES (7, '\(pushToken)\(pushToken)', NOW(3));
+    INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running)
+      VALUES (7, 8, 0, 'Game', 1, 7, TRUE);
+    INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at)
+      VALUES (REPEAT('k', 32), 'abcdefgh', 7, 'Phone', NOW(3));
     """
 }

@@ -51,7 +51,8 @@ struct LiveSession {
 extension Connection {
   /// The caller's session, if it is alive.
   ///
-  /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential(account:device:)``.
+  /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential(account:device:)``,
+  ///   ``Refusal/username``.
   mutating func live(_ caller: Caller, at now: Timestamp) throws -> LiveSession {
     let session = try row(
       """
@@ -66,11 +67,18 @@ extension Connection {
     return session
   }
 
-  /// Checks the device credential, if one came, and confirms the newest generation at the first use
-  /// of its access token.
+  /// Checks the username and the device credential, where they came, and confirms the newest
+  /// generation at the first use of its access token.
   ///
   /// The confirmation may be repeated without harm, so it may stand among reads.
   mutating func admit(_ caller: Caller, to session: LiveSession, at now: Timestamp) throws {
+    if let username = caller.username {
+      let isOwn = try row(
+        "SELECT TRUE FROM accounts WHERE id = ? AND username = ?",
+        [.text(caller.accountID), .text(username)]
+      ) { row in row.boolean(0) }
+      guard isOwn == true else { throw Refusal.username }
+    }
     if let hash = caller.credentialHash {
       guard session.credential?.matches(hash, at: now) == true else {
         throw Refusal.credential(account: caller.accountID, device: session.deviceID)

@@ -1,0 +1,37 @@
+import Glibc
+import Store
+
+extension Context {
+  /// Has the companion do an errand, and waits for what comes of it. The thread's run permit is
+  /// given away meanwhile.
+  ///
+  /// - Returns: the result as JSON.
+  /// - Throws: ``Failure/busy`` when too many requests wait already; ``Failure/overdue`` at the
+  ///   deadline (the errand is still done); ``Failure/serverError`` where the companion has given
+  ///   it up.
+  func run(_ kind: Errand.Kind, _ request: [UInt8]) throws -> [UInt8] {
+    guard beginWaiting() else { throw Failure.busy }
+    let id = try database.post(kind, request, from: origin, at: now)
+    knock()
+    let deadline = ContinuousClock.now + patience
+    var pause: useconds_t = 5_000
+    while ContinuousClock.now < deadline {
+      usleep(pause)
+      pause = min(pause * 2, 80_000)
+      switch try database.outcome(ofErrand: id) {
+      case .done(let result): return result
+      case .dead: throw Failure.serverError
+      case nil: continue
+      }
+    }
+    throw Failure.overdue
+  }
+}
+
+extension Failure {
+  static let busy = Failure(
+    status: 503, message: "Too many requests are waiting", fields: [("Retry-After", "5")])
+
+  static let overdue = Failure(
+    status: 504, message: "No outcome within 10 seconds; it is still worked on")
+}

@@ -1,0 +1,93 @@
+/// The cases of the tables between responder and companion, and of the turns.
+extension ConstraintTests {
+  private static let other = "'\(SampleRows.other)'"
+  private static let token = "REPEAT('ab', 32)"
+
+  static let outbox: [Case] = [
+    Case(
+      "notifications.PRIMARY",
+      "INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at) SELECT id, kind, 'x', 'c', '{}', expires_at FROM notifications"
+    ),
+    Case(
+      "notifications.notifications_event",
+      "INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at) SELECT \(other), kind, event_key, 'c', '{}', expires_at FROM notifications"
+    ),
+    Case(
+      "notifications.notifications_payload_form", "UPDATE notifications SET payload = '{'",
+      words: "json_valid"),
+    Case(
+      "notifications.notifications_payload_form",
+      "UPDATE notifications SET payload = CONCAT('\"', REPEAT('x', 4095), '\"')"),
+    Case(
+      "deliveries.PRIMARY",
+      "INSERT INTO deliveries (id, notification_id, token, shard) SELECT id, notification_id, 'x', 1 FROM deliveries"
+    ),
+    Case(
+      "deliveries.deliveries_once",
+      "INSERT INTO deliveries (id, notification_id, token, shard) SELECT \(other), notification_id, token, 1 FROM deliveries"
+    ),
+    Case(
+      "deliveries.deliveries_notification",
+      "UPDATE deliveries SET notification_id = \(other)"),
+    Case("deliveries.deliveries_shard", "UPDATE deliveries SET shard = 16"),
+    Case("deliveries.deliveries_closed_whole", "UPDATE deliveries SET state = 'dead'"),
+    Case("deliveries.deliveries_closed_whole", "UPDATE deliveries SET finished_at = NOW(3)"),
+    Case("delivery_leases.PRIMARY", "INSERT INTO delivery_leases (shard) VALUES (1)"),
+    Case(
+      "delivery_leases.delivery_leases_shard", "INSERT INTO delivery_leases (shard) VALUES (16)"),
+    Case("delivery_leases.delivery_leases_batch_array", "UPDATE delivery_leases SET batch = '{}'"),
+    Case(
+      "provider_tokens.PRIMARY",
+      "INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key')"),
+    Case("provider_tokens.provider_tokens_whole", "UPDATE provider_tokens SET sealed = 'x'"),
+    Case("provider_tokens.provider_tokens_whole", "UPDATE provider_tokens SET minted_at = NOW(3)"),
+    Case(
+      "errands.PRIMARY",
+      "INSERT INTO errands (id, kind, request, request_id) SELECT id, kind, request, request_id FROM errands"
+    ),
+    Case(
+      "errands.errands_request_json", "UPDATE errands SET request = '{'", words: "json_valid"),
+    Case(
+      "errands.errands_result_json",
+      "UPDATE errands SET state = 'done', finished_at = NOW(3), result = '{'", words: "json_valid"),
+    Case("errands.errands_closed_whole", "UPDATE errands SET state = 'dead'"),
+    Case(
+      "errands.errands_done_has_result",
+      "UPDATE errands SET state = 'done', finished_at = NOW(3)"),
+    Case("errands.errands_done_has_result", "UPDATE errands SET result = '{}'"),
+  ]
+
+  static let turns: [Case] = [
+    Case("ogs_users.PRIMARY", "INSERT INTO ogs_users (id) VALUES (7)"),
+    Case(
+      "ogs_registrations.PRIMARY",
+      "INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at) SELECT ogs_user_id, device_token, registered_at FROM ogs_registrations"
+    ),
+    Case(
+      "ogs_registrations.ogs_registrations_user",
+      "INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at) VALUES (9, \(token), NOW(3))"
+    ),
+    Case(
+      "ogs_registrations.ogs_registrations_token_form",
+      "UPDATE ogs_registrations SET device_token = UPPER(\(token))"),
+    Case(
+      "ogs_registrations.ogs_registrations_token_form",
+      "UPDATE ogs_registrations SET device_token = REPEAT('a', 63)"),
+    Case(
+      "ogs_games.PRIMARY",
+      "INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running) VALUES (7, 8, 1, 'x', 1, 7, TRUE)"
+    ),
+    Case(
+      "ogs_games.ogs_games_user",
+      "INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running) VALUES (9, 8, 1, 'x', 1, 7, TRUE)"
+    ),
+    Case("ogs_pause.PRIMARY", "INSERT INTO ogs_pause (id) VALUES (1)"),
+    Case("ogs_pause.ogs_pause_is_one_row", "INSERT INTO ogs_pause (id) VALUES (2)"),
+    Case("ogs_pause.ogs_pause_refused_array", "UPDATE ogs_pause SET refused_users = '{}'"),
+    Case(
+      "api_keys.PRIMARY",
+      "INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at) VALUES (REPEAT('k', 32), 'x', 7, 'x', NOW(3))"
+    ),
+    Case("api_keys.api_keys_description_not_empty", "UPDATE api_keys SET description = ''"),
+  ]
+}
