@@ -16,7 +16,17 @@ extension Companion {
   /// Looks at everything that can be wrong before it goes wrong: to a site what `nginx -t` is to
   /// nginx.
   package func check() -> [Finding] {
-    [.ok("configuration is complete"), mailFinding()] + databaseFindings()
+    [.ok("configuration is complete"), mailFinding(), pollFinding()] + databaseFindings()
+  }
+
+  private func pollFinding() -> Finding {
+    guard let polling = settings.polling else {
+      return .fault("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
+    }
+    let users = Int64(polling.requestsPerSecond) * settings.interval.components.seconds
+    return .ok(
+      "online-go.com is polled as \(polling.userAgent), at most \(polling.requestsPerSecond) times a "
+        + "second: with more than \(users) users whose games move, each is polled less often")
   }
 
   private func databaseFindings() -> [Finding] {

@@ -10,24 +10,45 @@ package struct Companion: Sendable {
   let database: Database
   let settings: Settings
   let log: Logger
+  /// Set when what is in hand is to be finished and nothing more begun.
+  let stopping = Flag()
+  let pushGateway: PushGateway?
 
-  package init(database: Database, settings: Settings, log: Logger) {
+  /// - Parameter pushGateway: nil where APNs is not configured.
+  package init(
+    database: Database, settings: Settings, log: Logger, pushGateway: PushGateway? = nil
+  ) {
     self.database = database
     self.settings = settings
     self.log = log
+    self.pushGateway = pushGateway
   }
 
-  /// One pass: delivers what is due, clears away what nobody needs, and says that it was here.
+  /// One pass: does what is due, polls online-go.com for as long as the interval at most, clears away
+  /// what nobody needs, and says that it was here.
   ///
   /// - Throws: where the database does not answer; what was claimed by then is due again when its
   ///   lease ends.
   package func pass() throws {
-    try deliverMails()
+    var alarm: PushAlarm?
+    func attendDespiteAlarm() throws {
+      do { try attend() } catch let raised as PushAlarm { alarm = raised }
+    }
+    try attendDespiteAlarm()
+    try poll(atMost: settings.interval) { try attendDespiteAlarm() }
     let deleted = try database.purge(
       slice: 500, auditLifetime: settings.auditLifetime, at: Timestamp.now())
     if deleted > 0 { log.debug("purged", metadata: ["rows": "\(deleted)"]) }
     try database.recordPass(
       host: Self.hostName(), version: Self.version, missing: settings.missing)
+    if let alarm { throw alarm }
+  }
+
+  /// Does what somebody may be waiting for; errands first.
+  package func attend() throws {
+    try runErrands()
+    try deliverMails()
+    try deliverPushes()
   }
 
   /// Sends all mails that are due, ten at a time. Without a way to send they wait, until they

@@ -14,16 +14,26 @@ package struct Settings: Sendable {
   package let auditLifetime: Duration
   /// Between two passes of `watch`.
   package let interval: Duration
+  /// nil where online-go.com is not polled, because it could not write to anybody.
+  package let polling: PollSettings?
+  /// nil where no push is sent.
+  package let apns: APNsSettings?
+  /// Names of the variables without which no push is sent.
+  package let missingForPushes: [String]
 
   package init(
     credentialKeys: Keyring, mailer: Mailer?, sender: String, auditLifetime: Duration,
-    interval: Duration
+    interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
+    missingForPushes: [String] = []
   ) {
     self.credentialKeys = credentialKeys
     self.mailer = mailer
     self.sender = sender
     self.auditLifetime = auditLifetime
     self.interval = interval
+    self.polling = polling
+    self.apns = apns
+    self.missingForPushes = missingForPushes
   }
 
   /// - Returns: nil after a complaint in `environment`.
@@ -40,13 +50,23 @@ package struct Settings: Sendable {
     {
       environment.complain(about: "SWITCHBOARD_MAIL_FROM", "must be an e-mail address")
     }
+    let polling = PollSettings(from: &environment, interval: .seconds(interval))
+    let (apns, missingForPushes): (APNsSettings?, [String]) =
+      switch APNsSettings.parse(from: &environment) {
+      case .configured(let settings): (settings, [])
+      case .notConfigured(let names): (nil, names)
+      }
     guard let keys else { return nil }
     self.init(
       credentialKeys: keys,
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
-      sender: sender, auditLifetime: .seconds(days * 86_400), interval: .seconds(interval))
+      sender: sender, auditLifetime: .seconds(days * 86_400), interval: .seconds(interval),
+      polling: polling, apns: apns, missingForPushes: missingForPushes)
   }
 
   /// Names of the variables without which something is not sent.
-  package var missing: [String] { mailer == nil ? ["SWITCHBOARD_MAIL_COMMAND"] : [] }
+  package var missing: [String] {
+    (mailer == nil ? ["SWITCHBOARD_MAIL_COMMAND"] : [])
+      + (polling == nil ? ["SWITCHBOARD_CONTACT"] : []) + missingForPushes
+  }
 }

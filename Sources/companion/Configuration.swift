@@ -22,7 +22,11 @@ struct Configuration {
 
   func companion() -> Companion {
     signal(SIGPIPE, SIG_IGN)  // a peer that has gone is an error of the write, not our end
+    let database = Database(connection)
+    let gateway = settings.apns.map {
+      PushGateway($0, database, sealingKeys: settings.credentialKeys)
+    }
     return Companion(
-      database: Database(connection), settings: settings, log: JournalLog.logger())
+      database: database, settings: settings, log: JournalLog.logger(), pushGateway: gateway)
   }
 }

@@ -17,8 +17,9 @@ struct Run: ParsableCommand {
 
   func run() throws {
     let configuration = try Configuration(Environment.ofProcess())
-    KnockSocket.inherited()?.answer()
-    try configuration.companion().pass()
+    guard configuration.companion().run(knocks: KnockSocket.inherited()) else {
+      throw ExitCode.failure
+    }
   }
 }
 

@@ -17,14 +17,23 @@ struct TestDelivery: Sendable {
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
 
+  /// Nobody is registered who would be asked for there.
+  static let polling = PollSettings(
+    baseURL: "http://127.0.0.1:9", contact: "admin@example.org", requestsPerSecond: 5,
+    pace: PollPace(interval: .seconds(30)), prefix: "")
+
   /// A companion with its own rights.
-  func companion(mailer: Mailer?, keys: Keyring = keys) -> Companion {
+  func companion(
+    mailer: Mailer?, keys: Keyring = keys, polling: PollSettings? = polling,
+    apns: APNsSettings? = nil, pushGateway: PushGateway? = nil, missingForPushes: [String] = []
+  ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
         credentialKeys: keys, mailer: mailer, sender: "switchboard@example.org",
-        auditLifetime: .seconds(365 * 86_400), interval: .seconds(30)),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
+        polling: polling, apns: apns, missingForPushes: missingForPushes),
+      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pushGateway: pushGateway)
   }
 
   /// What SQL prints as root: a line for each row, tabs between columns.

@@ -9,7 +9,9 @@ import Testing
 
   private func read(_ variables: [String: String]) -> (Settings?, [String]) {
     var environment = Environment(
-      ["SWITCHBOARD_CREDENTIAL_KEYS": Self.keys].merging(variables) { $1 })
+      [
+        "SWITCHBOARD_CREDENTIAL_KEYS": Self.keys, "SWITCHBOARD_CONTACT": "admin@example.org",
+      ].merging(variables) { $1 })
     let settings = Settings(from: &environment)
     return (settings, environment.complaints)
   }
@@ -19,7 +21,7 @@ import Testing
     let read = try #require(settings)
     #expect(complaints == [])
     #expect(read.mailer == nil)
-    #expect(read.missing == ["SWITCHBOARD_MAIL_COMMAND"])
+    #expect(read.missing == ["SWITCHBOARD_MAIL_COMMAND"] + Self.apns)
     #expect(read.auditLifetime == .seconds(365 * 86_400))
     #expect(read.interval == .seconds(30))
   }
@@ -28,7 +30,20 @@ import Testing
     let both = ["SWITCHBOARD_MAIL_COMMAND": "a -t", "SWITCHBOARD_MAIL_DIRECTORY": "/d"]
     #expect(read(both).0?.mailer == .command("a -t"))
     #expect(read(["SWITCHBOARD_MAIL_DIRECTORY": "/d"]).0?.mailer == .directory("/d"))
-    #expect(read(["SWITCHBOARD_MAIL_DIRECTORY": "/d"]).0?.missing == [])
+    #expect(read(["SWITCHBOARD_MAIL_DIRECTORY": "/d"]).0?.missing == Self.apns)
+  }
+
+  private static let apns = [
+    "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
+  ]
+
+  @Test func eachVariableThatPushesNeedIsMissedByName() {
+    let all = Dictionary(
+      uniqueKeysWithValues: Self.apns.map { ($0, $0 == "APNS_PRIVATE_KEY" ? testPrivateKey : "x") })
+    #expect(read(all).0?.missingForPushes == [])
+    for name in Self.apns {
+      #expect(read(all.merging([name: ""]) { $1 }).0?.missingForPushes == [name])
+    }
   }
 
   @Test(arguments: ["nobody", "a b@c", "a@b\nBcc: x", "<a@b>", "a@b>", "a@b\u{0}", "a@b\u{7f}"])
@@ -47,6 +62,51 @@ import Testing
     let complaints = read([name: value]).1
     #expect(complaints.count == 1)
     #expect(complaints.first?.hasPrefix("\(name) must be a whole number from 1 to ") == true)
+  }
+
+  @Test func whoIsWrittenToIsTheContactOrElseTheSenderOrTheSite() {
+    func contact(_ variables: [String: String]) -> String? {
+      read(variables.merging(["SWITCHBOARD_CONTACT": ""]) { first, _ in first }).0?.polling?.contact
+    }
+    let (sender, site) = (
+      ["SWITCHBOARD_MAIL_FROM": "sender@example.org"],
+      ["SWITCHBOARD_PUBLIC_URL": "https://api.example.org"]
+    )
+    #expect(contact(["SWITCHBOARD_CONTACT": "me@example.org"]) == "me@example.org")
+    #expect(contact(sender.merging(site) { $1 }) == "sender@example.org")
+    #expect(contact(site) == "https://api.example.org")
+    #expect(contact([:]) == nil)
+    let without = read(["SWITCHBOARD_CONTACT": ""]).0
+    #expect(without?.missing == ["SWITCHBOARD_MAIL_COMMAND", "SWITCHBOARD_CONTACT"] + Self.apns)
+  }
+
+  @Test(
+    arguments: [
+      (nil, ""), ("", ""), ("none", ""), ("dev", "[dev] "), ("staging", "[staging] "),
+    ] as [(String?, String)])
+  func theEnvironmentStandsBeforeTheText(name: String?, prefix: String) {
+    #expect(read(name.map { ["ENVIRONMENT": $0] } ?? [:]).0?.polling?.prefix == prefix)
+  }
+
+  @Test func onlineGoIsPolledWhereItIs() throws {
+    let polling = try #require(read([:]).0?.polling)
+    #expect(polling.baseURL == "https://online-go.com")
+    #expect(polling.requestsPerSecond == 5)
+    #expect(polling.userAgent == "Switchboard/\(Companion.version) (+admin@example.org)")
+    #expect(
+      read(["OGS_BASE_URL": "http://127.0.0.1:1"]).0?.polling?.baseURL == "http://127.0.0.1:1")
+  }
+
+  @Test(arguments: [
+    ("OGS_BASE_URL", "online-go.com"), ("OGS_BASE_URL", "https://online-go.com/"),
+    ("OGS_BASE_URL", "file:///etc"), ("OGS_REQUESTS_PER_SECOND", "0"),
+    ("SWITCHBOARD_CONTACT", "a\r\nX-Field: b"), ("SWITCHBOARD_CONTACT", "a) Mozilla (b"),
+    ("ENVIRONMENT", String(repeating: "x", count: 41)), ("ENVIRONMENT", "a\nb"),
+  ])
+  func aWayToPollThatIsNoneIsAComplaint(name: String, value: String) {
+    let complaints = read([name: value]).1
+    #expect(complaints.count == 1)
+    #expect(complaints.first?.hasPrefix("\(name) must be ") == true)
   }
 
   @Test func withoutKeysThereAreNoSettings() {

@@ -65,7 +65,7 @@ import Testing
 }
 
 /// `switchboard-companion` as it was built with these tests, or as `SWITCHBOARD_BIN` names it.
-private final class RunningCompanion {
+final class RunningCompanion {
   let process = Process()
   private let socket: Int32
   private let path: String
@@ -117,7 +117,7 @@ private final class RunningCompanion {
     close(knock)
   }
 
-  private static var program: URL {
+  static var program: URL {
     let named = ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"].map { URL(filePath: $0) }
     let folder =
       named ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

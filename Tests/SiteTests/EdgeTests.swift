@@ -24,6 +24,7 @@ import Testing
         ("/api/v1", #"{"error":"Not found"}"#),
         ("/.error", #"{"error":"Not found"}"#),
         ("/api/v1/nothing", #"{"error":{"code":"not_found","message":"Not found"}}"#),
+        ("/api/push/nothing", #"{"error":"Not found"}"#),
         ("/api/mobile/nothing", #"{"error":"not_found","message":"Not found"}"#),
       ]
       for (path, body) in shapes {
@@ -41,6 +42,7 @@ import Testing
     let wallet = #"{"error":"payload_too_large","message":"\#(text)"}"#
     let shapes = [
       ("/api/v1/device-prefs", preferences),
+      ("/api/push/test", #"{"error":"\#(text)"}"#),
       ("/api/mobile/device/register", wallet),
       ("/api/enrollment/callback", wallet),
       ("/api/merchant/payments", wallet),
@@ -115,6 +117,7 @@ import Testing
         "/api/v1/device-prefs",
         #"{"error":{"code":"server_error","message":"Temporarily unavailable"}}"#
       ),
+      ("/api/push/test", #"{"error":"Temporarily unavailable"}"#),
       (
         "/api/mobile/device/register",
         #"{"error":"server_error","message":"Temporarily unavailable"}"#

@@ -104,7 +104,12 @@ import Testing
       ],
       "companion": ["SWITCHBOARD_MAIL_DIRECTORY", "APNS_PRIVATE_KEY"],
     ]
-    try await withSite(environment: ["APNS_PRIVATE_KEY": "none"]) { site in
+    // A key made for this: it opens nothing.
+    let key =
+      #"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg8dqzcCXUpe7eivW2\n"#
+      + #"cOgWGiqB/J/x9ZS/lx34czoiNnmhRANCAASyAEEVZPhHVWyRNYawaufsGrwDaUC2\n"#
+      + #"G6uBqCqWbxv+W+Bguair2CFoydJ+pGqnCPz2zIsQduXecFYxHIUlwmHn\n-----END PRIVATE KEY-----\n"#
+    try await withSite(environment: ["APNS_PRIVATE_KEY": key]) { site in
       for (program, names) in secrets {
         let pid = try #require(site.pid(of: program))
         let block = try Data(contentsOf: URL(filePath: "/proc/\(pid)/environ"))

@@ -1,0 +1,36 @@
+#include <curl/curl.h>
+
+/* Swift cannot call variadic functions: curl_easy_setopt and curl_easy_getinfo once for each type of value. */
+
+static inline CURLcode switchboard_set_number(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode switchboard_set_text(CURL *handle, CURLoption option, const char *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode switchboard_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode switchboard_set_pointer(CURL *handle, CURLoption option, void *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode switchboard_set_receiver(CURL *handle, CURLoption option,
+                                                size_t (*value)(char *, size_t, size_t, void *)) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode switchboard_get_number(CURL *handle, CURLINFO info, long *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode switchboard_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode switchboard_get_text(CURL *handle, CURLINFO info, char **value) {
+  return curl_easy_getinfo(handle, info, value);
+}

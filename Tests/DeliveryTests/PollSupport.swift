@@ -1,0 +1,108 @@
+import Foundation
+import Logging
+import MariaDB
+import Program
+import Store
+import Support
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+/// A file of `Tests/Fixtures`.
+func fixture(_ path: String) throws -> String {
+  let folder = URL(filePath: #filePath).appending(path: "../../Fixtures").standardizedFileURL
+  return try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+}
+
+/// A game as online-go.com tells of it, less what we do not read; user 7 is to move.
+struct FakeGame {
+  var id = 1
+  var name = "game"
+  var phase = #""play""#
+  var player = "7"
+  var lastMove = "1000"
+  /// Further members of `json`, and of its `clock`.
+  var more = ""
+  var clock = ""
+
+  var json: String {
+    #"{"id":\#(id),"name":"\#(name)","width":19,"json":{"moves":[[1,2,3],[4,5]],"phase":\#(phase),"#
+      + #""clock":{"current_player":\#(player),"last_move":\#(lastMove)\#(clock)}\#(more)}}"#
+  }
+}
+
+func full(_ games: [FakeGame]) -> String { full(games.map(\.json)) }
+
+func full(_ games: [String]) -> String {
+  #"{"user":{"id":7},"active_games":[\#(games.joined(separator: ","))],"ladders":[]}"#
+}
+
+/// A companion that polls a fake, users of which SQL knows.
+struct TestPolling: Sendable {
+  let delivery: TestDelivery
+  let site: FakeOGS
+
+  static let tokens = ["a", "b", "c"].map { String(repeating: $0, count: 64) }
+
+  func sql(_ statements: String) -> String {
+    delivery.sql("SET time_zone = '+00:00'; \(statements)")
+  }
+
+  func companion(
+    prefix: String = "", rate: Int = 1000, interval: Int = 30
+  ) -> Companion {
+    Companion(
+      database: Database(accountSettings(of: "companion", in: delivery.root)),
+      settings: Settings(
+        credentialKeys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
+        auditLifetime: .seconds(86_400), interval: .seconds(interval),
+        polling: PollSettings(
+          baseURL: site.url, contact: "admin@example.org", requestsPerSecond: rate,
+          pace: PollPace(interval: .seconds(interval)), prefix: prefix)),
+      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  /// Registers devices as the responder does.
+  func register(_ user: Int64 = 7, devices: Int = 1) throws {
+    let responder = Database(accountSettings(of: "responder", in: delivery.root))
+    for token in Self.tokens.prefix(devices) {
+      try responder.register(
+        try #require(DeviceToken(token)), of: user,
+        from: Origin(requestID: "r", address: "192.0.2.1"), at: Timestamp.now())
+    }
+  }
+
+  /// Polls all users, due or not.
+  func poll(_ companion: Companion? = nil) throws {
+    _ = sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
+    try (companion ?? self.companion()).poll(atMost: .seconds(60))
+  }
+
+  /// The texts of all notifications, oldest first.
+  var alerts: [String] {
+    sql("SELECT JSON_VALUE(payload, '$.aps.alert') FROM notifications ORDER BY id")
+      .split(separator: "\n").map(String.init)
+  }
+
+  /// Whole seconds from now until `user` is due.
+  func delay(_ user: Int64 = 7) -> Int {
+    Int(
+      sql(
+        """
+        SELECT ROUND(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), due_at) / 1e6) FROM ogs_users
+        WHERE id = \(user)
+        """)) ?? -1
+  }
+
+  var failure: String { sql("SELECT failures, failure FROM ogs_users WHERE id = 7") }
+}
+
+/// Calls `body` with a database and a fake online-go.com of its own.
+func withPolling<T>(_ body: (TestPolling) throws -> T) throws -> T {
+  try withDelivery { delivery throws in
+    let site = FakeOGS()
+    defer { site.end() }
+    return try body(TestPolling(delivery: delivery, site: site))
+  }
+}

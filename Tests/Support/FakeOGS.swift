@@ -1,0 +1,208 @@
+import Foundation
+import Synchronization
+
+/// An online-go.com of its own on a port of 127.0.0.1, which does what it is told for each player,
+/// counts, and can refuse in every way that the real one, or somebody in its place, may.
+package final class FakeOGS: Sendable {
+  package enum Answer: Sendable {
+    case body(String)
+    /// Packed by gzip (without compressing).
+    case packed(String)
+    /// With `ETag`, and 304 to whoever shows it.
+    case tagged(String, tag: String)
+    case status(Int, body: String = "", fields: [String] = [])
+    /// A whole header, then this many bytes of white space in an object.
+    case large(bytes: Int)
+    /// Half of what its Content-Length says, then the end.
+    case truncated(String)
+    /// Nothing, until the other side goes.
+    case silence
+    /// One byte each 50 ms.
+    case slow(String)
+  }
+
+  private struct State {
+    var answers: [Int64: Answer] = [:]
+    var fallback = Answer.status(404, body: #"{"detail":"Not found."}"#)
+    var counts: [Int64: Int] = [:]
+    var agents: Set<String> = []
+    var running: [Int64: Int] = [:]
+    var overlapped = false
+    var connections = 0
+  }
+
+  private let state = Mutex(State())
+  private let listener: Int32
+  private let port: UInt16
+
+  package init() {
+    signal(SIGPIPE, SIG_IGN)
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let listener = listener
+    port = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        precondition(bind(listener, generic, length) == 0, "no port")
+        precondition(listen(listener, 64) == 0, "no listener")
+        precondition(getsockname(listener, generic, &length) == 0, "no name")
+      }
+      return UInt16(bigEndian: pointer.pointee.sin_port)
+    }
+    Thread.detachNewThread { [self] in
+      while case let connection = accept(listener, nil, nil), connection >= 0 {
+        state.withLock { $0.connections += 1 }
+        Thread.detachNewThread { [self] in serve(connection) }
+      }
+    }
+  }
+
+  /// Ends the listening; connections end with their other side.
+  package func end() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+
+  package var url: String { "http://127.0.0.1:\(port)" }
+
+  package func answer(_ user: Int64, _ answer: Answer) {
+    state.withLock { $0.answers[user] = answer }
+  }
+
+  package func answerOthers(_ answer: Answer) { state.withLock { $0.fallback = answer } }
+
+  /// How often the games of `user` were asked for.
+  package func count(_ user: Int64) -> Int { state.withLock { $0.counts[user] ?? 0 } }
+  package var total: Int { state.withLock { $0.counts.values.reduce(0, +) } }
+  package var agents: Set<String> { state.withLock { $0.agents } }
+  package var connections: Int { state.withLock { $0.connections } }
+  /// Whether one user was ever asked for twice at one time.
+  package var hasOverlapped: Bool { state.withLock { $0.overlapped } }
+
+  private func serve(_ connection: Int32) {
+    defer { close(connection) }
+    var received: [UInt8] = []
+    while let head = readHead(connection, &received) {
+      let lines = head.components(separatedBy: "\r\n")
+      func field(_ name: String) -> String? {
+        lines.first { $0.lowercased().hasPrefix(name + ": ") }.map {
+          String($0.dropFirst(name.count + 2))
+        }
+      }
+      let target = lines[0].split(separator: " ").dropFirst().first ?? ""
+      let parts = target.split(separator: "/")
+      guard lines[0].hasPrefix("GET /api/v1/players/"), parts.count == 5, parts[4] == "full",
+        let user = Int64(parts[3])
+      else {
+        send(connection, status: 400, fields: [], body: [])
+        return
+      }
+      let answer = state.withLock { state in
+        state.counts[user, default: 0] += 1
+        state.agents.insert(field("user-agent") ?? "")
+        state.running[user, default: 0] += 1
+        if state.running[user]! > 1 { state.overlapped = true }
+        return state.answers[user] ?? state.fallback
+      }
+      let isKept = give(
+        answer, on: connection, accepting: field("accept-encoding") ?? "",
+        tag: field("if-none-match"))
+      state.withLock { $0.running[user]! -= 1 }
+      guard isKept else { return }
+    }
+  }
+
+  private func readHead(_ connection: Int32, _ received: inout [UInt8]) -> String? {
+    let end = Array("\r\n\r\n".utf8)
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      if let range = received.firstRange(of: end) {
+        let head = String(decoding: received[..<range.lowerBound], as: UTF8.self)
+        received.removeSubrange(..<range.upperBound)
+        return head
+      }
+      let count = read(connection, &buffer, buffer.count)
+      guard count > 0 else { return nil }
+      received += buffer[..<count]
+    }
+  }
+
+  /// - Returns: whether the connection may be used again.
+  private func give(
+    _ answer: Answer, on connection: Int32, accepting codings: String, tag: String?
+  ) -> Bool {
+    let json = "Content-Type: application/json"
+    switch answer {
+    case .body(let text): send(connection, status: 200, fields: [json], body: Array(text.utf8))
+    case .packed(let text):
+      precondition(codings.contains("gzip"), "gzip was not offered")
+      send(
+        connection, status: 200, fields: [json, "Content-Encoding: gzip"],
+        body: gzipped(Array(text.utf8)))
+    case .tagged(_, let own) where own == tag:
+      send(connection, status: 304, fields: ["ETag: \(own)"], body: nil)
+    case .tagged(let text, let own):
+      send(connection, status: 200, fields: [json, "ETag: \(own)"], body: Array(text.utf8))
+    case .status(let status, let body, let fields):
+      send(connection, status: status, fields: fields, body: Array(body.utf8))
+    case .large(let bytes):
+      send(
+        connection, status: 200, fields: [json],
+        body: [UInt8(ascii: "{")] + [UInt8](repeating: 32, count: bytes))
+      return false
+    case .truncated(let text):
+      let body = Array(text.utf8)
+      send(
+        connection, status: 200, fields: [json], body: Array(body.prefix(body.count / 2)),
+        length: body.count)
+      return false
+    case .silence:
+      var byte: UInt8 = 0
+      _ = read(connection, &byte, 1)
+      return false
+    case .slow(let text):
+      send(connection, status: 200, fields: [json], body: [], length: text.utf8.count)
+      for byte in text.utf8 {
+        usleep(50_000)
+        guard write(connection, [byte], 1) == 1 else { return false }
+      }
+    }
+    return true
+  }
+
+  private func send(
+    _ connection: Int32, status: Int, fields: [String], body: [UInt8]?, length: Int? = nil
+  ) {
+    var head = ["HTTP/1.1 \(status) -"] + fields
+    if let body { head.append("Content-Length: \(length ?? body.count)") }
+    var rest = Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8)[...] + (body ?? [])
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(connection, $0.baseAddress!, $0.count) }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+}
+
+/// `bytes` in stored blocks (RFC 1951 §3.2.4) as gzip (RFC 1952).
+private func gzipped(_ bytes: [UInt8]) -> [UInt8] {
+  var packed: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+  func little(_ value: UInt32, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+  }
+  var start = 0
+  repeat {
+    let block = bytes[start..<min(start + 65_535, bytes.count)]
+    start = block.endIndex
+    let size = UInt32(block.count)
+    packed += [start == bytes.count ? 1 : 0] + little(size, 2) + little(~size, 2) + block
+  } while start < bytes.count
+  var crc = UInt32.max
+  for byte in bytes {
+    crc ^= UInt32(byte)
+    for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1 == 1 ? 0xedb8_8320 : 0) }
+  }
+  return packed + little(~crc, 4) + little(UInt32(truncatingIfNeeded: bytes.count), 4)
+}
