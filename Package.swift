@@ -70,7 +70,7 @@ let package = Package(
       ],
       path: "Tests/Fakes", swiftSettings: settings),
     .target(
-      name: "Support", dependencies: ["MariaDB", "Store"], path: "Tests/Support",
+      name: "Support", dependencies: ["MariaDB", "Store", log], path: "Tests/Support",
       swiftSettings: settings),
     tests("CryptographyTests", of: ["Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),

@@ -10,19 +10,24 @@ package enum Mailer: Sendable, Equatable {
   case directory(String)
 
   /// Exit status 0 is success; EX_USAGE, EX_DATAERR, EX_NOUSER and EX_NOHOST (sysexits.h) are
-  /// final; any other is tried again.
-  package func send(_ message: [UInt8], named id: String) -> MailOutcome {
+  /// final; any other is tried again. A command that runs longer than `limit` is killed.
+  package func send(
+    _ message: [UInt8], named id: String, within limit: Duration = .seconds(30)
+  ) -> MailOutcome {
     switch self {
-    case .command(let line): Self.run(line.split(separator: " ").map(String.init), message)
+    case .command(let line):
+      Self.run(line.split(separator: " ").map(String.init), message, within: limit)
     case .directory(let path): Self.write(message, to: path, id: id)
     }
   }
 
-  private static func run(_ words: [String], _ message: [UInt8]) -> MailOutcome {
+  private static func run(
+    _ words: [String], _ message: [UInt8], within limit: Duration
+  ) -> MailOutcome {
     guard let process = ChildProcess(words, input: message) else {
       return .failed(reason: "the mail command cannot be started")
     }
-    switch process.wait(atMost: .seconds(30)) {
+    switch process.wait(atMost: limit) {
     case .exited(0):
       return process.readCount == message.count
         ? .delivered : .failed(reason: "the mail command read no message")
@@ -32,7 +37,7 @@ package enum Mailer: Sendable, Equatable {
       return .failed(reason: "the mail command ended with status \(status)")
     case .signalled(let signal):
       return .failed(reason: "the mail command was ended by signal \(signal)")
-    case .overdue: return .failed(reason: "the mail command took more than 30 seconds")
+    case .overdue: return .failed(reason: "the mail command took more than \(limit)")
     }
   }
 

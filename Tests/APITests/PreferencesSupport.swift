@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import MariaDB
 import Store
+import Support
 import Synchronization
 import Testing
 
@@ -78,12 +79,11 @@ extension TestApplication {
 
 /// A responder with the settings of the tests on another database, which does not wait for it.
 func application(
-  on settings: ConnectionSettings,
-  log: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  on settings: ConnectionSettings, log: Logger? = nil
 ) -> Application {
   Application(
     database: Database(settings, beginWaiting: { false }), settings: TestApplication.settings,
-    log: log)
+    log: log ?? Evidence.log(of: settings.database))
 }
 
 extension Answer {

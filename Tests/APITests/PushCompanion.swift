@@ -1,7 +1,6 @@
 import Cryptography
 import Delivery
 import Foundation
-import Logging
 import Store
 import Support
 import Synchronization
@@ -15,7 +14,7 @@ extension TestApplication {
       settings: Settings(
         credentialKeys: Self.keys, mailer: nil, sender: "s@example.org",
         auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"]),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pushGateway: gateway)
+      log: Evidence.log(of: root.database), pushGateway: gateway)
     let thread = CompanionThread(companion)
     defer { thread.stop() }
     return try body()

@@ -1,8 +1,8 @@
 import Cryptography
 import FastCGI
-import Logging
 import MariaDB
 import Store
+import Support
 
 @testable import API
 
@@ -24,7 +24,7 @@ extension TestApplication {
         environment: .development, publicURL: Self.publicURL, jwtKeys: Self.keys,
         hmacKeys: Self.keys, credentialKeys: Self.keys, knockSocket: nil,
         pushLookupConcurrency: lookupConcurrency),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, clock: { self.now },
+      log: Evidence.log(of: root.database), clock: { self.now },
       beginWaiting: beginWaiting, patience: patience)
   }
 
@@ -83,7 +83,7 @@ extension Application {
       settings: API.Settings(
         environment: environment, publicURL: TestApplication.publicURL, jwtKeys: keys,
         hmacKeys: keys, credentialKeys: keys, knockSocket: nil, allowedOrigins: allowedOrigins),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, clock: clock)
+      log: Evidence.log(of: "no-database"), clock: clock)
   }
 
   func push(

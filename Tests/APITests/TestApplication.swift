@@ -1,7 +1,6 @@
 import Cryptography
 import FastCGI
 import Foundation
-import Logging
 import MariaDB
 import Program
 import Store
@@ -37,7 +36,7 @@ final class TestApplication: Sendable {
     clock = Clock()
     application = Application(
       database: database, settings: Self.settings,
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      log: Evidence.log(of: root.database),
       clock: { [clock] in clock.now.withLock { $0 } })
   }
 
@@ -77,7 +76,10 @@ func withApplication<T>(_ body: (TestApplication) throws -> T) throws -> T {
 struct Answer {
   let response: Response
 
-  init(_ response: Response) { self.response = response }
+  init(_ response: Response) {
+    self.response = response
+    Evidence.keep(answer: response.body)
+  }
 
   var status: Int { response.status }
   var text: String { String(decoding: response.body, as: UTF8.self) }
@@ -144,6 +146,7 @@ extension TestApplication {
     try #require(columns.count == 2)
     let code = try Cryptography.open(
       columns[1], authenticating: Mail.sealingContext(columns[0]), with: Self.keys)
+    Evidence.keep(code: String(decoding: code, as: UTF8.self), of: root.database)
     return String(decoding: code, as: UTF8.self)
   }
 }

@@ -1,7 +1,6 @@
 import Cryptography
 import FastCGI
 import Foundation
-import Logging
 import Store
 import Support
 import Synchronization
@@ -119,7 +118,7 @@ import Testing
           environment: .development, publicURL: TestApplication.publicURL,
           jwtKeys: TestApplication.keys, hmacKeys: TestApplication.keys,
           credentialKeys: TestApplication.keys, knockSocket: nil),
-        log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        log: Evidence.log(of: root.database))
       let answer = Answer(
         application.respond(to: Request(method: "POST", path: "/generate-api-key")))
       expect(answer, 503, "API keys are not issued here: there is no master key")

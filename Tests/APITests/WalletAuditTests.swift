@@ -51,16 +51,18 @@ import Testing
     }
   }
 
-  @Test func codesRequestedRefusedAndDead() throws {
+  @Test(arguments: [true, false])
+  func codesRequestedRefusedAndDead(onOwnDevice isOwn: Bool) throws {
     try withApplication { site in
-      let ann = try site.signUp(device: "device-0")
+      let ann = try site.signUp(device: isOwn ? "device-1" : "device-0")
       #expect(site.requestCode().status == 200)
       for _ in 1...6 { #expect(site.verify(code: "no code").status == 401) }
-      #expect(rows(site, "code_requested") == row(ann.accountID, "NULL"))
+      let device = isOwn ? deviceID(site) : "NULL"
+      #expect(rows(site, "code_requested") == row(ann.accountID, device))
       #expect(
         rows(site, "code_refused")
-          == (1...4).flatMap { row(ann.accountID, "NULL", "try \($0)") })
-      #expect(rows(site, "code_dead") == row(ann.accountID, "NULL", "try 5"))
+          == (1...4).flatMap { row(ann.accountID, device, "try \($0)") })
+      #expect(rows(site, "code_dead") == row(ann.accountID, device, "try 5"))
     }
   }
 

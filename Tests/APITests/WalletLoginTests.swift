@@ -1,5 +1,7 @@
 import Foundation
 import Store
+import Support
+import Synchronization
 import Testing
 
 @testable import API
@@ -53,6 +55,31 @@ import Testing
         site.sql(
           "SELECT name, hits FROM rate_limits WHERE name LIKE 'code-%' ORDER BY name, subject")
           == "code-address\t2\ncode-device\t1\ncode-device\t1\ncode-email\t1\ncode-email\t1")
+    }
+  }
+
+  /// The time cannot tell whether an account has the address: the database is asked the same.
+  @Test func aKnownAndAnUnknownAddressTakeTheSameStatements() throws {
+    try withApplication { site in
+      _ = try site.signUp(email: "known@example.org", device: "device-0")
+      let commands = Mutex<[MariaDBProxy.Command]>([])
+      let proxy = MariaDBProxy(accountSettings(of: "responder", in: site.root)) { command in
+        commands.withLock { $0.append(command) }
+        return .pass
+      }
+      let responder = application(on: proxy.settings)
+      func statements(for email: String) -> [MariaDBProxy.Command] {
+        commands.withLock { $0 = [] }
+        let body = walletJSON([
+          "email": email, "deviceId": "device-1", "deviceName": "Phone", "platform": "ios",
+        ])
+        #expect(responder.send("POST", WalletPath.login, body).status == 200)
+        return commands.withLock { $0 }
+      }
+      _ = statements(for: "first@example.org")  // prepares
+      let known = statements(for: "known@example.org")
+      #expect(known.count > 5)
+      #expect(known == statements(for: "other@example.org"))
     }
   }
 

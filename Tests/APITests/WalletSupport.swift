@@ -1,8 +1,8 @@
 import Cryptography
 import FastCGI
 import Foundation
-import Logging
 import Store
+import Support
 import Synchronization
 import Testing
 
@@ -194,7 +194,7 @@ extension TestApplication {
       settings: API.Settings(
         environment: .development, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
         credentialKeys: credentialKeys, knockSocket: nil),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, clock: { self.now },
+      log: Evidence.log(of: root.database), clock: { self.now },
       random: random)
   }
 }

@@ -1,6 +1,5 @@
 import Cryptography
 import Foundation
-import Logging
 import MariaDB
 import Program
 import Store
@@ -33,7 +32,7 @@ struct TestDelivery: Sendable {
         credentialKeys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
         polling: polling, apns: apns, missingForPushes: missingForPushes),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pushGateway: pushGateway)
+      log: Evidence.log(of: root.database), pushGateway: pushGateway)
   }
 
   /// What SQL prints as root: a line for each row, tabs between columns.

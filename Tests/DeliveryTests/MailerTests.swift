@@ -96,6 +96,14 @@ import Testing
     }
   }
 
+  @Test func aMailWhoseCommandHangsIsTriedAgain() throws {
+    try withFolder { folder throws in
+      let mailer = Mailer.command(try folder.script("exec sleep 600"))
+      let outcome = mailer.send(Self.message, named: "id", within: .milliseconds(20))
+      #expect(text(of: outcome) == "failed: the mail command took more than 0.02 seconds")
+    }
+  }
+
   @Test func aCommandThatTakesTooLongIsKilled() throws {
     try withFolder { folder throws in
       let words = try folder.script("echo $$ > \(folder.folder)/pid; exec sleep 600")

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import MariaDB
 import Program
 import Store
@@ -60,7 +59,7 @@ struct TestPolling: Sendable {
         polling: PollSettings(
           baseURL: site.url, contact: "admin@example.org", requestsPerSecond: rate,
           pace: PollPace(interval: .seconds(interval)), prefix: prefix)),
-      log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      log: Evidence.log(of: delivery.root.database))
   }
 
   /// Registers devices as the responder does.

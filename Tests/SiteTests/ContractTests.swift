@@ -109,9 +109,9 @@ import Testing
       _ = site.post("/api/mobile/auth/login", person.body)
       #expect(holds { site.curl("/health").status == 200 })
 
-      let dump = try site.dump()
+      let dump = site.dump()
       #expect(dump.contains("INSERT INTO `login_codes`"))
-      for log in ["nginx-access", "nginx-error", "responder", "companion", "mariadb"] {
+      for log in Site.logs {
         let text = try site.log(log)
         for secret in secrets { #expect(!text.holds(secret), "\(log)") }
       }

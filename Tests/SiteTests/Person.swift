@@ -42,7 +42,9 @@ extension Site {
     for file in files where file.pathExtension == "eml" {
       let mail = try String(contentsOf: file, encoding: .utf8)
       guard mail.contains("To: <\(recipient)>") else { continue }
-      return mail.firstMatch(of: /code is (\d{6})/).map { String($0.1) }
+      let code = mail.firstMatch(of: /code is (\d{6})/).map { String($0.1) }
+      if let code { Evidence.keep(code: code, of: evidenceName) }
+      return code
     }
     return nil
   }
@@ -55,23 +57,6 @@ extension Site {
         let text = try String(contentsOf: file, encoding: .utf8).trimmed
         return String(text.split(separator: ":").last ?? "")
       }
-  }
-
-  /// All data as SQL, by `mariadb-dump`.
-  func dump() throws -> String {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "mariadb-dump", "--no-defaults", "--hex-blob=0", "--socket=\(state)/run/mariadb.sock",
-      "--user=\(NSUserName())", "switchboard",
-    ]
-    process.standardOutput = output
-    try process.run()
-    let bytes = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

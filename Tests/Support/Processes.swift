@@ -67,12 +67,15 @@ final class GuardedProgram: @unchecked Sendable {
 
 /// Runs a command to its end and returns what it prints.
 @discardableResult
-func runCommand(_ name: String, _ arguments: [String], input: String = "") -> String {
+func runCommand(
+  _ name: String, _ arguments: [String], input: String = "", statuses: ClosedRange<Int32> = 0...0
+) -> String {
   let (pid, conversation) = spawn(path(of: name), arguments)
   conversation.write(Data(input.utf8))
   shutdown(conversation.fileDescriptor, Int32(SHUT_WR))
   let printed = conversation.readDataToEndOfFile()
-  precondition(awaitStatus(of: pid) == 0, "\(name) failed")
+  let status = awaitStatus(of: pid)
+  precondition(status & 0xff == 0 && statuses.contains(status >> 8), "\(name) failed")
   return String(decoding: printed, as: UTF8.self)
 }
 

@@ -57,7 +57,9 @@ package struct Site: Sendable {
   /// One request by `curl`, to `path` as it is written; `options` are curl's.
   package func curl(_ path: String, _ options: String...) -> Answer {
     let arguments = ["curl", "--path-as-is", "--include", "--header", "Expect:"] + Self.quietly
-    return Answer(Self.run(arguments + options + [url + path]).output)
+    let answer = Answer(Self.run(arguments + options + [url + path]).output)
+    Evidence.keep(answer: answer.body.utf8)
+    return answer
   }
 
   /// The statuses of `count` requests to `path`, one after the other on a kept connection.
@@ -72,7 +74,7 @@ package struct Site: Sendable {
   package func sql(_ statement: String) throws -> String {
     let outcome = Self.run([
       "mariadb", "--no-defaults", "--batch", "--skip-column-names",
-      "--socket=\(state)/run/mariadb.sock", "--user=\(NSUserName())", "--execute=\(statement)",
+      "--socket=\(databaseSocket)", "--user=\(NSUserName())", "--execute=\(statement)",
       "switchboard",
     ])
     guard outcome.status == 0 else { throw SiteError(doing: statement, outcome) }
@@ -95,6 +97,31 @@ package struct Site: Sendable {
   package func log(_ name: String) throws -> String {
     try String(contentsOfFile: "\(state)/log/\(name).log", encoding: .utf8)
   }
+
+  /// The log files of `STATE/log`, without `.log`.
+  package static let logs = ["nginx-access", "nginx-error", "responder", "companion", "mariadb"]
+
+  /// All data as SQL, by `mariadb-dump`.
+  package func dump() -> String {
+    Support.dump(of: "switchboard", socket: databaseSocket, user: NSUserName())
+  }
+
+  /// What the site's secrets are kept under, see ``Evidence``.
+  package var evidenceName: String { "site-\(port)" }
+
+  /// Keeps database and logs. A database that a test left dead has nothing to keep.
+  fileprivate func keepEvidence() {
+    if (try? sql("SELECT 1")) != nil {
+      Evidence.keep(
+        database: "switchboard", of: databaseSocket, user: NSUserName(), as: evidenceName)
+    }
+    for name in Self.logs {
+      // A program that was never started has no log.
+      if let text = try? log(name) { Evidence.keep(log: text, of: evidenceName) }
+    }
+  }
+
+  private var databaseSocket: String { "\(state)/run/mariadb.sock" }
 
   private static let script = projectFolder.appending(path: "nginx/run").path()
   private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
@@ -148,6 +175,7 @@ package func withSite<T>(
   defer { guardian.end() }
   let outcome = site.start()
   guard outcome.status == 0 else { throw SiteError(doing: "nginx/run", outcome) }
+  defer { site.keepEvidence() }
   return try await body(site)
 }
 

@@ -40,6 +40,9 @@ private struct TestDatabase {
   }
 
   func drop() {
+    Evidence.keep(
+      database: settings.database, of: MariaDBServer.shared.socket, user: settings.user,
+      as: settings.database)
     MariaDBServer.shared.run("DROP DATABASE \(settings.database)")
   }
 }

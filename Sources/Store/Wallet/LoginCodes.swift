@@ -58,7 +58,9 @@ extension Database {
       try connection.post(
         Mail(id: code.mailID, recipient: code.email, sealed: code.sealed),
         suppressed: account == nil, lifetime: code.expiresAt - now, from: origin)
-      try connection.audit(.codeRequested, account: account?.id, from: origin, at: now)
+      try connection.audit(
+        .codeRequested, account: account?.id,
+        device: try connection.deviceID(device.clientDeviceID, of: account), from: origin, at: now)
       return true
     }
   }
@@ -79,6 +81,7 @@ extension Database {
         let account = try connection.account(email: typed.email)
         try connection.audit(
           typed.attempts < 5 ? .codeRefused : .codeDead, account: account?.id,
+          device: try connection.deviceID(device.clientDeviceID, of: account),
           detail: "try \(typed.attempts)", from: origin, at: now)
       }
       return nil
@@ -118,6 +121,17 @@ extension Database {
 }
 
 extension Connection {
+  /// The row of the account's device, nil where it has none; asks also where there is no account, so
+  /// that the time does not tell.
+  fileprivate mutating func deviceID(
+    _ clientDeviceID: String, of account: Account?
+  ) throws(DatabaseError) -> String? {
+    try row(
+      "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ?",
+      [.text(account?.id), .text(clientDeviceID)]
+    ) { row in row.text(0) }
+  }
+
   fileprivate mutating func replaceCode(
     _ code: NewLoginCode, device: SigningDevice
   ) throws(DatabaseError) {

@@ -132,7 +132,7 @@ extension Database {
   /// |---|---|
   /// | the newest | rotate |
   /// | the one before, its successor unused or made at most 10 s ago | the same successor again |
-  /// | any other, last rotation younger than 60 s | ``RefreshOutcome/tooLate`` |
+  /// | any other, last rotation at most 60 s ago | ``RefreshOutcome/tooLate`` |
   /// | any other | ``RefreshOutcome/reused`` |
   ///
   /// - Throws: ``Refusal/rateLimited(retryAfter:)`` at more than 30 rotations an hour.
