@@ -71,25 +71,57 @@ private struct Base64 {
   }
 
   func decode(_ text: Span<UInt8>) -> [UInt8]? {
-    guard let symbolCount = symbolCount(of: text) else { return nil }
-    var bits: UInt32 = 0
-    var bitCount: UInt32 = 0
-    var seen: UInt8 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: symbolCount * 6 / 8) { bytes, size in
-      for index in 0..<symbolCount {
-        let value = values[Int(text[index])]
-        seen |= value
-        bits = bits << 6 | UInt32(value)
-        bitCount += 6
-        guard bitCount >= 8 else { continue }
-        bitCount -= 8
-        bytes[size] = UInt8(truncatingIfNeeded: bits >> bitCount)
-        size += 1
+    guard let count = symbolCount(of: text) else { return nil }
+    var isWhole = true
+    let bytes = [UInt8](unsafeUninitializedCapacity: count * 6 / 8) { bytes, size in
+      text.withUnsafeBufferPointer { text in
+        values.withUnsafeBufferPointer { values in
+          isWhole = Self.decode(text.prefix(count), by: values, into: bytes)
+        }
       }
+      size = count * 6 / 8
     }
-    // What is left over must be less than a symbol, and zero.
-    let strayBits = bits & ((1 << bitCount) - 1)
-    return seen != Self.notASymbol && bitCount < 6 && strayBits == 0 ? bytes : nil
+    return isWhole ? bytes : nil
+  }
+
+  /// Fills `bytes`, four symbols into three bytes while there are as many.
+  ///
+  /// - Returns: whether all were symbols, and what is left over less than one, and zero.
+  private static func decode(
+    _ text: UnsafeBufferPointer<UInt8>.SubSequence, by values: UnsafeBufferPointer<UInt8>,
+    into bytes: UnsafeMutableBufferPointer<UInt8>
+  ) -> Bool {
+    let text = UnsafeBufferPointer(rebasing: text)
+    var (read, written) = (0, 0)
+    var seen: UInt8 = 0
+    func value(_ index: Int) -> UInt8 {
+      let value = values[Int(text[index])]
+      seen |= value
+      return value
+    }
+    while read + 4 <= text.count {
+      let (second, third) = (value(read + 1), value(read + 2))
+      bytes[written] = value(read) << 2 | second >> 4
+      bytes[written + 1] = second << 4 | third >> 2
+      bytes[written + 2] = third << 6 | value(read + 3)
+      read += 4
+      written += 3
+    }
+    var strayBits: UInt8 = 0
+    switch text.count - read {
+    case 0: break
+    case 1: return false
+    case 2:
+      let second = value(read + 1)
+      bytes[written] = value(read) << 2 | second >> 4
+      strayBits = second & 15
+    default:
+      let (second, third) = (value(read + 1), value(read + 2))
+      bytes[written] = value(read) << 2 | second >> 4
+      bytes[written + 1] = second << 4 | third >> 2
+      strayBits = third & 3
+    }
+    return seen != notASymbol && strayBits == 0
   }
 
   /// How many of the characters of `text` come before its padding; nil if that is not as it must be.

@@ -74,7 +74,7 @@ struct Exchange: ~Copyable {
 
   /// Reads the rest of the content, up to the limit, and returns its length.
   private func drain() -> Int {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
       var total = 0
       while total <= Self.drainLimit {
         let count = FCGX_GetStr(buffer.baseAddress, CInt(buffer.count), handle.pointee.in)

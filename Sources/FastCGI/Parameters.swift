@@ -31,11 +31,16 @@ struct Parameters: Sendable {
       total += MemoryLayout<UInt32>.size + strlen(text)
       entry += 1
     }
-    bytes.reserveCapacity(total)
-    entry = environment
-    while let text = entry.pointee {
-      append(UnsafeRawBufferPointer(start: text, count: strlen(text)))
-      entry += 1
+    bytes = Array(unsafeUninitializedCapacity: total) { buffer, size in
+      var entry = environment
+      while let text = entry.pointee {
+        let length = strlen(text)
+        let target = UnsafeMutableRawPointer(buffer.baseAddress! + size)
+        target.storeBytes(of: UInt32(length), as: UInt32.self)
+        memcpy(target + MemoryLayout<UInt32>.size, text, length)
+        size += MemoryLayout<UInt32>.size + length
+        entry += 1
+      }
     }
   }
 

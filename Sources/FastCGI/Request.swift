@@ -15,6 +15,8 @@ package struct Request: Sendable {
   package let method: String
   /// `SCRIPT_NAME` and `PATH_INFO` joined, percent-decoded by the web server.
   package let path: String
+  /// The web server's id of this request (nginx: `$request_id`); empty if it sends none.
+  package let requestID: String
   /// The content; empty if there is a defect of the body.
   package let body: [UInt8]
   /// What the handler has to refuse; nil as a rule.
@@ -31,6 +33,7 @@ package struct Request: Sendable {
     let script = parameters.text("SCRIPT_NAME") ?? ""
     let info = parameters.text("PATH_INFO") ?? ""
     path = info.isEmpty ? script : script + info
+    requestID = parameters.text("REQUEST_ID") ?? ""
     self.body = body
     self.parameters = parameters
     defect = bodyDefect ?? (Self.isPathAmbiguous(parameters, path) ? .ambiguousPath : nil)
@@ -51,9 +54,6 @@ package struct Request: Sendable {
 
   /// The client's address, as the web server sees it.
   package var remoteAddress: String { parameters.text("REMOTE_ADDR") ?? "" }
-
-  /// The web server's id of this request (nginx: `$request_id`); empty if it sends none.
-  package var requestID: String { parameters.text("REQUEST_ID") ?? "" }
 
   /// The first value of the HTTP field `name` (`Content-Type`, say), whatever its case.
   package func field(_ name: String) -> String? {

@@ -25,7 +25,7 @@ package struct Response: Sendable {
       fields.reduce(96 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
     Self.append("Status", "\(status) \(reason)", to: &bytes)
     for field in fields {
-      precondition(!field.name.isEmpty && !field.name.utf8.contains(UInt8(ascii: ":")))
+      precondition(!field.name.isEmpty, "a field must have a name")
       Self.append(field.name, field.value, to: &bytes)
     }
     // These two have no content, and so no length of it (RFC 9110 §8.6).
@@ -60,22 +60,24 @@ package struct Response: Sendable {
     }
   }
 
-  private static func appendLine(_ text: String, to bytes: inout [UInt8]) {
+  /// - Parameter mark: what `text` must not hold either, as a name must not hold a colon.
+  private static func append(_ text: String, without mark: UInt8 = 0, to bytes: inout [UInt8]) {
     var text = text
     text.withUTF8 { utf8 in
       for byte in utf8 {
         precondition(
-          byte != 13 && byte != 10 && byte != 0, "a field must not contain CR, LF or NUL")
+          byte != 13 && byte != 10 && byte != 0 && byte != mark,
+          "a field must not contain CR, LF or NUL, nor its name a colon")
       }
       bytes.append(contentsOf: utf8)
     }
   }
 
   private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
-    appendLine(name, to: &bytes)
+    append(name, without: UInt8(ascii: ":"), to: &bytes)
     bytes.append(UInt8(ascii: ":"))
     bytes.append(UInt8(ascii: " "))
-    appendLine(value, to: &bytes)
+    append(value, to: &bytes)
     bytes.append(13)
     bytes.append(10)
   }

@@ -138,9 +138,11 @@ package struct JSONWriter: ~Copyable {
   /// Quotes, backslashes and controls are escaped (RFC 8259 §7); all else is UTF-8 as it is.
   private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
     var start = 0
-    for (index, byte) in text.enumerated()
-    where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-      bytes += text[start..<index]
+    for index in text.indices {
+      let byte = text[index]
+      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+      else { continue }
+      bytes += UnsafeBufferPointer(rebasing: text[start..<index])
       start = index + 1
       bytes.append(UInt8(ascii: "\\"))
       if byte >= 0x20 {
@@ -151,6 +153,6 @@ package struct JSONWriter: ~Copyable {
         bytes += [hex[Int(byte >> 4)], hex[Int(byte & 15)]]
       }
     }
-    bytes += text[start...]
+    bytes += UnsafeBufferPointer(rebasing: text[start...])
   }
 }

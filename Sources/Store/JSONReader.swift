@@ -63,23 +63,32 @@ package struct JSONReader {
     guard try start() == UInt8(ascii: "\"") else { throw .wrongType }
     position += 1
     let start = position
-    while position < bytes.count {
-      switch bytes[position] {
-      case UInt8(ascii: "\""):
-        defer { position += 1 }
-        return try text(bytes[start..<position])
-      case UInt8(ascii: "\\"): return try escapedString(from: start)
-      case ..<0x20: throw .malformed
-      default: position += 1
-      }
+    let isASCII = skipPlainText()
+    guard position < bytes.count else { throw .malformed }
+    switch bytes[position] {
+    case UInt8(ascii: "\""):
+      defer { position += 1 }
+      return try text(bytes.span.extracting(start..<position), isASCII: isASCII)
+    case UInt8(ascii: "\\"): return try escapedString(from: start)
+    default: throw .malformed
     }
-    throw .malformed
   }
 
   /// Reads a number that is an integer and is written as one.
   package mutating func integer() throws(Failure) -> Int64 {
-    let number = try number()
-    guard let value = Int64(String(decoding: number, as: UTF8.self)) else { throw .wrongType }
+    var digits = try number()
+    let isNegative = digits.first == UInt8(ascii: "-")
+    if isNegative { digits.removeFirst() }
+    var value: Int64 = 0
+    for digit in digits {
+      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { throw .wrongType }
+      let (tens, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+      let units = Int64(digit - UInt8(ascii: "0"))
+      let sum =
+        isNegative ? tens.subtractingReportingOverflow(units) : tens.addingReportingOverflow(units)
+      guard !isTooLarge, !sum.overflow else { throw .wrongType }
+      value = sum.partialValue
+    }
     return value
   }
 
@@ -189,9 +198,25 @@ extension JSONReader {
     }
   }
 
-  private func text(_ utf8: ArraySlice<UInt8>) throws(Failure) -> String {
-    guard let text = String(validating: utf8, as: UTF8.self) else { throw .malformed }
-    return text
+  /// Goes on to the quotation mark, backslash or control that ends plain text, or to the end.
+  ///
+  /// - Returns: whether the text is ASCII.
+  private mutating func skipPlainText() -> Bool {
+    bytes.withUnsafeBufferPointer { bytes in
+      var all: UInt8 = 0
+      while position < bytes.count {
+        let byte = bytes[position]
+        if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+        all |= byte
+        position += 1
+      }
+      return all < 0x80
+    }
+  }
+
+  private func text(_ bytes: Span<UInt8>, isASCII: Bool = false) throws(Failure) -> String {
+    if isASCII { return String(copying: unsafe UTF8Span(unchecked: bytes, isKnownASCII: true)) }
+    do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw .malformed }
   }
 
   /// The rest of a string that holds a backslash; it began at `start`, and what is before
@@ -202,7 +227,7 @@ extension JSONReader {
       let byte = bytes[position]
       position += 1
       switch byte {
-      case UInt8(ascii: "\""): return try text(unescaped[...])
+      case UInt8(ascii: "\""): return try text(unescaped.span)
       case UInt8(ascii: "\\"): unescaped += try escape()
       case ..<0x20: throw .malformed
       default: unescaped.append(byte)

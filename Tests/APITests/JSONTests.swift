@@ -49,6 +49,25 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == #"{"v":\#(digits)}"#)
   }
 
+  @Test(arguments: [
+    ("-9223372036854775808", Int64.min), ("9223372036854775807", .max), ("0", 0), ("-0", 0),
+    ("-1", -1), ("10", 10), ("9223372036854775808", nil), ("-9223372036854775809", nil),
+    ("99999999999999999999", nil), ("1.0", nil), ("1e3", nil), (#""1""#, nil),
+  ])
+  func anIntegerIsReadExactlyOrNotAtAll(digits: String, value: Int64?) {
+    var reader = JSONReader(Array(digits.utf8))
+    #expect((try? reader.integer()) == value)
+  }
+
+  @Test(arguments: ["01", "-", "--1", "+1"])
+  func whatIsNoNumberIsMalformed(text: String) {
+    var reader = JSONReader(Array("[\(text)]".utf8))
+    #expect(throws: (any Error).self) {
+      try reader.array { element in _ = try element.integer() }
+      try reader.end()
+    }
+  }
+
   @Test func membersStandInTheOrderGivenWithCommasBetweenThem() {
     let bytes = JSONWriter.object { json in
       json.member("z", true)
