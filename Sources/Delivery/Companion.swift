@@ -24,18 +24,18 @@ package struct Companion: Sendable {
     self.pushGateway = pushGateway
   }
 
-  /// One pass: does what is due, polls online-go.com for as long as the interval at most, clears away
-  /// what nobody needs, and says that it was here.
+  /// One pass: does what is due, polls online-go.com for as long as `limit` (nil: the interval) at
+  /// most, clears away what nobody needs, and says that it was here.
   ///
   /// - Throws: where the database does not answer; what was claimed by then is due again when its
   ///   lease ends.
-  package func pass() throws {
+  package func pass(pollingAtMost limit: Duration? = nil) throws {
     var alarm: PushAlarm?
     func attendDespiteAlarm() throws {
       do { try attend() } catch let raised as PushAlarm { alarm = raised }
     }
     try attendDespiteAlarm()
-    try poll(atMost: settings.interval) { try attendDespiteAlarm() }
+    try poll(atMost: limit ?? settings.interval) { try attendDespiteAlarm() }
     let deleted = try database.purge(
       slice: 500, auditLifetime: settings.auditLifetime, at: Timestamp.now())
     if deleted > 0 { log.debug("purged", metadata: ["rows": "\(deleted)"]) }
@@ -59,7 +59,7 @@ package struct Companion: Sendable {
       log.error("mails expired before they were sent", metadata: ["mails": "\(buried)"])
     }
     guard let mailer = settings.mailer else { return }
-    while true {
+    while !stopping.isSet {
       let claimID = timeOrderedUUID(milliseconds: Timestamp.now().milliseconds)
       let claimed = try database.claimMails(limit: 10, as: claimID)
       if claimed.isEmpty { return }

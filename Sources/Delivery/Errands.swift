@@ -7,7 +7,7 @@ extension Companion {
   ///
   /// - Throws: where the database does not answer.
   package func runErrands() throws {
-    while true {
+    while !stopping.isSet {
       let claimID = timeOrderedUUID(milliseconds: Timestamp.now().milliseconds)
       guard let errand = try database.claimErrand(as: claimID) else { return }
       var metadata: Logger.Metadata = [

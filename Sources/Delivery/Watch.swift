@@ -23,8 +23,16 @@ package struct KnockSocket: Sendable {
   }
 
   /// Accepts and closes whatever has connected.
-  package func answer() {
-    while case let knock = accept(descriptor, nil, nil), knock >= 0 { close(knock) }
+  ///
+  /// - Returns: whether anything had.
+  @discardableResult
+  package func answer() -> Bool {
+    var hasKnocked = false
+    while case let knock = accept(descriptor, nil, nil), knock >= 0 {
+      close(knock)
+      hasKnocked = true
+    }
+    return hasKnocked
   }
 
   private static func handedBySystemd() -> CInt? {
@@ -47,36 +55,72 @@ extension Companion {
   /// Passes on an interval, and attends to each knock, also while a pass is under way, until SIGTERM
   /// or SIGINT; what is in hand is finished first. A pass that failed is soon repeated.
   package func watch(every interval: Duration, knocks: KnockSocket?) {
-    let stop = StopSignal()
+    let stop = stopSignal()
+    let lanes = lanes()
     var nextPass = ContinuousClock.now
     var pass: RunningPass?
-    repeat {
-      if let ended = pass, !ended.isRunning {
+    while !stop.isSet {
+      if let ended = pass, ended.end.isSet {
         if !ended.hasSucceeded { nextPass = min(nextPass, .now + .seconds(5)) }
         pass = nil
       }
       if pass == nil, ContinuousClock.now >= nextPass {
         nextPass = .now + interval
-        pass = RunningPass(of: self)
+        pass = RunningPass(of: self, pollingAtMost: interval)
       } else {
-        do { try attend() } catch { log.error("knocked in vain: \(error)") }
+        for lane in lanes { lane.wake() }
       }
-    } while !stop.wait(atMost: pass == nil ? nextPass - .now : .seconds(1), orFor: knocks)
+      wait(
+        atMost: pass == nil ? nextPass - .now : .seconds(1), for: [stop, pass?.end], or: knocks)
+    }
     stopping.set()
-    pass?.wait()
+    if let pass { wait(atMost: nil, for: [pass.end], or: nil) }
+    for lane in lanes { lane.finish() }
   }
 
-  /// One pass, and attends to each knock meanwhile.
+  /// One pass, and attends to each knock meanwhile. SIGTERM and SIGINT end it when what is in hand is
+  /// finished.
   ///
   /// - Returns: whether the pass did all it had to.
   package func run(knocks: KnockSocket?) -> Bool {
-    knocks?.answer()
-    let pass = RunningPass(of: self)
-    while !pass.isEnded(within: .seconds(1), orKnock: knocks) {
-      do { try attend() } catch { log.error("knocked in vain: \(error)") }
+    let stop = stopSignal()
+    let lanes = lanes()
+    // The next run polls those for whom this time was too short.
+    let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)))
+    while !pass.end.isSet {
+      if stop.isSet { stopping.set() }
+      let hasKnocked = wait(
+        atMost: .seconds(1), for: [pass.end, stopping.isSet ? nil : stop], or: knocks)
+      if hasKnocked || !pass.end.isSet { for lane in lanes { lane.wake() } }
     }
+    for lane in lanes { lane.finish() }
     return pass.hasSucceeded
   }
+
+  /// To be finished in this order: what an errand finds may be pushed.
+  private func lanes() -> [Lane] {
+    let pushes = Lane(log, deliverPushes)
+    let errands = Lane(log) {
+      defer { pushes.wake() }
+      try runErrands()
+    }
+    return [errands, Lane(log, deliverMails), pushes]
+  }
+}
+
+/// Waits for one of `latches`, a knock or the time (nil: none), and takes the knocks.
+///
+/// - Returns: whether there were any.
+@discardableResult
+private func wait(
+  atMost limit: Duration?, for latches: [Latch?], or knocks: KnockSocket?
+) -> Bool {
+  var polled = (latches.map { $0?.reader } + [knocks?.descriptor]).map {
+    pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0)
+  }
+  let milliseconds = limit.map { CInt(max(0, ($0 / .milliseconds(1)).rounded(.up))) }
+  poll(&polled, nfds_t(polled.count), milliseconds ?? -1)
+  return knocks?.answer() ?? false
 }
 
 /// Something that can be told once, by any thread.
@@ -87,110 +131,117 @@ package final class Flag: Sendable {
   package func set() { value.store(true, ordering: .releasing) }
 }
 
-/// A pass on a thread of its own, so that a slow one keeps nobody waiting.
-private final class RunningPass: Sendable {
-  private let success = Flag()
-  private let pipe: (reader: CInt, writer: CInt)
+/// A flag that `poll` can wait for: a pipe, closed where it is written when the flag is set.
+private final class Latch: Sendable {
+  let reader: CInt
+  private let writer: CInt
 
-  init(of companion: Companion) {
-    var ends: [CInt] = [0, 0]
-    precondition(Glibc.pipe(&ends) == 0, "no pipe")
-    pipe = (ends[0], ends[1])
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let work = Work(pass: self, companion: companion)
-    var thread = pthread_t()
-    let failure = pthread_create(
-      &thread, nil,
-      { work in
-        Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().do()
-        return nil
-      }, Unmanaged.passRetained(work).toOpaque())
-    precondition(failure == 0, "no thread")
-    pthread_detach(thread)
-  }
+  init() { (reader, writer) = makePipe() }
+  deinit { close(reader) }
 
-  deinit { close(pipe.reader) }
+  /// Called once.
+  func set() { close(writer) }
 
-  var hasSucceeded: Bool { success.isSet }
-  var isRunning: Bool { !isEnded(within: .zero, orKnock: nil) }
-  func wait() { _ = isEnded(within: nil, orKnock: nil) }
-
-  /// Waits for the end, a knock or the time (nil: none); whether it was the end.
-  func isEnded(within limit: Duration?, orKnock knocks: KnockSocket?) -> Bool {
-    var polled = [pollfd(fd: pipe.reader, events: Int16(POLLIN), revents: 0)]
-    if let descriptor = knocks?.descriptor {
-      polled.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
-    }
-    poll(&polled, nfds_t(polled.count), limit.map { CInt($0 / .milliseconds(1)) } ?? -1)
-    knocks?.answer()
-    return polled[0].revents != 0
-  }
-
-  private final class Work {
-    let pass: RunningPass
-    let companion: Companion
-
-    init(pass: RunningPass, companion: Companion) {
-      self.pass = pass
-      self.companion = companion
-    }
-
-    func `do`() {
-      do {
-        try companion.pass()
-        pass.success.set()
-      } catch {
-        companion.log.error("the pass failed: \(error)")
-      }
-      close(pass.pipe.writer)
-    }
+  var isSet: Bool {
+    var polled = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 0) == 1
   }
 }
 
-/// SIGTERM and SIGINT as something to wait for: a thread takes them (`sigwait`) and closes a pipe.
-private struct StopSignal: ~Copyable {
-  private let pipe: (reader: CInt, writer: CInt)
+/// A pass on a thread of its own, so that a slow one keeps nobody waiting.
+private final class RunningPass: Sendable {
+  let end = Latch()
+  private let success = Flag()
 
-  init() {
-    var ends: [CInt] = [0, 0]
-    precondition(Glibc.pipe(&ends) == 0, "no pipe")
-    pipe = (ends[0], ends[1])
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    var signals = Self.signals()
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
-    var thread = pthread_t()
-    let writer = UnsafeMutableRawPointer(bitPattern: Int(pipe.writer))
-    let failure = pthread_create(
-      &thread, nil,
-      { writer in
-        var signals = StopSignal.signals()
-        var signal: CInt = 0
-        sigwait(&signals, &signal)
-        close(CInt(Int(bitPattern: writer)))
-        return nil
-      }, writer)
-    precondition(failure == 0, "no thread")
-    pthread_detach(thread)
+  var hasSucceeded: Bool { success.isSet }
+
+  init(of companion: Companion, pollingAtMost limit: Duration) {
+    let (end, success) = (end, success)
+    pthread_detach(
+      startThread {
+        do {
+          try companion.pass(pollingAtMost: limit)
+          success.set()
+        } catch {
+          companion.log.error("the pass failed: \(error)")
+        }
+        end.set()
+      })
   }
+}
 
-  deinit { close(pipe.reader) }
+/// One kind of work, done whenever it is asked for, on a thread of its own: no mail waits for a fetch
+/// that hangs.
+private final class Lane: Sendable {
+  private let thread: pthread_t
+  private let writer: CInt
 
-  /// - Returns: whether the signal came; false after a knock or the time.
-  func wait(atMost limit: Duration, orFor knocks: KnockSocket?) -> Bool {
-    var polled = [pollfd(fd: pipe.reader, events: Int16(POLLIN), revents: 0)]
-    if let descriptor = knocks?.descriptor {
-      polled.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+  init(_ log: Logger, _ work: @escaping @Sendable () throws -> Void) {
+    let (reader, writer) = makePipe()
+    _ = fcntl(writer, F_SETFL, O_NONBLOCK)
+    self.writer = writer
+    thread = startThread {
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      while read(reader, &bytes, bytes.count) > 0 {
+        do { try work() } catch { log.error("knocked in vain: \(error)") }
+      }
+      close(reader)
     }
-    poll(&polled, nfds_t(polled.count), CInt(max(0, (limit / .milliseconds(1)).rounded(.up))))
-    knocks?.answer()
-    return polled[0].revents != 0
   }
 
-  private static func signals() -> sigset_t {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGTERM)
-    sigaddset(&signals, SIGINT)
-    return signals
+  /// What is done already is done again afterwards. Where the pipe is full, that has been said.
+  func wake() { write(writer, [1], 1) }
+
+  /// Returns when what it was woken for is done. Called once.
+  func finish() {
+    close(writer)
+    pthread_join(thread, nil)
   }
+}
+
+/// Set by SIGTERM and SIGINT, which a thread takes (`sigwait`), and no other that starts after it.
+private func stopSignal() -> Latch {
+  let latch = Latch()
+  var signals = stopSignals()
+  pthread_sigmask(SIG_BLOCK, &signals, nil)
+  pthread_detach(
+    startThread {
+      var signals = stopSignals()
+      var signal: CInt = 0
+      sigwait(&signals, &signal)
+      latch.set()
+    })
+  return latch
+}
+
+private func stopSignals() -> sigset_t {
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  sigaddset(&signals, SIGTERM)
+  sigaddset(&signals, SIGINT)
+  return signals
+}
+
+private func makePipe() -> (reader: CInt, writer: CInt) {
+  var ends: [CInt] = [0, 0]
+  precondition(pipe(&ends) == 0, "no pipe")
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  return (ends[0], ends[1])
+}
+
+/// Joined or detached by the caller.
+private func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+  final class Work {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+  var thread = pthread_t()
+  let failure = pthread_create(
+    &thread, nil,
+    { work in
+      Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
+      return nil
+    }, Unmanaged.passRetained(Work(body)).toOpaque())
+  precondition(failure == 0, "no thread")
+  return thread
 }

@@ -16,8 +16,11 @@ struct Run: ParsableCommand {
     abstract: "One pass: sends what is due. For a timer.")
 
   func run() throws {
+    let knocks = KnockSocket.inherited()
+    // Before anything can fail: for what still waits when we end, systemd starts us again.
+    knocks?.answer()
     let configuration = try Configuration(Environment.ofProcess())
-    guard configuration.companion().run(knocks: KnockSocket.inherited()) else {
+    guard configuration.companion().run(knocks: knocks) else {
       throw ExitCode.failure
     }
   }

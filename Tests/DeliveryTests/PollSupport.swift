@@ -62,6 +62,11 @@ struct TestPolling: Sendable {
       log: Evidence.log(of: delivery.root.database))
   }
 
+  /// For the companion's program.
+  var environment: [String: String] {
+    ["OGS_BASE_URL": site.url, "SWITCHBOARD_CONTACT": "admin@example.org"]
+  }
+
   /// Registers devices as the responder does.
   func register(_ user: Int64 = 7, devices: Int = 1) throws {
     let responder = Database(accountSettings(of: "responder", in: delivery.root))

@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import Store
 import Support
 import Testing
 
@@ -51,6 +52,92 @@ import Testing
     }
   }
 
+  /// systemd starts `run` again for a knock that it finds on the socket when a run has ended.
+  @Test(arguments: [[:], ["SWITCHBOARD_CREDENTIAL_KEYS": ""]])
+  func aRunTakesTheKnocksOffTheSocket(_ changes: [String: String]) throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(delivery, "run", changing: changes, knocks: 3)
+      companion.process.waitUntilExit()
+      #expect((companion.process.terminationStatus == 0) == changes.isEmpty)
+      #expect(!companion.isKnockWaiting)
+    }
+  }
+
+  /// By `systemd-socket-activate`, which hands over a socket as systemd does.
+  @Test func aRunThatAKnockStartedAttendsToTheNextOne() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      polling.site.answer(7, .silence)
+      let companion = try RunningCompanion(
+        polling.delivery, "run", changing: polling.environment, socketIsSystemds: true)
+      defer { companion.end() }
+      companion.knock()
+      #expect(holds { polling.site.isBeingAsked(7) })
+      let id = try polling.delivery.requestCode()
+      companion.knock()
+      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      #expect(polling.site.isBeingAsked(7))
+    }
+  }
+
+  @Test(arguments: ["watch", "run"])
+  func aMailIsSentWhileAPollHangs(_ command: String) throws {
+    try withPolling { polling throws in
+      try polling.register()
+      polling.site.answer(7, .silence)
+      let companion = try RunningCompanion(
+        polling.delivery, command, changing: polling.environment)
+      defer { companion.end() }
+      #expect(holds { polling.site.isBeingAsked(7) })
+      let id = try polling.delivery.requestCode()
+      companion.knock()
+      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      #expect(polling.site.isBeingAsked(7))
+    }
+  }
+
+  @Test func aMailIsSentWhileAnErrandHangs() throws {
+    try withPolling { polling throws in
+      polling.site.answer(8, .silence)
+      let companion = try RunningCompanion(
+        polling.delivery, "watch", changing: polling.environment)
+      defer { companion.end() }
+      #expect(holds { polling.sql("SELECT COUNT(*) FROM companion_status") == "1" })
+      let responder = Database(accountSettings(of: "responder", in: polling.delivery.root))
+      _ = try responder.post(
+        .turnCheck, Array(#"{"user_id":8}"#.utf8),
+        from: Origin(requestID: "r", address: "192.0.2.1"), at: Timestamp.now())
+      companion.knock()
+      #expect(holds { polling.site.isBeingAsked(8) })
+      let id = try polling.delivery.requestCode()
+      companion.knock()
+      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      #expect(polling.site.isBeingAsked(8))
+    }
+  }
+
+  @Test func aTermLetsARunFinishWhatItHasInHand() throws {
+    try withPolling { polling throws in
+      for user in 7...8 as ClosedRange<Int64> {
+        try polling.register(user)
+        polling.site.answer(user, .slow(full([FakeGame]())))
+      }
+      let companion = try RunningCompanion(
+        polling.delivery, "run", changing: polling.environment)
+      defer { companion.end() }
+      #expect(holds { polling.site.total == 1 })
+      companion.process.terminate()
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationReason == .exit)
+      #expect(companion.process.terminationStatus == 0)
+      #expect(polling.site.total == 1)
+      #expect(polling.sql("SELECT COUNT(*) FROM ogs_users WHERE checked_at IS NOT NULL") == "1")
+    }
+  }
+
   @Test func withoutItsSettingsTheCompanionSaysWhatIsMissing() throws {
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(
@@ -72,7 +159,8 @@ final class RunningCompanion {
   private let folder: String
 
   init(
-    _ delivery: TestDelivery, _ command: String, changing changes: [String: String] = [:]
+    _ delivery: TestDelivery, _ command: String, changing changes: [String: String] = [:],
+    knocks: Int = 0, socketIsSystemds: Bool = false
   ) throws {
     folder = delivery.folder
     // Short, because the path of a unix socket holds 107 bytes.
@@ -83,15 +171,26 @@ final class RunningCompanion {
     let settings = accountSettings(of: "companion", in: delivery.root)
     let log = "\(folder)/log"
     try #require(FileManager.default.createFile(atPath: log, contents: nil))
-    process.executableURL = Self.program
-    process.arguments = [command]
-    process.environment = [
+    let environment = [
       "SWITCHBOARD_DB_SOCKET": settings.socket!, "SWITCHBOARD_DB_NAME": settings.database,
       "SWITCHBOARD_DB_USER": settings.user, "CHECK_INTERVAL_SECONDS": "86400",
       "SWITCHBOARD_CREDENTIAL_KEYS": "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)),
       "SWITCHBOARD_MAIL_DIRECTORY": "\(folder)/mails",
     ].merging(changes) { $1 }
-    process.standardInput = FileHandle(fileDescriptor: socket)
+    process.environment = environment
+    if socketIsSystemds {
+      unlink(path)
+      process.executableURL = URL(filePath: "/usr/bin/systemd-socket-activate")
+      process.arguments =
+        ["--listen=\(path)"] + environment.keys.map { "--setenv=\($0)" }
+        + [Self.program.path(), command]
+      process.standardInput = FileHandle.nullDevice
+    } else {
+      process.executableURL = Self.program
+      process.arguments = [command]
+      process.standardInput = FileHandle(fileDescriptor: socket)
+    }
+    for _ in 0..<knocks { knock() }
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle(forWritingAtPath: log)
     try process.run()
@@ -109,12 +208,17 @@ final class RunningCompanion {
 
   var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
 
-  /// Connects and leaves, as the responder does.
+  /// Connects, once somebody listens, and leaves, as the responder does.
   func knock() {
     let knock = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    let status = withAddress(of: path) { connect(knock, $0, $1) }
-    #expect(status == 0)
+    #expect(holds { withAddress(of: path) { connect(knock, $0, $1) } == 0 })
     close(knock)
+  }
+
+  /// Whether somebody has knocked whom the companion has not taken off the socket.
+  var isKnockWaiting: Bool {
+    var polled = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 0) == 1
   }
 
   static var program: URL {

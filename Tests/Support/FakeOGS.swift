@@ -78,6 +78,8 @@ package final class FakeOGS: Sendable {
   package var total: Int { state.withLock { $0.counts.values.reduce(0, +) } }
   package var agents: Set<String> { state.withLock { $0.agents } }
   package var connections: Int { state.withLock { $0.connections } }
+  /// Whether somebody waits for the games of `user` now.
+  package func isBeingAsked(_ user: Int64) -> Bool { state.withLock { $0.running[user] ?? 0 > 0 } }
   /// Whether one user was ever asked for twice at one time.
   package var hasOverlapped: Bool { state.withLock { $0.overlapped } }
 
