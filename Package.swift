@@ -53,14 +53,18 @@ let package = Package(
     .executableTarget(
       name: "switchboard-responder",
       dependencies: ["API", "FastCGI", "MariaDB", "Store", "Program", log],
-      path: "Sources/responder", swiftSettings: settings),
+      path: "Sources/responder",
+      exclude: ["service", "socket"].map { "switchboard-responder.\($0)" },
+      swiftSettings: settings),
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
         "Delivery", "MariaDB", "Store", "Program", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Sources/companion", swiftSettings: settings),
+      path: "Sources/companion",
+      exclude: ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
+      swiftSettings: settings),
 
     .executableTarget(
       name: "switchboard-fakes",

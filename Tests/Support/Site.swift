@@ -42,11 +42,10 @@ package struct Site: Sendable {
   /// Runs `nginx/run --detach` for this site, and returns when it is ready or has given up.
   @discardableResult
   package func start(port other: UInt16? = nil) -> Outcome {
-    let folder = ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"]
-    return Self.run(
+    Self.run(
       [
         Self.script, "--detach", "--state", state, "--port", "\(other ?? port)",
-        "--bin", folder ?? projectFolder.appending(path: ".build/release").path(),
+        "--bin", Self.programs,
       ], environment: environment)
   }
 
@@ -123,10 +122,16 @@ package struct Site: Sendable {
 
   private var databaseSocket: String { "\(state)/run/mariadb.sock" }
 
+  /// The folder of the built programs.
+  package static let programs =
+    ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"]
+    ?? projectFolder.appending(path: ".build/release").path()
+
   private static let script = projectFolder.appending(path: "nginx/run").path()
   private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
 
-  private static func run(_ command: [String], environment: [String: String] = [:]) -> Outcome {
+  /// Runs a command to its end.
+  package static func run(_ command: [String], environment: [String: String] = [:]) -> Outcome {
     // Not a Pipe: another thread's child could inherit its end, and a site outlives the command that starts it.
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
@@ -217,7 +222,7 @@ private struct Guardian {
 }
 
 /// The folder of `Package.swift`.
-private let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+package let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
 /// A TCP port of 127.0.0.1 that nobody listened on just now.
 private func freePort() -> UInt16 {
