@@ -69,7 +69,7 @@ let package = Package(
     .executableTarget(
       name: "switchboard-fakes",
       dependencies: [
-        "CNGHTTP2", "COpenSSL", "Cryptography", "Store",
+        "CNGHTTP2", "COpenSSL", "Cryptography", "Store", "Support",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/Fakes", swiftSettings: settings),

@@ -170,7 +170,7 @@ import Testing
 
   @Test func aRedirectElsewhereIsNotFollowed() throws {
     try withPolling { polling throws in
-      let elsewhere = FakeOGS()
+      let elsewhere = try #require(FakeOGS())
       defer { elsewhere.end() }
       try polling.register()
       let path = "/api/v1/players/7/full"

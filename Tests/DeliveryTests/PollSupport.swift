@@ -14,29 +14,6 @@ func fixture(_ path: String) throws -> String {
   return try String(contentsOf: folder.appending(path: path), encoding: .utf8)
 }
 
-/// A game as online-go.com tells of it, less what we do not read; user 7 is to move.
-struct FakeGame {
-  var id = 1
-  var name = "game"
-  var phase = #""play""#
-  var player = "7"
-  var lastMove = "1000"
-  /// Further members of `json`, and of its `clock`.
-  var more = ""
-  var clock = ""
-
-  var json: String {
-    #"{"id":\#(id),"name":"\#(name)","width":19,"json":{"moves":[[1,2,3],[4,5]],"phase":\#(phase),"#
-      + #""clock":{"current_player":\#(player),"last_move":\#(lastMove)\#(clock)}\#(more)}}"#
-  }
-}
-
-func full(_ games: [FakeGame]) -> String { full(games.map(\.json)) }
-
-func full(_ games: [String]) -> String {
-  #"{"user":{"id":7},"active_games":[\#(games.joined(separator: ","))],"ladders":[]}"#
-}
-
 /// A companion that polls a fake, users of which SQL knows.
 struct TestPolling: Sendable {
   let delivery: TestDelivery
@@ -105,7 +82,7 @@ struct TestPolling: Sendable {
 /// Calls `body` with a database and a fake online-go.com of its own.
 func withPolling<T>(_ body: (TestPolling) throws -> T) throws -> T {
   try withDelivery { delivery throws in
-    let site = FakeOGS()
+    let site = try #require(FakeOGS())
     defer { site.end() }
     return try body(TestPolling(delivery: delivery, site: site))
   }

@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// An online-go.com of its own on a port of 127.0.0.1, which does what it is told for each player,
-/// counts, and can refuse in every way that the real one, or somebody in its place, may.
+/// An online-go.com of its own on a port of 127.0.0.1, which answers for each player as it is told,
+/// counts, and can refuse in every way that the real one, or somebody in its place, may. What the
+/// real one has not, it has not either.
 package final class FakeOGS: Sendable {
   package enum Answer: Sendable {
     case body(String)
@@ -19,11 +20,16 @@ package final class FakeOGS: Sendable {
     case silence
     /// One byte each 50 ms.
     case slow(String)
+
+    package static let notFound = status(404, body: #"{"detail":"Not found."}"#)
+    static let throttled = status(429, body: #"{"detail":"Request was throttled."}"#)
   }
 
   private struct State {
     var answers: [Int64: Answer] = [:]
-    var fallback = Answer.status(404, body: #"{"detail":"Not found."}"#)
+    var fallback: @Sendable (Int64) -> Answer
+    /// When the latest were answered, at most as many as are allowed a second.
+    var answered: [ContinuousClock.Instant] = []
     var counts: [Int64: Int] = [:]
     var agents: Set<String> = []
     var running: [Int64: Int] = [:]
@@ -31,25 +37,42 @@ package final class FakeOGS: Sendable {
     var connections = 0
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let listener: Int32
-  private let port: UInt16
+  private let requestsPerSecond: Int
+  package let port: UInt16
 
-  package init() {
+  /// - Parameters:
+  ///   - wanted: 0 takes a free port.
+  ///   - requestsPerSecond: more are throttled.
+  ///   - fallback: what players get for whom nothing else is said.
+  /// - Returns: nil if the port cannot be used.
+  package init?(
+    port wanted: UInt16 = 0, requestsPerSecond: Int = .max,
+    answer fallback: @escaping @Sendable (Int64) -> Answer = { _ in .notFound }
+  ) {
+    state = Mutex(State(fallback: fallback))
+    self.requestsPerSecond = requestsPerSecond
     signal(SIGPIPE, SIG_IGN)
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.listener = listener
+    var isOn: Int32 = 1
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    address.sin_port = wanted.bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let listener = listener
-    port = withUnsafeMutablePointer(to: &address) { pointer in
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        precondition(bind(listener, generic, length) == 0, "no port")
-        precondition(listen(listener, 64) == 0, "no listener")
-        precondition(getsockname(listener, generic, &length) == 0, "no name")
+        bind(listener, generic, length) == 0 && listen(listener, 64) == 0
+          && getsockname(listener, generic, &length) == 0
       }
-      return UInt16(bigEndian: pointer.pointee.sin_port)
+    }
+    port = UInt16(bigEndian: address.sin_port)
+    guard isListening else {
+      close(listener)
+      return nil
     }
     Thread.detachNewThread { [self] in
       while case let connection = accept(listener, nil, nil), connection >= 0 {
@@ -71,7 +94,9 @@ package final class FakeOGS: Sendable {
     state.withLock { $0.answers[user] = answer }
   }
 
-  package func answerOthers(_ answer: Answer) { state.withLock { $0.fallback = answer } }
+  package func answerOthers(_ answer: Answer) {
+    state.withLock { $0.fallback = { _ in answer } }
+  }
 
   /// How often the games of `user` were asked for.
   package func count(_ user: Int64) -> Int { state.withLock { $0.counts[user] ?? 0 } }
@@ -93,12 +118,10 @@ package final class FakeOGS: Sendable {
           String($0.dropFirst(name.count + 2))
         }
       }
-      let target = lines[0].split(separator: " ").dropFirst().first ?? ""
-      let parts = target.split(separator: "/")
-      guard lines[0].hasPrefix("GET /api/v1/players/"), parts.count == 5, parts[4] == "full",
-        let user = Int64(parts[3])
-      else {
-        send(connection, status: 400, fields: [], body: [])
+      let user = lines[0].firstMatch(of: #/GET /api/v1/players/([1-9][0-9]*)/full HTTP/1\.[01]/#)
+        .flatMap { Int64($0.1) }
+      guard let user else {
+        _ = give(refusal(of: lines[0]), on: connection, accepting: "", tag: nil)
         return
       }
       let answer = state.withLock { state in
@@ -106,13 +129,35 @@ package final class FakeOGS: Sendable {
         state.agents.insert(field("user-agent") ?? "")
         state.running[user, default: 0] += 1
         if state.running[user]! > 1 { state.overlapped = true }
-        return state.answers[user] ?? state.fallback
+        return isThrottled(&state) ? .throttled : state.answers[user] ?? state.fallback(user)
       }
       let isKept = give(
         answer, on: connection, accepting: field("accept-encoding") ?? "",
         tag: field("if-none-match"))
       state.withLock { $0.running[user]! -= 1 }
       guard isKept else { return }
+    }
+  }
+
+  private func isThrottled(_ state: inout State) -> Bool {
+    let now = ContinuousClock.now
+    state.answered.removeAll { $0 <= now - .seconds(1) }
+    if state.answered.count >= requestsPerSecond { return true }
+    if requestsPerSecond < .max { state.answered.append(now) }
+    return false
+  }
+
+  /// What somebody gets who asks for anything but a player's games.
+  private func refusal(of requestLine: String) -> Answer {
+    let words = requestLine.split(separator: " ")
+    guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return .status(400) }
+    switch words[1] {
+    case let path where !path.hasPrefix("/api/v1/"): return .status(404, body: "<html></html>")
+    case "/api/v1/ui/overview":
+      return .status(401, body: #"{"detail":"Authentication credentials were not provided."}"#)
+    case _ where words[0] != "GET":
+      return .status(405, body: #"{"detail":"Method \"\#(words[0])\" not allowed."}"#)
+    default: return .notFound
     }
   }
 

@@ -17,7 +17,7 @@ struct APNs: ParsableCommand {
 
   @Option(help: "Where everything lies that it reads and writes.")
   var folder: String
-  @Option(help: "0 takes a free one.")
+  @Option(help: portHelp)
   var port: UInt16 = 0
   @Option(help: "The name in the certificate, or an address.")
   var host = "localhost"
@@ -54,18 +54,15 @@ struct APNs: ParsableCommand {
       },
       faults: faults)
     let record = forgetful ? nil : try Record(folder: folder)
-    let server = try Server(
-      port: port, rules: rules, record: record,
-      tls: ServerTLS(folder: folder, offersHTTP2: faults.offersHTTP2))
-    try "\(server.port)\n".write(toFile: "\(folder)/port", atomically: true, encoding: .utf8)
-    print("port \(server.port)")
-    fflush(nil)
+    let tls = try ServerTLS(folder: folder, offersHTTP2: faults.offersHTTP2)
+    let server = try listening(on: port, as: folder) { port in
+      let server = try Server(port: port, rules: rules, record: record, tls: tls)
+      return (server, server.port)
+    }
     server.run(untilInputEnds: untilInputEnds)
     try record?.end()
   }
 }
-
-func text(of path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
 /// A self-signed certificate by the command `openssl`, unless the folder has one.
 private func makeCertificate(for host: String, in folder: String) throws {
