@@ -70,10 +70,10 @@ need_swift() {
   command -v swift >/dev/null || die "swiftly is installed below $home, but has no Swift: swiftly install latest"
 }
 
-# Builds both programs into .build/release.
+# build_programs PRODUCT…: builds both programs into .build/release, and further products.
 build_programs() {
   local product
-  for product in switchboard-responder switchboard-companion; do
+  for product in switchboard-responder switchboard-companion "$@"; do
     say "Building $product"
     (cd "$root" && swift build -c release --static-swift-stdlib --product "$product") || die "$product does not build"
   done

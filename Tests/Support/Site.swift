@@ -10,6 +10,7 @@ package struct Site: Sendable {
   /// The `--state` folder: database, mails, logs, secrets.
   package let state: String
   private let environment: [String: String]
+  private let hasFakes: Bool
 
   /// What a command did.
   package struct Outcome: Sendable {
@@ -46,7 +47,7 @@ package struct Site: Sendable {
       [
         Self.script, "--detach", "--state", state, "--port", "\(other ?? port)",
         "--bin", Self.programs,
-      ], environment: environment)
+      ] + (hasFakes ? ["--fakes"] : []), environment: environment)
   }
 
   /// Runs `nginx/run --stop` for this site.
@@ -151,11 +152,12 @@ package struct Site: Sendable {
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
   }
 
-  fileprivate init(environment: [String: String]) {
+  fileprivate init(environment: [String: String], hasFakes: Bool) {
     port = freePort()
     url = "http://127.0.0.1:\(port)"
     state = makeTemporaryFolder()
     self.environment = environment
+    self.hasFakes = hasFakes
   }
 }
 
@@ -170,12 +172,15 @@ package struct SiteError: Error, CustomStringConvertible {
 
 /// Calls `body` with a site of its own that is ready, and stops and removes it afterwards, however that comes.
 ///
-/// - Parameter environment: variables for both programs, beside those of this process.
+/// - Parameters:
+///   - environment: variables for both programs, beside those of this process.
+///   - hasFakes: whether something stands for online-go.com and APNs.
 package func withSite<T>(
-  environment: [String: String] = [:], isolation: isolated (any Actor)? = #isolation,
+  environment: [String: String] = [:], hasFakes: Bool = false,
+  isolation: isolated (any Actor)? = #isolation,
   _ body: (Site) async throws -> T
 ) async throws -> T {
-  let site = Site(environment: environment)
+  let site = Site(environment: environment, hasFakes: hasFakes)
   let guardian = Guardian(of: site)
   defer { guardian.end() }
   let outcome = site.start()

@@ -1,0 +1,85 @@
+import Foundation
+import Support
+import Testing
+
+/// From a move at online-go.com to the push at Apple's, both of them fakes.
+@Suite(.serialized) struct TurnsTests {
+  private let token = String(repeating: "0123456789abcdef", count: 4)
+
+  @Test func eachTurnBecomesOnePush() async throws {
+    try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "1"], hasFakes: true) { site in
+      let player = try site.issueKey(for: 1_783_478)
+      let registered = site.post(
+        "/register", #"{"user_id":"1783478","device_token":"\#(token)"}"#, player.header)
+      #expect(registered.body == #"{"status":"registered"}"#)
+      try site.write("theirs test game", as: 79_504_463, of: player)
+      #expect(try site.pollTwice(player))
+      #expect(try site.pushes().isEmpty)
+
+      try site.write("mine test game", as: 79_504_463, of: player)
+      #expect(try site.pollTwice(player))
+      let push = try #require(try site.pushes().first)
+      #expect(push.token == token)
+      #expect(push.topic == "com.example.switchboard")
+      #expect(push.status == 200)
+      let payload = try JSONSerialization.jsonObject(with: Data(push.payload.utf8)) as? NSDictionary
+      #expect(
+        payload == [
+          "aps": ["alert": "It's your turn in: test game", "badge": 1, "sound": "default"],
+          "web_url": "https://online-go.com/game/79504463", "app_url": "ogs://game/79504463",
+          "game_id": 79_504_463, "action": "open_game", "game_name": "test game",
+        ])
+
+      #expect(try site.pollTwice(player))
+      #expect(try site.pushes().count == 1, "nobody has moved")
+
+      try site.write("mine test game", as: 79_504_463, of: player)
+      #expect(try site.pollTwice(player))
+      #expect(try site.pushes().count == 2)
+
+      let notifications = try site.administrator(
+        "SELECT kind, device, state, status, attempts FROM notifications_today")
+      let row = "turn\t0123456789abcdef…\tdelivered\t200\t1"
+      #expect(notifications == "\(row)\n\(row)")
+      #expect(
+        try site.administrator(
+          "SELECT ogs_user_id, active_games, failures FROM notified_last WHERE last_notified_at")
+          == "1783478\t1\t0")
+      #expect(
+        try site.administrator("SELECT ogs_user_id, active_games, failures FROM polls")
+          == "1783478\t1\t0")
+    }
+  }
+
+  @Test func aCheckTellsTheGamesAndPushesAtOnce() async throws {
+    // An interval that does not come: only the knock can be that prompt.
+    try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"], hasFakes: true) { site in
+      let player = try site.issueKey(for: 7)
+      _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
+      try site.write("mine", as: 1, of: player)
+      try site.write("theirs", as: 2, of: player)
+      let check = site.curl("/check/7", "--header", player.header)
+      #expect(check.status == 200)
+      #expect(
+        check.body == #"{"not_your_turn":[2],"your_turn_new":[1],"your_turn_old":[]}"#)
+      #expect(try holds { try site.pushes().count == 1 })
+    }
+  }
+
+  @Test func aMailIsSentWhileOnlineGoDoesNotAnswer() async throws {
+    try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "1"], hasFakes: true) { site in
+      let player = try site.issueKey(for: 7)
+      try "silence".write(toFile: "\(site.state)/ogs/fault", atomically: true, encoding: .utf8)
+      _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
+      // The lease of the poll that hangs.
+      #expect(
+        try holds {
+          try site.sql("SELECT COUNT(*) FROM ogs_users WHERE claim_id IS NOT NULL") == "1\n"
+        })
+      let person = try site.signUp()
+      _ = site.post("/api/mobile/auth/login", person.body)
+      #expect(try holds(within: .seconds(2)) { try site.mailedCode(to: person.email) != nil })
+      #expect(try site.sql("SELECT COUNT(*) FROM ogs_users WHERE claim_id IS NOT NULL") == "1\n")
+    }
+  }
+}
