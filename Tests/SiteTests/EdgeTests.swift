@@ -26,6 +26,10 @@ import Testing
         ("/api/v1/nothing", #"{"error":{"code":"not_found","message":"Not found"}}"#),
         ("/api/push/nothing", #"{"error":"Not found"}"#),
         ("/api/mobile/nothing", #"{"error":"not_found","message":"Not found"}"#),
+        ("/check", #"{"error":"Not found"}"#),
+        ("/check/", #"{"error":"Not found"}"#),
+        ("/check/7/games", #"{"error":"Not found"}"#),
+        ("/register/7", #"{"error":"Not found"}"#),
       ]
       for (path, body) in shapes {
         let answer = site.curl(path)
@@ -46,6 +50,9 @@ import Testing
       ("/api/mobile/device/register", wallet),
       ("/api/enrollment/callback", wallet),
       ("/api/merchant/payments", wallet),
+      ("/register", #"{"error":"\#(text)"}"#),
+      ("/generate-api-key", #"{"error":"\#(text)"}"#),
+      ("/check/7", #"{"error":"\#(text)"}"#),
       ("/health", #"{"error":"\#(text)"}"#),
     ]
     try await withSite { site in
@@ -62,6 +69,56 @@ import Testing
         }
         try Data(repeating: 32, count: 65_536).write(to: URL(filePath: file))
         #expect(site.curl(path, "--data-binary", "@\(file)").status != 413, "\(path)")
+      }
+    }
+  }
+
+  @Test func theTurnsRefuseInTheWordsOfTheirContract() async throws {
+    let body = #"{"user_id":"8","device_token":"\#(String(repeating: "a", count: 64))"}"#
+    let noKey = "Accept: */*"
+    try await withSite { site in
+      let own = try site.issueKey(for: 7).header
+      let refusals = [
+        ("GET", "/check/7", noKey, "", 401, "API key required"),
+        ("GET", "/diagnostics/7", "X-API-Key: wrong", "", 401, "Invalid API key"),
+        ("GET", "/users-by-token/aa", noKey, "", 401, "API key required"),
+        ("POST", "/register", "X_API_Key: wrong", body, 401, "API key required"),
+        ("POST", "/generate-api-key", noKey, body, 401, "Invalid master key"),
+        ("GET", "/check/8", own, "", 403, "API key does not belong to this user"),
+        ("GET", "/diagnostics/8", own, "", 403, "API key does not belong to this user"),
+        ("POST", "/register", own, body, 403, "API key does not belong to this user"),
+        ("GET", "/check/seven", own, "", 400, "Invalid user ID"),
+        ("POST", "/register", own, "{", 400, "Invalid JSON"),
+        ("POST", "/register", own, "{}", 400, "user_id and device_token are required"),
+        ("DELETE", "/register", own, "{}", 400, "device_token is required"),
+        ("POST", "/generate-api-key", noKey, "[]", 400, "Invalid request"),
+      ]
+      for (method, path, header, body, status, text) in refusals {
+        let answer = site.curl(
+          path, "--request", method, "--header", header, "--data-binary", body)
+        #expect(answer.status == status, "\(method) \(path)")
+        #expect(answer.body == #"{"error":"\#(text)"}"#, "\(method) \(path)")
+        #expect(answer.fields["content-type"] == "application/json")
+        #expect(answer.fields["cache-control"] == "no-store")
+        #expect(answer.fields["x-request-id"]?.count == 32)
+      }
+      let allowed = [
+        ("PUT", "/register", "POST, DELETE"), ("GET", "/generate-api-key", "POST"),
+        ("POST", "/check/7", "GET, HEAD"), ("DELETE", "/diagnostics/7", "GET, HEAD"),
+        ("PATCH", "/users-by-token/aa", "GET, HEAD"),
+      ]
+      for (method, path, methods) in allowed {
+        let answer = site.curl(path, "--request", method, "--header", own)
+        #expect(answer.status == 405, "\(method) \(path)")
+        #expect(answer.fields["allow"] == methods, "\(method) \(path)")
+        #expect(answer.body == #"{"error":"Method not allowed"}"#)
+      }
+      for path in ["/diagnostics/7", "/users-by-token/aa"] {
+        let whole = site.curl(path, "--header", own)
+        let head = site.curl(path, "--head", "--header", own)
+        #expect(whole.status == 200 && head.status == 200)
+        #expect(head.fields["content-length"] == "\(whole.body.utf8.count)", "\(path)")
+        #expect(head.body.isEmpty)
       }
     }
   }
@@ -122,6 +179,8 @@ import Testing
         "/api/mobile/device/register",
         #"{"error":"server_error","message":"Temporarily unavailable"}"#
       ),
+      ("/register", #"{"error":"Temporarily unavailable"}"#),
+      ("/check/7", #"{"error":"Temporarily unavailable"}"#),
     ]
     try await withSite { site in
       func expect(_ status: Int, of shapes: some Sequence<(String, String)>) {
