@@ -176,6 +176,7 @@ private enum JSONValue: Codable {
     guard decoder.codingPath.count <= Self.deepest else {
       throw Failure.badRequest("Data payload is nested too deeply (max \(Self.deepest) levels)")
     }
+    // What it is not is tried, for want of another way to ask a decoder for a type.
     if (try? decoder.container(keyedBy: PushMembers.Name.self)) != nil {
       self = .object(try [String: JSONValue](from: decoder))
     } else if (try? decoder.unkeyedContainer()) != nil {

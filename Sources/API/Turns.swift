@@ -174,6 +174,7 @@ private struct GivenUserID: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
+    // What it is not is tried, for want of another way to ask a decoder for a type.
     if let text = try? container.decode(String.self) {
       self.init(text: text)
     } else if let number = try? container.decode(Int64.self) {

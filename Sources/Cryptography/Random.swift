@@ -11,18 +11,6 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   }
 }
 
-/// `count` unpredictable decimal digits, each as likely as any other.
-package func randomDigits(_ count: Int) -> String {
-  var digits = ""
-  while digits.utf8.count < count {
-    // 250 is the largest multiple of 10 a byte can hold: to keep the rest would favour 0 to 5.
-    for byte in randomBytes(count - digits.utf8.count) where byte < 250 {
-      digits.unicodeScalars.append(Unicode.Scalar(UInt8(ascii: "0") + byte % 10))
-    }
-  }
-  return digits
-}
-
 /// A UUID that sorts by time: version 7, lower-case (RFC 9562 §5.7).
 ///
 /// The order of two UUIDs of the same millisecond is random. Its 74 random bits make it unique; it

@@ -12,26 +12,6 @@ import Testing
     #expect(Set(values).count == values.count)
   }
 
-  @Test(arguments: [0, 1, 6, 100])
-  func digitsAreDecimalAndAsManyAsAskedFor(count: Int) {
-    let digits = randomDigits(count)
-    #expect(digits.utf8.count == count)
-    #expect(digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains))
-  }
-
-  /// Chi-squared with nine degrees of freedom is above 60 once in 10⁹ runs; without rejection it
-  /// would be about 460.
-  @Test func noDigitIsFavoured() {
-    let count = 1_000_000
-    var seen = [Int](repeating: 0, count: 10)
-    for digit in randomDigits(count).utf8 { seen[Int(digit - UInt8(ascii: "0"))] += 1 }
-    let expected = Double(count) / 10
-    let chiSquared = seen.reduce(0.0) { sum, seen in
-      sum + (Double(seen) - expected) * (Double(seen) - expected) / expected
-    }
-    #expect(chiSquared < 60, "\(seen)")
-  }
-
   @Test func aUUIDHasTheFormOfVersion7() {
     let form = #/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/#
     for _ in 0..<1000 {

@@ -101,6 +101,7 @@ extension Companion {
   /// - Returns: JSON: three arrays of game ids, or an `error`.
   func turnCheck(_ errand: Errand) throws -> [UInt8] {
     guard let settings = settings.polling,
+      // Whatever else it is, the answer is the same.
       let userID = try? JSONScanner.userID(ofErrand: errand.request),
       let turns = try check(userID, by: settings)
     else {
