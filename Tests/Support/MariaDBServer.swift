@@ -37,7 +37,9 @@ package final class MariaDBServer: Sendable {
     if template == nil {
       runCommand(
         "mariadb-install-db",
-        Self.options(data: source) + ["--auth-root-authentication-method=normal", "--skip-test-db"])
+        Self.options(data: source) + [
+          "--auth-root-authentication-method=normal", "--skip-test-db", "--force",
+        ])
     }
     runCommand("cp", ["-a", source, folder + "/data"])
     start()
