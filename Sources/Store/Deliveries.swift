@@ -138,16 +138,7 @@ extension Database {
         """,
         [.integer(lease.shard), .integer(Int64(limit))]
       ) { row in Delivery(row: row) }
-      let held = try connection.execute(
-        """
-        UPDATE delivery_leases SET batch = ?, leased_until = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
-        WHERE shard = ? AND claim_id = ? AND leased_until > UTC_TIMESTAMP(3)
-        """,
-        [
-          .bytes(JSONWriter.array(of: deliveries.map(\.id))), .integer(lease.shard),
-          .text(lease.claimID),
-        ])
-      return held == 1 ? deliveries : nil
+      return try connection.renew(lease, holding: deliveries.map(\.id)) ? deliveries : nil
     }
   }
 
@@ -158,13 +149,7 @@ extension Database {
     _ outcomes: [(delivery: Delivery, outcome: DeliveryOutcome)], under lease: ShardLease
   ) throws -> Bool {
     try pool.transaction { connection in
-      let held = try connection.execute(
-        """
-        UPDATE delivery_leases SET batch = '[]', leased_until = leased_until + INTERVAL 1000 MICROSECOND
-        WHERE shard = ? AND claim_id = ? AND leased_until > UTC_TIMESTAMP(3)
-        """,
-        [.integer(lease.shard), .text(lease.claimID)])
-      guard held == 1 else { return false }
+      guard try connection.renew(lease, holding: []) else { return false }
       var delivered: [String] = []
       for (delivery, outcome) in outcomes {
         if outcome == .delivered {
@@ -210,6 +195,25 @@ extension Database {
 }
 
 extension Connection {
+  /// Writes down what is in hand, for two minutes from now.
+  ///
+  /// The time always grows: a row that stays as it is does not count as affected, and the lease
+  /// would seem lost.
+  ///
+  /// - Returns: false where the lease has passed to another pass.
+  fileprivate mutating func renew(
+    _ lease: ShardLease, holding ids: [String]
+  ) throws(DatabaseError) -> Bool {
+    try execute(
+      """
+      UPDATE delivery_leases
+      SET batch = ?, leased_until = GREATEST(leased_until + INTERVAL 1000 MICROSECOND,
+        UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)
+      WHERE shard = ? AND claim_id = ? AND leased_until > UTC_TIMESTAMP(3)
+      """,
+      [.bytes(JSONWriter.array(of: ids)), .integer(lease.shard), .text(lease.claimID)]) == 1
+  }
+
   /// Counts an attempt for whatever stands in the lease's batch, and empties it.
   fileprivate mutating func inherit(shard: Int64) throws(DatabaseError) {
     _ = try execute(

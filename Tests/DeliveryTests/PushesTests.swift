@@ -130,6 +130,20 @@ import Testing
     }
   }
 
+  /// Within one millisecond nothing in the lease's row seems to change.
+  @Test func aShardOfWhichNothingIsDueKeepsItsLease() throws {
+    try withDelivery { delivery throws in
+      let database = Database(accountSettings(of: "companion", in: delivery.root))
+      for _ in 1...200 {
+        let lease = try #require(try database.claim(shard: 3, as: UUID().uuidString))
+        let batch = try database.nextBatch(of: lease, limit: 500)
+        try #require(batch?.isEmpty == true)
+        #expect(try database.record([], under: lease))
+        try database.release(lease)
+      }
+    }
+  }
+
   @Test func whatCrashesItsSenderIsGivenUpAfterFiveTimes() throws {
     try withDelivery { delivery throws in
       insert(1, into: delivery)
