@@ -131,6 +131,7 @@ extension PushGateway {
       } report: { notification, outcome in
         outcomes[notification.id] = outcome
       }
+      client.hangUp()
       return outcomes
     }
   }

@@ -1,5 +1,8 @@
-/// Sends notifications to APNs, over one connection at a time.
-package struct APNsClient: Sendable {
+import Synchronization
+
+/// Sends notifications to APNs over one connection at a time, which it keeps from run to run: Apple
+/// takes frequent connecting for an attack.
+package final class APNsClient: Sendable {
   package struct Limits: Sendable {
     package var engine = APNsEngine.Limits()
     /// Of connecting and handshake.
@@ -22,6 +25,7 @@ package struct APNsClient: Sendable {
   /// Gives the provider token; its argument is the one that Apple has just called expired, nil at
   /// first. To give that one back says that there is none newer.
   let providerToken: @Sendable (_ refused: String?) throws -> String
+  private let kept = Mutex<APNsConnection?>(nil)
 
   package init(
     endpoint: APNsEndpoint, trust: TLSContext, limits: Limits = Limits(),
@@ -54,13 +58,36 @@ package struct APNsClient: Sendable {
   }
 }
 
+extension APNsClient {
+  /// Ends the connection that is kept, if one is.
+  package func hangUp() { replaceKept(by: nil) }
+
+  /// Keeps `connection` for the next run.
+  func keep(_ connection: APNsConnection) { replaceKept(by: connection) }
+
+  /// The connection that is kept, if it is of use for requests with `providerToken`.
+  func takeKept(for providerToken: String) -> APNsConnection? {
+    guard let kept = replaceKept(by: nil), kept.providerToken == providerToken, kept.isUsable
+    else { return nil }
+    return kept
+  }
+
+  @discardableResult
+  private func replaceKept(by connection: APNsConnection?) -> APNsConnection? {
+    kept.withLock { kept in
+      defer { kept = connection }
+      return kept
+    }
+  }
+}
+
 /// What happened in a run.
 package struct APNsRun: Sendable {
   /// Notifications reported.
   package var reported = 0
   /// Of these, accepted.
   package var accepted = 0
-  /// Connections made or tried.
+  /// Connections made or tried; not the one kept from the run before.
   package var connections = 0
   /// Times that a notification was sent again.
   package var resent = 0

@@ -74,17 +74,11 @@ final class APNsSending {
 
   private func useConnection(_ token: String) {
     pauseAfterFruitlessConnections()
-    summary.connections += 1
     answersOfConnection = 0
     var failure = APNsConnectionError.lost(reason: "closed by the other side")
     do throws(APNsConnectionError) {
-      let limit = min(client.limits.connecting, max(.zero, deadline - .now))
-      let connection = try TLSConnection.connect(
-        to: client.endpoint, with: client.trust, within: limit)
-      let engine = APNsEngine(
-        authority: client.endpoint.authority, providerToken: token, limits: client.limits.engine,
-        now: .now)
-      if let reason = converse(engine, over: connection) { failure = .lost(reason: reason) }
+      let connection = try connection(token)
+      if let reason = converse(over: connection) { failure = .lost(reason: reason) }
     } catch {
       failure = error
     }
@@ -96,6 +90,14 @@ final class APNsSending {
     }
   }
 
+  private func connection(_ token: String) throws(APNsConnectionError) -> APNsConnection {
+    if let kept = client.takeKept(for: token) { return kept }
+    summary.connections += 1
+    return try APNsConnection(
+      to: client.endpoint, with: client.trust, providerToken: token, limits: client.limits.engine,
+      within: min(client.limits.connecting, max(.zero, deadline - .now)))
+  }
+
   private func pauseAfterFruitlessConnections() {
     guard fruitless > 0 else { return }
     let pause = client.limits.backOff * (1 << min(fruitless - 1, 6))
@@ -103,30 +105,30 @@ final class APNsSending {
     usleep(UInt32(rest / .microseconds(1)))
   }
 
-  /// Sends until nothing is left or the connection is of no more use.
+  /// Sends until nothing is left, and keeps the connection then, or until it is of no more use.
   ///
   /// - Returns: why it is of no more use, where that is so.
-  private func converse(_ engine: APNsEngine, over connection: consuming TLSConnection) -> String? {
-    var stream = EngineStream(engine, connection)
+  private func converse(over connection: APNsConnection) -> String? {
+    let engine = connection.engine
     while true {
       submit(to: engine)
-      stream.write()
+      connection.write()
       settle(engine)
       if case .failed = engine.state { break }
       if engine.inFlight == 0 {
         guard engine.capacity > 0, fillWaiting(1) else { break }
         continue
       }
-      stream.read()
+      connection.read()
       engine.tick(.now)
       settle(engine)
     }
-    engine.close(reason: "nothing is left to be sent")
-    stream.write()
-    settle(engine)
-    return switch engine.state {
-    case .failed(let reason), .closing(let reason): reason
-    case .open: nil
+    switch engine.state {
+    case .failed(let reason), .closing(let reason): return reason
+    case .open:
+      guard engine.capacity > 0 else { return "no stream is allowed" }
+      client.keep(connection)
+      return nil
     }
   }
 
@@ -211,69 +213,5 @@ final class APNsSending {
     summary.reported += 1
     if case .accepted = outcome { summary.accepted += 1 }
     report(notification, outcome)
-  }
-}
-
-/// An engine with its socket.
-private struct EngineStream: ~Copyable {
-  private let engine: APNsEngine
-  private var connection: TLSConnection
-  private var output: [UInt8] = []
-  private var written = 0
-  private var isWritable = true
-  /// Bytes may be left that wake nobody.
-  private var hasMore = false
-  /// The most that OpenSSL writes at once (RFC 8446 §5.1).
-  private static let recordSize = 16_384
-  private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
-
-  init(_ engine: APNsEngine, _ connection: consuming TLSConnection) {
-    self.engine = engine
-    self.connection = connection
-    output.reserveCapacity(98_304)
-  }
-
-  deinit { input.deallocate() }
-
-  /// Writes all that the engine has to say, as far as the socket takes it.
-  mutating func write() {
-    guard isWritable else { return }
-    do throws(APNsConnectionError) {
-      while true {
-        if output.count - written < Self.recordSize {
-          output.removeFirst(written)
-          written = 0
-          engine.drain(into: &output)
-        }
-        if output.isEmpty { return }
-        let count = try connection.write(output.span.extracting(written...))
-        if count == 0 { return }
-        written += count
-      }
-    } catch {
-      // Apple may have said why: what has arrived is read before the connection is given up.
-      isWritable = false
-    }
-  }
-
-  /// Waits for what comes next, be it bytes or time, and gives the engine the bytes that are there.
-  mutating func read() {
-    if !hasMore {
-      connection.wait(forWriting: isWritable && !output.isEmpty, until: engine.nextTick)
-    }
-    do throws(APNsConnectionError) {
-      // Not without end: a flood must not keep us from answering, nor from looking at the clock.
-      for _ in 0..<16 {
-        let count = try connection.read(into: input)
-        hasMore = count > 0
-        guard hasMore else {
-          if !isWritable { engine.fail("closed by the other side") }
-          return
-        }
-        engine.feed(UnsafeRawBufferPointer(rebasing: input[..<count]), at: .now)
-      }
-    } catch {
-      engine.fail("\(error)")
-    }
   }
 }
