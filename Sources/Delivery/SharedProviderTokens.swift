@@ -4,7 +4,8 @@ import Store
 /// The provider token of the team, shared by all runs, processes and hosts through the database.
 ///
 /// Apple takes one new token for a team in 20 minutes and calls one older than an hour expired, so
-/// one is minted after 50 minutes, by one writer.
+/// one is minted after 50 minutes, by one writer. The database's clock alone says when: a host whose
+/// clock is wrong mints no token that Apple refuses.
 struct SharedProviderTokens: Sendable {
   let database: Database
   let settings: APNsSettings
@@ -17,22 +18,25 @@ struct SharedProviderTokens: Sendable {
   ///
   /// - Parameter refused: the token that Apple has just called expired, which is replaced only if it
   ///   still is the shared one and is 20 minutes old: the same again says that there is none newer.
-  /// - Throws: where the database does not answer, or what it holds cannot be opened.
+  /// - Throws: where the database does not answer, or what it holds cannot be opened and is too young
+  ///   to replace.
   func token(insteadOf refused: String?) throws -> String {
     let context = "provider token \(settings.teamID) \(settings.keyID)"
     while true {
       let shared = try database.providerToken(team: settings.teamID, key: settings.keyID)
-      let current = try shared.map { shared throws(CryptographyError) in
-        String(
-          decoding: try open(shared.sealed, authenticating: context, with: sealingKeys),
-          as: UTF8.self)
-      }
-      if let shared, let current {
-        let isRefused = current == refused
-        if isRefused ? shared.age < Self.leastAge : shared.age < Self.lifetime { return current }
+      if let shared {
+        do throws(CryptographyError) {
+          let current = String(
+            decoding: try open(shared.sealed, authenticating: context, with: sealingKeys),
+            as: UTF8.self)
+          if shared.age < (current == refused ? Self.leastAge : Self.lifetime) { return current }
+        } catch {
+          // The key that sealed it has gone: in 20 minutes at most there is a token again.
+          if shared.age < Self.leastAge { throw error }
+        }
       }
       let minted = try ProviderToken.make(
-        keyID: settings.keyID, teamID: settings.teamID, issuedAt: Timestamp.now(),
+        keyID: settings.keyID, teamID: settings.teamID, issuedAt: database.now(),
         key: settings.key)
       let isOurs = try database.replaceProviderToken(
         team: settings.teamID, key: settings.keyID,
@@ -45,13 +49,16 @@ struct SharedProviderTokens: Sendable {
 
 extension APNsSettings {
   /// A client that shares its provider token with all others.
+  ///
+  /// - Parameter other: instead of ``endpoint``.
   func client(
-    _ database: Database, sealingKeys: Keyring, limits: APNsClient.Limits = .init()
+    _ database: Database, sealingKeys: Keyring, limits: APNsClient.Limits = .init(),
+    at other: APNsEndpoint? = nil
   ) -> APNsClient {
     let tokens = SharedProviderTokens(
       database: database, settings: self, sealingKeys: sealingKeys)
     return APNsClient(
-      endpoint: endpoint, trust: trust, limits: limits,
+      endpoint: other ?? endpoint, trust: trust, limits: limits,
       providerToken: tokens.token(insteadOf:))
   }
 }

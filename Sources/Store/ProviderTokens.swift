@@ -11,6 +11,15 @@ package struct SharedProviderToken: Sendable, Equatable {
 }
 
 extension Database {
+  /// The database's clock.
+  package func now() throws -> Timestamp {
+    try pool.read { connection in
+      try connection.row("SELECT UTC_TIMESTAMP(3)") { row in
+        Timestamp(milliseconds: row.milliseconds(0))
+      }!  // without a table there is one row
+    }
+  }
+
   /// The token that was minted last; nil before the first.
   package func providerToken(team: String, key: String) throws -> SharedProviderToken? {
     try pool.read { connection in
