@@ -135,6 +135,9 @@ CREATE TABLE IF NOT EXISTS deliveries (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='One notification to one device';
 
+ALTER TABLE deliveries ADD COLUMN IF NOT EXISTS
+  losses TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'attempts whose sender ended without an outcome: at five it is given up' AFTER attempts;
+
 CREATE TABLE IF NOT EXISTS delivery_leases (
   shard        TINYINT UNSIGNED NOT NULL PRIMARY KEY,
   claim_id     UUID NULL COMMENT 'of the pass that holds it or held it last',
@@ -275,6 +278,12 @@ CREATE TABLE IF NOT EXISTS ogs_registrations (
   CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
   CONSTRAINT ogs_registrations_token_form CHECK (device_token REGEXP '^[0-9a-f]{64,400}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+ALTER TABLE ogs_registrations
+  ADD COLUMN IF NOT EXISTS environment ENUM('production', 'sandbox') NULL
+    COMMENT 'Apple''s host that has taken the token after the one that is asked first had refused it',
+  ADD COLUMN IF NOT EXISTS topic VARCHAR(255) NULL COMMENT 'app of which the environment was found; for another one it does not count',
+  ADD CONSTRAINT IF NOT EXISTS ogs_registrations_environment_whole CHECK ((environment IS NULL) = (topic IS NULL));
 
 CREATE TABLE IF NOT EXISTS ogs_games (
   ogs_user_id    BIGINT UNSIGNED NOT NULL,
@@ -427,7 +436,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW notifications_today AS
    WHERE n.created_at >= UTC_DATE();
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW notified_last AS
-  SELECT r.ogs_user_id, CONCAT(LEFT(r.device_token, 16), '…') AS device, r.last_notified_at, u.checked_at, u.active_games, u.failures, u.failure
+  SELECT r.ogs_user_id, CONCAT(LEFT(r.device_token, 16), '…') AS device, r.environment, r.last_notified_at, u.checked_at, u.active_games, u.failures, u.failure
     FROM ogs_registrations r
     JOIN ogs_users u ON u.id = r.ogs_user_id
    ORDER BY r.last_notified_at DESC;

@@ -13,6 +13,8 @@ package struct Companion: Sendable {
   /// Set when what is in hand is to be finished and nothing more begun.
   let stopping = Flag()
   let pushGateway: PushGateway?
+  /// nil where APNs is not configured.
+  let pushes: PushSender?
 
   /// - Parameter pushGateway: nil where APNs is not configured.
   package init(
@@ -22,33 +24,36 @@ package struct Companion: Sendable {
     self.settings = settings
     self.log = log
     self.pushGateway = pushGateway
+    pushes = settings.apns.map {
+      PushSender($0, database, sealingKeys: settings.credentialKeys)
+    }
   }
 
   /// One pass: does what is due, polls online-go.com for as long as `limit` (nil: the interval) at
   /// most, clears away what nobody needs, and says that it was here.
   ///
   /// - Throws: where the database does not answer; what was claimed by then is due again when its
-  ///   lease ends.
+  ///   lease ends. ``PushAlarm`` where all was done, but an administrator must look.
   package func pass(pollingAtMost limit: Duration? = nil) throws {
-    var alarm: PushAlarm?
-    func attendDespiteAlarm() throws {
-      do { try attend() } catch let raised as PushAlarm { alarm = raised }
-    }
-    try attendDespiteAlarm()
-    try poll(atMost: limit ?? settings.interval) { try attendDespiteAlarm() }
+    defer { pushes?.hangUp() }
+    try attend(isPass: true)
+    try poll(atMost: limit ?? settings.interval) { try attend(isPass: true) }
     let deleted = try database.purge(
       slice: 500, auditLifetime: settings.auditLifetime, at: Timestamp.now())
     if deleted > 0 { log.debug("purged", metadata: ["rows": "\(deleted)"]) }
     try database.recordPass(
       host: Self.hostName(), version: Self.version, missing: settings.missing)
-    if let alarm { throw alarm }
+    if let alarm = pushes?.takeAlarm() { throw alarm }
   }
 
   /// Does what somebody may be waiting for; errands first.
-  package func attend() throws {
+  ///
+  /// - Parameter isPass: false after a knock, of which there may be another soon: pushes are then left
+  ///   to a pass that sends some already.
+  package func attend(isPass: Bool = false) throws {
     try runErrands()
     try deliverMails()
-    try deliverPushes()
+    try deliverPushes(waiting: isPass)
   }
 
   /// Sends all mails that are due, ten at a time. Without a way to send they wait, until they

@@ -40,9 +40,18 @@ package struct Delivery: Sendable {
   package let payload: [UInt8]
   /// Unix seconds: `apns-expiration`.
   package let expiresAt: Int64
+  /// By the database's clock.
+  package let isExpired: Bool
   /// Before this one.
   package let attempts: Int64
+  /// Of these, those whose sender ended without an outcome.
+  package let losses: Int64
+  /// Where Apple has taken the token, if that was not the host that is asked first.
+  package let environment: PushEnvironment?
 }
+
+/// Apple has two hosts, and a token belongs to one of them.
+package enum PushEnvironment: String, Sendable { case production, sandbox }
 
 /// What became of a delivery that Apple or we did not refuse for good.
 package enum DeliveryOutcome: Sendable, Equatable {
@@ -124,20 +133,27 @@ extension Database {
   }
 
   /// The next deliveries of the shard that are due, at most `limit`; renews the lease and writes
-  /// down in it what is in hand.
+  /// down in it what is in hand. One that lost its senders three times comes alone, so that it takes
+  /// no other along if it is what ends them.
   ///
+  /// - Parameter topic: for which a token's environment is known.
   /// - Returns: nil where the lease has passed to another pass.
-  package func nextBatch(of lease: ShardLease, limit: Int) throws -> [Delivery]? {
+  package func nextBatch(
+    of lease: ShardLease, limit: Int, topic: String
+  ) throws -> [Delivery]? {
     try pool.transaction { connection in
-      let deliveries = try connection.rows(
+      var deliveries = try connection.rows(
         """
-        SELECT d.id, d.token, n.collapse_id, n.payload, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED), d.attempts
+        SELECT d.id, d.token, n.collapse_id, n.payload, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
+          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses,
+          (SELECT MAX(r.environment) FROM ogs_registrations r WHERE r.device_token = d.token AND r.topic = ?)
         FROM deliveries d JOIN notifications n ON n.id = d.notification_id
         WHERE d.shard = ? AND d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3)
         ORDER BY d.due_at LIMIT ?
         """,
-        [.integer(lease.shard), .integer(Int64(limit))]
+        [.text(topic), .integer(lease.shard), .integer(Int64(limit))]
       ) { row in Delivery(row: row) }
+      if let suspect = deliveries.first(where: { $0.losses >= 3 }) { deliveries = [suspect] }
       return try connection.renew(lease, holding: deliveries.map(\.id)) ? deliveries : nil
     }
   }
@@ -181,6 +197,17 @@ extension Database {
     }
   }
 
+  /// Keeps where Apple takes notifications of `topic` to a token, wherever the token is registered.
+  package func keep(
+    _ environment: PushEnvironment, topic: String, ofToken token: String
+  ) throws {
+    try pool.transaction { connection in
+      _ = try connection.execute(
+        "UPDATE ogs_registrations SET environment = ?, topic = ? WHERE device_token = ?",
+        [.text(environment.rawValue), .text(topic), .text(token)])
+    }
+  }
+
   /// Gives the lease back before its time.
   package func release(_ lease: ShardLease) throws {
     try pool.write { connection in
@@ -221,10 +248,10 @@ extension Connection {
       UPDATE delivery_leases l
       JOIN JSON_TABLE(l.batch, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS held
       JOIN deliveries d ON d.id = held.id
-      SET d.state = IF(d.attempts + 1 >= 5, 'dead', 'open'),
-        d.finished_at = IF(d.attempts + 1 >= 5, UTC_TIMESTAMP(3), NULL),
+      SET d.state = IF(d.losses + 1 >= 5, 'dead', 'open'),
+        d.finished_at = IF(d.losses + 1 >= 5, UTC_TIMESTAMP(3), NULL),
         d.reason = 'no outcome', d.due_at = UTC_TIMESTAMP(3) + INTERVAL 5 SECOND,
-        d.attempts = d.attempts + 1
+        d.attempts = d.attempts + 1, d.losses = d.losses + 1
       WHERE l.shard = ? AND d.state = 'open'
       """,
       [.integer(shard)])
@@ -256,11 +283,11 @@ extension Connection {
         UPDATE deliveries
         SET attempts = attempts + ?, status = ?, reason = ?,
           due_at = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-        WHERE id = ? AND state = 'open'
+        WHERE id = ? AND state = 'open' AND attempts = ?
         """,
         [
           .integer(counts ? 1 : 0), .integer(status), .text(reason.cut(to: 64)),
-          .integer(delay.milliseconds * 1000), .text(delivery.id),
+          .integer(delay.milliseconds * 1000), .text(delivery.id), .integer(delivery.attempts),
         ])
     case .dead(let status, let reason):
       _ = try execute(
@@ -282,6 +309,9 @@ extension Delivery {
     collapseID = row.text(2)
     payload = row.bytes(3)
     expiresAt = row.integer(4)
-    attempts = row.integer(5)
+    isExpired = row.boolean(5)
+    attempts = row.integer(6)
+    losses = row.integer(7)
+    environment = row.optionalText(8).flatMap(PushEnvironment.init)
   }
 }

@@ -1,9 +1,10 @@
 import Cryptography
-import Delivery
 import Foundation
 import Program
 import Store
 import Testing
+
+@testable import Delivery
 
 /// `switchboard-fakes apns` as a process of its own, and what a client needs to speak to it.
 final class FakeAPNs: @unchecked Sendable {
@@ -28,7 +29,7 @@ final class FakeAPNs: @unchecked Sendable {
     let reason: String?
   }
 
-  fileprivate init(_ faults: [String], host: String) throws {
+  fileprivate init(_ faults: [String], host: String, clock: Timestamp?) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID().uuidString)")
       .path()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -45,6 +46,10 @@ final class FakeAPNs: @unchecked Sendable {
         "apns", "--folder", folder, "--host", host, "--topic", Self.topic, "--public-key",
         "\(folder)/provider.pem", "--until-input-ends",
       ] + faults.flatMap { ["--fault", $0] }
+    if let clock {
+      try "\(clock.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
+      process.arguments! += ["--clock", "\(folder)/clock"]
+    }
     process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
     process.standardOutput = output
     try process.run()
@@ -58,10 +63,40 @@ final class FakeAPNs: @unchecked Sendable {
     process.waitUntilExit()
   }
 
+  /// From now on it is `now` for the fake.
+  func setClock(_ now: Timestamp) throws {
+    try "\(now.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
+  }
+
   var endpoint: APNsEndpoint { APNsEndpoint(host: "localhost", port: port) }
 
-  func trust() throws -> TLSContext {
-    try TLSContext(trusting: .file("\(folder)/certificate.pem"))
+  func trust() throws -> TLSContext { try TLSContext(trusting: .text(certificate())) }
+
+  /// PEM
+  func certificate() throws -> String {
+    try String(contentsOfFile: "\(folder)/certificate.pem", encoding: .utf8)
+  }
+
+  /// What sends to this fake, and as its other host to `other`.
+  func settings(
+    other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil
+  ) throws -> APNsSettings {
+    APNsSettings(
+      keyID: "KEY1234567", teamID: "TEAM123456", topic: Self.topic,
+      key: try P256PrivateKey(pem: testPrivateKey), environment: .production, endpoint: endpoint,
+      otherEndpoint: other?.endpoint ?? otherEndpoint,
+      trust: try TLSContext(trusting: .text(certificate() + (other?.certificate() ?? ""))),
+      testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))
+  }
+
+  /// The same for a program.
+  func environment(other: FakeAPNs? = nil) throws -> [String: String] {
+    [
+      "APNS_KEY_ID": "KEY1234567", "APNS_TEAM_ID": "TEAM123456", "APNS_BUNDLE_ID": Self.topic,
+      "APNS_PRIVATE_KEY": testPrivateKey, "APNS_ENDPOINT_OVERRIDE": "\(endpoint)",
+      "APNS_OTHER_ENDPOINT_OVERRIDE": other.map { "\($0.endpoint)" } ?? "",
+      "APNS_CA_CERT": try certificate() + (other?.certificate() ?? ""), "APNS_RETRY_SECONDS": "1",
+    ]
   }
 
   /// What came, in its order.
@@ -83,7 +118,15 @@ func withAPNs<T>(
   _ faults: String..., host: String = "localhost", _ body: (FakeAPNs) throws -> T,
   thenLook look: (FakeAPNs, T) throws -> Void = { _, _ in }
 ) throws {
-  let fake = try FakeAPNs(faults, host: host)
+  try withAPNs(faults: faults, host: host, body, thenLook: look)
+}
+
+func withAPNs<T>(
+  faults: [String], host: String = "localhost", clock: Timestamp? = nil,
+  _ body: (FakeAPNs) throws -> T,
+  thenLook look: (FakeAPNs, T) throws -> Void = { _, _ in }
+) throws {
+  let fake = try FakeAPNs(faults, host: host, clock: clock)
   defer { try? FileManager.default.removeItem(atPath: fake.folder) }
   let result: T
   do {

@@ -50,7 +50,8 @@ import Testing
   @Test(arguments: [
     ("APNS_KEY_ID", "a b"), ("APNS_TEAM_ID", "ä"), ("APNS_BUNDLE_ID", "x\ny"),
     ("APNS_PRIVATE_KEY", "secret"), ("APNS_USE_SANDBOX", "yes"),
-    ("APNS_ENDPOINT_OVERRIDE", "http://localhost"), ("APNS_CA_CERT", "/nowhere"),
+    ("APNS_ENDPOINT_OVERRIDE", "http://localhost"), ("APNS_OTHER_ENDPOINT_OVERRIDE", "x"),
+    ("APNS_CA_CERT", "/nowhere"),
     ("APNS_CA_CERT", "-----BEGIN CERTIFICATE-----"), ("APNS_SEND_CONCURRENCY", "0"),
     ("APNS_SEND_CONCURRENCY", "21"), ("APNS_RETRY_SECONDS", "-1"),
   ])
@@ -74,6 +75,22 @@ import Testing
   ])
   func theSandboxIsChosenByItsWord(_ word: String, _ endpoint: APNsEndpoint) {
     #expect(parse(["APNS_USE_SANDBOX": word]).0?.endpoint == endpoint)
+  }
+
+  /// Production, the sandbox, and which of them stand in for Apple's.
+  @Test func theOtherHostIsApplesUnlessTheFirstOneIsNot() {
+    let (fake, second) = (APNsEndpoint(host: "fake"), APNsEndpoint(host: "second"))
+    let override = ["APNS_ENDPOINT_OVERRIDE": "https://fake"]
+    let both = override.merging(["APNS_OTHER_ENDPOINT_OVERRIDE": "https://second"]) { $1 }
+    for (variables, first, other): ([String: String], APNsEndpoint, APNsEndpoint?) in [
+      ([:], .production, .sandbox), (["APNS_USE_SANDBOX": "1"], .sandbox, .production),
+      (override, fake, nil), (both, fake, second),
+    ] {
+      let settings = parse(variables).0
+      #expect(settings?.endpoint == first)
+      #expect(settings?.otherEndpoint == other)
+    }
+    #expect(parse(["APNS_USE_SANDBOX": "1"]).0?.environment == .sandbox)
   }
 
   @Test(arguments: [

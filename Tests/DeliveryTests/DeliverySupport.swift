@@ -12,6 +12,7 @@ import Testing
 struct TestDelivery: Sendable {
   let root: ConnectionSettings
   let folder: String
+  var server = MariaDBServer.shared
 
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
@@ -35,10 +36,17 @@ struct TestDelivery: Sendable {
       log: Evidence.log(of: root.database), pushGateway: pushGateway)
   }
 
+  /// The settings under the least rights of a program.
+  func account(of program: String) -> ConnectionSettings {
+    guard server !== MariaDBServer.shared else { return accountSettings(of: program, in: root) }
+    return ConnectionSettings(
+      socket: root.socket, database: root.database, user: program, password: nil)
+  }
+
   /// What SQL prints as root: a line for each row, tabs between columns.
   @discardableResult
   func sql(_ statements: String) -> String {
-    MariaDBServer.shared.run(statements, database: root.database)
+    server.run(statements, database: root.database)
       .trimmingCharacters(in: .newlines)
   }
 
@@ -106,5 +114,25 @@ func withDelivery<T>(_ body: (TestDelivery) throws -> T) throws -> T {
         """)
       return try body(delivery)
     }
+  }
+}
+
+/// The same on a server of its own, which may be killed.
+func withDeliveryOnItsOwnServer<T>(_ body: (TestDelivery) throws -> T) throws -> T {
+  try withFolder { empty in
+    let server = MariaDBServer()
+    defer { server.kill() }
+    try server.run(
+      "CREATE DATABASE own; USE own;\n" + String(contentsOf: projectSchema, encoding: .utf8))
+    for program in ["companion", "responder"] {
+      server.run(
+        """
+        CREATE USER \(program)@localhost; GRANT switchboard_\(program) TO \(program)@localhost;
+        SET DEFAULT ROLE switchboard_\(program) FOR \(program)@localhost;
+        """)
+    }
+    return try body(
+      TestDelivery(
+        root: server.settings(database: "own"), folder: empty.folder, server: server))
   }
 }

@@ -9,59 +9,14 @@ import Testing
 
 /// The outbox of notifications: from rows to what the devices show, and back to rows.
 @Suite struct PushesTests {
-  private func settings(_ fake: FakeAPNs) throws -> APNsSettings {
-    APNsSettings(
-      keyID: "KEY1234567", teamID: "TEAM123456", topic: FakeAPNs.topic,
-      key: try P256PrivateKey(pem: testPrivateKey), endpoint: fake.endpoint,
-      trust: try fake.trust(), testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))
-  }
-
-  private func insert(
-    _ count: Int, into delivery: TestDelivery, registeredAt: String = "2020-01-01"
-  ) {
-    delivery.sql(
-      """
-      INSERT INTO ogs_users (id) VALUES (1);
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-        SELECT UUID(), 'turn', CONCAT('event ', seq), CONCAT('c', seq), '{"aps":{"alert":"x"}}',
-          UTC_TIMESTAMP(3) + INTERVAL 1 DAY FROM seq_1_to_\(count);
-      INSERT INTO deliveries (id, notification_id, token, shard)
-        SELECT UUID(), id, SHA2(event_key, 256), ASCII(SHA2(event_key, 256)) % 16 FROM notifications;
-      INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
-        SELECT 1, token, '\(registeredAt)' FROM deliveries;
-      """)
-  }
-
-  private func send(_ delivery: TestDelivery, by fake: FakeAPNs) throws -> PushReport {
-    let settings = try settings(fake)
-    let database = Database(accountSettings(of: "companion", in: delivery.root))
-    let tokens = SharedProviderTokens(
-      database: database, settings: settings, sealingKeys: TestDelivery.keys)
-    let sending = PushSending(
-      database, settings, claimID: timeOrderedUUID(milliseconds: Timestamp.now().milliseconds),
-      until: .now + .seconds(60))
-    return try sending.run(
-      by: APNsClient(
-        endpoint: settings.endpoint, trust: settings.trust, limits: quickLimits(),
-        providerToken: tokens.token(insteadOf:)))
-  }
-
-  private func states(_ delivery: TestDelivery) -> String {
-    delivery.sql(
-      """
-      SELECT CONCAT_WS(' ', state, status, reason, attempts, COUNT(*)) FROM deliveries
-      GROUP BY state, status, reason, attempts ORDER BY 1
-      """)
-  }
-
   @Test func whatIsDueIsSentAndRecorded() throws {
     try withDelivery { delivery throws in
-      insert(2_000, into: delivery)
+      delivery.insert(2_000)
       try withAPNs { fake throws in
-        let report = try send(delivery, by: fake)
+        let report = try delivery.send(by: fake)
         #expect(report == PushReport(delivered: 2_000))
-        #expect(states(delivery) == "delivered 200 1 2000")
-        let second = try send(delivery, by: fake)
+        #expect(delivery.states == "delivered 200 1 2000")
+        let second = try delivery.send(by: fake)
         #expect(second == PushReport())
       } thenLook: { fake, _ throws in
         #expect(try fake.received().count == 2_000)
@@ -73,22 +28,22 @@ import Testing
 
   @Test func aTokenThatDiedAfterItsRegistrationGoes() throws {
     try withDelivery { delivery throws in
-      insert(10, into: delivery)
+      delivery.insert(10)
       delivery.sql("UPDATE ogs_registrations SET registered_at = '2030-01-01' LIMIT 4")
       try withAPNs("answer every 1 410 Unregistered 1763712000123") { fake throws in
-        let report = try send(delivery, by: fake)
+        let report = try delivery.send(by: fake)
         #expect(report == PushReport(dead: 10, tokensRemoved: 6))
       }
-      #expect(states(delivery) == "dead 410 Unregistered 1 10")
+      #expect(delivery.states == "dead 410 Unregistered 1 10")
       #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "4")
     }
   }
 
   @Test func aBatchInWhichAllTokensAreWrongRemovesNoneAndRaisesTheAlarm() throws {
     try withDelivery { delivery throws in
-      insert(30, into: delivery)
+      delivery.insert(30)
       try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
-        let report = try send(delivery, by: fake)
+        let report = try delivery.send(by: fake)
         #expect(report.tokensRemoved == 0)
         #expect(report.alarm?.contains("no token was removed") == true)
       }
@@ -98,9 +53,9 @@ import Testing
 
   @Test func aFewWrongTokensGo() throws {
     try withDelivery { delivery throws in
-      insert(30, into: delivery)
+      delivery.insert(30)
       try withAPNs("answer every 15 400 BadDeviceToken") { fake throws in
-        let report = try send(delivery, by: fake)
+        let report = try delivery.send(by: fake)
         #expect(report == PushReport(delivered: 28, dead: 2, tokensRemoved: 2))
       }
       #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "28")
@@ -109,44 +64,30 @@ import Testing
 
   @Test func whatWasInHandWhenItsSenderDiedCountsAsTriedAndIsSentLater() throws {
     try withDelivery { delivery throws in
-      insert(3, into: delivery)
+      delivery.insert(3)
       let database = Database(accountSettings(of: "companion", in: delivery.root))
       for shard in try database.dueShards() {
         let lease = try #require(try database.claim(shard: shard, as: UUID().uuidString))
-        _ = try database.nextBatch(of: lease, limit: 500)
+        _ = try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic)
       }
       try withAPNs { fake throws in
-        let report = try send(delivery, by: fake)
+        let report = try delivery.send(by: fake)
         #expect(report == PushReport(), "leased to the one that died")
         delivery.sql("UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3)")
-        let second = try send(delivery, by: fake)
+        let second = try delivery.send(by: fake)
         #expect(second == PushReport(), "it waits a while")
-        #expect(states(delivery) == "open no outcome 1 3")
+        #expect(delivery.states == "open no outcome 1 3")
         delivery.sql("UPDATE deliveries SET due_at = UTC_TIMESTAMP(3)")
-        let third = try send(delivery, by: fake)
+        let third = try delivery.send(by: fake)
         #expect(third == PushReport(delivered: 3))
       }
-      #expect(states(delivery) == "delivered 200 2 3")
-    }
-  }
-
-  /// Within one millisecond nothing in the lease's row seems to change.
-  @Test func aShardOfWhichNothingIsDueKeepsItsLease() throws {
-    try withDelivery { delivery throws in
-      let database = Database(accountSettings(of: "companion", in: delivery.root))
-      for _ in 1...200 {
-        let lease = try #require(try database.claim(shard: 3, as: UUID().uuidString))
-        let batch = try database.nextBatch(of: lease, limit: 500)
-        try #require(batch?.isEmpty == true)
-        #expect(try database.record([], under: lease))
-        try database.release(lease)
-      }
+      #expect(delivery.states == "delivered 200 2 3")
     }
   }
 
   @Test func whatCrashesItsSenderIsGivenUpAfterFiveTimes() throws {
     try withDelivery { delivery throws in
-      insert(1, into: delivery)
+      delivery.insert(1)
       let database = Database(accountSettings(of: "companion", in: delivery.root))
       // A pass that inherits lets it wait, the next one has it in hand again.
       for _ in 1...10 {
@@ -154,7 +95,7 @@ import Testing
           guard let lease = try database.claim(shard: shard, as: UUID().uuidString) else {
             continue
           }
-          _ = try database.nextBatch(of: lease, limit: 500)
+          _ = try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic)
         }
         delivery.sql(
           """
@@ -162,45 +103,45 @@ import Testing
           UPDATE deliveries SET due_at = UTC_TIMESTAMP(3)
           """)
       }
-      #expect(states(delivery) == "dead no outcome 5 1")
+      #expect(delivery.states == "dead no outcome 5 1")
     }
   }
 
   @Test func aPassThatLostItsLeaseRecordsNothing() throws {
     try withDelivery { delivery throws in
-      insert(1, into: delivery)
+      delivery.insert(1)
       let database = Database(accountSettings(of: "companion", in: delivery.root))
       let shard = try #require(try database.dueShards().first)
       let lost = try #require(try database.claim(shard: shard, as: UUID().uuidString))
-      let batch = try #require(try database.nextBatch(of: lost, limit: 500))
+      let batch = try #require(try database.nextBatch(of: lost, limit: 500, topic: FakeAPNs.topic))
       delivery.sql("UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3)")
       let isRecorded = try database.record(batch.map { ($0, .delivered) }, under: lost)
       #expect(!isRecorded)
       let heir = try #require(try database.claim(shard: shard, as: UUID().uuidString))
       #expect(try database.record(batch.map { ($0, .delivered) }, under: lost) == false)
       #expect(heir.shard == shard)
-      #expect(states(delivery) == "open no outcome 1 1")
+      #expect(delivery.states == "open no outcome 1 1")
     }
   }
 
   @Test func whatHasExpiredIsNotSent() throws {
     try withDelivery { delivery throws in
-      insert(2, into: delivery)
+      delivery.insert(2)
       delivery.sql("UPDATE notifications SET expires_at = '2020-01-01'")
       try withAPNs { fake throws in
-        let report = try send(delivery, by: fake)
+        let report = try delivery.send(by: fake)
         #expect(report == PushReport(dead: 2))
       } thenLook: { fake, _ throws in
         #expect(try fake.received().isEmpty)
       }
-      #expect(states(delivery) == "dead expired 1 2")
+      #expect(delivery.states == "dead expired 1 2")
     }
   }
 
   @Test func fourProcessesShareOneProviderTokenForFiftyMinutes() throws {
     try withDelivery { delivery throws in
       try withAPNs { fake throws in
-        let settings = try settings(fake)
+        let settings = try fake.settings()
         func tokens(_ count: Int) -> Set<String> {
           let databases = (0..<4).map { _ in
             Database(accountSettings(of: "companion", in: delivery.root))
@@ -253,11 +194,8 @@ import Testing
           VALUES (UUID(), '\(SampleID.notification)', SHA2('x', 256), 1);
         """)
       try withAPNs("answer every 1 403 InvalidProviderToken") { fake throws in
-        let apns = APNsSettings(
-          keyID: "KEY1234567", teamID: "TEAM123456", topic: FakeAPNs.topic,
-          key: try P256PrivateKey(pem: testPrivateKey), endpoint: fake.endpoint,
-          trust: try fake.trust(), testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))
-        let companion = delivery.companion(mailer: .directory(delivery.folder), apns: apns)
+        let companion = delivery.companion(
+          mailer: .directory(delivery.folder), apns: try fake.settings())
         #expect(throws: PushAlarm.self) { try companion.pass() }
       }
       #expect(delivery.sql("SELECT state FROM outbox WHERE id = '\(mail)'") == "delivered")

@@ -74,6 +74,12 @@ extension ConstraintTests {
       "ogs_registrations.ogs_registrations_token_form",
       "UPDATE ogs_registrations SET device_token = REPEAT('a', 63)"),
     Case(
+      "ogs_registrations.ogs_registrations_environment_whole",
+      "UPDATE ogs_registrations SET environment = 'sandbox'"),
+    Case(
+      "ogs_registrations.ogs_registrations_environment_whole",
+      "UPDATE ogs_registrations SET topic = 'com.example.app'"),
+    Case(
       "ogs_games.PRIMARY",
       "INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running) VALUES (7, 8, 1, 'x', 1, 7, TRUE)"
     ),

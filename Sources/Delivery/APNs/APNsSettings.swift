@@ -1,5 +1,6 @@
 package import Cryptography
 package import Program
+package import Store
 
 /// What sending through APNs needs to know.
 package struct APNsSettings: Sendable {
@@ -8,7 +9,12 @@ package struct APNsSettings: Sendable {
   /// The app's bundle identifier.
   package let topic: String
   package let key: P256PrivateKey
+  /// Of ``endpoint``.
+  package let environment: PushEnvironment
+  /// Asked first.
   package let endpoint: APNsEndpoint
+  /// Of the other environment: asked for tokens that are not ``endpoint``'s; nil where there is none.
+  package let otherEndpoint: APNsEndpoint?
   package let trust: TLSContext
   /// The most requests in flight of a test send; batches have a window of their own.
   package let testConcurrency: Int
@@ -44,7 +50,7 @@ package struct APNsSettings: Sendable {
     let key = value(
       "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
     ) { try? P256PrivateKey(pem: unescaped($0)) }  // which rule it breaks would say something of it
-    let endpoint = endpoint(&environment)
+    let hosts = hosts(&environment)
     let trust = trust(&environment)
     let concurrency = environment.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
     let delay = environment.integer("APNS_RETRY_SECONDS", in: 1...86_400, default: 900)
@@ -53,21 +59,38 @@ package struct APNsSettings: Sendable {
     }
     return .configured(
       APNsSettings(
-        keyID: keyID, teamID: teamID, topic: topic, key: key, endpoint: endpoint, trust: trust,
+        keyID: keyID, teamID: teamID, topic: topic, key: key, environment: hosts.environment,
+        endpoint: hosts.first, otherEndpoint: hosts.other, trust: trust,
         testConcurrency: concurrency, retries: APNsRetries(delay: .seconds(delay))))
   }
 
-  private static func endpoint(_ environment: inout Environment) -> APNsEndpoint {
-    let sandbox = environment.optional("APNS_USE_SANDBOX")?.lowercased() ?? "false"
-    if !["true", "1", "false", "0"].contains(sandbox) {
+  /// Where a first host is named there is no other one but by name: a site that speaks to something in
+  /// Apple's place must not turn to Apple.
+  private static func hosts(
+    _ environment: inout Environment
+  ) -> (environment: PushEnvironment, first: APNsEndpoint, other: APNsEndpoint?) {
+    let flag = environment.optional("APNS_USE_SANDBOX")?.lowercased() ?? "false"
+    if !["true", "1", "false", "0"].contains(flag) {
       environment.complain(about: "APNS_USE_SANDBOX", "must be true, 1, false or 0")
     }
-    let own = sandbox == "true" || sandbox == "1" ? APNsEndpoint.sandbox : .production
-    guard let url = environment.optional("APNS_ENDPOINT_OVERRIDE") else { return own }
-    guard let endpoint = APNsEndpoint(url: url) else {
-      environment.complain(about: "APNS_ENDPOINT_OVERRIDE", "must be an https:// address")
-      return own
-    }
+    let isSandbox = flag == "true" || flag == "1"
+    let override = endpoint("APNS_ENDPOINT_OVERRIDE", &environment)
+    let otherOverride = endpoint("APNS_OTHER_ENDPOINT_OVERRIDE", &environment)
+    let apples: (APNsEndpoint, APNsEndpoint) =
+      isSandbox ? (.sandbox, .production) : (.production, .sandbox)
+    return (
+      isSandbox ? .sandbox : .production, override ?? apples.0,
+      otherOverride ?? (override == nil ? apples.1 : nil)
+    )
+  }
+
+  /// - Returns: nil where the variable says nothing, or after a complaint.
+  private static func endpoint(
+    _ name: String, _ environment: inout Environment
+  ) -> APNsEndpoint? {
+    guard let url = environment.optional(name) else { return nil }
+    let endpoint = APNsEndpoint(url: url)
+    if endpoint == nil { environment.complain(about: name, "must be an https:// address") }
     return endpoint
   }
 

@@ -1,0 +1,294 @@
+import Cryptography
+import Foundation
+import MariaDB
+import Program
+import Store
+import Support
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+/// The outbox of notifications while its database or its senders fail.
+@Suite struct PushFaultTests {
+  /// Within one millisecond nothing in the lease's row seems to change.
+  @Test func aShardOfWhichNothingIsDueKeepsItsLease() throws {
+    try withDelivery { delivery throws in
+      let database = delivery.companionDatabase
+      for _ in 1...200 {
+        let lease = try #require(try database.claim(shard: 3, as: UUID().uuidString))
+        let batch = try database.nextBatch(of: lease, limit: 500, topic: "t")
+        try #require(batch?.isEmpty == true)
+        #expect(try database.record([], under: lease))
+        try database.release(lease)
+      }
+    }
+  }
+
+  private func counting(
+    _ delivery: TestDelivery, _ action: @escaping @Sendable (String, Int) -> MariaDBProxy.Action
+  ) -> MariaDBProxy {
+    let counts = Mutex<[String: Int]>([:])
+    return MariaDBProxy(accountSettings(of: "companion", in: delivery.root)) { command in
+      guard case .execute(let sql) = command else { return .pass }
+      let number = counts.withLock { counts in
+        counts[sql, default: 0] += 1
+        return counts[sql]!
+      }
+      return action(sql, number)
+    }
+  }
+
+  @Test func outcomesThatCannotBeRecordedAtFirstAreRecordedAtTheEnd() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(100)
+      let proxy = counting(delivery) { sql, number in
+        sql.contains("state = 'delivered'") && number == 1 ? .refuse(1290) : .pass
+      }
+      try withAPNs { fake throws in
+        #expect(throws: DatabaseError.self) {
+          try delivery.send(by: fake, through: Database(proxy.settings))
+        }
+      } thenLook: { fake, _ throws in
+        let received = try fake.received().count
+        #expect(received > 0)
+        let delivered = "SELECT COUNT(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
+        #expect(delivery.sql(delivered) == "\(received)")
+        let open = "SELECT COUNT(*) FROM deliveries WHERE state = 'open' AND attempts = 0"
+        #expect(delivery.sql(open) == "\(100 - received)")
+      }
+      #expect(delivery.sql("SELECT COUNT(*) FROM delivery_leases WHERE batch <> '[]'") == "0")
+    }
+  }
+
+  @Test func whenTheDatabaseFailsNothingMoreIsTaken() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(2_000)
+      let isFailing = Atomic(false)
+      let proxy = counting(delivery) { sql, number in
+        if sql.contains("SET batch = ?"), number > 3 {
+          isFailing.store(true, ordering: .relaxed)
+        }
+        return isFailing.load(ordering: .relaxed) ? .refuse(1290) : .pass
+      }
+      try withAPNs { fake throws in
+        #expect(throws: DatabaseError.self) {
+          try delivery.send(by: fake, through: Database(proxy.settings))
+        }
+        delivery.letLeasesEnd()
+        _ = try delivery.send(by: fake)
+        delivery.letLeasesEnd()
+        _ = try delivery.send(by: fake)
+      } thenLook: { fake, _ throws in
+        // The batches of three shards at most were in hand.
+        #expect(try fake.received().count < 2_000 + 3 * 250)
+        let visible = try fake.visible()
+        #expect(visible.count == 2_000)
+        #expect(visible.values.allSatisfy { $0.count == 1 })
+      }
+      #expect(
+        delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'delivered'") == "2000")
+    }
+  }
+
+  @Test func aTopicThatIsRefusedEndsTheSendingAtOnce() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(300)
+      try withAPNs("answer every 1 400 BadTopic") { fake throws in
+        let report = try delivery.send(by: fake)
+        #expect(report.later == 1)
+        #expect(report.alarm == "Apple answers 400 BadTopic")
+      } thenLook: { fake, _ throws in
+        #expect(try fake.received().count == 1)
+      }
+      #expect(
+        delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'open' AND attempts = 0")
+          == "300")
+    }
+  }
+
+  @Test func tokensThatDiedGoAlsoWhereTheBatchIsGivenBack() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(300)
+      // The second one stops the sending, when the batch is not whole.
+      delivery.sql(
+        """
+        UPDATE deliveries SET shard = 5;
+        UPDATE deliveries SET due_at = '2020-01-01' ORDER BY id LIMIT 2;
+        UPDATE deliveries SET due_at = '2019-01-01' ORDER BY id LIMIT 1;
+        """)
+      let second = delivery.sql("SELECT token FROM deliveries WHERE due_at = '2020-01-01'")
+      let faults = [
+        "answer token \(second) 400 BadTopic", "answer every 1 410 Unregistered 1763712000123",
+      ]
+      try withAPNs(faults: faults) { fake throws in
+        let report = try delivery.send(by: fake)
+        #expect((1..<299).contains(report.dead))
+        #expect(report.tokensRemoved == report.dead)
+        #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "\(300 - report.dead)")
+      }
+    }
+  }
+
+  @Test func aWrongHostIsNotToldOfEveryTokenThatThereIs() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(3_000)
+      try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
+        let report = try delivery.send(by: fake)
+        #expect(report.alarm?.contains("no token was removed") == true)
+        #expect((1_000...1_100).contains(report.dead))
+      } thenLook: { fake, _ throws in
+        #expect(try fake.received().count <= 1_100)
+      }
+      #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "3000")
+    }
+  }
+
+  @Test func whatEndsItsSendersTakesNoOtherAlong() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(20)
+      delivery.sql("UPDATE deliveries SET shard = 5")
+      let poison = delivery.sql("SELECT id FROM deliveries ORDER BY id LIMIT 1")
+      let database = delivery.companionDatabase
+      for _ in 1...60 {
+        guard let lease = try database.claim(shard: 5, as: UUID().uuidString) else { continue }
+        let batch = try #require(
+          try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic))
+        if !batch.contains(where: { $0.id == poison }) {
+          #expect(try database.record(batch.map { ($0, .delivered) }, under: lease))
+        }
+        delivery.letLeasesEnd()
+      }
+      #expect(delivery.states == "dead no outcome 5 1\ndelivered 200 4 19")
+    }
+  }
+
+  @Test func aSenderThatEndsCostsAnOldNotificationNoMoreThanANewOne() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(1)
+      delivery.sql("UPDATE deliveries SET attempts = 12, status = 503, reason = 'Shutdown'")
+      let database = delivery.companionDatabase
+      let shard = try #require(try database.dueShards().first)
+      let lease = try #require(try database.claim(shard: shard, as: UUID().uuidString))
+      _ = try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic)
+      delivery.letLeasesEnd()
+      _ = try database.claim(shard: shard, as: UUID().uuidString)
+      #expect(delivery.states == "open 503 no outcome 13 1")
+    }
+  }
+
+  @Test func aProviderTokenThatNobodyCanOpenIsReplacedAsSoonAsItMayBe() throws {
+    try withDelivery { delivery throws in
+      try withAPNs { fake throws in
+        let tokens = SharedProviderTokens(
+          database: delivery.companionDatabase, settings: try fake.settings(),
+          sealingKeys: TestDelivery.keys)
+        let first = try tokens.token(insteadOf: nil)
+        delivery.sql("UPDATE provider_tokens SET sealed = 'k0:AAAA'")
+        #expect(throws: CryptographyError.self) { try tokens.token(insteadOf: nil) }
+        delivery.sql("UPDATE provider_tokens SET minted_at = minted_at - INTERVAL 21 MINUTE")
+        let second = try tokens.token(insteadOf: nil)
+        #expect(first != second)
+        #expect(try tokens.token(insteadOf: nil) == second)
+      }
+    }
+  }
+}
+
+/// How a whole pass uses its connections.
+@Suite struct PushConnectionTests {
+  @Test func aPassThatSendsAgainAndAgainOpensOneConnection() throws {
+    try withDelivery { delivery throws in
+      let site = FakeOGS()
+      defer { site.end() }
+      let devices = Database(accountSettings(of: "responder", in: delivery.root))
+      for user in Int64(1)...20 {
+        let token = try #require(DeviceToken(hexEncoded(sha256("\(user)"))))
+        try devices.register(
+          token, of: user, from: Origin(requestID: "r", address: "192.0.2.1"), at: .now())
+        site.answer(user, .body(full([FakeGame(player: "\(user)")])))
+      }
+      try withAPNs { fake throws in
+        let companion = delivery.companion(
+          mailer: nil,
+          polling: PollSettings(
+            baseURL: site.url, contact: "admin@example.org", requestsPerSecond: 1000,
+            pace: PollPace(interval: .seconds(30)), prefix: ""), apns: try fake.settings())
+        try companion.pass()
+      } thenLook: { fake, _ throws in
+        let received = try fake.received()
+        #expect(received.count == 20)
+        #expect(Set(received.map(\.connection)) == [1])
+      }
+      // Three batches of at most eight users, and a sending after each.
+      #expect(delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'delivered'") == "20")
+    }
+  }
+
+  @Test func threadsOfOneCompanionShareOneConnection() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(500)
+      try withAPNs { fake throws in
+        let companion = delivery.companion(mailer: nil, apns: try fake.settings())
+        DispatchQueue.concurrentPerform(iterations: 4) { number in
+          #expect(throws: Never.self) { try companion.attend(isPass: number == 0) }
+        }
+      } thenLook: { fake, _ throws in
+        #expect(Set(try fake.received().map(\.connection)) == [1])
+      }
+      #expect(delivery.states == "delivered 200 1 500")
+    }
+  }
+
+  @Test func anAlarmThatWasRaisedAfterAKnockFailsThePass() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(30)
+      try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
+        let companion = delivery.companion(mailer: nil, apns: try fake.settings())
+        try companion.attend()
+        #expect(throws: PushAlarm.self) { try companion.pass() }
+        try companion.pass()
+      }
+    }
+  }
+
+  @Test func whatIsToStopSendsNothingMore() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(30)
+      try withAPNs { fake throws in
+        let companion = delivery.companion(mailer: nil, apns: try fake.settings())
+        companion.stopping.set()
+        try companion.attend()
+      } thenLook: { fake, _ throws in
+        #expect(try fake.received().isEmpty)
+      }
+      #expect(
+        delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'open' AND attempts = 0")
+          == "30")
+    }
+  }
+
+  /// Whatever Apple does with the connection between two runs.
+  @Test(arguments: [[], ["goaway every 10"], ["drop every 11"]])
+  func aConnectionIsKeptFromRunToRunWhileApplesSideLives(_ faults: [String]) throws {
+    try withAPNs(faults: faults) { fake throws in
+      let token = try providerToken()
+      let client = APNsClient(
+        endpoint: fake.endpoint, trust: try fake.trust(), limits: quickLimits(),
+        providerToken: { _ in token })
+      var connections = 0
+      for round in 0..<4 {
+        var rest = (round * 10..<round * 10 + 10).map { notification($0) }
+        let run = client.run(until: .now + .seconds(30)) { count in
+          defer { rest.removeFirst(min(count, rest.count)) }
+          return Array(rest.prefix(count))
+        } report: { _, _ in
+        }
+        #expect(run.reported == 10)
+        #expect(run.accepted == 10)
+        connections += run.connections
+      }
+      #expect(faults.isEmpty ? connections == 1 : (4...8).contains(connections))
+    }
+  }
+}

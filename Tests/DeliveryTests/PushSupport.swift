@@ -1,0 +1,64 @@
+import Cryptography
+import Foundation
+import Program
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// The outbox of notifications, as tests fill it, send from it and look at it.
+extension TestDelivery {
+  /// One notification to each of `count` devices, all registered for user 1.
+  func insert(_ count: Int, registeredAt: String = "2020-01-01") {
+    sql(
+      """
+      INSERT INTO ogs_users (id) VALUES (1);
+      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+        SELECT UUID(), 'turn', CONCAT('event ', seq), CONCAT('c', seq), '{"aps":{"alert":"x"}}',
+          UTC_TIMESTAMP(3) + INTERVAL 1 DAY FROM seq_1_to_\(count);
+      INSERT INTO deliveries (id, notification_id, token, shard)
+        SELECT UUID(), id, SHA2(event_key, 256), ASCII(SHA2(event_key, 256)) % 16 FROM notifications;
+      INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
+        SELECT 1, token, '\(registeredAt)' FROM deliveries;
+      """)
+  }
+
+  var companionDatabase: Database { Database(account(of: "companion")) }
+
+  /// One sending of what is due.
+  func send(
+    by fake: FakeAPNs, elsewhere other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil,
+    through own: Database? = nil
+  ) throws -> PushReport {
+    let settings = try fake.settings(other: other, otherEndpoint: otherEndpoint)
+    let database = own ?? companionDatabase
+    func client(_ endpoint: APNsEndpoint) -> APNsClient {
+      settings.client(database, sealingKeys: Self.keys, limits: quickLimits(), at: endpoint)
+    }
+    let hosts = PushSending.Hosts(
+      first: client(settings.endpoint), other: settings.otherEndpoint.map(client))
+    return try PushSending(
+      database, settings, hosts, until: .now + .seconds(60), stopping: Flag()
+    ).run()
+  }
+
+  /// State, status, reason and attempts of all deliveries, and how many have them.
+  var states: String {
+    sql(
+      """
+      SELECT CONCAT_WS(' ', state, status, reason, attempts, COUNT(*)) FROM deliveries
+      GROUP BY state, status, reason, attempts ORDER BY 1
+      """)
+  }
+
+  /// As if the time had passed for which whoever has ended holds something, or something waits.
+  func letLeasesEnd() {
+    sql(
+      """
+      UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3);
+      UPDATE deliveries SET due_at = UTC_TIMESTAMP(3) WHERE state = 'open';
+      UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)
+      """)
+  }
+}
