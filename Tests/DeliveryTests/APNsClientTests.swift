@@ -1,15 +1,35 @@
 import Delivery
 import Foundation
 import Store
+import Support
 import Testing
 
-/// Over real TLS, against a server that fails as Apple's have been seen to.
+/// Over real TLS, against a server that fails as Apple's have been seen to: whatever it does, each
+/// notification has one outcome, and none has failed that Apple did not refuse.
+///
+/// More notifications: `SWITCHBOARD_ROUNDS`; with 20,000 of them 200 are in flight.
 @Suite(.serialized) struct APNsClientTests {
-  static let count = 1_000
+  static let count = rounds(default: 1_000)
+  private static let limits = quickLimits { $0.engine.window = max(100, count / 100) }
+  /// Of how many one loses its connection: seven connections then do.
+  private static let every = count * 3 / 20
+
+  private func sendAll(to fake: FakeAPNs) throws -> CountedRun {
+    try send(Self.count, to: fake, limits: Self.limits)
+  }
+
+  private func tell(_ fault: String, _ sent: CountedRun, _ fake: FakeAPNs) throws {
+    let received = try fake.received().count
+    let failed = sent.count { $0 == .unanswered || $0 == .notProcessed }
+    print(
+      "\(fault): \(sent.outcomes.count) sent, \(sent.run.reported) reported,",
+      "\(sent.run.accepted) accepted, \(failed) failed, \(sent.run.connections) connections,",
+      "\(sent.run.resent) sent again, \(received) received, \(sent.duration)")
+  }
 
   @Test func everythingIsAcceptedOverOneConnection() throws {
     try withAPNs {
-      try send(Self.count, to: $0)
+      try sendAll(to: $0)
     } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.run.accepted == Self.count)
@@ -19,6 +39,7 @@ import Testing
       #expect(Set(received.map(\.id)) == Set(sent.outcomes.keys))
       #expect(received.count == Self.count)
       #expect(Set(received.map(\.providerTokenHash)).count == 1)
+      try tell("no fault", sent, fake)
     }
   }
 
@@ -67,8 +88,10 @@ import Testing
 
   @Test(arguments: [("Unregistered", 410), ("BadDeviceToken", 400), ("SomethingNew", 418)])
   func refusalsAmongTheOthersAreReportedAsTheyAre(_ reason: String, _ status: Int) throws {
-    try withAPNs("answer every 10 \(status) \(reason) 1763712000123") { fake in
-      let sent = try send(Self.count, to: fake)
+    let fault = "answer every 10 \(status) \(reason) 1763712000123"
+    try withAPNs(fault) {
+      try sendAll(to: $0)
+    } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.run.connections == 1)
       let word = APNsOutcome.Reason(rawValue: reason)
@@ -78,6 +101,7 @@ import Testing
         : .rejected(status: status, reason: word)
       #expect(sent.count { $0 == expected } == Self.count / 10)
       #expect(sent.run.accepted == Self.count * 9 / 10)
+      try tell(fault, sent, fake)
     }
   }
 
@@ -85,34 +109,36 @@ import Testing
   @Test(arguments: [
     ["streams 1"], ["streams 7", "streams 1000 after 100"],
     ["streams 500", "streams 1 after 300", "streams 500 after 330"], ["streams flap every 400"],
-    ["streams flap every 5"],
+    ["streams flap every 5"], ["streams flap every 50"],
   ])
   func theLimitOfStreamsIsHeededAsItChanges(_ faults: [String]) throws {
-    let fault = faults + ["", "", ""]
-    try withAPNs(fault[0], fault[1], fault[2]) { fake in
-      let sent = try send(Self.count, to: fake)
+    try withAPNs(faults: faults) {
+      try sendAll(to: $0)
+    } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.run.accepted == Self.count)
       #expect(sent.run.connections == 1)
+      try tell(faults.joined(separator: ", "), sent, fake)
     }
   }
 
   @Test func goawayLosesAndRepeatsNothing() throws {
-    try withAPNs("goaway every 150") {
-      try send(Self.count, to: $0)
+    try withAPNs("goaway every \(Self.every)") {
+      try sendAll(to: $0)
     } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.run.accepted == Self.count)
       #expect((6...7).contains(sent.run.connections))
-      #expect(sent.run.resent <= sent.run.connections * 100)
+      #expect(sent.run.resent <= sent.run.connections * Self.limits.engine.window)
       let received = try fake.received()
       #expect(received.count == Self.count)
+      try tell("goaway every \(Self.every)", sent, fake)
     }
   }
 
   @Test func refusedStreamsAreSentAgainOnTheSameConnection() throws {
     try withAPNs("refuse every 100") {
-      try send(Self.count, to: $0)
+      try sendAll(to: $0)
     } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.run.accepted == Self.count)
@@ -120,6 +146,7 @@ import Testing
       #expect(sent.run.resent == Self.count / 99)
       let received = try fake.received()
       #expect(received.count == Self.count)
+      try tell("refuse every 100", sent, fake)
     }
   }
 
@@ -133,27 +160,30 @@ import Testing
 
   /// The same `apns-id` and collapse id come again, so that each device shows one.
   @Test func lostConnectionsLoseNothing() throws {
-    try withAPNs("drop every 150") {
-      try send(Self.count, to: $0)
+    try withAPNs("drop every \(Self.every)") {
+      try sendAll(to: $0)
     } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.count { $0 == .unanswered || $0 == .notProcessed } == 0)
       #expect(sent.run.accepted == Self.count)
       #expect((6...14).contains(sent.run.connections))
-      #expect(sent.run.resent <= sent.run.connections * 100)
+      #expect(sent.run.resent <= sent.run.connections * Self.limits.engine.window)
       let visible = try fake.visible()
       #expect(visible.count == Self.count)
       #expect(visible.values.allSatisfy { $0.count == 1 })
+      try tell("drop every \(Self.every)", sent, fake)
     }
   }
 
   @Test(arguments: ["pings 3 every 1", "body 1000000 every 100", "headers 30000 every 100"])
   func oddAnswersDoNoHarm(_ fault: String) throws {
-    try withAPNs(fault) { fake in
-      let sent = try send(1_000, to: fake)
-      #expect(sent.isComplete(1_000))
+    try withAPNs(fault) {
+      try sendAll(to: $0)
+    } thenLook: { fake, sent in
+      #expect(sent.isComplete(Self.count))
       #expect(sent.run.connections == 1)
       #expect(sent.count { $0 == .unanswered || $0 == .notProcessed } == 0)
+      try tell(fault, sent, fake)
     }
   }
 
@@ -169,10 +199,12 @@ import Testing
   }
 
   @Test func lateAnswersAreWaitedFor() throws {
-    try withAPNs("late 200 every 3") { fake in
-      let sent = try send(300, to: fake)
-      #expect(sent.isComplete(300))
-      #expect(sent.run.accepted == 300)
+    try withAPNs("late 200 every 3") {
+      try sendAll(to: $0)
+    } thenLook: { fake, sent in
+      #expect(sent.isComplete(Self.count))
+      #expect(sent.run.accepted == Self.count)
+      try tell("late 200 every 3", sent, fake)
     }
   }
 

@@ -168,7 +168,7 @@ final class RunningCompanion {
     socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let status = withAddress(of: path) { bind(socket, $0, $1) }
     try #require(status == 0 && listen(socket, 16) == 0)
-    let settings = accountSettings(of: "companion", in: delivery.root)
+    let settings = delivery.account(of: "companion")
     let log = "\(folder)/log"
     try #require(FileManager.default.createFile(atPath: log, contents: nil))
     let environment = [
@@ -178,20 +178,23 @@ final class RunningCompanion {
       "SWITCHBOARD_MAIL_DIRECTORY": "\(folder)/mails",
     ].merging(changes) { $1 }
     process.environment = environment
+    let arguments = command.split(separator: " ").map(String.init)
     if socketIsSystemds {
       unlink(path)
       process.executableURL = URL(filePath: "/usr/bin/systemd-socket-activate")
       process.arguments =
         ["--listen=\(path)"] + environment.keys.map { "--setenv=\($0)" }
-        + [Self.program.path(), command]
+        + [Self.program.path()] + arguments
       process.standardInput = FileHandle.nullDevice
     } else {
       process.executableURL = Self.program
-      process.arguments = [command]
+      process.arguments = arguments
       process.standardInput = FileHandle(fileDescriptor: socket)
     }
     for _ in 0..<knocks { knock() }
-    process.standardOutput = FileHandle.nullDevice
+    let output = "\(folder)/output"
+    try #require(FileManager.default.createFile(atPath: output, contents: nil))
+    process.standardOutput = FileHandle(forWritingAtPath: output)
     process.standardError = FileHandle(forWritingAtPath: log)
     try process.run()
   }
@@ -207,6 +210,9 @@ final class RunningCompanion {
   }
 
   var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
+
+  /// What it has printed on standard output.
+  var output: String { (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? "" }
 
   /// Connects, once somebody listens, and leaves, as the responder does.
   func knock() {

@@ -67,10 +67,6 @@ import Testing
   }
 }
 
-private func rounds(default count: Int) -> Int {
-  ProcessInfo.processInfo.environment["SWITCHBOARD_ROUNDS"].flatMap { Int($0) } ?? count
-}
-
 extension Site {
   /// How often each status came while `body` ran: eight connections, of which four write.
   ///
