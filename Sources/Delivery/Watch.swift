@@ -94,12 +94,14 @@ extension Companion {
       if hasKnocked || !pass.end.isSet { for lane in lanes { lane.wake() } }
     }
     for lane in lanes { lane.finish() }
-    return pass.hasSucceeded
+    // What a knock had sent since the pass ended.
+    pushes?.hangUp()
+    return pushes?.takeAlarm() == nil && pass.hasSucceeded
   }
 
   /// To be finished in this order: what an errand finds may be pushed.
   private func lanes() -> [Lane] {
-    let pushes = Lane(log, deliverPushes)
+    let pushes = Lane(log) { try deliverPushes(waiting: false) }
     let errands = Lane(log) {
       defer { pushes.wake() }
       try runErrands()

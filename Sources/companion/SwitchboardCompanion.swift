@@ -15,11 +15,18 @@ struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "One pass: sends what is due. For a timer.")
 
+  @ArgumentParser.Flag(help: "Print what would go where; send nothing and change nothing.")
+  var dryRun = false
+
   func run() throws {
     let knocks = KnockSocket.inherited()
     // Before anything can fail: for what still waits when we end, systemd starts us again.
     knocks?.answer()
     let configuration = try Configuration(Environment.ofProcess())
+    if dryRun {
+      for line in try configuration.companion().dryRun() { print(line) }
+      return
+    }
     guard configuration.companion().run(knocks: knocks) else {
       throw ExitCode.failure
     }
