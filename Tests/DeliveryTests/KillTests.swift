@@ -222,7 +222,7 @@ private func withTurns(
   onItsOwnServer hasOwnServer: Bool = false, _ body: (TestTurns) throws -> Void
 ) throws {
   func run(_ delivery: TestDelivery) throws {
-    let site = FakeOGS()
+    let site = try #require(FakeOGS())
     defer { site.end() }
     try withAPNs { fake throws in
       let turns = try TestTurns(delivery, site, fake)

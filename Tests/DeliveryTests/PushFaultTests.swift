@@ -199,7 +199,7 @@ import Testing
 @Suite struct PushConnectionTests {
   @Test func aPassThatSendsAgainAndAgainOpensOneConnection() throws {
     try withDelivery { delivery throws in
-      let site = FakeOGS()
+      let site = try #require(FakeOGS())
       defer { site.end() }
       let devices = Database(accountSettings(of: "responder", in: delivery.root))
       for user in Int64(1)...20 {

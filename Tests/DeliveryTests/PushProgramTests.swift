@@ -84,7 +84,7 @@ import Testing
 
   @Test func aDryRunSaysWhatWouldGoWhereAndDoesNothing() throws {
     try withDelivery { delivery throws in
-      let site = FakeOGS()
+      let site = try #require(FakeOGS())
       defer { site.end() }
       delivery.insert(3)
       delivery.sql(
