@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "switchboard-responder", targets: ["switchboard-responder"]),
     .executable(name: "switchboard-companion", targets: ["switchboard-companion"]),
     .executable(name: "switchboard-fakes", targets: ["switchboard-fakes"]),
+    .executable(name: "switchboard-sender", targets: ["switchboard-sender"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -73,6 +74,9 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/Fakes", swiftSettings: settings),
+    .executableTarget(
+      name: "switchboard-sender", dependencies: ["Cryptography", "Delivery", "Store"],
+      path: "Tests/Bench/sender", swiftSettings: settings),
     .target(
       name: "Support", dependencies: ["MariaDB", "Store", log], path: "Tests/Support",
       swiftSettings: settings),

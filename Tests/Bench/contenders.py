@@ -1,5 +1,6 @@
-"""The programs that are measured, each behind an nginx with the site's own configuration."""
+"""The site, and the programs that are measured on it."""
 
+import dataclasses
 import os
 import pathlib
 import signal
@@ -28,10 +29,23 @@ class Site:
         user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
         command = ["mariadb", "--no-defaults", "--default-character-set=utf8mb4", "-N",
                    f"--socket={self.run}/mariadb.sock", f"--user={user}", database]
-        return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+        answer = subprocess.run(command, input=text, capture_output=True, text=True)
+        if answer.returncode:
+            raise SystemExit(f"error: {answer.stderr}")
+        return answer.stdout
 
-    def environment(self, database="switchboard"):
-        """What the responder is told, as nginx/run tells it."""
+    def make_database(self, name):
+        self.sql(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", "")
+        self.sql((ROOT / "schema.sql").read_text(), name)
+
+    def seed(self, script, rows, database="switchboard"):
+        self.sql((HERE / script).read_text().replace("ROWS", str(rows)), database)
+
+    def database_cpu(self):
+        return cpu([(self.run / "mariadb.pid").read_text().strip()])
+
+    def environment(self, database="switchboard", program="responder"):
+        """What the program is told, as nginx/run tells it."""
         secrets = self.directory / "secrets"
         return {
             "PATH": os.environ["PATH"],
@@ -39,13 +53,25 @@ class Site:
             "SWITCHBOARD_PUBLIC_URL": self.url,
             "SWITCHBOARD_DB_SOCKET": f"{self.run}/mariadb.sock",
             "SWITCHBOARD_DB_NAME": database,
-            "SWITCHBOARD_DB_USER": "switchboard_responder",
-            "SWITCHBOARD_DB_PASSWORD_FILE": f"{secrets}/database-responder",
+            "SWITCHBOARD_DB_USER": f"switchboard_{program}",
+            "SWITCHBOARD_DB_PASSWORD_FILE": f"{secrets}/database-{program}",
             "SWITCHBOARD_JWT_KEYS_FILE": f"{secrets}/jwt-keys",
             "SWITCHBOARD_HMAC_KEYS_FILE": f"{secrets}/hmac-keys",
             "SWITCHBOARD_CREDENTIAL_KEYS_FILE": f"{secrets}/credential-keys",
             "MASTER_API_KEY_FILE": f"{secrets}/master-api-key",
         }
+
+
+def cpu(pids):
+    """Seconds of processor time that the processes have used so far."""
+    fields = [pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(stat[11]) + int(stat[12]) for stat in fields) / TICKS
+
+
+def memory(pids, figure):
+    """MB in memory, now (VmRSS) or at most so far (VmHWM)."""
+    status = [pathlib.Path(f"/proc/{pid}/status").read_text() for pid in pids]
+    return sum(int(text.split(f"{figure}:")[1].split()[0]) for text in status) / 1024
 
 
 def children_of(pid):
@@ -58,26 +84,37 @@ class Contender:
     def __init__(self, name, port, pids):
         self.name = name
         self.port = port
-        self.url = f"http://127.0.0.1:{port}/api/v1/device-prefs"
+        self.url = f"http://127.0.0.1:{port}"
         self.pids = pids
 
     def cpu(self):
         """Seconds of processor time that the handler has used, without nginx and MariaDB."""
-        fields = [pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.pids()]
-        return sum(int(stat[11]) + int(stat[12]) for stat in fields) / TICKS
+        return cpu(self.pids())
 
     def resident(self):
         """MB that the handler holds in memory."""
-        status = [pathlib.Path(f"/proc/{pid}/status").read_text() for pid in self.pids()]
-        return sum(int(text.split("VmRSS:")[1].split()[0]) for text in status) / 1024
+        return memory(self.pids(), "VmRSS")
+
+
+@dataclasses.dataclass
+class Run:
+    """A program that has run to its end."""
+
+    output: str
+    seconds: float
+    # Seconds of user and system time.
+    cpu: float
+    # MB, at most.
+    resident: float
 
 
 class Stage:
     """Starts programs, and ends them with itself."""
 
-    def __init__(self, state, site):
-        self.directory = state / "bench"
+    def __init__(self, state, name, site):
+        self.directory = state / name
         self.directory.mkdir()
+        self.floor = state / "floor"
         self.site = site
         self.processes = []
         (self.directory / "switchboard").symlink_to(ROOT / "nginx")
@@ -98,8 +135,8 @@ class Stage:
         """A program that takes its listening socket as fd 0. The responder too: the site's own runs in a session of its own, to
         which the scheduler may give another share."""
         path = self.directory / f"{name}.sock"
-        process = self._start(name, ["spawn-fcgi", "-n", "-s", path, "-M", "0660", "--", program], environment)
-        self._await(path, process)
+        process = self.start(name, ["spawn-fcgi", "-n", "-s", path, "-M", "0660", "--", program], environment)
+        self.await_socket(path, process)
         return Contender(name, self._nginx(name, path), lambda: [process.pid])
 
     def php(self):
@@ -112,9 +149,9 @@ class Stage:
             settings += "user = root\ngroup = root\n"
         configuration = self.directory / "php-fpm.conf"
         configuration.write_text(settings)
-        process = self._start("PHP", ["php-fpm8.2", "--fpm-config", configuration, "--allow-to-run-as-root"], environment)
+        process = self.start("PHP", ["php-fpm8.2", "--fpm-config", configuration, "--allow-to-run-as-root"], environment)
         path = self.directory / "php.sock"
-        self._await(path, process)
+        self.await_socket(path, process)
         return Contender("PHP", self._nginx("PHP", path), lambda: children_of(process.pid))
 
     def _nginx(self, name, path):
@@ -131,24 +168,56 @@ class Stage:
             text = text.replace("include switchboard/server.conf;\n", "include switchboard/server.conf;\n" + script)
         configuration = self.directory / f"{name}-nginx.conf"
         configuration.write_text(text)
-        process = self._start(f"{name}-nginx", ["nginx", "-c", configuration, "-e", self.directory / f"{name}-nginx.log", "-g",
+        process = self.start(f"{name}-nginx", ["nginx", "-c", configuration, "-e", self.directory / f"{name}-nginx.log", "-g",
                                                 "daemon off;"], dict(os.environ))
-        self._await(("127.0.0.1", port), process)
+        self.await_socket(("127.0.0.1", port), process)
         return port
 
-    def _start(self, name, command, environment):
+    def run(self, name, command, environment=None, at_most=None):
+        """Runs a program to its end, or ends it after that many seconds."""
+        with open(self.directory / f"{name}.log", "w+") as log:
+            begin = time.monotonic()
+            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            resident, pid = 0, 0
+            while not pid:
+                try:
+                    resident = memory([process.pid], "VmHWM")
+                except (OSError, IndexError):
+                    pass  # it has just ended, or not begun
+                if at_most and time.monotonic() - begin > at_most:
+                    process.send_signal(signal.SIGKILL)
+                time.sleep(0.005)
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            seconds = time.monotonic() - begin
+            process.returncode = os.waitstatus_to_exitcode(status)
+            log.seek(0)
+            output = log.read()
+        if process.returncode and not at_most:
+            raise SystemExit(f"error: {' '.join(map(str, command))} ends with {process.returncode}: {output[-2000:]}")
+        return Run(output, seconds, usage.ru_utime + usage.ru_stime, resident)
+
+    def start(self, name, command, environment):
         with open(self.directory / f"{name}.log", "ab") as log:
             process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.processes.append(process)
         return process
 
     @staticmethod
-    def _await(address, process):
+    def await_socket(address, process):
         family = socket.AF_INET if isinstance(address, tuple) else socket.AF_UNIX
         deadline = time.monotonic() + 20
         while process.poll() is None and time.monotonic() < deadline:
             with socket.socket(family) as client:
                 if client.connect_ex(address if family == socket.AF_INET else str(address)) == 0:
                     return
+            time.sleep(0.02)
+        raise SystemExit(f"error: {' '.join(map(str, process.args))} does not start")
+
+    @staticmethod
+    def await_file(path, process):
+        deadline = time.monotonic() + 20
+        while process.poll() is None and time.monotonic() < deadline:
+            if path.exists():
+                return
             time.sleep(0.02)
         raise SystemExit(f"error: {' '.join(map(str, process.args))} does not start")

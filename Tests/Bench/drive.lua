@@ -1,5 +1,6 @@
--- wrk's script: wrk … -s drive.lua URL -- METHOD TOKENS [BODY]
--- Each of two threads walks through tokens of its own, over and over; a summary is printed as one line of JSON.
+-- wrk's script: wrk … -s drive.lua URL -- METHOD CALLERS [BODY]
+-- CALLERS is a file with a line for each caller: access token, X-Username, push token; BODY may hold PUSH_TOKEN.
+-- Each of two threads walks through callers of its own, over and over; a summary is printed as one line of JSON.
 
 local threads = {}
 
@@ -10,18 +11,26 @@ end
 
 function init(args)
   local method, path, body = args[1], args[2], args[3]
-  local all = {}
-  for token in io.lines(path) do table.insert(all, token) end
-  tokens, position = {}, 0
-  for index = number + 1, #all, 2 do table.insert(tokens, all[index]) end
-  head = method .. " " .. wrk.path .. " HTTP/1.1\r\nHost: " .. wrk.host
-    .. "\r\nContent-Type: application/json\r\nAuthorization: Bearer "
-  tail = body and "\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body or "\r\n\r\n"
+  local head = method .. " " .. wrk.path .. " HTTP/1.1\r\nHost: " .. wrk.host .. "\r\nContent-Type: application/json\r\n"
+  local is_push = wrk.path:find("/api/push/", 1, true) == 1
+  local line_number = 0
+  requests, position = {}, 0
+  for line in io.lines(path) do
+    if line_number % 2 == number then
+      local token, name, push_token = line:match("(%S+) (%S+) (%S+)")
+      local content = body and body:gsub("PUSH_TOKEN", push_token)
+      local fields = "Authorization: Bearer " .. token .. "\r\n"
+      if is_push then fields = fields .. "X-Username: " .. name .. "\r\nOrigin: http://localhost\r\n" end
+      if content then fields = fields .. "Content-Length: " .. #content .. "\r\n" end
+      table.insert(requests, head .. fields .. "\r\n" .. (content or ""))
+    end
+    line_number = line_number + 1
+  end
 end
 
 function request()
-  position = position % #tokens + 1
-  return head .. tokens[position] .. tail
+  position = position % #requests + 1
+  return requests[position]
 end
 
 function done(summary, latency, requests)

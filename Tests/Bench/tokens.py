@@ -1,4 +1,4 @@
-"""Access tokens of the devices that seed.sql makes."""
+"""Tokens of the devices that devices.sql makes."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ import time
 
 
 def identifier(kind, number):
-    """Of an account (0), a device (1) or a session (2), as in seed.sql."""
+    """Of an account (0), a device (1) or a session (2), as in devices.sql."""
     return f"01900000-0000-700{kind}-8000-{number:012x}"
 
 
@@ -32,8 +32,14 @@ def access_token(site, number, **changes):
     return f"{text}.{_base64url(hmac.digest(key, text.encode(), hashlib.sha256))}"
 
 
-def write_tokens(path, site, numbers):
-    path.write_text("".join(access_token(site, number) + "\n" for number in numbers))
+def push_token(number):
+    return hashlib.sha256(str(number).encode()).hexdigest()
+
+
+def write_callers(path, site, numbers):
+    """What drive.lua reads."""
+    path.write_text("".join(
+        f"{access_token(site, number)} user{number}@example.org {push_token(number)}\n" for number in numbers))
     return path
 
 

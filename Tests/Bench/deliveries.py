@@ -1,0 +1,43 @@
+"""Claiming, sending and recording what waits in MariaDB, by the companion's own pass; and its memory."""
+
+from apns import Gateway
+from tables import median, print_table
+
+WAITING = 100_000
+FEW, MANY = 10_000, 1_000_000
+# Of sending from the many: in this time the memory has long stopped to grow, if it does.
+PATIENCE = 20
+
+
+def measure(stage, programs, rounds, _seconds, budgets):
+    site, gateway = stage.site, Gateway(stage, programs)
+    durability = site.sql("SELECT @@innodb_flush_log_at_trx_commit").strip()
+
+    def deliver(waiting, at_most=None):
+        site.make_database("deliveries")
+        site.seed("deliveries.sql", waiting, "deliveries")
+        before = site.database_cpu(), gateway.cpu()
+        environment = site.environment("deliveries", "companion") | gateway.settings()
+        run = stage.run("companion", [programs / "switchboard-companion", "run"], environment, at_most)
+        after = site.database_cpu(), gateway.cpu()
+        sent = int(site.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'delivered'", "deliveries"))
+        if sent != waiting and not at_most or not sent:
+            raise SystemExit(f"error: {sent} of {waiting} were delivered: {run.output[-2000:]}")
+        return {"sent": sent, "rate": sent / run.seconds, "resident": run.resident, "companion": run.cpu / sent * 1e6,
+                "mariadbd": (after[0] - before[0]) / sent * 1e6, "fake": (after[1] - before[1]) / sent * 1e6}
+
+    runs = [deliver(WAITING) for _ in range(rounds)]
+    few, many = deliver(FEW), deliver(MANY, PATIENCE)
+    site.sql("DROP DATABASE deliveries")
+
+    names = ("companion", "mariadbd", "fake")
+    print_table((" waiting", "notifications/s", *(f"CPU µs each: {name}" for name in names), "all", "companion MB"), *(
+        (f"{waiting:,}", median([run["rate"] for run in some], "{:,.0f}"),
+         *(median([run[name] for run in some], "{:.1f}") for name in names),
+         median([sum(run[name] for name in names) for run in some], "{:.1f}"),
+         median([run["resident"] for run in some], "{:.1f}"))
+        for waiting, some in ((FEW, [few]), (WAITING, runs), (MANY, [many]))))
+    budgets.at_least("claimed, sent, recorded: notifications per second", [run["rate"] for run in runs], 20_000, "{:,.0f}")
+    for waiting, run in ((FEW, few), (MANY, many)):
+        budgets.at_most(f"companion's memory, {waiting:,} waiting", [run["resident"]], 32, "{:.1f} MB", f" after {run['sent']:,}")
+    return f"Deliveries: innodb_flush_log_at_trx_commit = {durability}; a pass from exec to end, sending over one connection"

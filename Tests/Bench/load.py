@@ -1,0 +1,22 @@
+"""Load by wrk."""
+
+import json
+import pathlib
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+CONNECTIONS = 16
+
+
+def load_with(contender, method, path, callers, seconds, body=None):
+    """Figures of one run of wrk: all its own, `rate` (requests/s) and `cpu` (the handler's µs for each request)."""
+    command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", "-s", HERE / "drive.lua",
+               contender.url + path, "--", method, callers] + ([body] if body else [])
+    before = contender.cpu()
+    output = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True).stdout
+    cpu = contender.cpu() - before
+    run = json.loads(output.splitlines()[-1])
+    if run["refused"] or run["broken"] or not run["requests"]:
+        raise SystemExit(f"error: {contender.name} did not answer every {method} {path} with 200: {run}")
+    rate = run["requests"] / run["microseconds"] * 1e6
+    return run | {"name": contender.name, "method": method, "rate": rate, "cpu": cpu / run["requests"] * 1e6}

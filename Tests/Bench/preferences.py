@@ -1,0 +1,136 @@
+"""GET and POST /api/v1/device-prefs: the responder beside C and PHP, round after round; its memory; its start."""
+
+import http.client
+import json
+import time
+
+import start
+from load import CONNECTIONS, load_with
+from tables import median, print_table, ratios
+from tokens import access_token, write_callers
+
+PATH = "/api/v1/device-prefs"
+BODY = json.dumps({
+    "push_enabled": True,
+    "push_token": "apns_dev_ABC123",
+    "preferred_models": ["gpt-4o-mini", "claude-3.5-sonnet"],
+    "archive_cache_quota_mb": 512,
+})
+# Each may be written to 30 times an hour; a measurement of POST begins with nothing counted.
+DEVICES = 20_000
+
+
+def measure(stage, programs, rounds, seconds, budgets):
+    site, state, program = stage.site, stage.directory, programs / "switchboard-responder"
+    site.seed("devices.sql", DEVICES)
+    callers = write_callers(state / "callers", site, range(1, DEVICES + 1))
+    swift = stage.fastcgi("Swift", program, site.environment())
+    resident = [swift.resident()]
+    c = stage.fastcgi("C", stage.floor, site.environment())
+    php = stage.php()
+    check_answers(site, [swift, c, php])
+    runs = compare(site, [swift, c, php], callers, rounds, seconds)
+    served = sum(run["requests"] for run in runs if run["name"] == "Swift")
+    for target in (200_000, 300_000):
+        while served < target:
+            served += load_with(swift, "GET", PATH, callers, seconds)["requests"]
+        resident.append(swift.resident())
+    token = access_token(site, 1)
+    starts = {name: start.first_answer(path, site, token, state / "start.sock")
+              for name, path in (("Swift", program), ("C", stage.floor))}
+    cgi = start.plain_cgi(program, site, token)
+    print_figures(runs)
+    add_budgets(budgets, runs, resident, starts, cgi)
+    return (f"{rounds} rounds of {seconds} s each, in turn, {CONNECTIONS} connections of wrk; handler CPU is user and system time of "
+            "the program alone; PHP-FPM: 32 children, connections kept as for the others")
+
+
+# Whether all do the same ----------------------------------------------------------------------------------------------
+
+
+def ask(contender, method, token):
+    connection = http.client.HTTPConnection("127.0.0.1", contender.port, timeout=10)
+    body = BODY if method == "POST" else None
+    connection.request(method, PATH, body, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+    response = connection.getresponse()
+    return response.status, response.read().decode()
+
+
+def check_answers(site, contenders):
+    """Refuses to measure programs that do less than the responder."""
+    token = access_token(site, 1)
+    forged = token[:-8] + ("A" if token[-8] != "A" else "B") + token[-7:]
+    now = int(time.time())
+    refused = [forged] + [access_token(site, 1, **change) for change in (
+        {"exp": now}, {"iat": now + 120}, {"aud": "other"}, {"iss": "http://other"}, {"type": "refresh"},
+        {"sid": "01900000-0000-7002-8000-ffffffffffff"})]
+    answers = {ask(contender, "GET", token) for contender in contenders}
+    if len(answers) != 1 or answers.pop()[0] != 200:
+        raise SystemExit(f"error: the answers to GET differ: {[ask(contender, 'GET', token) for contender in contenders]}")
+    for number, contender in enumerate(contenders):
+        status, body = ask(contender, "POST", token)
+        expected = json.loads(ask(contenders[0], "GET", token)[1])
+        if status != 200 or json.loads(body) != expected or expected["version"] != number + 2:
+            raise SystemExit(f"error: {contender.name} answers POST with {status} {body}, then GET shows {expected}")
+        for bad in refused:
+            if ask(contender, "GET", bad)[0] != 401:
+                raise SystemExit(f"error: {contender.name} lets in {bad}")
+    written = site.sql("SELECT COUNT(*), COUNT(DISTINCT CONCAT_WS('|', event, account_id, device_id, address, platform, "
+                       "attestation)) FROM audit_log").split()
+    if written != [str(len(contenders)), "1"]:
+        raise SystemExit(f"error: the audit log holds {written}")
+    hits = site.sql("SELECT hits FROM rate_limits WHERE name = 'device-prefs'").split()
+    if hits != [str(len(contenders))]:
+        raise SystemExit(f"error: {hits} writes were counted")
+
+
+# Load -----------------------------------------------------------------------------------------------------------------
+
+
+def load(contender, method, callers, seconds):
+    return load_with(contender, method, PATH, callers, seconds, BODY if method == "POST" else None)
+
+
+def compare(site, contenders, callers, rounds, seconds):
+    for contender in contenders:
+        for method in ("GET", "POST"):
+            load(contender, method, callers, 1)  # warms up
+    runs = []
+    for number in range(rounds):
+        turn = number % len(contenders)
+        for method in ("GET", "POST"):
+            for contender in contenders[turn:] + contenders[:turn]:
+                site.sql("TRUNCATE rate_limits; TRUNCATE audit_log")
+                runs.append(load(contender, method, callers, seconds))
+    return runs
+
+
+# The tables -----------------------------------------------------------------------------------------------------------
+
+
+def figures(runs, name, method, figure):
+    return [run[figure] for run in runs if run["name"] == name and run["method"] == method]
+
+
+def print_figures(runs):
+    rows = []
+    for method in ("GET", "POST"):
+        for name in ("Swift", "C", "PHP"):
+            rate, cpu, p50, p99 = (figures(runs, name, method, figure) for figure in ("rate", "cpu", "p50", "p99"))
+            rows.append((method, name, median(rate, "{:,.0f}"), median(cpu, "{:.1f}"), median([v / 1000 for v in p50]),
+                         median([v / 1000 for v in p99], "{:.1f}")))
+    print_table((" request", " program", "requests/s", "handler CPU µs/request", "p50 ms", "p99 ms"), *rows)
+
+
+def add_budgets(budgets, runs, resident, starts, cgi):
+    for method, least in (("GET", 0.9), ("POST", 0.85)):
+        rate, cpu = ([figures(runs, name, method, figure) for name in ("Swift", "C")] for figure in ("rate", "cpu"))
+        budgets.at_least(f"{method}, requests per second: Swift / C", ratios(*rate), least)
+        budgets.at_least(f"{method}, requests per CPU second: Swift / C", ratios(*reversed(cpu)), least)
+    cpu = [figures(runs, name, "GET", "cpu") for name in ("PHP", "Swift")]
+    budgets.at_least("GET, requests per CPU second: Swift / PHP-FPM", ratios(*cpu), 3)
+    at_start, after, later = resident
+    budgets.at_most("memory after 200,000 requests", [after], 16, "{:.1f} MB", f" (at start {at_start:.1f})")
+    budgets.row("memory after 100,000 more", f"{later - after:+.1f} MB", "flat: at most +0.5 MB", later - after <= 0.5)
+    budgets.at_most("first answer after exec", [starts["Swift"]], 15, "{:.1f} ms", f" (C: {starts['C']:.1f})")
+    budgets.at_most("one plain-CGI request", [cgi], 10, "{:.1f} ms")

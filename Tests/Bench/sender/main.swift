@@ -1,0 +1,49 @@
+import Cryptography
+import Delivery
+import Glibc
+import Store
+
+// switchboard-sender URL CA COUNT: sends as the companion does, without a database, and prints how long it took (s) and
+// what it cost (s of CPU). The notifications are made before the clock starts.
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let endpoint = APNsEndpoint(url: arguments[1]),
+  let count = Int(arguments[3])
+else { exit(64) }
+
+/// Seconds of processor time so far.
+func processorTime() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+let payload = Array(
+  #"{"aps":{"alert":"It's your turn in: Friendly match","badge":1,"sound":"default"},"web_url":"https://online-go.com/game/79504999","app_url":"ogs://game/79504999","game_id":79504999,"action":"open_game","game_name":"Friendly match"}"#
+    .utf8)
+let notifications = (0..<count).map { number in
+  APNsNotification(
+    id: timeOrderedUUID(milliseconds: Timestamp.now().milliseconds),
+    token: PushToken(hexEncoded(sha256("device \(number)")))!, topic: "com.example.switchboard",
+    collapseID: String(hexEncoded(sha256("event \(number)")).prefix(32)),
+    expiration: Timestamp.now().seconds + 86_400, payload: payload)!
+}
+let client = APNsClient(
+  endpoint: endpoint, trust: try TLSContext(trusting: .file(arguments[2]))
+) { _ in String(repeating: "t", count: 220) }
+
+let began = ContinuousClock.now
+let processorTimeBefore = processorTime()
+var taken = 0
+let run = client.run(until: began + .seconds(120)) { wanted in
+  let next = notifications[taken..<min(taken + wanted, count)]
+  taken = next.endIndex
+  return Array(next)
+} report: { _, _ in
+}
+let seconds = (ContinuousClock.now - began) / .seconds(1)
+guard run.accepted == count, run.connections == 1 else {
+  print("accepted \(run.accepted) on \(run.connections) connections: \(run.end)")
+  exit(1)
+}
+print(#"{"seconds":\#(seconds),"cpu":\#(processorTime() - processorTimeBefore)}"#)

@@ -1,0 +1,43 @@
+"""Figures as Markdown."""
+
+import statistics
+
+
+def median(values, form="{:.2f}"):
+    """The median of the rounds, with the least and the greatest."""
+    values = list(values)
+    texts = [form.format(value) for value in (statistics.median(values), min(values), max(values))]
+    return texts[0] if len(values) == 1 else f"{texts[0]} ({texts[1]}–{texts[2]})"
+
+
+def ratios(numerators, denominators):
+    """Of each round with itself: what disturbs a round disturbs both."""
+    return [a / b for a, b in zip(numerators, denominators, strict=True)]
+
+
+def print_table(*rows):
+    """The first row is the head; numbers stand in all columns but those whose head begins with a blank."""
+    head, *rest = rows
+    print("\n| " + " | ".join(cell.strip() for cell in head) + " |")
+    print("|" + "|".join("---" if cell.startswith(" ") else "---:" for cell in head) + "|")
+    for row in rest:
+        print("| " + " | ".join(map(str, row)) + " |")
+
+
+class Budgets:
+    """What is measured, what it may be, and whether it is."""
+
+    def __init__(self):
+        self.rows = []
+
+    def row(self, what, measured, budget, is_met):
+        self.rows.append((what, measured, budget, "" if is_met is None else "met" if is_met else "NOT MET"))
+
+    def at_least(self, what, values, least, form="{:.2f}", note=""):
+        self.row(what, median(values, form) + note, "at least " + form.format(least), statistics.median(values) >= least)
+
+    def at_most(self, what, values, most, form="{:.2f}", note=""):
+        self.row(what, median(values, form) + note, "at most " + form.format(most), statistics.median(values) <= most)
+
+    def print(self):
+        print_table((" what", " measured", " budget", " "), *self.rows)
