@@ -46,6 +46,19 @@ import Testing
     #expect(line.engine.capacity == 1)
   }
 
+  @Test func aPayloadThatFlowControlCutsOffIsNotOvertaken() throws {
+    var line = Line(payload: #"{"aps":{"alert":"\#(String(repeating: "x", count: 3000))"}}"#)
+    line.warmUp()
+    line.submitAll(upTo: 31)
+    line.submitAll(upTo: 41)
+    line.feed(Frame.windowUpdate(60_000))
+    line.submitAll(upTo: 41)
+    let data = line.sent(NGHTTP2_DATA)
+    let cut = try #require(data.first { stream in data.count { $0 == stream } == 2 })
+    let newcomer = try #require(data.firstIndex { $0 > 61 })
+    #expect(try #require(data.lastIndex(of: cut)) < newcomer)
+  }
+
   /// Of 8 in flight the server has taken `taken`, answers those, and is gone.
   @Test(arguments: 0...8)
   func goawayGivesBackExactlyWhatWasNotTaken(_ taken: Int) {
@@ -253,8 +266,10 @@ private struct Line {
   private(set) var outcomes: [APNsOutcome] = []
   private(set) var ids: [String] = []
   private var output: [UInt8] = []
+  private let payload: String?
 
-  init(window: Int = 500) {
+  init(window: Int = 500, payload: String? = nil) {
+    self.payload = payload
     var limits = APNsEngine.Limits()
     limits.window = window
     now = start
@@ -275,7 +290,7 @@ private struct Line {
 
   mutating func submitAll(upTo count: Int, drains: Bool = true) {
     while submitted < count, engine.capacity > 0 {
-      engine.submit(notification(submitted), at: now)
+      engine.submit(notification(submitted, payload: payload), at: now)
       submitted += 1
     }
     if drains { settle() }
@@ -331,6 +346,11 @@ private enum Frame {
 
   static func settings(maximumStreams: UInt32) -> [UInt8] {
     make(NGHTTP2_SETTINGS, flags: 0, 0, [0, 3] + bigEndian(maximumStreams))
+  }
+
+  /// Of the whole connection.
+  static func windowUpdate(_ increment: UInt32) -> [UInt8] {
+    make(NGHTTP2_WINDOW_UPDATE, flags: 0, 0, bigEndian(increment))
   }
 
   static func goaway(lastStream: UInt32, _ text: String) -> [UInt8] {

@@ -84,8 +84,11 @@ package final class APNsEngine {
   ///
   /// Apple changes its limit at any time, and closes the connection over a stream too many. The
   /// corresponding C function is `nghttp2_session_get_remote_settings`.
+  ///
+  /// None while flow control has cut off a payload: nghttp2 lets streams that have sent nothing go
+  /// first, so as long as new ones came the rest of it would not leave.
   package var capacity: Int {
-    guard state == .open else { return 0 }
+    guard state == .open, slots.cutCount == 0 else { return 0 }
     let remote = nghttp2_session_get_remote_settings(
       session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     let allowed = min(Int(remote), isTrusted ? limits.window : 1)

@@ -12,6 +12,8 @@ struct RequestSlots: ~Copyable {
     var streamID: Int32 = 0
     var deadline = ContinuousClock.Instant.now
     var sentSize = 0
+    /// A part of the payload has been sent: flow control cut it off.
+    var isCut = false
     var status = 0
     /// Where it is not the notification's.
     var apnsID: String?
@@ -26,6 +28,8 @@ struct RequestSlots: ~Copyable {
   private let count: Int
   private let slots: UnsafeMutablePointer<Slot>
   private var freeSlots: [Int]
+  /// How many slots have sent a part of their payload.
+  private(set) var cutCount = 0
   private let texts: UnsafeMutablePointer<UInt8>
   private let answers: UnsafeMutablePointer<UInt8>
 
@@ -64,6 +68,7 @@ struct RequestSlots: ~Copyable {
 
   mutating func free(_ slot: Int) {
     slots[slot].notification = nil
+    mark(slot, isCut: false)
     freeSlots.append(slot)
   }
 
@@ -84,8 +89,15 @@ struct RequestSlots: ~Copyable {
       if count > 0 { buffer.baseAddress!.update(from: $0.baseAddress! + sent, count: count) }
     }
     slots[slot].sentSize = sent + count
+    mark(slot, isCut: sent + count < payload.count)
     if sent + count >= payload.count { atEnd() }
     return count
+  }
+
+  private mutating func mark(_ slot: Int, isCut: Bool) {
+    guard slots[slot].isCut != isCut else { return }
+    slots[slot].isCut = isCut
+    cutCount += isCut ? 1 : -1
   }
 
   /// Whether `text` is the `apns-id` of the notification.
