@@ -127,8 +127,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
   reason          VARCHAR(64) NULL COMMENT 'Apple''s word, or ours in lower case',
   finished_at     DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
   UNIQUE KEY deliveries_once (notification_id, token),
-  KEY deliveries_due (shard, state, due_at),
-  KEY deliveries_finished (finished_at),
+  KEY deliveries_due (shard, state, due_at), -- one more, of finished_at, cost a fifth of all that recording costs
   CONSTRAINT deliveries_notification FOREIGN KEY (notification_id) REFERENCES notifications (id) ON DELETE CASCADE,
   CONSTRAINT deliveries_shard CHECK (shard < 16),
   CONSTRAINT deliveries_closed_whole CHECK ((state = 'open') = (finished_at IS NULL))

@@ -57,13 +57,17 @@ extension Database {
       ),
       (
         """
-        DELETE FROM deliveries WHERE state = 'delivered'
+        DELETE FROM deliveries WHERE shard IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+          AND state = 'delivered' AND due_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
           AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?
         """, [limit]
       ),
       (
-        "DELETE FROM deliveries WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?",
-        [limit]
+        """
+        DELETE FROM deliveries WHERE shard IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+          AND state = 'dead' AND due_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY
+          AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?
+        """, [limit]
       ),
       (
         """

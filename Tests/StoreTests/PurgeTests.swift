@@ -70,8 +70,9 @@ import Testing
           SET @id = UUID();
           INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, created_at)
           VALUES (@id, 'turn', '\(state) \(age)', 'c', '{}', NOW(3), NOW(3) - INTERVAL \(age));
-          INSERT INTO deliveries (id, notification_id, token, shard, state, finished_at)
-          VALUES (UUID(), @id, 't', 1, '\(state)', IF('\(state)' = 'open', NULL, NOW(3) - INTERVAL \(age)))
+          INSERT INTO deliveries (id, notification_id, token, shard, state, due_at, finished_at)
+          VALUES (UUID(), @id, 't', 1, '\(state)', NOW(3) - INTERVAL \(age),
+            IF('\(state)' = 'open', NULL, NOW(3) - INTERVAL \(age)))
           """)
       }
       try expect(
