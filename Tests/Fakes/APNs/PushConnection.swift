@@ -319,6 +319,7 @@ private func makeSession(_ context: UnsafeMutableRawPointer, _ faults: Faults) -
   var option: OpaquePointer?
   nghttp2_option_new(&option)
   defer { nghttp2_option_del(option) }
+  nghttp2_option_set_no_closed_streams(option, 1)
   if let (size, _) = faults.headers {
     nghttp2_option_set_max_send_header_block_length(option, size + 65_536)
   }
