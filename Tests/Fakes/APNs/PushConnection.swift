@@ -126,7 +126,9 @@ final class PushConnection {
   fileprivate func begin(_ streamID: Int32) {
     let index = freeExchanges.popLast() ?? exchanges.endIndex
     if index == exchanges.endIndex { exchanges.append(Exchange()) }
-    exchanges[index] = Exchange()
+    exchanges[index].request.clear()
+    exchanges[index].body = []
+    exchanges[index].sentSize = 0
     nghttp2_session_set_stream_user_data(
       session, streamID, UnsafeMutableRawPointer(bitPattern: index + 1))
   }

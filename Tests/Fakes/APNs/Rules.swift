@@ -15,20 +15,36 @@ struct PushRequest {
   var payload: [UInt8] = []
 
   mutating func set(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-    func isName(_ text: StaticString) -> Bool {
-      text.utf8CodeUnitCount == name.count
-        && memcmp(text.utf8Start, name.baseAddress!, name.count) == 0
+    func store(_ field: inout [UInt8], ifNamed text: StaticString) {
+      guard text.utf8CodeUnitCount == name.count,
+        memcmp(text.utf8Start, name.baseAddress!, name.count) == 0
+      else { return }
+      field.removeAll(keepingCapacity: true)
+      field.append(contentsOf: value)
     }
-    let value = Array(value)
-    if isName(":path") { path = value }
-    if isName(":method") { method = value }
-    if isName("authorization") { authorization = value }
-    if isName("apns-topic") { topic = value }
-    if isName("apns-push-type") { pushType = value }
-    if isName("apns-id") { id = value }
-    if isName("apns-collapse-id") { collapseID = value }
-    if isName("apns-expiration") { expiration = value }
-    if isName("apns-priority") { priority = value }
+    store(&path, ifNamed: ":path")
+    store(&method, ifNamed: ":method")
+    store(&authorization, ifNamed: "authorization")
+    store(&topic, ifNamed: "apns-topic")
+    store(&pushType, ifNamed: "apns-push-type")
+    store(&id, ifNamed: "apns-id")
+    store(&collapseID, ifNamed: "apns-collapse-id")
+    store(&expiration, ifNamed: "apns-expiration")
+    store(&priority, ifNamed: "apns-priority")
+  }
+
+  /// Makes room for the next request, in the memory of this one.
+  mutating func clear() {
+    path.removeAll(keepingCapacity: true)
+    method.removeAll(keepingCapacity: true)
+    authorization.removeAll(keepingCapacity: true)
+    topic.removeAll(keepingCapacity: true)
+    pushType.removeAll(keepingCapacity: true)
+    id.removeAll(keepingCapacity: true)
+    collapseID.removeAll(keepingCapacity: true)
+    expiration.removeAll(keepingCapacity: true)
+    priority.removeAll(keepingCapacity: true)
+    payload.removeAll(keepingCapacity: true)
   }
 
   static let pathPrefix = Array("/3/device/".utf8)
