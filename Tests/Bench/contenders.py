@@ -192,7 +192,7 @@ class Stage:
             process.returncode = os.waitstatus_to_exitcode(status)
             log.seek(0)
             output = log.read()
-        if process.returncode and not at_most:
+        if process.returncode not in (0, -signal.SIGKILL if at_most else 0):
             raise SystemExit(f"error: {' '.join(map(str, command))} ends with {process.returncode}: {output[-2000:]}")
         return Run(output, seconds, usage.ru_utime + usage.ru_stime, resident)
 
@@ -202,22 +202,26 @@ class Stage:
         self.processes.append(process)
         return process
 
-    @staticmethod
-    def await_socket(address, process):
+    @classmethod
+    def await_socket(cls, address, process):
         family = socket.AF_INET if isinstance(address, tuple) else socket.AF_UNIX
-        deadline = time.monotonic() + 20
-        while process.poll() is None and time.monotonic() < deadline:
+
+        def answers():
             with socket.socket(family) as client:
-                if client.connect_ex(address if family == socket.AF_INET else str(address)) == 0:
-                    return
-            time.sleep(0.02)
-        raise SystemExit(f"error: {' '.join(map(str, process.args))} does not start")
+                return client.connect_ex(address if family == socket.AF_INET else str(address)) == 0
+
+        cls._await(answers, process)
+
+    @classmethod
+    def await_file(cls, path, process):
+        """Until the program has said something there."""
+        cls._await(lambda: path.exists() and path.read_text(), process)
 
     @staticmethod
-    def await_file(path, process):
+    def _await(is_ready, process):
         deadline = time.monotonic() + 20
         while process.poll() is None and time.monotonic() < deadline:
-            if path.exists():
+            if is_ready():
                 return
             time.sleep(0.02)
         raise SystemExit(f"error: {' '.join(map(str, process.args))} does not start")
