@@ -134,8 +134,10 @@ CREATE TABLE IF NOT EXISTS deliveries (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='One notification to one device';
 
-ALTER TABLE deliveries ADD COLUMN IF NOT EXISTS
-  losses TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'attempts whose sender ended without an outcome: at five it is given up' AFTER attempts;
+ALTER TABLE deliveries
+  ADD COLUMN IF NOT EXISTS losses TINYINT UNSIGNED NOT NULL DEFAULT 0
+    COMMENT 'attempts whose sender ended without an outcome: at five it is given up' AFTER attempts,
+  DROP KEY IF EXISTS deliveries_finished;
 
 CREATE TABLE IF NOT EXISTS delivery_leases (
   shard        TINYINT UNSIGNED NOT NULL PRIMARY KEY,

@@ -14,7 +14,8 @@ package struct PushReport: Sendable, Equatable {
 /// Sends what is due in the outbox, until nothing is or the time is up.
 ///
 /// Each shard has at most one batch in hand, and a batch is recorded when the last of it has its
-/// outcome, so a shard's rows are never read twice. Confined to one thread.
+/// outcome, so a shard's rows are never read twice. A batch is read when all that is in hand is on
+/// its way, so that memory does not grow with what waits. Confined to one thread.
 final class PushSending {
   /// The ways to Apple's two hosts.
   struct Hosts {
@@ -29,7 +30,10 @@ final class PushSending {
   private let deadline: ContinuousClock.Instant
   private let stopping: Flag
 
+  /// Due, and not claimed yet.
   private var shards: [Int64] = []
+  /// Claimed, with nothing in hand.
+  private var idle: [ShardLease] = []
   private var batches: [Int64: Batch] = [:]
   private var shardOfNotification: [String: Int64] = [:]
   /// For the other host: the shards whose batches they are of wait for them.
@@ -77,7 +81,7 @@ final class PushSending {
     while !isOver, sent > before {
       before = sent
       shards = attempt { try database.dueShards().shuffled() } ?? []
-      if shards.isEmpty { break }
+      if shards.isEmpty, idle.isEmpty { break }
       sendHere()
       sendElsewhere()
     }
@@ -126,9 +130,8 @@ extension PushSending {
   private func next(_ count: Int) throws -> [APNsNotification] {
     var taken: [APNsNotification] = []
     for shard in batches.keys where taken.count < count { take(&taken, count, from: shard) }
-    while taken.count < count, let shard = shards.popLast() {
-      guard batches[shard] == nil else { continue }
-      if try beginBatch(shard) { take(&taken, count, from: shard) }
+    while taken.count < count, let shard = try beginBatch() {
+      take(&taken, count, from: shard)
     }
     sent += taken.count
     return taken
@@ -140,13 +143,22 @@ extension PushSending {
     batches[shard]?.waiting.removeFirst(waiting.count)
   }
 
-  /// Claims the shard and its first batch.
+  /// Takes a batch of a shard that is new, or else of the one that has been idle for longest: so all
+  /// advance together, and what was written together is read together.
   ///
-  /// - Returns: false where another pass holds it, or nothing of it is to be sent.
-  private func beginBatch(_ shard: Int64) throws -> Bool {
-    let claimID = timeOrderedUUID(milliseconds: Timestamp.now().milliseconds)
-    guard let lease = try database.claim(shard: shard, as: claimID) else { return false }
-    return try nextBatch(of: lease)
+  /// - Returns: the shard; nil where nothing is left, or other passes hold it.
+  private func beginBatch() throws -> Int64? {
+    while let shard = shards.popLast() {
+      let isOurs = batches[shard] != nil || idle.contains { $0.shard == shard }
+      let claimID = timeOrderedUUID(milliseconds: Timestamp.now().milliseconds)
+      guard !isOurs, let lease = try database.claim(shard: shard, as: claimID) else { continue }
+      if try nextBatch(of: lease) { return shard }
+    }
+    while !idle.isEmpty {
+      let lease = idle.removeFirst()
+      if try nextBatch(of: lease) { return lease.shard }
+    }
+    return nil
   }
 
   private func nextBatch(of lease: ShardLease) throws -> Bool {
@@ -233,7 +245,7 @@ extension PushSending {
 // MARK: What became of it
 
 extension PushSending {
-  /// Keeps the outcome; with the last of a batch, records all and goes on to the shard's next.
+  /// Keeps the outcome; with the last of a batch, records all.
   private func note(_ outcome: APNsOutcome, of notification: APNsNotification) throws {
     guard let shard = shardOfNotification[notification.id],
       let delivery = batches[shard]?.deliveries[notification.id]
@@ -258,7 +270,7 @@ extension PushSending {
     batches[shard] = nil
     guard isRecorded else { return }
     if isOver { return try database.release(batch.lease) }
-    _ = try nextBatch(of: batch.lease)
+    idle.append(batch.lease)
   }
 
   /// - Returns: false where the lease has passed to another pass; nothing is written then.
@@ -326,7 +338,9 @@ extension PushSending {
     for batch in batches.values {
       attempt { if try record(batch) { try database.release(batch.lease) } }
     }
+    for lease in idle { attempt { try database.release(lease) } }
     batches = [:]
+    idle = []
   }
 
   private func isRule(_ count: Int) -> Bool {
