@@ -14,8 +14,8 @@ package struct PushReport: Sendable, Equatable {
 /// Sends what is due in the outbox, until nothing is or the time is up.
 ///
 /// Each shard has at most one batch in hand, and a batch is recorded when the last of it has its
-/// outcome, so a shard's rows are never read twice. A batch is read when all that is in hand is on
-/// its way, so that memory does not grow with what waits. Confined to one thread.
+/// outcome, so a shard's rows are never read twice. Confined to one thread, beside that of
+/// ``PushBatches``.
 final class PushSending {
   /// The ways to Apple's two hosts.
   struct Hosts {
@@ -29,11 +29,8 @@ final class PushSending {
   private let hosts: Hosts
   private let deadline: ContinuousClock.Instant
   private let stopping: Flag
+  private let source: PushBatches
 
-  /// Due, and not claimed yet.
-  private var shards: [Int64] = []
-  /// Claimed, with nothing in hand.
-  private var idle: [ShardLease] = []
   private var batches: [Int64: Batch] = [:]
   private var shardOfNotification: [String: Int64] = [:]
   /// For the other host: the shards whose batches they are of wait for them.
@@ -43,23 +40,16 @@ final class PushSending {
   private var mismatches: [(token: String, before: Timestamp)] = []
   private var sent = 0
   private var isStopped = false
-  private var failure: (any Error)?
   private var report = PushReport()
 
-  private static let batchSize = 500
   private static let mostAttempts = 20
 
   /// What one shard has in hand.
   private struct Batch {
-    let lease: ShardLease
-    /// Tokens registered later are not those that were sent to.
-    let readAt = Timestamp.now()
-    var deliveries: [String: Delivery] = [:]
+    var whole: PushBatch
+    /// Without an outcome.
+    var open: [String: Delivery] = [:]
     var waiting: ArraySlice<APNsNotification> = []
-    var outcomes: [(delivery: Delivery, outcome: DeliveryOutcome)] = []
-    var removals: [(token: String, before: Timestamp)] = []
-    /// Tokens that the other host has taken.
-    var found: [String] = []
   }
 
   /// - Parameter deadline: less than the two minutes of a lease away, by the time-out of a request.
@@ -72,46 +62,38 @@ final class PushSending {
     self.hosts = hosts
     self.deadline = deadline
     self.stopping = stopping
+    source = PushBatches(
+      database, topic: settings.topic, environment: settings.environment.other)
   }
 
   /// - Throws: where the database does not answer; what is in hand then counts as attempted when its
   ///   lease ends.
   func run() throws -> PushReport {
-    var before = -1
-    while !isOver, sent > before {
-      before = sent
-      shards = attempt { try database.dueShards().shuffled() } ?? []
-      if shards.isEmpty, idle.isEmpty { break }
-      sendHere()
-      sendElsewhere()
+    report.tokensRemoved = try source.serve {
+      var before = -1
+      while !isOver, sent > before, source.look() {
+        before = sent
+        sendHere()
+        sendElsewhere()
+      }
+      return batches.values.map(\.whole)
     }
-    giveBack()
-    if let failure { throw failure }
     try removeMismatches()
     return report
   }
 
   private var isOver: Bool {
-    isStopped || failure != nil || stopping.isSet || ContinuousClock.now >= deadline
+    isStopped || source.hasFailed || stopping.isSet || ContinuousClock.now >= deadline
   }
 
   private func send(
-    by client: APNsClient, _ next: (Int) throws -> [APNsNotification]
+    by client: APNsClient, _ next: (Int) -> [APNsNotification]
   ) -> APNsRun.End {
     client.run(until: deadline) { count in
-      attempt { try isOver ? [] : next(count) } ?? []
+      isOver ? [] : next(count)
     } report: { notification, outcome in
-      attempt { try note(outcome, of: notification) }
+      note(outcome, of: notification)
     }.end
-  }
-
-  /// The first error ends the sending: nothing more is taken, what is in flight is noted.
-  @discardableResult
-  private func attempt<T>(_ body: () throws -> T) -> T? {
-    do { return try body() } catch {
-      failure = failure ?? error
-      return nil
-    }
   }
 }
 
@@ -127,11 +109,12 @@ extension PushSending {
   }
 
   /// At most `count` notifications of the batches in hand, or of further ones.
-  private func next(_ count: Int) throws -> [APNsNotification] {
+  private func next(_ count: Int) -> [APNsNotification] {
     var taken: [APNsNotification] = []
     for shard in batches.keys where taken.count < count { take(&taken, count, from: shard) }
-    while taken.count < count, let shard = try beginBatch() {
-      take(&taken, count, from: shard)
+    while taken.count < count, let batch = source.next() {
+      begin(batch)
+      take(&taken, count, from: batch.lease.shard)
     }
     sent += taken.count
     return taken
@@ -143,52 +126,21 @@ extension PushSending {
     batches[shard]?.waiting.removeFirst(waiting.count)
   }
 
-  /// Takes a batch of a shard that is new, or else of the one that has been idle for longest: so all
-  /// advance together, and what was written together is read together.
-  ///
-  /// - Returns: the shard; nil where nothing is left, or other passes hold it.
-  private func beginBatch() throws -> Int64? {
-    while let shard = shards.popLast() {
-      let isOurs = batches[shard] != nil || idle.contains { $0.shard == shard }
-      let claimID = timeOrderedUUID(milliseconds: Timestamp.now().milliseconds)
-      guard !isOurs, let lease = try database.claim(shard: shard, as: claimID) else { continue }
-      if try nextBatch(of: lease) { return shard }
-    }
-    while !idle.isEmpty {
-      let lease = idle.removeFirst()
-      if try nextBatch(of: lease) { return lease.shard }
-    }
-    return nil
-  }
-
-  private func nextBatch(of lease: ShardLease) throws -> Bool {
-    while true {
-      guard
-        let due = try database.nextBatch(
-          of: lease, limit: Self.batchSize, topic: settings.topic)
-      else { return false }
-      if due.isEmpty {
-        try database.release(lease)
-        return false
-      }
-      var batch = Batch(lease: lease)
-      for delivery in due { add(delivery, to: &batch) }
-      if !batch.deliveries.isEmpty {
-        batches[lease.shard] = batch
-        return true
-      }
-      guard try database.record(batch.outcomes, under: lease) else { return false }
-    }
+  private func begin(_ read: PushBatch) {
+    var batch = Batch(whole: read)
+    for delivery in read.deliveries { add(delivery, to: &batch) }
+    batch.whole.deliveries = []
+    if batch.open.isEmpty { source.finish(batch.whole) } else { batches[read.lease.shard] = batch }
   }
 
   private func add(_ delivery: Delivery, to batch: inout Batch) {
     guard let notification = notification(of: delivery) else {
-      batch.outcomes.append((delivery, .dead(status: nil, reason: unsendable(delivery))))
+      batch.whole.outcomes.append((delivery, .dead(status: nil, reason: unsendable(delivery))))
       report.dead += 1
       return
     }
-    batch.deliveries[delivery.id] = delivery
-    shardOfNotification[delivery.id] = batch.lease.shard
+    batch.open[delivery.id] = delivery
+    shardOfNotification[delivery.id] = batch.whole.lease.shard
     if isElsewhere(delivery) {
       elsewhere.append(notification)
     } else {
@@ -238,17 +190,17 @@ extension PushSending {
   private func settleSuspects(_ outcome: (APNsNotification) -> APNsOutcome) {
     let settled = elsewhere.filter { suspects[$0.id] != nil }
     elsewhere.removeAll { suspects[$0.id] != nil }
-    for notification in settled { attempt { try note(outcome(notification), of: notification) } }
+    for notification in settled { note(outcome(notification), of: notification) }
   }
 }
 
 // MARK: What became of it
 
 extension PushSending {
-  /// Keeps the outcome; with the last of a batch, records all.
-  private func note(_ outcome: APNsOutcome, of notification: APNsNotification) throws {
+  /// Keeps the outcome; with the last of a batch, has all recorded.
+  private func note(_ outcome: APNsOutcome, of notification: APNsNotification) {
     guard let shard = shardOfNotification[notification.id],
-      let delivery = batches[shard]?.deliveries[notification.id]
+      let delivery = batches[shard]?.open[notification.id]
     else { return }
     let first = suspects.removeValue(forKey: notification.id)
     if first == nil, outcome.isMismatch, hosts.other != nil, !isElsewhere(delivery) {
@@ -258,31 +210,11 @@ extension PushSending {
     }
     let result = decide(outcome, afterMismatch: first, of: delivery, shard: shard)
     shardOfNotification[notification.id] = nil
-    batches[shard]?.deliveries[notification.id] = nil
-    batches[shard]?.outcomes.append((delivery, result))
-    if batches[shard]?.deliveries.isEmpty == true { try finishBatch(shard) }
-  }
-
-  /// One that cannot be recorded stays in hand: giving back tries again.
-  private func finishBatch(_ shard: Int64) throws {
-    guard let batch = batches[shard] else { return }
-    let isRecorded = try record(batch)
-    batches[shard] = nil
-    guard isRecorded else { return }
-    if isOver { return try database.release(batch.lease) }
-    idle.append(batch.lease)
-  }
-
-  /// - Returns: false where the lease has passed to another pass; nothing is written then.
-  private func record(_ batch: Batch) throws -> Bool {
-    guard try database.record(batch.outcomes, under: batch.lease) else { return false }
-    for (token, instant) in batch.removals {
-      report.tokensRemoved += try database.removeDeadToken(token, registeredBefore: instant)
-    }
-    for token in batch.found {
-      try database.keep(settings.environment.other, topic: settings.topic, ofToken: token)
-    }
-    return true
+    batches[shard]?.open[notification.id] = nil
+    batches[shard]?.whole.outcomes.append((delivery, result))
+    guard batches[shard]?.open.isEmpty == true, let batch = batches.removeValue(forKey: shard)
+    else { return }
+    source.finish(batch.whole)
   }
 
   /// - Parameter first: what the first host said, where this is the other one's answer.
@@ -308,15 +240,15 @@ extension PushSending {
     switch action {
     case .done:
       report.delivered += 1
-      if first != nil { batches[shard]?.found.append(delivery.token) }
+      if first != nil { batches[shard]?.whole.found.append(delivery.token) }
       return .delivered
     case .removeToken:
       if case .unregistered(_, let since?) = outcome {
-        batches[shard]?.removals.append((delivery.token, since))
+        batches[shard]?.whole.removals.append((delivery.token, since))
       }
       return dead()
     case .markMismatch:
-      mismatches.append((delivery.token, batches[shard]!.readAt))
+      mismatches.append((delivery.token, batches[shard]!.whole.readAt))
       if mismatches.count >= 1_000, isRule(mismatches.count) { isStopped = true }
       return dead()
     case .keepToken, .deadLetter: return dead()
@@ -330,17 +262,6 @@ extension PushSending {
   private func alarm(_ text: String, isFinal: Bool = true) {
     report.alarm = report.alarm ?? text
     if isFinal { isStopped = true }
-  }
-
-  /// Records what is known of the batches that are not whole; the rest of them is due again at once
-  /// for whoever comes next, and costs no attempt.
-  private func giveBack() {
-    for batch in batches.values {
-      attempt { if try record(batch) { try database.release(batch.lease) } }
-    }
-    for lease in idle { attempt { try database.release(lease) } }
-    batches = [:]
-    idle = []
   }
 
   private func isRule(_ count: Int) -> Bool {

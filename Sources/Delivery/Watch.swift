@@ -230,20 +230,3 @@ private func makePipe() -> (reader: CInt, writer: CInt) {
   for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   return (ends[0], ends[1])
 }
-
-/// Joined or detached by the caller.
-private func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
-  final class Work {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let failure = pthread_create(
-    &thread, nil,
-    { work in
-      Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
-      return nil
-    }, Unmanaged.passRetained(Work(body)).toOpaque())
-  precondition(failure == 0, "no thread")
-  return thread
-}

@@ -1,0 +1,56 @@
+import Glibc
+
+/// Runs `body` on a new thread, which the caller joins or detaches (`pthread_create`).
+func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+  final class Work {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+  var thread = pthread_t()
+  let failure = pthread_create(
+    &thread, nil,
+    { work in
+      Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
+      return nil
+    }, Unmanaged.passRetained(Work(body)).toOpaque())
+  precondition(failure == 0, "no thread")
+  return thread
+}
+
+/// A value that threads share, and can wait for each other to change (`pthread_cond_wait`).
+// @unchecked: the value is used under the lock alone.
+final class Monitor<Value>: @unchecked Sendable {
+  private var value: Value
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  init(_ value: Value) {
+    self.value = value
+    pthread_mutex_init(lock, nil)
+    pthread_cond_init(change, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(change)
+    pthread_mutex_destroy(lock)
+    change.deallocate()
+    lock.deallocate()
+  }
+
+  func with<Result>(_ body: (inout Value) -> Result) -> Result {
+    wait { value in body(&value) }
+  }
+
+  /// Calls `body`, again after each change of the value, until it gives a result.
+  func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    while true {
+      if let result = body(&value) {
+        pthread_cond_broadcast(change)
+        return result
+      }
+      pthread_cond_wait(change, lock)
+    }
+  }
+}
