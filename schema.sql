@@ -250,6 +250,73 @@ CREATE TABLE IF NOT EXISTS cards (
   CONSTRAINT cards_type_upper CHECK (card_type = UPPER(card_type) AND CHAR_LENGTH(card_type) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+-- Pairing --------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS pairing_tokens (
+  nonce      CHAR(16) NOT NULL PRIMARY KEY COMMENT 'base64url; lets nobody in without the key that signs tokens',
+  issued_at  DATETIME(3) NOT NULL COMMENT 'UTC, whole seconds',
+  expires_at DATETIME(3) NOT NULL COMMENT 'UTC, whole seconds',
+  spent_at   DATETIME(3) NULL COMMENT 'UTC; when a phone exchanged it',
+  revoked_at DATETIME(3) NULL COMMENT 'UTC',
+  KEY pairing_tokens_open (spent_at, revoked_at),
+  KEY pairing_tokens_expiry (expires_at),
+  CONSTRAINT pairing_tokens_nonce_form CHECK (nonce REGEXP '^[A-Za-z0-9_-]{16}\\z'),
+  CONSTRAINT pairing_tokens_expiry_later CHECK (expires_at > issued_at),
+  CONSTRAINT pairing_tokens_one_end CHECK (spent_at IS NULL OR revoked_at IS NULL)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What a QR code carries; each pairs one phone';
+
+CREATE TABLE IF NOT EXISTS pairing_server (
+  id            TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  session       UUID NOT NULL COMMENT 'by which the apps know this site',
+  server_id     CHAR(16) NOT NULL COMMENT 'base64url; in every token',
+  current_nonce CHAR(16) NULL COMMENT 'of the pairing token that is shown now',
+  CONSTRAINT pairing_server_is_one_row CHECK (id = 1),
+  CONSTRAINT pairing_server_id_form CHECK (server_id REGEXP '^[A-Za-z0-9_-]{16}\\z'),
+  CONSTRAINT pairing_server_current FOREIGN KEY (current_nonce) REFERENCES pairing_tokens (nonce) ON DELETE SET NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+INSERT INTO pairing_server (session, server_id)
+  SELECT CONCAT_WS('-', HEX(RANDOM_BYTES(4)), HEX(RANDOM_BYTES(2)), CONCAT('4', LEFT(HEX(RANDOM_BYTES(2)), 3)),
+                   CONCAT('8', LEFT(HEX(RANDOM_BYTES(2)), 3)), HEX(RANDOM_BYTES(6))),
+         REPLACE(REPLACE(TO_BASE64(RANDOM_BYTES(12)), '+', '-'), '/', '_')
+  ON DUPLICATE KEY UPDATE id = VALUES(id);
+
+CREATE TABLE IF NOT EXISTS pairings (
+  id           UUID NOT NULL PRIMARY KEY COMMENT 'device_id of the tokens: one exchange, one family of refresh tokens',
+  user_agent   VARCHAR(200) NOT NULL COMMENT 'as the app says',
+  address      VARCHAR(45) NOT NULL COMMENT 'of the phone when it was paired, as the web server gave it',
+  generation   INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'of the newest refresh token',
+  confirmed    BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest generation has been used',
+  paired_at    DATETIME(3) NOT NULL COMMENT 'UTC',
+  last_used_at DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to 15 minutes old',
+  rotated_at   DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was made',
+  expires_at   DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
+  ended_at     DATETIME(3) NULL COMMENT 'UTC',
+  end_reason   ENUM('phone', 'revoke_all', 'administrator', 'reuse') NULL COMMENT 'who ended it; reuse: somebody had a copy of its token',
+  KEY pairings_live (ended_at, expires_at),
+  KEY pairings_expiry (expires_at),
+  CONSTRAINT pairings_generation CHECK (generation > 0),
+  CONSTRAINT pairings_end_whole CHECK ((ended_at IS NULL) = (end_reason IS NULL)),
+  CONSTRAINT pairings_expiry_later CHECK (expires_at > rotated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Phones that may reach the agent';
+
+CREATE TABLE IF NOT EXISTS pairing_tickets (
+  ticket_hash BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the ticket',
+  pairing_id  UUID NULL COMMENT 'whose it is',
+  nonce       CHAR(16) NULL COMMENT 'of the pairing token that it was issued for, where no phone was paired',
+  expires_at  DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at    DATETIME(3) NULL COMMENT 'UTC',
+  KEY pairing_tickets_pairing (pairing_id),
+  KEY pairing_tickets_nonce (nonce),
+  KEY pairing_tickets_expiry (expires_at),
+  CONSTRAINT pairing_tickets_pairing FOREIGN KEY (pairing_id) REFERENCES pairings (id) ON DELETE CASCADE,
+  CONSTRAINT pairing_tickets_token FOREIGN KEY (nonce) REFERENCES pairing_tokens (nonce) ON DELETE CASCADE,
+  CONSTRAINT pairing_tickets_one_owner CHECK ((pairing_id IS NULL) <> (nonce IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Stand for a token in a URL, once';
+
 -- Turns ----------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS ogs_users (
@@ -429,6 +496,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
     JOIN accounts a ON a.id = d.account_id
    WHERE s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3);
 
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW paired_devices AS
+  SELECT id AS device_id, user_agent, address, paired_at, last_used_at, rotated_at AS refreshed_at, generation, expires_at,
+         ended_at, end_reason, ended_at IS NULL AND expires_at > UTC_TIMESTAMP(3) AS is_live
+    FROM pairings;
+
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW notifications_today AS
   SELECT n.kind, n.event_key, n.payload, d.id AS apns_id, CONCAT(LEFT(d.token, 16), '…') AS device, d.state, d.attempts,
          d.status, d.reason, n.created_at, d.due_at, d.finished_at
@@ -514,6 +586,10 @@ GRANT SELECT ON banks TO switchboard_responder;
 GRANT SELECT ON enrollments TO switchboard_responder;
 GRANT SELECT ON cards TO switchboard_responder;
 GRANT INSERT ON outbox TO switchboard_responder;
+GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at, revoked_at) ON pairing_tokens TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON pairings TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON pairing_tickets TO switchboard_responder;
 GRANT SELECT ON companion_status TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
@@ -530,8 +606,12 @@ GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
-GRANT SELECT (at), DELETE ON audit_log TO switchboard_companion;
+GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 
+GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
+GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;
+GRANT SELECT, UPDATE (ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON errands TO switchboard_companion;
@@ -552,6 +632,7 @@ GRANT SELECT ON live_sessions TO switchboard_administrator;
 GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON failures_by_reason TO switchboard_administrator;
 GRANT SELECT ON rate_limited_callers TO switchboard_administrator;
+GRANT SELECT ON paired_devices TO switchboard_administrator;
 GRANT SELECT ON notifications_today TO switchboard_administrator;
 GRANT SELECT ON notified_last TO switchboard_administrator;
 GRANT SELECT ON polls TO switchboard_administrator;

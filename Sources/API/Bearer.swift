@@ -79,7 +79,7 @@ extension Request {
   var deviceCredentialHash: [UInt8]? { field("X-Device-Credential").map { sha256($0) } }
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
-  fileprivate var bearerToken: String? {
+  var bearerToken: String? {
     guard let value = field("Authorization") else { return nil }
     let scheme = "bearer ".utf8
     // A letter's lower case is the bit 0x20, which the space has already.

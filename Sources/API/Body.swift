@@ -21,6 +21,15 @@ extension Request {
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try API.decode(type, from: body)
   }
+
+  /// The body as a JSON object whose members have the types of `Value`.
+  ///
+  /// - Throws: ``Failure/badRequest(_:)`` with `complaint`.
+  func decode<Value: Decodable>(
+    _ type: Value.Type, orSay complaint: String
+  ) throws -> Value {
+    do { return try decode(type) } catch { throw Failure.badRequest(complaint) }
+  }
 }
 
 /// A number that is an integer in value: `1.0` is one.

@@ -16,7 +16,7 @@ struct Route: Sendable {
 
   /// The table of contents of the site.
   static let all: [Route] =
-    [Route("GET", "/health", getHealth)] + preferences + push + wallet + turns
+    [Route("GET", "/health", getHealth)] + preferences + push + wallet + pairing + turns
 
   private static let preferences = [
     Route("GET", "/api/v1/device-prefs", getPreferences),
@@ -47,6 +47,17 @@ struct Route: Sendable {
     Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
     Route("POST", "/api/mobile/auth/logout", logOut),
     Route("GET", "/api/mobile/wallet/summary", getSummary),
+  ]
+
+  private static let pairing = [
+    Route("GET", "/api/pair/info", getPairingInfo),
+    Route("POST", "/api/pair/refresh", replacePairingTokens),
+    Route("POST", "/api/auth/exchange", exchangePairingToken),
+    Route("POST", "/api/auth/refresh", refreshPairing),
+    Route("POST", "/api/auth/revoke", revokePairing),
+    Route("POST", "/api/auth/ticket", issueTicket),
+    Route("GET", "/api/status", getStatus),
+    Route("GET", "/_auth", admitToAgent),
   ]
 
   private static let turns = [

@@ -1,6 +1,6 @@
 package import Cryptography
 package import Program
-import Store
+package import Store
 
 /// What the responder's handlers need to know of their site.
 package struct Settings: Sendable {
@@ -15,7 +15,8 @@ package struct Settings: Sendable {
   package let jwtKeys: Keyring
   /// Under which mailed codes and refresh-token ids are kept.
   package let hmacKeys: Keyring
-  /// Seal device credentials, and mails for the companion.
+  /// Seal device credentials, and mails for the companion; sign the pairing tokens, which the
+  /// companion shows too.
   package let credentialKeys: Keyring
   /// Path of the companion's unix socket; nil where nobody is to be woken.
   package let knockSocket: String?
@@ -27,12 +28,14 @@ package struct Settings: Sendable {
   package let allowedOrigins: [String]
   /// What the answers of push say of themselves: one statement finds the owner of every token.
   package let pushLookupConcurrency: Int
+  /// What phones that pair are told.
+  package let agent: GuardedAgent
 
   package init(
     environment: Environment, publicURL: String, jwtKeys: Keyring, hmacKeys: Keyring,
     credentialKeys: Keyring, knockSocket: String?, masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
-    pushLookupConcurrency: Int = 8
+    pushLookupConcurrency: Int = 8, agent: GuardedAgent? = nil
   ) {
     self.environment = environment
     self.publicURL = publicURL
@@ -44,14 +47,13 @@ package struct Settings: Sendable {
     self.checkInterval = checkInterval
     self.allowedOrigins = allowedOrigins
     self.pushLookupConcurrency = pushLookupConcurrency
+    self.agent = agent ?? GuardedAgent(publicURL: publicURL)
   }
 
   /// - Returns: nil after a complaint in `environment`.
   package init?(from environment: inout Program.Environment) {
     let kind = environment.choice("SWITCHBOARD_ENV", default: Environment.production)
-    let publicURL = environment.value(
-      "SWITCHBOARD_PUBLIC_URL", "the address under which the apps reach this site",
-      "must be an http or https address without a final slash", Self.url)
+    let publicURL = environment.publicURL()
     let jwtKeys = environment.keyring("SWITCHBOARD_JWT_KEYS", "the keys that sign access tokens")
     let hmacKeys = environment.keyring("SWITCHBOARD_HMAC_KEYS", "the keys that hide mailed codes")
     let credentialKeys = environment.keyring(
@@ -62,13 +64,14 @@ package struct Settings: Sendable {
     let allowedOrigins = Self.origins(&environment)
     let concurrency = environment.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
+    let agent = GuardedAgent(at: publicURL ?? "", from: &environment)
     guard let publicURL, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
     self.init(
       environment: kind, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
       credentialKeys: credentialKeys, knockSocket: knockSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
-      pushLookupConcurrency: concurrency)
+      pushLookupConcurrency: concurrency, agent: agent)
   }
 
   private static func origins(_ environment: inout Program.Environment) -> [String] {
@@ -80,10 +83,5 @@ package struct Settings: Sendable {
         about: name, "must be a list of origins, scheme://host[:port], separated by commas")
     }
     return origins
-  }
-
-  private static func url(_ text: String) -> String? {
-    let isURL = text.hasPrefix("https://") || text.hasPrefix("http://")
-    return isURL && !text.hasSuffix("/") ? text : nil
   }
 }

@@ -218,17 +218,6 @@ private func keyDescription(_ given: String?) throws -> String {
   return text
 }
 
-extension Request {
-  /// The body as a JSON object whose members have the types of `Value`.
-  ///
-  /// - Throws: ``Failure/badRequest(_:)`` with `complaint`.
-  fileprivate func decode<Value: Decodable>(
-    _ type: Value.Type, orSay complaint: String
-  ) throws -> Value {
-    do { return try decode(type) } catch { throw Failure.badRequest(complaint) }
-  }
-}
-
 extension JSONWriter {
   fileprivate mutating func members(of game: TurnGame, for userID: Int64) {
     member("game_id", game.id)

@@ -61,6 +61,29 @@ package struct Environment {
     return value
   }
 
+  /// `true` or `1`, `false` or `0`.
+  package mutating func flag(_ name: String, default fallback: Bool) -> Bool {
+    switch optional(name)?.lowercased() {
+    case nil: return fallback
+    case "true", "1": return true
+    case "false", "0": return false
+    default:
+      complain(about: name, "must be true, 1, false or 0")
+      return fallback
+    }
+  }
+
+  /// The address under which the apps reach the site, without a final slash.
+  package mutating func publicURL() -> String? {
+    value(
+      "SWITCHBOARD_PUBLIC_URL", "the address under which the apps reach this site",
+      "must be an http or https address without a final slash"
+    ) { text in
+      let isURL = text.hasPrefix("https://") || text.hasPrefix("http://")
+      return isURL && !text.hasSuffix("/") ? text : nil
+    }
+  }
+
   /// The case of `Choice` that `name` spells.
   package mutating func choice<Choice: CaseIterable & RawRepresentable>(
     _ name: String, default fallback: Choice

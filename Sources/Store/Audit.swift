@@ -29,8 +29,12 @@ enum AuditEvent: String {
   case credentialRefused = "credential_refused"
   case deviceRegistered = "device_registered"
   case deviceRevoked = "device_revoked"
+  case exchangeRefused = "exchange_refused"
   case logout
   case masterKeyRefused = "master_key_refused"
+  case pairingEnded = "pairing_ended"
+  case pairingTokensRevoked = "pairing_tokens_revoked"
+  case phonePaired = "phone_paired"
   case preferencesWritten = "preferences_written"
   case pushTokenRemoved = "push_token_removed"
   case pushTokenSet = "push_token_set"

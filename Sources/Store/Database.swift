@@ -27,6 +27,13 @@ package final class Database: Sendable {
       try connection.row("SELECT version FROM schema_version") { row in row.integer(0) } ?? 0
     }
   }
+
+  /// Runs a transaction until it has lost no race.
+  func repeatingLostRaces<T>(_ body: (inout Connection) throws -> T) throws -> T {
+    while true {
+      do { return try pool.transaction(body) } catch is LostRace { continue }
+    }
+  }
 }
 
 extension Environment {

@@ -17,6 +17,7 @@ struct Limit {
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
   static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
   static let masterKeyTries = Limit(name: "master-key", allowed: 10, window: .seconds(60))
+  static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))
   static let turnRegistrations = Limit(name: "turns-register", allowed: 60, window: .seconds(3600))
   static let turnChecks = Limit(name: "turns-check", allowed: 20, window: .seconds(60))
   static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))

@@ -36,9 +36,9 @@ extension Database {
   }
 
   /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
-  /// ago or given up 30 days ago, likewise notifications, errands a day after their end, expired codes
-  /// and registrations, sessions and API keys that ended 30 days ago, limits that began a day ago,
-  /// audit rows older than `auditLifetime`.
+  /// ago or given up 30 days ago, likewise notifications, errands a day after their end, expired codes,
+  /// registrations, pairing tokens and tickets, sessions, pairings and API keys that ended 30 days
+  /// ago, limits that began a day ago, audit rows older than `auditLifetime`.
   ///
   /// - Returns: how many rows.
   package func purge(slice: Int, auditLifetime: Duration, at now: Timestamp) throws -> Int {
@@ -87,6 +87,10 @@ extension Database {
       ),
       ("DELETE FROM sessions WHERE ended_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM sessions WHERE expires_at < ? LIMIT ?", [older(day * 30), limit]),
+      ("DELETE FROM pairing_tickets WHERE expires_at < ? LIMIT ?", [older(day), limit]),
+      ("DELETE FROM pairing_tokens WHERE expires_at < ? LIMIT ?", [older(day), limit]),
+      ("DELETE FROM pairings WHERE ended_at < ? LIMIT ?", [older(day * 30), limit]),
+      ("DELETE FROM pairings WHERE expires_at < ? LIMIT ?", [older(day * 30), limit]),
       (
         "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?", [older(day), limit]
       ),

@@ -22,20 +22,25 @@ final class TestApplication: Sendable {
   static let publicURL = "https://api.example.org"
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
-  static let settings = API.Settings(
-    environment: .development, publicURL: publicURL, jwtKeys: keys, hmacKeys: keys,
-    credentialKeys: keys, knockSocket: nil, masterKeyHash: sha256("test-master-key-123"))
+  static let settings = settings(agent: nil)
+
+  private static func settings(agent: GuardedAgent?) -> API.Settings {
+    API.Settings(
+      environment: .development, publicURL: publicURL, jwtKeys: keys, hmacKeys: keys,
+      credentialKeys: keys, knockSocket: nil, masterKeyHash: sha256("test-master-key-123"),
+      agent: agent)
+  }
 
   private final class Clock: Sendable {
     let now = Mutex(Timestamp(seconds: 1_795_000_000))
   }
 
-  fileprivate init(_ root: ConnectionSettings) {
+  init(_ root: ConnectionSettings, agent: GuardedAgent?) {
     self.root = root
     database = Database(accountSettings(of: "responder", in: root))
     clock = Clock()
     application = Application(
-      database: database, settings: Self.settings,
+      database: database, settings: Self.settings(agent: agent),
       log: Evidence.log(of: root.database),
       clock: { [clock] in clock.now.withLock { $0 } })
   }
@@ -68,8 +73,10 @@ final class TestApplication: Sendable {
 }
 
 /// Calls `body` with a responder of its own.
-func withApplication<T>(_ body: (TestApplication) throws -> T) throws -> T {
-  try withDatabase { try body(TestApplication($0)) }
+func withApplication<T>(
+  agent: GuardedAgent? = nil, _ body: (TestApplication) throws -> T
+) throws -> T {
+  try withDatabase { try body(TestApplication($0, agent: agent)) }
 }
 
 /// A response, its body read as JSON.

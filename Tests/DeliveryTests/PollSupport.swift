@@ -8,12 +8,6 @@ import Testing
 
 @testable import Delivery
 
-/// A file of `Tests/Fixtures`.
-func fixture(_ path: String) throws -> String {
-  let folder = URL(filePath: #filePath).appending(path: "../../Fixtures").standardizedFileURL
-  return try String(contentsOf: folder.appending(path: path), encoding: .utf8)
-}
-
 /// A companion that polls a fake, users of which SQL knows.
 struct TestPolling: Sendable {
   let delivery: TestDelivery

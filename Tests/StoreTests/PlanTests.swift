@@ -7,7 +7,8 @@ import Testing
 @Suite struct PlanTests {
   /// Named by administrators or one per host: a few rows.
   private static let smallTables: Set = [
-    "banks", "companion_status", "delivery_leases", "models", "ogs_pause", "schema_version",
+    "banks", "companion_status", "delivery_leases", "models", "ogs_pause", "pairing_server",
+    "schema_version",
   ]
 
   /// Ten thousand rows in every table that grows.
@@ -39,6 +40,14 @@ import Testing
       SELECT \(id(6)), 'login_code', 'r', IF(seq MOD 100, 'dead', 'open'), NOW(3) + INTERVAL seq SECOND,
         NOW(3) + INTERVAL 1 DAY, 'r', IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), \(id(7))
       FROM seq_1_to_10000;
+    INSERT INTO pairing_tokens (nonce, issued_at, expires_at, spent_at)
+      SELECT LPAD(seq, 16, '0'), NOW(3), NOW(3) + INTERVAL seq SECOND, IF(seq MOD 100, NOW(3), NULL)
+      FROM seq_1_to_10000;
+    INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at, ended_at, end_reason)
+      SELECT \(id(8)), 'x', 'x', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL seq SECOND,
+        IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), IF(seq MOD 100, 'phone', NULL) FROM seq_1_to_10000;
+    INSERT INTO pairing_tickets (ticket_hash, pairing_id, expires_at)
+      SELECT UNHEX(SHA2(seq, 256)), \(id(8)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO ogs_users (id, due_at, claim_id)
       SELECT seq, NOW(3) + INTERVAL seq SECOND, \(id(7)) FROM seq_1_to_10000;
     INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
@@ -63,7 +72,7 @@ import Testing
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
       login_codes, enrollments, cards, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
-      ogs_games, api_keys, errands, notifications, deliveries;
+      ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
     """
 
   /// The id of kind `kind` in row `seq`.

@@ -178,6 +178,50 @@ import Testing
     }
   }
 
+  @Test func pairingTokensAndTicketsGoADayAfterTheyExpired() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
+        let nonce = "LPAD('\(name)', 16, '0')"
+        insert(
+          store,
+          """
+          INSERT INTO pairing_tokens (nonce, issued_at, expires_at)
+            VALUES (\(nonce), '2020-01-01', \(ago(age)));
+          INSERT INTO pairing_tickets (ticket_hash, nonce, expires_at)
+            VALUES (UNHEX(SHA2('\(name)', 256)), \(nonce), \(ago(age)))
+          """)
+      }
+      insert(store, "UPDATE pairing_server SET current_nonce = LPAD('old', 16, '0')")
+      try expect(
+        ["border", "young"],
+        of: "SELECT TRIM(LEADING '0' FROM nonce) FROM pairing_tokens ORDER BY 1", in: store,
+        deleted: 2)
+      #expect(store.sql("SELECT COUNT(*) FROM pairing_tickets") == "2")
+      #expect(store.sql("SELECT current_nonce FROM pairing_server") == "NULL")
+    }
+  }
+
+  @Test func pairingsGoThirtyDaysAfterTheirEnd() throws {
+    try withStore { store throws in
+      // The generation is the name.
+      for (number, expiry, end) in [
+        (1, "-1 DAY", nil), (2, "2591999 SECOND", nil), (3, "2592001 SECOND", nil),
+        (4, "-1 DAY", "2591999 SECOND"), (5, "-1 DAY", "2592001 SECOND"),
+      ] as [(Int, String, String?)] {
+        insert(
+          store,
+          """
+          INSERT INTO pairings (id, user_agent, address, generation, paired_at, last_used_at, rotated_at, expires_at,
+            ended_at, end_reason)
+          VALUES (UUID(), 'x', 'x', \(number), '2020-01-01', '2020-01-01', '2020-01-01', \(ago(expiry)),
+            \(end.map(ago) ?? "NULL"), \(end == nil ? "NULL" : "'phone'"))
+          """)
+      }
+      try expect(
+        ["1", "2", "4"], of: "SELECT generation FROM pairings ORDER BY 1", in: store, deleted: 2)
+    }
+  }
+
   @Test func limitsGoADayAfterTheirWindowBegan() throws {
     try withStore { store throws in
       for (name, age, window) in [

@@ -91,6 +91,9 @@ import Testing
         "SELECT * FROM audit_trail", "SELECT * FROM every_device", "DROP TABLE models",
         "ALTER TABLE models ADD x INT", "CREATE TABLE own (id INT PRIMARY KEY)",
         "SELECT * FROM mysql.user", "CREATE USER x@localhost",
+        "UPDATE pairing_server SET server_id = 'server-server-01'", "DELETE FROM pairing_tokens",
+        "UPDATE pairing_tokens SET expires_at = NOW(3)", "DELETE FROM pairings",
+        "UPDATE pairing_tickets SET expires_at = NOW(3)", "SELECT * FROM paired_devices",
       ]
     ),
     (
@@ -104,7 +107,10 @@ import Testing
         "SELECT subject FROM rate_limits", "SELECT id FROM cards", "SELECT name FROM banks",
         "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",
         "UPDATE rate_limits SET hits = 0", "UPDATE schema_version SET version = 2",
-        "INSERT INTO audit_log (at, event, request_id, address) VALUES (NOW(3), 'x', 'x', 'x')",
+        "UPDATE audit_log SET event = 'x'", "UPDATE pairing_server SET session = UUID()",
+        "UPDATE pairing_tokens SET spent_at = NOW(3)", "UPDATE pairings SET generation = 9",
+        "SELECT ticket_hash FROM pairing_tickets", "UPDATE pairing_tickets SET spent_at = NULL",
+        "INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at) VALUES (UUID(), 'x', 'x', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY)",
         "INSERT INTO outbox (id, kind, recipient, expires_at, request_id) VALUES (UUID(), 'login_code', 'x', NOW(3), 'x')",
         "DELETE FROM accounts", "DELETE FROM companion_status", "SELECT * FROM audit_trail",
         "CREATE TABLE own (id INT PRIMARY KEY)", "SELECT * FROM mysql.user",

@@ -9,6 +9,7 @@ enum SampleRows {
   static let notification = "01890a5d-ac96-774b-bcce-b302099a8007"
   static let delivery = "01890a5d-ac96-774b-bcce-b302099a8008"
   static let errand = "01890a5d-ac96-774b-bcce-b302099a8009"
+  static let pairing = "01890a5d-ac96-774b-bcce-b302099a8010"
   /// An id that no row has.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
@@ -47,6 +48,12 @@ enum SampleRows {
     INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key');
     INSERT INTO errands (id, kind, request, request_id)
       VALUES ('\(errand)', 'turn_check', '{}', 'request');
+    INSERT INTO pairing_tokens (nonce, issued_at, expires_at)
+      VALUES ('nonce-nonce-0001', NOW(3), NOW(3) + INTERVAL 1 HOUR);
+    INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at)
+      VALUES ('\(pairing)', 'cdev/1.0', '192.0.2.1', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY);
+    INSERT INTO pairing_tickets (ticket_hash, pairing_id, expires_at)
+      VALUES (REPEAT('t', 32), '\(pairing)', NOW(3) + INTERVAL 1 MINUTE);
     INSERT INTO ogs_users (id) VALUES (7);
     INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
       VALUES (7, '\(pushToken)\(pushToken)', NOW(3));

@@ -126,27 +126,15 @@ enum EndReason: String {
 }
 
 extension Database {
-  /// Confirm-by-use: what to do with the refresh token of `generation` of a family.
-  ///
-  /// | presented | answer |
-  /// |---|---|
-  /// | the newest | rotate |
-  /// | the one before, its successor unused or made at most 10 s ago | the same successor again |
-  /// | any other, last rotation at most 60 s ago | ``RefreshOutcome/tooLate`` |
-  /// | any other | ``RefreshOutcome/reused`` |
+  /// Does with the refresh token of `generation` of a family what
+  /// ``RefreshFamily/verdict(on:at:)`` says.
   ///
   /// - Throws: ``Refusal/rateLimited(retryAfter:)`` at more than 30 rotations an hour.
   package func refresh(
     session id: String, generation: Int64, from origin: Origin, at now: Timestamp
   ) throws -> RefreshOutcome {
-    while true {
-      do {
-        return try pool.transaction { connection in
-          try connection.refresh(session: id, generation: generation, from: origin, at: now)
-        }
-      } catch is LostRace {
-        continue
-      }
+    try repeatingLostRaces { connection in
+      try connection.refresh(session: id, generation: generation, from: origin, at: now)
     }
   }
 
@@ -185,25 +173,23 @@ extension Connection {
   fileprivate mutating func refresh(
     session id: String, generation: Int64, from origin: Origin, at now: Timestamp
   ) throws -> RefreshOutcome {
-    guard let family = try family(id), family.isAlive(at: now), generation <= family.generation
-    else { return .dead }
-    let age = now - family.rotatedAt
-    let isPrevious = generation == family.generation - 1
-    if generation == family.generation {
-      return .refreshed(try rotate(family, from: origin, at: now))
-    } else if isPrevious, !family.confirmed || age <= .seconds(10) {
-      return .refreshed(family.session)
-    } else if age <= .seconds(60) {
+    guard let family = try family(id) else { return .dead }
+    switch family.tokens(at: now).verdict(on: generation, at: now) {
+    case .rotate: return .refreshed(try rotate(family, from: origin, at: now))
+    case .sameAgain: return .refreshed(family.session)
+    case .dead: return .dead
+    case .tooLate:
       try audit(
         .refreshRefused, account: family.accountID, device: family.deviceID,
         detail: "another call has just refreshed", from: origin, at: now)
       return .tooLate
+    case .reused:
+      try endSessions(of: family.deviceID, because: .reuse, at: now)
+      try audit(
+        .refreshReuse, account: family.accountID, device: family.deviceID,
+        detail: "generation \(generation) of \(family.generation)", from: origin, at: now)
+      return .reused
     }
-    try endSessions(of: family.deviceID, because: .reuse, at: now)
-    try audit(
-      .refreshReuse, account: family.accountID, device: family.deviceID,
-      detail: "generation \(generation) of \(family.generation)", from: origin, at: now)
-    return .reused
   }
 
   private mutating func rotate(
@@ -263,7 +249,11 @@ private struct Family {
     accountID = row.text(9)
   }
 
-  func isAlive(at now: Timestamp) -> Bool { !ended && expiresAt > now }
+  func tokens(at now: Timestamp) -> RefreshFamily {
+    RefreshFamily(
+      generation: generation, isConfirmed: confirmed, rotatedAt: rotatedAt,
+      isAlive: !ended && expiresAt > now)
+  }
 
   var session: Session {
     Session(
