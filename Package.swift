@@ -36,19 +36,25 @@ let package = Package(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CQRCode", providers: [.apt(["libqrencode-dev", "libpng-dev"])]),
 
     .target(name: "FastCGI", dependencies: ["CFastCGI", log], swiftSettings: settings),
     .target(name: "MariaDB", dependencies: ["CMariaDB"], swiftSettings: settings),
     .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: settings),
     .target(name: "Program", dependencies: ["Cryptography", log], swiftSettings: settings),
+    .target(name: "QRCode", dependencies: ["CQRCode"], swiftSettings: settings),
     .target(
       name: "Store", dependencies: ["MariaDB", "Cryptography", "Program"], swiftSettings: settings),
     .target(
-      name: "API", dependencies: ["Store", "FastCGI", "Cryptography", "Program", log],
+      name: "API",
+      dependencies: ["Store", "FastCGI", "Cryptography", "Program", "QRCode", log],
       swiftSettings: settings),
     .target(
       name: "Delivery",
-      dependencies: ["Store", "Cryptography", "Program", "CNGHTTP2", "COpenSSL", "CCurl", log],
+      dependencies: [
+        "Store", "Cryptography", "Program", "QRCode", "CNGHTTP2", "COpenSSL", "CCurl", log,
+      ],
       swiftSettings: settings),
 
     .executableTarget(
@@ -91,7 +97,7 @@ let package = Package(
     tests(
       "DeliveryTests",
       of: ["CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log]),
-    tests("SiteTests", of: []),
+    tests("SiteTests", of: ["Cryptography", "Store"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -7,7 +7,8 @@ PATH=$PATH:/usr/sbin:/sbin # where Debian keeps nginx and mariadbd, and leaves o
 # The libraries of Package.swift, and what a site runs on.
 # shellcheck disable=SC2034 # used by those who source this
 packages=(
-  libfcgi-dev libmariadb-dev libssl-dev libnghttp2-dev libcurl4-openssl-dev pkg-config
+  libfcgi-dev libmariadb-dev libssl-dev libnghttp2-dev libcurl4-openssl-dev libqrencode-dev libpng-dev
+  pkg-config
   mariadb-server nginx spawn-fcgi curl ca-certificates
 )
 # What the Swift toolchain itself wants, where it has to be installed.

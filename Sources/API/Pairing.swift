@@ -1,4 +1,5 @@
 import FastCGI
+import QRCode
 import Store
 
 /// `GET /api/pair/info`: what the QR code holds, and when its token expires.
@@ -8,6 +9,22 @@ func getPairingInfo(_ request: Request, in context: borrowing Context) throws ->
   try context.admitPage(request)
   let info = try context.pairingInfo()
   return .json { json in info.write(into: &json) }
+}
+
+/// `GET /api/pair/qr`: the QR code as a PNG of `?size=` pixels a side, 1 to 512, else 256.
+///
+/// - Throws: ``Failure/foreignPage``.
+func getPairingCode(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.admitPage(request)
+  let size = request.queryItem("size").flatMap { Int($0) } ?? 0
+  let symbol = try QRSymbol(context.pairingInfo().qrContent)
+  return Response(
+    status: 200,
+    fields: [
+      ("Content-Type", "image/png"), ("Cache-Control", "no-cache, no-store, must-revalidate"),
+      ("X-Content-Type-Options", "nosniff"),
+    ],
+    body: symbol.png(size: 1...512 ~= size ? size : 256))
 }
 
 /// `POST /api/pair/refresh`: revokes every pairing token that no phone has used, and answers a new
@@ -27,6 +44,23 @@ func replacePairingTokens(_ request: Request, in context: borrowing Context) thr
     json.member("expires_at", token.expiresAt.rfc3339)
     json.member("message", "All previous tokens have been revoked")
   }
+}
+
+/// `GET /pair`: a page with the QR code.
+///
+/// - Throws: ``Failure/foreignPage``.
+func getPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.admitPage(request)
+  return PairingPage(try context.pairingInfo()).response
+}
+
+/// `POST /pair`: the page's button, which works without scripts; what `POST /api/pair/refresh` does.
+///
+/// - Throws: ``Failure/foreignPage``; ``Failure/noTokensHere``.
+func renewPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.admitPage(request)
+  _ = try context.replacePairingTokens(endingPairings: false)
+  return Response(status: 303, fields: [("Location", "/pair")])
 }
 
 /// `GET /api/status`: that the site works, and for whom it is.

@@ -50,7 +50,10 @@ struct Route: Sendable {
   ]
 
   private static let pairing = [
+    Route("GET", "/pair", getPairingPage),
+    Route("POST", "/pair", renewPairingPage),
     Route("GET", "/api/pair/info", getPairingInfo),
+    Route("GET", "/api/pair/qr", getPairingCode),
     Route("POST", "/api/pair/refresh", replacePairingTokens),
     Route("POST", "/api/auth/exchange", exchangePairingToken),
     Route("POST", "/api/auth/refresh", refreshPairing),

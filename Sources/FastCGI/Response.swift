@@ -44,6 +44,7 @@ package struct Response: Sendable {
     case 201: "Created"
     case 204: "No Content"
     case 302: "Found"
+    case 303: "See Other"
     case 304: "Not Modified"
     case 400: "Bad Request"
     case 401: "Unauthorized"

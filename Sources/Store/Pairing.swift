@@ -56,6 +56,23 @@ package struct PairingInfo: Sendable {
     json.member("token", token.text)
     json.member("token_expires_at", token.expiresAt.rfc3339)
   }
+
+  /// The content of the QR code: JSON, members in the order of their names. All of it is ASCII, for
+  /// readers guess how other characters are encoded.
+  package var qrContent: [UInt8] {
+    let json = JSONWriter.object { json in
+      json.member("http", agent.publicURL)
+      json.member("repo", agent.repo)
+      json.member("session", session)
+      if let token { json.member("token", token.text) }
+      json.member("ws", agent.webSocketURL)
+    }
+    return String(decoding: json, as: UTF8.self).utf16.flatMap { unit -> [UInt8] in
+      if unit < 0x7f { return [UInt8(unit)] }
+      let bytes = [UInt8(unit >> 8), UInt8(unit & 0xff)]
+      return Array("\\u\(hexEncoded(bytes))".utf8)
+    }
+  }
 }
 
 /// What tokens are made of, beside the rows that they belong to.

@@ -69,27 +69,6 @@ extension Database {
   }
 }
 
-/// Runs a program to its end.
-///
-/// - Returns: its status, and what it printed on standard output and standard error.
-func runProgram(_ name: String, _ arguments: [String]) -> (status: Int32, output: String) {
-  // A file, not a pipe: another thread's child could inherit the pipe's end.
-  let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-  precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
-  defer { try? FileManager.default.removeItem(at: file) }
-  let output = FileHandle(forWritingAtPath: file.path())
-  let process = Process()
-  process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = [name] + arguments
-  process.standardInput = FileHandle.nullDevice
-  process.standardOutput = output
-  process.standardError = output
-  do { try process.run() } catch { fatalError("\(name): \(error)") }
-  process.waitUntilExit()
-  let printed = FileManager.default.contents(atPath: file.path()) ?? Data()
-  return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
-}
-
 /// What `count` calls of `work` return that begin together, each on a thread of its own.
 func inParallel<T: Sendable>(
   _ count: Int, _ work: @escaping @Sendable (Int) throws -> T

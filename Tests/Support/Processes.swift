@@ -83,7 +83,7 @@ func runCommand(
 ///
 /// Not by `Foundation.Process`: its child inherits a worker thread's signal mask, which blocks
 /// nearly all (a shell never learns that its child has ended), and it waits in steps of 50 ms.
-private func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
+func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
   var ends: [Int32] = [-1, -1]
   let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
   precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
@@ -112,7 +112,7 @@ private func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle)
   return (pid, FileHandle(fileDescriptor: ends[0], closeOnDealloc: true))
 }
 
-private func awaitStatus(of pid: pid_t) -> Int32 {
+func awaitStatus(of pid: pid_t) -> Int32 {
   var status: Int32 = 0
   while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
   return status
@@ -126,7 +126,7 @@ func makeTemporaryFolder() -> String {
 }
 
 /// Daemons lie in a folder that is not in everybody's PATH.
-private func path(of name: String) -> String {
+func path(of name: String) -> String {
   let folders = ["/usr/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"]
   let paths = folders.map { "\($0)/\(name)" }
   guard let path = paths.first(where: { access($0, X_OK) == 0 }) else {

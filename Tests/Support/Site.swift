@@ -10,7 +10,8 @@ package struct Site: Sendable {
   /// The `--state` folder: database, mails, logs, secrets.
   package let state: String
   private let environment: [String: String]
-  private let hasFakes: Bool
+  /// What `nginx/run` is told besides.
+  private let options: [String]
 
   /// What a command did.
   package struct Outcome: Sendable {
@@ -47,7 +48,20 @@ package struct Site: Sendable {
       [
         Self.script, "--detach", "--state", state, "--port", "\(other ?? port)",
         "--bin", Self.programs,
-      ] + (hasFakes ? ["--fakes"] : []), environment: environment)
+      ] + options, environment: environment)
+  }
+
+  /// Runs `switchboard-companion` as an administrator of this site.
+  package func companion(_ arguments: String...) -> Outcome {
+    let settings = [
+      "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
+      "SWITCHBOARD_DB_USER": "switchboard_companion",
+      "SWITCHBOARD_DB_PASSWORD_FILE": "\(state)/secrets/database-companion",
+      "SWITCHBOARD_CREDENTIAL_KEYS_FILE": "\(state)/secrets/credential-keys",
+    ]
+    return Self.run(
+      ["\(Self.programs)/switchboard-companion"] + arguments,
+      environment: settings.merging(environment) { $1 })
   }
 
   /// Runs `nginx/run --stop` for this site.
@@ -152,12 +166,12 @@ package struct Site: Sendable {
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
   }
 
-  fileprivate init(environment: [String: String], hasFakes: Bool) {
+  fileprivate init(environment: [String: String], options: [String]) {
     port = freePort()
     url = "http://127.0.0.1:\(port)"
     state = makeTemporaryFolder()
     self.environment = environment
-    self.hasFakes = hasFakes
+    self.options = options
   }
 }
 
@@ -175,12 +189,14 @@ package struct SiteError: Error, CustomStringConvertible {
 /// - Parameters:
 ///   - environment: variables for both programs, beside those of this process.
 ///   - hasFakes: whether something stands for online-go.com and APNs.
+///   - agent: `HOST:PORT` of the agent that the site guards.
 package func withSite<T>(
-  environment: [String: String] = [:], hasFakes: Bool = false,
+  environment: [String: String] = [:], hasFakes: Bool = false, agent: String? = nil,
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site) async throws -> T
 ) async throws -> T {
-  let site = Site(environment: environment, hasFakes: hasFakes)
+  let options = (hasFakes ? ["--fakes"] : []) + (agent.map { ["--agent", $0] } ?? [])
+  let site = Site(environment: environment, options: options)
   let guardian = Guardian(of: site)
   defer { guardian.end() }
   let outcome = site.start()

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Delivery
+import Program
+import Store
+
+struct Pair: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Shows the QR code that pairs a phone with the agent.")
+
+  @ArgumentParser.Flag(help: "Print what the QR code holds, and when its token expires, as JSON.")
+  var json = false
+
+  func run() throws {
+    let desk = try PairingDesk(Environment.ofProcess())
+    print(json ? try desk.json(at: .now()) : try desk.text(at: .now()))
+  }
+}
+
+extension PairingDesk {
+  /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
+  init(_ variables: Environment) throws {
+    var environment = variables
+    let publicURL = environment.publicURL()
+    let agent = GuardedAgent(at: publicURL ?? "", from: &environment)
+    let keys = environment.keyring(
+      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that sign pairing tokens")
+    let connection = environment.connectionSettings()
+    guard let keys, environment.complaints.isEmpty else {
+      throw ConfigurationError(environment.complaints)
+    }
+    self.init(database: Database(connection), agent: agent, keys: keys)
+  }
+}

@@ -1,0 +1,153 @@
+package import Foundation
+
+/// A headless Chromium with one page, driven by the DevTools protocol over a pipe: NUL-terminated
+/// JSON on its descriptors 3 and 4. It ends when nobody holds this object.
+package final class Browser {
+  package struct Failure: Error {
+    let what: String
+  }
+
+  private let pid: pid_t
+  private let pipe: FileHandle
+  private let folder: String
+  private var received = Data()
+  private var events: [[String: Any]] = []
+  private var lastID = 0
+  private var session: String?
+
+  /// - Parameter size: of the window, in pixels.
+  package init(size: (width: Int, height: Int)) throws {
+    folder = makeTemporaryFolder()
+    // As root Chromium has no sandbox of its own to go into.
+    let script = """
+      exec chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
+        --no-first-run --user-data-dir="$1" --window-size=\(size.width),\(size.height) \
+        --remote-debugging-pipe about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1
+      """
+    (pid, pipe) = spawn(path(of: "sh"), ["-c", script, "sh", folder])
+    let target = try call("Target.createTarget", ["url": "about:blank"])["targetId"]
+    let attached = try call(
+      "Target.attachToTarget", ["targetId": target as? String ?? "", "flatten": true])
+    session = attached["sessionId"] as? String
+    for domain in ["Page", "DOM", "CSS", "Log", "Network"] { try call("\(domain).enable") }
+  }
+
+  deinit {
+    try? pipe.close()
+    _ = awaitStatus(of: pid)
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Calls a method of the protocol and returns its result.
+  @discardableResult
+  package func call(_ method: String, _ parameters: [String: Any] = [:]) throws -> [String: Any] {
+    lastID += 1
+    let id = lastID
+    var message: [String: Any] = ["id": id, "method": method, "params": parameters]
+    message["sessionId"] = session
+    try pipe.write(contentsOf: JSONSerialization.data(withJSONObject: message) + [0])
+    while true {
+      let answer = try next()
+      if answer["id"] as? Int == id {
+        guard let result = answer["result"] as? [String: Any] else {
+          throw Failure(what: "\(method): \(answer)")
+        }
+        return result
+      }
+      events.append(answer)
+    }
+  }
+
+  /// Waits for an event that comes after this call's `action`.
+  package func awaiting(_ name: String, _ action: () throws -> Void) throws {
+    let before = events.count
+    try action()
+    while !events.dropFirst(before).contains(where: { $0["method"] as? String == name }) {
+      events.append(try next())
+    }
+  }
+
+  /// The parameters of all events of this name so far.
+  package func parameters(of name: String) -> [[String: Any]] {
+    events.filter { $0["method"] as? String == name }.compactMap { $0["params"] as? [String: Any] }
+  }
+
+  private func next() throws -> [String: Any] {
+    while true {
+      if let end = received.firstIndex(of: 0) {
+        let message = received[received.startIndex..<end]
+        received.removeSubrange(received.startIndex...end)
+        return try JSONSerialization.jsonObject(with: message) as? [String: Any] ?? [:]
+      }
+      var readable = pollfd(fd: pipe.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&readable, 1, 60_000) == 1 else { throw Failure(what: "the browser is silent") }
+      let data = pipe.availableData
+      guard !data.isEmpty else { throw Failure(what: "the browser has ended") }
+      received += data
+    }
+  }
+}
+
+extension Browser {
+  /// Opens an address and waits until all of the page is there.
+  package func open(_ url: String) throws {
+    try awaiting("Page.loadEventFired") { try call("Page.navigate", ["url": url]) }
+  }
+
+  /// The node that a selector finds.
+  package func node(_ selector: String) throws -> Int {
+    let root = try call("DOM.getDocument")["root"] as? [String: Any]
+    let found = try call(
+      "DOM.querySelector", ["nodeId": root?["nodeId"] as? Int ?? 0, "selector": selector])
+    guard let node = found["nodeId"] as? Int, node != 0 else {
+      throw Failure(what: "no \(selector)")
+    }
+    return node
+  }
+
+  /// A property of the style that a node has in the end.
+  package func style(_ property: String, of selector: String) throws -> String? {
+    let computed = try call("CSS.getComputedStyleForNode", ["nodeId": node(selector)])
+    let all = computed["computedStyle"] as? [[String: String]] ?? []
+    return all.first { $0["name"] == property }?["value"]
+  }
+
+  /// Left, top, right and bottom of a node, in pixels.
+  package func box(of selector: String) throws -> [Double] {
+    let model = try call("DOM.getBoxModel", ["nodeId": node(selector)])["model"] as? [String: Any]
+    let corners = model?["border"] as? [Double] ?? []
+    guard corners.count == 8 else { throw Failure(what: "no box of \(selector)") }
+    return [corners[0], corners[1], corners[4], corners[5]]
+  }
+
+  package func click(_ selector: String) throws {
+    let box = try box(of: selector)
+    for type in ["mousePressed", "mouseReleased"] {
+      try call(
+        "Input.dispatchMouseEvent",
+        [
+          "type": type, "x": (box[0] + box[2]) / 2, "y": (box[1] + box[3]) / 2, "button": "left",
+          "clickCount": 1,
+        ])
+    }
+  }
+
+  package func press(_ key: String, code: Int, text: String? = nil) throws {
+    for type in ["keyDown", "keyUp"] {
+      var parameters: [String: Any] = [
+        "type": type, "key": key, "code": key, "windowsVirtualKeyCode": code,
+      ]
+      if type == "keyDown" { parameters["text"] = text }
+      try call("Input.dispatchKeyEvent", parameters)
+    }
+  }
+
+  /// What is to be seen, as a PNG.
+  package func screenshot() throws -> Data {
+    let data = try call("Page.captureScreenshot")["data"] as? String
+    guard let picture = data.flatMap({ Data(base64Encoded: $0) }) else {
+      throw Failure(what: "no picture")
+    }
+    return picture
+  }
+}

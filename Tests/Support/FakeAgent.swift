@@ -1,0 +1,114 @@
+import Foundation
+import Synchronization
+
+/// An agent on a port of 127.0.0.1: it notes the head and the body of every request, answers JSON,
+/// and echoes what comes after it has switched to the web socket's protocol.
+package final class FakeAgent: Sendable {
+  private let requests = Mutex<[String]>([])
+  private let listener: Int32
+  /// `HOST:PORT`
+  package let address: String
+
+  package init() {
+    signal(SIGPIPE, SIG_IGN)
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let listener = listener
+    let port = withLoopbackAddress(port: 0) { address in
+      precondition(bind(listener, address, length) == 0, "no port")
+      precondition(listen(listener, 64) == 0, "no listener")
+      precondition(getsockname(listener, address, &length) == 0, "no name")
+    }
+    address = "127.0.0.1:\(port)"
+    Thread.detachNewThread { [self] in
+      while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
+        Thread.detachNewThread { [self] in serve(Wire(descriptor)) }
+      }
+    }
+  }
+
+  /// Head and body of each request so far.
+  package var seen: [String] { requests.withLock { $0 } }
+
+  /// Ends the listening; connections end with their other side.
+  package func end() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+
+  private func serve(_ wire: Wire) {
+    while let head = wire.head() {
+      let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.1) } ?? 0
+      let body = (0..<length).compactMap { _ in wire.byte() }
+      requests.withLock { $0.append(head + String(decoding: body, as: UTF8.self)) }
+      if head.contains(/(?i)upgrade: websocket/) {
+        wire.write(
+          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+        while let byte = wire.byte() { wire.write(String(UnicodeScalar(byte))) }
+        return
+      }
+      let status = head.contains("/broken") ? "500 Internal Server Error" : "200 OK"
+      let fields = "Content-Type: application/json\r\nContent-Length: 14"
+      wire.write("HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n" + #"{"agent":true}"#)
+    }
+  }
+}
+
+/// A TCP connection that is read byte by byte, and closed when nobody holds it.
+package final class Wire {
+  private let descriptor: Int32
+
+  package init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Connects to a port of 127.0.0.1.
+  package init(port: UInt16) {
+    signal(SIGPIPE, SIG_IGN)
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = descriptor
+    _ = withLoopbackAddress(port: port) { address in
+      let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      precondition(connect(descriptor, address, length) == 0, "nobody listens on \(port)")
+    }
+    var patience = timeval(tv_sec: 30, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
+  }
+
+  deinit { close(descriptor) }
+
+  package func write(_ text: String) { _ = send(descriptor, text, text.utf8.count, 0) }
+
+  /// nil at the end.
+  package func byte() -> UInt8? {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, 0) == 1 ? byte : nil
+  }
+
+  /// All up to the empty line, with it; nil at the end.
+  package func head() -> String? {
+    var bytes: [UInt8] = []
+    while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+      guard let byte = byte() else { return nil }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Calls `body` with an address of 127.0.0.1.
+///
+/// - Returns: the port that the address has afterwards.
+private func withLoopbackAddress(
+  port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>) -> Void
+) -> UInt16 {
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+  address.sin_port = port.bigEndian
+  withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
+  }
+  return UInt16(bigEndian: address.sin_port)
+}

@@ -1,0 +1,37 @@
+package import Foundation
+
+/// Runs a program to its end.
+///
+/// - Returns: its status, and what it printed on standard output and standard error.
+package func runProgram(_ name: String, _ arguments: [String]) -> (status: Int32, output: String) {
+  // A file, not a pipe: another thread's child could inherit the pipe's end.
+  let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+  precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
+  defer { try? FileManager.default.removeItem(at: file) }
+  let output = FileHandle(forWritingAtPath: file.path())
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = [name] + arguments
+  process.standardInput = FileHandle.nullDevice
+  process.standardOutput = output
+  process.standardError = output
+  do { try process.run() } catch { fatalError("\(name): \(error)") }
+  process.waitUntilExit()
+  let printed = FileManager.default.contents(atPath: file.path()) ?? Data()
+  return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
+}
+
+/// What a reader of QR codes reads in the pictures, in their order: PNG or PGM.
+package func qrContents(of pictures: [Data]) throws -> [String] {
+  let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  let files = try pictures.enumerated().map { number, picture in
+    let file = folder.appending(path: "\(1000 + number)")
+    try picture.write(to: file)
+    return file.path()
+  }
+  // Only QR codes: in one of a hundred it sees a bar code as well.
+  let options = ["--quiet", "--raw", "--nodbus", "-Sdisable", "-Sqrcode.enable"]
+  return runProgram("zbarimg", options + files).output.split(separator: "\n").map(String.init)
+}
