@@ -162,7 +162,7 @@ import Testing
         #expect(try holds { try site.log("nginx-access").contains(id) })
       }
       let log = try site.log("nginx-access")
-      #expect(log.contains(#""GET /ws?[redacted] HTTP/1.1" 404"#))
+      #expect(log.contains(#""GET /ws?[redacted] HTTP/1.1" 401"#))
       #expect(!log.contains("s3cret"))
     }
   }
