@@ -40,4 +40,45 @@ package struct PairingDesk: Sendable {
     }
     return try QRSymbol(info.qrContent).terminalText + "\n" + lines.joined(separator: "\n")
   }
+
+  /// The phones that may reach the agent, one on a line, the one that was used last first.
+  package func devices(at now: Timestamp) throws -> String {
+    let lines = try database.pairedDevices(at: now).map { device in
+      [
+        device.id, device.pairedAt.rfc3339, device.lastUsedAt.rfc3339,
+        device.address.padded(to: 15), device.userAgent.printable,
+      ].joined(separator: "  ")
+    }
+    let head =
+      "ID".padded(to: 36) + "  PAIRED                LAST USED             ADDRESS          APP"
+    return ([head] + lines).joined(separator: "\n")
+  }
+
+  /// Puts a phone out, at its next request.
+  ///
+  /// - Returns: false where no paired phone has this id.
+  package func revoke(_ id: String, at now: Timestamp) throws -> Bool {
+    let origin = Origin(requestID: "switchboard-companion", address: "")
+    return try database.revokePairedDevice(id, from: origin, at: now)
+  }
+}
+
+extension String {
+  fileprivate func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+
+  /// Without what a terminal would obey: the app says its own name.
+  fileprivate var printable: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "·" }))
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isPrintable: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: false
+    default: true
+    }
+  }
 }

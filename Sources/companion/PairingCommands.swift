@@ -16,6 +16,23 @@ struct Pair: ParsableCommand {
   }
 }
 
+struct Devices: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Lists the phones that may reach the agent, or puts one out.")
+
+  @Option(help: "The id of a phone that is to be put out, at its next request.")
+  var revoke: String?
+
+  func run() throws {
+    let desk = try PairingDesk(Environment.ofProcess())
+    guard let revoke else { return print(try desk.devices(at: .now())) }
+    guard try desk.revoke(revoke, at: .now()) else {
+      throw ValidationError("No paired phone has this id.")
+    }
+    print("It is out.")
+  }
+}
+
 extension PairingDesk {
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {

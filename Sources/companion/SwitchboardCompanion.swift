@@ -8,7 +8,7 @@ struct SwitchboardCompanion: ParsableCommand {
     commandName: "switchboard-companion",
     abstract: "Sends what Switchboard has to send.",
     version: Companion.version,
-    subcommands: [Run.self, Watch.self, Check.self, Pair.self])
+    subcommands: [Run.self, Watch.self, Check.self, Pair.self, Devices.self])
 }
 
 struct Run: ParsableCommand {
