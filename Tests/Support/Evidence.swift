@@ -10,10 +10,11 @@ package import Logging
 package enum Evidence {
   private static let folder = ProcessInfo.processInfo.environment["SWITCHBOARD_EVIDENCE"]
 
-  /// The members of answers that let somebody in.
+  /// The members of answers that let somebody in; and pairing tokens, wherever they stand.
   private static let members: Set<String> = [
-    "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key",
+    "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key", "ticket",
   ]
+  private static let pairingPrefix = "cdev_"
 
   /// Keeps the secrets that the JSON of an answer hands out.
   package static func keep(answer: some Sequence<UInt8>) {
@@ -25,7 +26,9 @@ package enum Evidence {
 
   private static func keep(_ value: Any) {
     for (name, value) in value as? [String: Any] ?? [:] {
-      if members.contains(name), let secret = value as? String { keep(secret: secret) }
+      if let text = value as? String, members.contains(name) || text.hasPrefix(pairingPrefix) {
+        keep(secret: text)
+      }
       keep(value)
     }
     for element in value as? [Any] ?? [] { keep(element) }
