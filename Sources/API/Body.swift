@@ -1,3 +1,4 @@
+import Cryptography
 import FastCGI
 import FoundationEssentials
 import Store
