@@ -1,2 +1,1 @@
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>

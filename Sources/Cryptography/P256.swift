@@ -54,11 +54,8 @@ package final class P256PrivateKey: @unchecked Sendable {
 }
 
 /// A public key on the curve P-256, which verifies ES256.
-///
-/// The corresponding C type is `EVP_PKEY`.
-// @unchecked: libcrypto only reads a key that verifies.
-package final class P256PublicKey: @unchecked Sendable {
-  private let key: OpaquePointer
+package final class P256PublicKey: Sendable {
+  let key: PublicKey
 
   /// The key of a PEM text with a `PUBLIC KEY` (SubjectPublicKeyInfo, RFC 7468 §13).
   ///
@@ -89,27 +86,51 @@ package final class P256PublicKey: @unchecked Sendable {
     try self.init(owning: key)
   }
 
-  private init(owning key: OpaquePointer) throws(CryptographyError) {
-    self.key = key
-    guard isOnP256(key) else { throw .invalidKey }
+  /// The key of a point in its uncompressed form (SEC 1 §2.3.3): 4, x and y, 65 bytes.
+  ///
+  /// - Throws: ``CryptographyError/malformed`` if it is no such form, or not on the curve.
+  package convenience init(uncompressedPoint point: [UInt8]) throws(CryptographyError) {
+    guard point.count == 1 + 2 * coordinateSize, point.first == 4 else { throw .malformed }
+    try self.init(subjectPublicKeyInfo: subjectPublicKeyInfoPrefix + point)
   }
 
-  deinit { EVP_PKEY_free(key) }
+  init(owning handle: OpaquePointer) throws(CryptographyError) {
+    key = PublicKey(owning: handle)
+    guard isOnP256(handle) else { throw .invalidKey }
+  }
 
   /// Whether `signature` (r and s, 64 bytes) is one of `message` by this key's private half.
-  ///
-  /// The corresponding C function is `EVP_DigestVerify`.
   package func isES256(_ signature: [UInt8], of message: Span<UInt8>) -> Bool {
     guard let der = derSignature(signature) else { return false }
-    let context = EVP_MD_CTX_new()
-    defer {
-      EVP_MD_CTX_free(context)
-      ERR_clear_error()
+    return isECDSA(der, of: message)
+  }
+
+  /// Whether `signature`, an ECDSA-Sig-Value in DER (RFC 3279 §2.2.3), is one of `message`, with SHA-256.
+  ///
+  /// Whoever has one such signature can make another of the same message (r, −s): it is no name for
+  /// what was signed.
+  package func isECDSA(_ signature: [UInt8], of message: Span<UInt8>) -> Bool {
+    key.verifies(signature, of: message, digest: "SHA256")
+  }
+
+  /// The point in its uncompressed form, 65 bytes.
+  ///
+  /// The corresponding C function is `EVP_PKEY_get_bn_param`.
+  package var uncompressedPoint: [UInt8] { Self.uncompressedPoint(of: key) }
+
+  static func uncompressedPoint(of key: PublicKey) -> [UInt8] {
+    var point: [UInt8] = [4]
+    for name in [OSSL_PKEY_PARAM_EC_PUB_X, OSSL_PKEY_PARAM_EC_PUB_Y] {
+      var number: OpaquePointer?
+      defer { BN_free(number) }
+      var coordinate = [UInt8](repeating: 0, count: coordinateSize)
+      let isWhole =
+        EVP_PKEY_get_bn_param(key.handle, name, &number) == 1
+        && BN_bn2binpad(number, &coordinate, Int32(coordinateSize)) == coordinateSize
+      precondition(isWhole, "libcrypto cannot tell a point")
+      point += coordinate
     }
-    return message.withUnsafeBufferPointer {
-      EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, key, nil) == 1
-        && EVP_DigestVerify(context, der, der.count, $0.baseAddress, $0.count) == 1
-    }
+    return point
   }
 }
 
@@ -123,13 +144,20 @@ extension P256PublicKey {
 /// The size of a coordinate, in bytes.
 private let coordinateSize = 32
 
+/// What stands before the point in a SubjectPublicKeyInfo: the algorithm and the curve (RFC 5480 §2).
+private let subjectPublicKeyInfoPrefix = hexDecoded(
+  "3059301306072a8648ce3d020106082a8648ce3d030107034200")!
+
 /// An encrypted key is no key to us: libcrypto would ask the terminal for its password.
-private func neverAsk(
+func neverAsk(
   _ password: UnsafeMutablePointer<CChar>?, _ size: CInt, _ isWriting: CInt,
   _ context: UnsafeMutableRawPointer?
 ) -> CInt { -1 }
 
-private func parse(
+/// What `read` finds in a PEM text.
+///
+/// - Throws: ``CryptographyError/malformed`` if that is nothing.
+func parse(
   _ pem: Span<UInt8>, _ read: (OpaquePointer?) -> OpaquePointer?
 ) throws(CryptographyError) -> OpaquePointer {
   let key = pem.withUnsafeBufferPointer { text in

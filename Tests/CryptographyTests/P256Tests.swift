@@ -117,4 +117,41 @@ import Testing
       }
     }
   }
+
+  @Test func aPointIsItsKey() throws {
+    let point = try P256PublicKey(pem: Self.publicKey).uncompressedPoint
+    #expect(point.count == 65)
+    #expect(try P256PublicKey(uncompressedPoint: point).uncompressedPoint == point)
+    // Of the compressed form it is the same key.
+    let compressed = [0x02 | point[64] & 1] + point[1...32]
+    let prefix = try #require(hexDecoded("3039301306072a8648ce3d020106082a8648ce3d030107032200"))
+    let key = try P256PublicKey(subjectPublicKeyInfo: prefix + compressed)
+    #expect(key.uncompressedPoint == point)
+
+    for bytes in [
+      [], compressed, Array(point.dropLast()), point + [0], Array(point.dropFirst()),
+      [6] + point.dropFirst(), [4] + [UInt8](repeating: 0, count: 64), flip(519, of: point),
+    ] {
+      #expect(throws: CryptographyError.malformed) { try P256PublicKey(uncompressedPoint: bytes) }
+    }
+  }
+
+  /// The same numbers in another form of DER, or with more behind them, are another signature.
+  @Test func aSignatureInDERHasOneForm() throws {
+    let key = try P256PublicKey(pem: Self.publicKey)
+    let message = Array("eyJhbGciOiJFUzI1NiJ9.e30".utf8)
+    let r = "00f25de9833e53e695d2627666b9683ca8a2b042ab0d57746d7b71dc70401a13e2"
+    let s = "43fbbacf261f884483aff60d201450b635f4a75bb9739d32476ac3d70bd51ca2"
+    func verifies(_ text: String) -> Bool {
+      key.isECDSA(hexDecoded(text) ?? [], of: message.span)
+    }
+    #expect(verifies("30450221\(r)0220\(s)"))
+    for text in [
+      "", "3000", "30450221\(r)0220\(s)00", "30460221\(r)022100\(s)", "3081450221\(r)0220\(s)",
+      "30440220\(r.dropFirst(2))0220\(s)", "30800221\(r)0220\(s)0000", "3006020101020101",
+      "3006020100020100",
+    ] {
+      #expect(!verifies(text))
+    }
+  }
 }
