@@ -1,0 +1,23 @@
+/// The key that a phone keeps behind its biometrics: P-256, which signs with ECDSA and SHA-256.
+package struct BiometricKey: Sendable {
+  private let key: P256PublicKey
+
+  /// The key of a SubjectPublicKeyInfo in DER, in base64.
+  ///
+  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/invalidKey`` if it is not of P-256.
+  package init(base64 text: String) throws(CryptographyError) {
+    guard let bytes = base64Decoded(text) else { throw .malformed }
+    key = try P256PublicKey(subjectPublicKeyInfo: bytes)
+  }
+
+  /// Whether `signature`, DER in base64, is one of `challenge`, 32 bytes in base64.
+  ///
+  /// Clients differ in what they sign: the bytes, or the text. Both are taken, for no text that stands
+  /// for 32 bytes is itself 32 bytes.
+  package func isSignature(_ signature: String, of challenge: String) -> Bool {
+    guard let signature = base64Decoded(signature), let bytes = base64Decoded(challenge),
+      bytes.count == 32
+    else { return false }
+    return key.isECDSA(signature, of: bytes.span) || key.isECDSA(signature, of: challenge.utf8.span)
+  }
+}

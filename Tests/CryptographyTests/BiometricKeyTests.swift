@@ -1,0 +1,79 @@
+import Cryptography
+import Foundation
+import Testing
+
+/// Signatures were made with OpenSSL's command, by the key of ``P256Tests``.
+@Suite struct BiometricKeyTests {
+  static let publicKey = P256Tests.publicKey.split(separator: "\n").dropFirst().dropLast().joined()
+  static let challenge = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+  static let ofBytes =
+    "MEYCIQD1rIPgctATHkrgrOlLb31UNpeAJ1nDfKU0T/3FkrTvxgIhAJlsW4i3MVKLD1aapvndsQLYE1rVCuDdXHAFusF0Nb/7"
+  static let ofText =
+    "MEUCIC3SUbWb5sWmyi/04PuFaIDFZzX/2H4cM6c7Kqy1DIfFAiEAmdtqVYrAO+XQetNOKF48DxQ2nU86KQoGzSlNvKXrpvs="
+
+  let key: BiometricKey
+
+  init() throws { key = try BiometricKey(base64: Self.publicKey) }
+
+  @Test(arguments: [ofBytes, ofText])
+  func theBytesOrTheTextOfAChallengeMayBeSigned(_ signature: String) {
+    #expect(key.isSignature(signature, of: Self.challenge))
+  }
+
+  @Test(arguments: [ofBytes, ofText])
+  func noBitOfASignatureMayDiffer(_ signature: String) throws {
+    let bytes = try #require(base64Decoded(signature))
+    for number in 0..<(8 * bytes.count) {
+      let forged = base64Encoded(flip(number, of: bytes))
+      #expect(!key.isSignature(forged, of: Self.challenge))
+    }
+  }
+
+  @Test(arguments: [ofBytes, ofText])
+  func noBitOfAChallengeMayDiffer(_ signature: String) throws {
+    let bytes = try #require(base64Decoded(Self.challenge))
+    for number in 0..<(8 * bytes.count) {
+      #expect(!key.isSignature(signature, of: base64Encoded(flip(number, of: bytes))))
+    }
+  }
+
+  /// The first is what an app sent that signed nothing.
+  @Test(arguments: [
+    "signed_\(challenge)_1763733600000", "", "AA==", ofBytes + "=", ofBytes + "\n", "MAYCAQECAQE=",
+    "MAYCAQACAQA=", String(ofBytes.dropLast(4)),
+  ])
+  func whatIsNoSignatureIsRefused(_ signature: String) {
+    #expect(!key.isSignature(signature, of: Self.challenge))
+  }
+
+  /// r and s as 64 bytes: not what phones send.
+  @Test func theOtherFormOfASignatureIsRefused() throws {
+    let signer = try P256PrivateKey(pem: P256Tests.privateKey)
+    let message = try #require(base64Decoded(Self.challenge))
+    let signature = base64Encoded(try signer.signES256(message.span))
+    #expect(!key.isSignature(signature, of: Self.challenge))
+  }
+
+  @Test(arguments: ["", "AAAA", String(challenge.dropLast()), challenge + " "])
+  func whatIsNoChallengeIsRefused(_ challenge: String) {
+    #expect(!key.isSignature(Self.ofText, of: challenge))
+  }
+
+  @Test(arguments: [
+    "mwsim_device-123_1763733600000", "", "AAAA", String(publicKey.dropLast(4)), publicKey + "AAAA",
+    publicKey + "\n",
+  ])
+  func whatIsNoKeyIsMalformed(_ text: String) {
+    #expect(throws: CryptographyError.malformed) { try BiometricKey(base64: text) }
+  }
+
+  @Test func aKeyOfAnotherKindIsInvalid() {
+    // P-384 and Ed25519.
+    for text in [
+      "MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEw5rnPlXwuJ/M0VnRGfD+VmA9SI+cRMCtSNc+l1R3UUgcOVzZwZOi03VQvpEAiy2qEJ7BctVz1AZ/hW41Qzw0FQcTbyCxAXDJzIxjcpiVEBmx4BJ3pTu9WHtaQ2wmYjo2",
+      "MCowBQYDK2VwAyEASkyzBpABL/cNRAQeJWVkRx2HMoo3whERA/TQmAPpXTI=",
+    ] {
+      #expect(throws: CryptographyError.invalidKey) { try BiometricKey(base64: text) }
+    }
+  }
+}
