@@ -24,8 +24,12 @@ package struct SeededGenerator: RandomNumberGenerator {
 
   /// One of `texts` after one to three changes, or parts of two of them put together.
   package mutating func mutate(_ texts: [String]) -> [UInt8] {
-    let other = Array(texts.randomElement(using: &self)!.utf8)
-    var bytes = Array(texts.randomElement(using: &self)!.utf8)
+    mutate(bytes: texts.map { Array($0.utf8) })
+  }
+
+  package mutating func mutate(bytes genuine: [[UInt8]]) -> [UInt8] {
+    let other = genuine.randomElement(using: &self)!
+    var bytes = genuine.randomElement(using: &self)!
     for _ in 0..<Int.random(in: 1...3, using: &self) {
       let index = Int.random(in: 0...bytes.count, using: &self)
       switch Int.random(in: 0..<6, using: &self) {
