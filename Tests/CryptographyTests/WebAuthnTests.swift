@@ -202,6 +202,25 @@ import Testing
     #expect(result == .failure(expected))
   }
 
+  /// The vector's counter is 4.
+  @Test(
+    arguments: [(0, true), (3, true), (4, false), (5, false), (.max, false)]
+      as [(UInt32, Bool)])
+  func aCounterMustGoUp(_ stored: UInt32, _ isAccepted: Bool) throws {
+    let vector = try WebAuthnVector.named("n17-sign-count-lower")
+    let passkey = Passkey(
+      credentialID: passkey.credentialID, publicKey: passkey.publicKey, signCount: stored,
+      isBackupEligible: true, isBackedUp: true)
+    switch try vector.authenticate(by: passkey) {
+    case .success(let use):
+      #expect(isAccepted)
+      #expect(use.signCount == 4)
+    case .failure(let error):
+      #expect(!isAccepted)
+      #expect(error == .signCount)
+    }
+  }
+
   @Test(arguments: [(0, true), (1, false), (.max, false)] as [(UInt32, Bool)])
   func aCounterOfZeroCountsOnlyWhereItAlwaysWas(_ stored: UInt32, _ isAccepted: Bool) throws {
     let passkey = Passkey(
