@@ -218,6 +218,27 @@ CREATE TABLE IF NOT EXISTS login_codes (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='At most one live code for an address and a device';
 
+CREATE TABLE IF NOT EXISTS biometric_keys (
+  device_id   UUID NOT NULL PRIMARY KEY,
+  id          UUID NOT NULL COMMENT 'biometricId; another one with each key that is set up',
+  type        ENUM('face', 'fingerprint') NOT NULL COMMENT 'as the app says',
+  public_key  VARCHAR(200) NOT NULL COMMENT 'of P-256: SubjectPublicKeyInfo in base64; the private half stays on the phone',
+  enrolled_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  CONSTRAINT biometric_keys_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
+  CONSTRAINT biometric_keys_public_key_form CHECK (public_key REGEXP '^[A-Za-z0-9+/]+={0,2}\\z')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Whose signature signs in on a device; wrong ones are counted in rate_limits';
+
+CREATE TABLE IF NOT EXISTS biometric_challenges (
+  client_device_id VARCHAR(128) NOT NULL PRIMARY KEY COMMENT 'of all accounts on the phone: whose key it was the signature tells',
+  challenge_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge',
+  expires_at       DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at         DATETIME(3) NULL COMMENT 'UTC',
+  KEY biometric_challenges_expiry (expires_at),
+  CONSTRAINT biometric_challenges_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='At most one live challenge for a phone';
+
 CREATE TABLE IF NOT EXISTS banks (
   bsim_id VARCHAR(64) NOT NULL PRIMARY KEY,
   name    VARCHAR(200) NOT NULL,
@@ -482,6 +503,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_device AS
   SELECT a.email, a.username, a.wallet_id, d.id AS device_id, d.client_device_id, d.name, d.platform, d.created_at,
          d.last_used_at, d.revoked_at, p.version AS preferences_version, p.push_enabled, p.archive_cache_quota_mb,
          p.preferred_models, (SELECT COUNT(*) FROM push_tokens t WHERE t.device_id = d.id) AS push_tokens,
+         (SELECT k.type FROM biometric_keys k WHERE k.device_id = d.id) AS biometric,
          (SELECT COUNT(*) FROM sessions s WHERE s.device_id = d.id AND s.ended_at IS NULL
                                             AND s.expires_at > UTC_TIMESTAMP(3)) AS live_sessions
     FROM devices d
@@ -582,6 +604,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON login_codes TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
 GRANT SELECT ON banks TO switchboard_responder;
 GRANT SELECT ON enrollments TO switchboard_responder;
 GRANT SELECT ON cards TO switchboard_responder;
@@ -604,6 +628,7 @@ GRANT SELECT, UPDATE, DELETE ON outbox TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;

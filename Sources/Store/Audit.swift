@@ -23,6 +23,9 @@ package struct ClientFacts: Sendable, Equatable {
 enum AuditEvent: String {
   case accountCreated = "account_created"
   case apiKeyIssued = "api_key_issued"
+  case biometricEnabled = "biometric_enabled"
+  case biometricLocked = "biometric_locked"
+  case biometricRefused = "biometric_refused"
   case codeDead = "code_dead"
   case codeRequested = "code_requested"
   case codeRefused = "code_refused"

@@ -15,6 +15,9 @@ struct Limit {
   static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
   static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
+  static let biometricChallenges = Limit(
+    name: "biometric-challenge", allowed: 10, window: .seconds(60))
+  static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
   static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
   static let masterKeyTries = Limit(name: "master-key", allowed: 10, window: .seconds(60))
   static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))

@@ -37,7 +37,7 @@ extension Database {
 
   /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
   /// ago or given up 30 days ago, likewise notifications, errands a day after their end, expired codes,
-  /// registrations, pairing tokens and tickets, sessions, pairings and API keys that ended 30 days
+  /// challenges, registrations, pairing tokens and tickets, sessions, pairings and API keys that ended 30 days
   /// ago, limits that began a day ago, audit rows older than `auditLifetime`.
   ///
   /// - Returns: how many rows.
@@ -81,6 +81,7 @@ extension Database {
       ),
       ("DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM login_codes WHERE expires_at < ? LIMIT ?", [older(day), limit]),
+      ("DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       (
         "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?",
         [older(.zero), limit]

@@ -32,7 +32,9 @@ import Testing
   static let allowed: [(String, Set<String>)] = [
     (WalletPath.registerDevice, ["POST"]), (WalletPath.register, ["POST"]),
     (WalletPath.login, ["POST"]), (WalletPath.verify, ["POST"]), (WalletPath.refresh, ["POST"]),
-    (WalletPath.logout, ["POST"]), (WalletPath.summary, ["GET", "HEAD"]),
+    (WalletPath.setup, ["POST"]), (WalletPath.challenge, ["POST"]),
+    (WalletPath.biometricVerify, ["POST"]), (WalletPath.logout, ["POST"]),
+    (WalletPath.summary, ["GET", "HEAD"]),
     (WalletPath.devices, ["GET", "HEAD"]), (WalletPath.devices + "/device-1", ["DELETE"]),
     (WalletPath.pushToken, ["POST", "DELETE"]), (WalletPath.pushToken + "/device-1", ["DELETE"]),
   ]

@@ -103,6 +103,11 @@ import Testing
     Case(
       "login_codes.login_codes_challenge",
       copy("login_codes", codeColumns, changing: ["email": "'bob@example.org'"])),
+    Case(
+      "biometric_keys.PRIMARY", copy("biometric_keys", "device_id id type public_key enrolled_at")),
+    Case(
+      "biometric_challenges.PRIMARY",
+      copy("biometric_challenges", "client_device_id challenge_hash expires_at")),
     Case("banks.PRIMARY", copy("banks", "bsim_id name")),
     Case(
       "enrollments.PRIMARY",
@@ -135,6 +140,7 @@ import Testing
         "push_tokens", "token device_id platform registered_at",
         changing: ["token": "REPEAT('x', 64)", "device_id": other])),
     Case("sessions.sessions_device", "UPDATE sessions SET device_id = \(other)"),
+    Case("biometric_keys.biometric_keys_device", "UPDATE biometric_keys SET device_id = \(other)"),
     Case("enrollments.enrollments_account", "UPDATE enrollments SET account_id = \(other)"),
     Case("enrollments.enrollments_bank", "UPDATE enrollments SET bsim_id = 'bank-2'"),
     Case("enrollments.enrollments_bank", "DELETE FROM banks"),
@@ -209,6 +215,17 @@ extension ConstraintTests {
     Case("sessions.sessions_end_whole", "UPDATE sessions SET end_reason = 'logout'"),
     Case("sessions.sessions_expiry_later", "UPDATE sessions SET expires_at = rotated_at"),
     Case("login_codes.login_codes_attempts", "UPDATE login_codes SET attempts = 6"),
+    Case(
+      "biometric_keys.biometric_keys_public_key_form", "UPDATE biometric_keys SET public_key = ''"),
+    Case(
+      "biometric_keys.biometric_keys_public_key_form",
+      "UPDATE biometric_keys SET public_key = 'mwsim_device-1'"),
+    Case(
+      "biometric_keys.biometric_keys_public_key_form",
+      #"UPDATE biometric_keys SET public_key = 'AAAA\n'"#),
+    Case(
+      "biometric_challenges.biometric_challenges_id_not_empty",
+      "UPDATE biometric_challenges SET client_device_id = ''"),
     Case("banks.banks_bsim_id_form", "INSERT INTO banks (bsim_id, name) VALUES ('a/b', 'B')"),
     Case("banks.banks_bsim_id_form", "INSERT INTO banks (bsim_id, name) VALUES ('', 'B')"),
     Case("banks.banks_bsim_id_form", #"INSERT INTO banks (bsim_id, name) VALUES ('a\n', 'B')"#),

@@ -32,6 +32,10 @@ import Testing
     INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, expires_at)
       SELECT CONCAT('p', seq, '@example.org'), 'd', UNHEX(SHA2(seq, 256)), REPEAT('m', 32),
         NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO biometric_keys (device_id, id, type, public_key, enrolled_at)
+      SELECT \(id(2)), \(id(3)), 'face', 'AAAA', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
+      SELECT CONCAT('device-', seq), UNHEX(SHA2(seq, 256)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
       SELECT \(id(4)), \(id(1)), 'bank-1', NOW(3) FROM seq_1_to_10000;
     INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
@@ -71,7 +75,7 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
-      login_codes, enrollments, cards, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
+      login_codes, biometric_keys, biometric_challenges, enrollments, cards, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
     """
 

@@ -136,6 +136,22 @@ import Testing
     }
   }
 
+  @Test func challengesGoADayAfterTheyExpired() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
+        insert(
+          store,
+          """
+          INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
+          VALUES ('\(name)', REPEAT('c', 32), \(ago(age)))
+          """)
+      }
+      try expect(
+        ["border", "young"],
+        of: "SELECT client_device_id FROM biometric_challenges ORDER BY 1", in: store, deleted: 1)
+    }
+  }
+
   @Test func registrationsGoWithTheirCredential() throws {
     try withStore { store throws in
       for (name, age) in [("old", "1 SECOND"), ("border", "0 SECOND"), ("young", "-1 SECOND")] {
@@ -157,7 +173,7 @@ import Testing
     try withStore { store throws in
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM sessions; DELETE FROM login_codes; DELETE FROM device_registrations")
-      store.sql("DELETE FROM rate_limits")
+      store.sql("DELETE FROM rate_limits; DELETE FROM biometric_challenges")
       // The generation is the name.
       for (number, expiry, end) in [
         (1, "-1 DAY", nil), (2, "2591999 SECOND", nil), (3, "2592001 SECOND", nil),

@@ -81,7 +81,8 @@ import Testing
       [
         "DELETE FROM accounts", "UPDATE accounts SET name = 'x'", "DELETE FROM devices",
         "DELETE FROM device_preferences", "DELETE FROM sessions", "DELETE FROM login_codes",
-        "SELECT id FROM outbox", "SELECT sealed FROM outbox", "UPDATE outbox SET reason = 'x'",
+        "DELETE FROM biometric_challenges", "SELECT id FROM outbox", "SELECT sealed FROM outbox",
+        "UPDATE outbox SET reason = 'x'",
         "DELETE FROM outbox", "SELECT id FROM audit_log", "UPDATE audit_log SET event = 'x'",
         "DELETE FROM audit_log", "DELETE FROM rate_limits",
         "INSERT INTO models (name, position) VALUES ('x', 1)", "DELETE FROM models",
@@ -103,6 +104,8 @@ import Testing
         "SELECT device_id FROM device_preferences", "SELECT name FROM models",
         "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
         "SELECT id FROM sessions", "SELECT device_id FROM sessions",
+        "SELECT challenge_hash FROM biometric_challenges", "SELECT id FROM biometric_keys",
+        "UPDATE biometric_challenges SET spent_at = NULL", "DELETE FROM biometric_keys",
         "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
         "SELECT subject FROM rate_limits", "SELECT id FROM cards", "SELECT name FROM banks",
         "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",

@@ -29,6 +29,10 @@ enum SampleRows {
       VALUES ('\(session)', '\(device)', NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY);
     INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, expires_at)
       VALUES ('ann@example.org', 'device-1', REPEAT('c', 32), REPEAT('m', 32), NOW(3));
+    INSERT INTO biometric_keys (device_id, id, type, public_key, enrolled_at)
+      VALUES ('\(device)', '\(session)', 'face', 'AAAA', NOW(3));
+    INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
+      VALUES ('device-1', REPEAT('c', 32), NOW(3));
     INSERT INTO banks (bsim_id, name) VALUES ('bank-1', 'Bank');
     INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
       VALUES ('\(enrollment)', '\(account)', 'bank-1', NOW(3));

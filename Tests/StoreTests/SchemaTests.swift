@@ -106,7 +106,9 @@ import Testing
     try withStore { store throws in
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM accounts")
-      for table in ["devices", "device_preferences", "push_tokens", "sessions", "cards"] {
+      for table in [
+        "devices", "device_preferences", "push_tokens", "sessions", "biometric_keys", "cards",
+      ] {
         #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")
       }
       // What happened stays known.

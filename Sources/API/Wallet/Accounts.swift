@@ -98,7 +98,8 @@ extension Failure {
 }
 
 extension JSONWriter {
-  fileprivate mutating func members(of account: Account) {
+  /// Writes who an account belongs to: `id`, `email`, `name`.
+  mutating func members(of account: Account) {
     member("id", account.id)
     member("email", account.email)
     member("name", account.name)

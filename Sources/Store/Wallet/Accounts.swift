@@ -72,10 +72,11 @@ extension Database {
     try pool.read { connection in
       // First: with the account its sessions are gone as well, and that is not the same answer.
       guard let account = try connection.account(id: caller.accountID) else { return nil }
-      _ = try connection.live(caller, at: now)
+      let session = try connection.live(caller, at: now)
       return WalletSummary(
         account: account, cards: try connection.cards(of: account.id),
-        banks: try connection.enrolledBanks(of: account.id), biometricEnabled: false)
+        banks: try connection.enrolledBanks(of: account.id),
+        biometricEnabled: try connection.hasBiometricKey(session.deviceID))
     }
   }
 }

@@ -6,6 +6,7 @@ package struct WalletSummary: Sendable {
   /// Active ones; the default first, then the newest.
   package let cards: [Card]
   package let banks: [EnrolledBank]
+  /// Of the caller's device.
   package let biometricEnabled: Bool
 }
 

@@ -112,8 +112,8 @@ extension Database {
     }
   }
 
-  /// Revokes a device of the caller's account: its sessions end, its push tokens and its credential
-  /// go.
+  /// Revokes a device of the caller's account: its sessions end, its push tokens, its credential and
+  /// its biometric key go.
   ///
   /// - Throws: ``Refusal``.
   /// - Returns: false where the account has no such device.
@@ -133,6 +133,7 @@ extension Database {
         [.time(now), .text(id)])
       try connection.endSessions(of: id, because: .deviceRevoked, at: now)
       try connection.removePushTokens(of: id)
+      try connection.removeBiometricKey(of: id)
       try connection.audit(
         .deviceRevoked, account: caller.accountID, device: id, from: caller.origin, at: now)
       return true
@@ -183,7 +184,8 @@ extension Connection {
       """
       SELECT d.id, d.client_device_id, d.name, d.platform, d.created_at, d.last_used_at,
         EXISTS (SELECT 1 FROM push_tokens t WHERE t.device_id = d.id)
-          AND (p.version = 0 OR p.push_enabled)
+          AND (p.version = 0 OR p.push_enabled),
+        EXISTS (SELECT 1 FROM biometric_keys k WHERE k.device_id = d.id)
       FROM devices d JOIN device_preferences p ON p.device_id = d.id
       WHERE d.account_id = ? AND d.revoked_at IS NULL
       ORDER BY d.last_used_at DESC, d.id
@@ -194,7 +196,7 @@ extension Connection {
         id: row.text(0), clientDeviceID: row.text(1), name: row.text(2),
         platform: DevicePlatform(row: row, 3),
         createdAt: Timestamp(milliseconds: row.milliseconds(4)),
-        lastUsedAt: Timestamp(milliseconds: row.milliseconds(5)), biometricEnabled: false,
+        lastUsedAt: Timestamp(milliseconds: row.milliseconds(5)), biometricEnabled: row.boolean(7),
         pushEnabled: row.boolean(6))
     }
   }

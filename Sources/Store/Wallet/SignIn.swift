@@ -26,7 +26,8 @@ extension Connection {
   /// - Throws: ``Refusal/credential(account:device:)`` where a credential came along that belongs neither to a
   ///   registration nor to the device.
   mutating func signIn(
-    _ account: String, on device: SigningDevice, from origin: Origin, at now: Timestamp
+    _ account: String, on device: SigningDevice, detail: String? = nil, from origin: Origin,
+    at now: Timestamp
   ) throws -> Session {
     let registration = try registration(of: device, from: origin)
     let isShown = device.credentialHash.map {
@@ -44,7 +45,7 @@ extension Connection {
     let session = try beginSession(
       id: timeOrderedUUID(milliseconds: now.milliseconds), deviceID: id, account: account,
       clientDeviceID: device.clientDeviceID, at: now)
-    try audit(.signIn, account: account, device: id, from: origin, at: now)
+    try audit(.signIn, account: account, device: id, detail: detail, from: origin, at: now)
     return session
   }
 

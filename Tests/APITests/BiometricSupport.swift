@@ -1,0 +1,114 @@
+import Cryptography
+import Foundation
+import Testing
+
+@testable import API
+
+/// A phone's key, made with OpenSSL's command.
+struct PhoneKey: Sendable {
+  let publicKey: String
+  private let privateKey: String
+
+  static let one = PhoneKey(
+    publicKey:
+      "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEUqRyAyCAOn9+mfZ1uBC0xWpznrB7UI4YYoGRbi/5/uWxSHA17DYFs67UOkJBQEWo/0yejjl5+cRgJovHix97yQ==",
+    privateKey: """
+      -----BEGIN PRIVATE KEY-----
+      MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgPetj5+z2UkmrTSXn
+      pGQpBkQm6comDXoFCp4ubdr68Z2hRANCAARSpHIDIIA6f36Z9nW4ELTFanOesHtQ
+      jhhigZFuL/n+5bFIcDXsNgWzrtQ6QkFARaj/TJ6OOXn5xGAmi8eLH3vJ
+      -----END PRIVATE KEY-----
+
+      """)
+  static let two = PhoneKey(
+    publicKey:
+      "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE+kZNDZgIp0nv71UsWQXaEDztE+tdaNdBY0jyj3jL5fYG2HjyklH74THGITITRSZT/SMy/7FIdlyAbi2NJ1Tjgg==",
+    privateKey: """
+      -----BEGIN PRIVATE KEY-----
+      MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg4LJSU5tzTFg7XelS
+      EyC93l1je9sk2ymP4JOPIIl16XGhRANCAAT6Rk0NmAinSe/vVSxZBdoQPO0T611o
+      10FjSPKPeMvl9gbYePKSUfvhMcYhMhNFJlP9IzL/sUh2XIBuLY0nVOOC
+      -----END PRIVATE KEY-----
+
+      """)
+
+  enum Reading: CaseIterable {
+    case bytes, text
+  }
+
+  /// A signature of `challenge` in base64, as phones send it: DER.
+  func sign(_ challenge: String, as reading: Reading = .bytes) -> String {
+    let message =
+      switch reading {
+      case .bytes: base64Decoded(challenge) ?? []
+      case .text: Array(challenge.utf8)
+      }
+    let raw = try! P256PrivateKey(pem: privateKey).signES256(message.span)
+    let content = integer(raw.prefix(32)) + integer(raw.suffix(32))
+    return base64Encoded([0x30, UInt8(content.count)] + content)
+  }
+
+  /// An INTEGER in DER.
+  private func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var digits = Array(bytes.drop { $0 == 0 })
+    if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
+    return [2, UInt8(digits.count)] + digits
+  }
+}
+
+extension WalletPath {
+  static let setup = "/api/mobile/auth/biometric/setup"
+  static let challenge = "/api/mobile/auth/biometric/challenge"
+  static let biometricVerify = "/api/mobile/auth/biometric/verify"
+}
+
+extension TestApplication {
+  func setUp(
+    _ key: PhoneKey = .one, of person: SignedIn, type: String = "face"
+  ) throws -> String {
+    let answer = send(
+      "POST", WalletPath.setup,
+      walletJSON([
+        "deviceId": person.deviceID, "publicKey": key.publicKey, "biometricType": type,
+      ]), token: person.accessToken)
+    try #require(answer.status == 200, "\(answer.text)")
+    return try #require(answer.string("biometricId"))
+  }
+
+  func requestChallenge(_ device: String = "device-1", address: String = "192.0.2.1") -> Answer {
+    send("POST", WalletPath.challenge, walletJSON(["deviceId": device]), address: address)
+  }
+
+  /// The next challenge, whatever the limit says.
+  func challenge(_ device: String = "device-1") throws -> String {
+    sql("UPDATE rate_limits SET hits = 0 WHERE name = 'biometric-challenge'")
+    return try #require(requestChallenge(device).string("challenge"))
+  }
+
+  func verify(
+    _ challenge: String, signature: String, device: String = "device-1",
+    credential: String? = nil
+  ) -> Answer {
+    send(
+      "POST", WalletPath.biometricVerify,
+      walletJSON(["deviceId": device, "challenge": challenge, "signature": signature]),
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [])
+  }
+
+  /// Asks for a challenge, and answers it with a signature by `key`.
+  func signIn(with key: PhoneKey, device: String = "device-1") throws -> Answer {
+    let challenge = try challenge(device)
+    return verify(challenge, signature: key.sign(challenge), device: device)
+  }
+}
+
+extension Answer {
+  var isWrongSignature: Bool {
+    isError(401, "unauthorized", "Invalid signature or expired challenge")
+  }
+
+  /// Whether the device is locked for `seconds`.
+  func isLocked(for seconds: Int) -> Bool {
+    isError(429, "too_many_requests") && retryAfter == seconds
+  }
+}
