@@ -30,6 +30,7 @@ import Testing
       switch dead {
       case .spent:
         #expect(site.verify(challenge, signature: PhoneKey.one.sign(challenge)).status == 200)
+        site.advance(by: .seconds(1))
       case .expired: site.advance(by: .seconds(300))
       case .replaced: _ = try site.challenge()
       case .unknown: challenge = Data(repeating: 7, count: 32).base64EncodedString()
