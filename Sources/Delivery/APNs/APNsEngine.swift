@@ -39,7 +39,7 @@ package final class APNsEngine {
   private let session: OpaquePointer
   private let head: RequestHead
   private let limits: Limits
-  private var slots: RequestSlots
+  private let slots: RequestSlots
   private var results: [Result] = []
   /// Until the first answer Apple allows one stream: it does not know our provider token yet.
   private var isTrusted = false
@@ -88,7 +88,7 @@ package final class APNsEngine {
   /// None while flow control has cut off a payload: nghttp2 lets streams that have sent nothing go
   /// first, so as long as new ones came the rest of it would not leave.
   package var capacity: Int {
-    guard state == .open, slots.cutCount == 0 else { return 0 }
+    guard case .open = state, slots.cutCount == 0 else { return 0 }
     let remote = nghttp2_session_get_remote_settings(
       session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     let allowed = min(Int(remote), isTrusted ? limits.window : 1)
@@ -98,12 +98,15 @@ package final class APNsEngine {
   /// Sends `notification`; ``capacity`` must be above zero. Its one result comes later.
   ///
   /// The corresponding C function is `nghttp2_submit_request`.
-  package func submit(_ notification: APNsNotification, at now: ContinuousClock.Instant) {
+  package func submit(
+    _ notification: consuming APNsNotification, at now: ContinuousClock.Instant
+  ) {
     precondition(capacity > 0, "no free stream")
     let deadline = now + limits.requestLifetime
-    let slot = slots.take(notification, deadline: deadline)
+    let slot = slots.take()
     nextDeadline = nextDeadline ?? deadline
     let fieldCount = head.fill(notification, slots.text(slot))
+    slots[slot] = RequestSlots.Slot(notification: notification, deadline: deadline)
     var body = nghttp2_data_provider(
       source: nghttp2_data_source(fd: CInt(slot)),
       read_callback: { _, _, buffer, size, flags, source, context in
@@ -208,8 +211,7 @@ package final class APNsEngine {
   // MARK: What nghttp2 says
 
   private func finish(_ slot: Int, _ outcome: APNsOutcome) {
-    guard let notification = slots[slot].notification else { return }
-    slots[slot].notification = nil
+    guard let notification = slots[slot].notification.take() else { return }
     results.append(Result(notification: notification, outcome: outcome))
   }
 

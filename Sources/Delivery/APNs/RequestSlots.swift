@@ -5,7 +5,7 @@ import Glibc
 ///
 /// nghttp2 does not copy our fields' values, so each place has memory that stays where it is until its
 /// stream is closed.
-struct RequestSlots: ~Copyable {
+final class RequestSlots {
   struct Slot {
     /// nil while the slot is free, and once it has its outcome.
     var notification: APNsNotification?
@@ -27,7 +27,9 @@ struct RequestSlots: ~Copyable {
 
   private let count: Int
   private let slots: UnsafeMutablePointer<Slot>
-  private var freeSlots: [Int]
+  /// A stack of ``freeCount``.
+  private let freeSlots: UnsafeMutablePointer<Int>
+  private var freeCount: Int
   /// How many slots have sent a part of their payload.
   private(set) var cutCount = 0
   private let texts: UnsafeMutablePointer<UInt8>
@@ -38,7 +40,9 @@ struct RequestSlots: ~Copyable {
     self.count = count
     slots = .allocate(capacity: count)
     slots.initialize(repeating: Slot(), count: count)
-    freeSlots = Array((0..<count).reversed())
+    freeSlots = .allocate(capacity: count)
+    for slot in 0..<count { freeSlots[slot] = count - 1 - slot }
+    freeCount = count
     texts = .allocate(capacity: count * Self.textSize)
     answers = .allocate(capacity: count * Self.answerLimit)
   }
@@ -46,30 +50,32 @@ struct RequestSlots: ~Copyable {
   deinit {
     slots.deinitialize(count: count)
     slots.deallocate()
+    freeSlots.deallocate()
     texts.deallocate()
     answers.deallocate()
   }
 
-  var busyCount: Int { count - freeSlots.count }
+  var busyCount: Int { count - freeCount }
   /// Those without an outcome.
   var pending: [Int] { (0..<count).filter { slots[$0].notification != nil } }
 
-  // In place: to copy a slot is to count five references.
+  // In place: to copy a slot is to count its references.
   subscript(slot: Int) -> Slot {
     unsafeAddress { UnsafePointer(slots + slot) }
-    nonmutating unsafeMutableAddress { slots + slot }
+    unsafeMutableAddress { slots + slot }
   }
 
-  mutating func take(_ notification: APNsNotification, deadline: ContinuousClock.Instant) -> Int {
-    let slot = freeSlots.removeLast()
-    slots[slot] = Slot(notification: notification, deadline: deadline)
-    return slot
+  /// A free slot, which is one no more.
+  func take() -> Int {
+    freeCount -= 1
+    return freeSlots[freeCount]
   }
 
-  mutating func free(_ slot: Int) {
+  func free(_ slot: Int) {
     slots[slot].notification = nil
     mark(slot, isCut: false)
-    freeSlots.append(slot)
+    freeSlots[freeCount] = slot
+    freeCount += 1
   }
 
   func text(_ slot: Int) -> UnsafeMutableBufferPointer<UInt8> {
@@ -79,7 +85,7 @@ struct RequestSlots: ~Copyable {
   /// Copies what comes next of the payload and calls `atEnd` where that is all.
   ///
   /// - Returns: the number of bytes copied.
-  mutating func copyPayload(
+  func copyPayload(
     of slot: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, _ atEnd: () -> Void
   ) -> Int {
     let sent = slots[slot].sentSize
@@ -94,7 +100,7 @@ struct RequestSlots: ~Copyable {
     return count
   }
 
-  private mutating func mark(_ slot: Int, isCut: Bool) {
+  private func mark(_ slot: Int, isCut: Bool) {
     guard slots[slot].isCut != isCut else { return }
     slots[slot].isCut = isCut
     cutCount += isCut ? 1 : -1
@@ -108,7 +114,7 @@ struct RequestSlots: ~Copyable {
     }
   }
 
-  mutating func appendAnswer(_ bytes: UnsafeBufferPointer<UInt8>, to slot: Int) {
+  func appendAnswer(_ bytes: UnsafeBufferPointer<UInt8>, to slot: Int) {
     let size = slots[slot].answerSize
     let count = min(bytes.count, Self.answerLimit - size)
     guard count > 0 else { return }
@@ -129,10 +135,12 @@ struct RequestSlots: ~Copyable {
 /// The fields of a request. All but the values of one notification stay as they are.
 final class RequestHead {
   let fields: UnsafeMutablePointer<nghttp2_nv>
-  private let authority: UnsafeMutableBufferPointer<UInt8>
-  private let authorization: UnsafeMutableBufferPointer<UInt8>
+  private let authority: UnsafeBufferPointer<UInt8>
+  private let authorization: UnsafeBufferPointer<UInt8>
   private static let capacity = 11
   private static let pathPrefix = Array("/3/device/".utf8)
+  /// A request before has brought the names of the values that are not indexed into HPACK's table.
+  private var areNamesIndexed = false
 
   init(authority: String, providerToken: String) {
     self.authority = Self.copy(authority)
@@ -159,34 +167,33 @@ final class RequestHead {
   ///
   /// - Returns: the number of fields.
   func fill(_ notification: APNsNotification, _ text: UnsafeMutableBufferPointer<UInt8>) -> Int {
-    var used = 0
-    func write(_ value: Span<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
-      let start = used
-      used += value.count
-      value.withUnsafeBufferPointer { _ = text[start..<used].update(fromContentsOf: $0) }
-      return UnsafeMutableBufferPointer(rebasing: text[start..<used])
-    }
-    let prefix = write(Self.pathPrefix.span)
-    let token = write(notification.token.text.utf8.span)
-    let path = UnsafeMutableBufferPointer(
+    var values = Values(memory: text)
+    let prefix = values.append(Self.pathPrefix.span)
+    let token = values.append(notification.token.text.utf8.span)
+    let path = UnsafeBufferPointer(
       start: prefix.baseAddress, count: prefix.count + token.count)
-    // The values of one notification would push the fixed ones out of HPACK's table.
+    // The values of one notification would push the fixed ones out of HPACK's table. The first go
+    // there for their names, to which those of later requests refer.
+    let isFirst = !areNamesIndexed
+    areNamesIndexed = true
     put(3, ":path", path)
-    put(6, "apns-topic", write(notification.topic.utf8.span), isIndexed: true)
-    put(7, "apns-priority", write("\(notification.priority.rawValue)".utf8.span), isIndexed: true)
-    put(8, "apns-expiration", write("\(notification.expiration)".utf8.span))
-    put(9, "apns-id", write(notification.id.utf8.span))
+    put(6, "apns-topic", values.append(notification.topic.utf8.span), isIndexed: true)
+    put(7, "apns-priority", notification.priority.text, isIndexed: true)
+    put(
+      8, "apns-expiration", values.append("\(notification.expiration)".utf8.span),
+      isIndexed: isFirst)
+    put(9, "apns-id", values.append(notification.id.utf8.span), isIndexed: isFirst)
     guard let collapseID = notification.collapseID else { return 10 }
-    put(10, "apns-collapse-id", write(collapseID.utf8.span))
+    put(10, "apns-collapse-id", values.append(collapseID.utf8.span), isIndexed: isFirst)
     return 11
   }
 
   private func put(
-    _ index: Int, _ name: StaticString, _ value: UnsafeMutableBufferPointer<UInt8>,
+    _ index: Int, _ name: StaticString, _ value: UnsafeBufferPointer<UInt8>,
     isIndexed: Bool = false
   ) {
     fields[index] = Self.field(
-      name, UnsafePointer(value.baseAddress!), value.count, isIndexed: isIndexed)
+      name, value.baseAddress!, value.count, isIndexed: isIndexed)
   }
 
   private static func field(
@@ -200,12 +207,38 @@ final class RequestHead {
       flags: UInt8(noCopy | index))
   }
 
-  private static func copy(_ text: String) -> UnsafeMutableBufferPointer<UInt8> {
+  private static func copy(_ text: String) -> UnsafeBufferPointer<UInt8> {
     var text = text
     return text.withUTF8 { bytes in
       let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
       _ = copy.initialize(fromContentsOf: bytes)
-      return copy
+      return UnsafeBufferPointer(copy)
     }
+  }
+}
+
+/// The values of a request's fields, one after the other in the memory of its slot.
+private struct Values {
+  let memory: UnsafeMutableBufferPointer<UInt8>
+  var size = 0
+
+  mutating func append(_ value: Span<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    precondition(value.count <= memory.count - size, "more than a notification has")
+    let start = memory.baseAddress! + size
+    value.withUnsafeBufferPointer { _ = memcpy(start, $0.baseAddress!, $0.count) }
+    size += value.count
+    return UnsafeBufferPointer(start: start, count: value.count)
+  }
+}
+
+extension APNsNotification.Priority {
+  fileprivate var text: UnsafeBufferPointer<UInt8> {
+    let text: StaticString =
+      switch self {
+      case .immediate: "10"
+      case .considerate: "5"
+      case .lowest: "1"
+      }
+    return UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 }
