@@ -29,7 +29,7 @@ final class APNsConnection: @unchecked Sendable {
 
   deinit {
     engine.close(reason: "nothing is left to be sent")
-    write()
+    write(isMoreComing: false)
     input.deallocate()
   }
 
@@ -40,8 +40,10 @@ final class APNsConnection: @unchecked Sendable {
     return engine.capacity > 0
   }
 
-  /// Writes all that the engine has to say, as far as the socket takes it.
-  func write() {
+  /// Writes what the engine has to say, as far as the socket takes it.
+  ///
+  /// - Parameter isMoreComing: what fills no record is kept.
+  func write(isMoreComing: Bool) {
     guard isWritable else { return }
     do throws(APNsConnectionError) {
       while true {
@@ -50,7 +52,7 @@ final class APNsConnection: @unchecked Sendable {
           written = 0
           engine.drain(into: &output)
         }
-        if output.isEmpty { return }
+        if isMoreComing ? output.count - written < Self.recordSize : output.isEmpty { return }
         let count = try socket.write(output.span.extracting(written...))
         if count == 0 { return }
         written += count

@@ -10,7 +10,11 @@ final class APNsSending {
   private let next: (Int) -> [APNsNotification]
   private let report: (APNsNotification, APNsOutcome) -> Void
 
+  /// As many as fill a record of TLS, about.
+  private static let batchCount = 24
+
   private var summary = APNsRun()
+  /// The last is the next: it can be taken without a copy.
   private var waiting: [APNsNotification] = []
   private var resends: [String: Int] = [:]
   private var isExhausted = false
@@ -47,6 +51,7 @@ final class APNsSending {
     if waiting.isEmpty, !isExhausted {
       waiting = next(count)
       precondition(waiting.count <= count, "more notifications than asked for")
+      waiting.reverse()
       isExhausted = waiting.isEmpty
     }
     return !waiting.isEmpty
@@ -111,8 +116,9 @@ final class APNsSending {
   private func converse(over connection: APNsConnection) -> String? {
     let engine = connection.engine
     while true {
-      submit(to: engine)
-      connection.write()
+      // A record at a time: Apple works on one while the next is made.
+      while submit(to: engine) { connection.write(isMoreComing: true) }
+      connection.write(isMoreComing: false)
       settle(engine)
       if case .failed = engine.state { break }
       if engine.inFlight == 0 {
@@ -132,23 +138,32 @@ final class APNsSending {
     }
   }
 
-  private func submit(to engine: APNsEngine) {
+  /// Submits some of what waits.
+  ///
+  /// - Returns: whether there was something that could be.
+  private func submit(to engine: APNsEngine) -> Bool {
+    let capacity = engine.capacity
+    guard capacity > 0, fillWaiting(capacity) else { return false }
     let now = ContinuousClock.now
-    while case let capacity = engine.capacity, capacity > 0, fillWaiting(capacity) {
-      for notification in waiting.suffix(capacity) { engine.submit(notification, at: now) }
-      waiting.removeLast(min(capacity, waiting.count))
+    // While Apple refuses some, all at once: it may change its limit with each that it has done.
+    let most = resends.isEmpty ? min(capacity, Self.batchCount) : capacity
+    for _ in 0..<most {
+      guard let notification = waiting.popLast() else { break }
+      engine.submit(notification, at: now)
     }
+    return true
   }
 
   // MARK: Outcomes
 
   private func settle(_ engine: APNsEngine) {
-    for result in engine.takeResults() { settle(result, engine) }
+    for result in engine.takeResults() { settle(result.notification, result.outcome, engine) }
   }
 
-  private func settle(_ result: APNsEngine.Result, _ engine: APNsEngine) {
-    let notification = result.notification
-    switch result.outcome {
+  private func settle(
+    _ notification: APNsNotification, _ outcome: APNsOutcome, _ engine: APNsEngine
+  ) {
+    switch outcome {
     case .notProcessed:
       if resend(notification, atMost: client.limits.resendsAfterRefusal) { return }
     case .unanswered:
@@ -165,7 +180,7 @@ final class APNsSending {
       answersOfConnection += 1
       if heed(status, reason, of: notification, engine) { return }
     }
-    finish(notification, result.outcome)
+    finish(notification, outcome)
   }
 
   /// Does what a refusal means for the connection and the summary.
