@@ -1,7 +1,9 @@
 package import Store
 
 /// One push notification to one device.
-package struct APNsNotification: Sendable, Equatable {
+///
+/// A class, since it goes through many hands: a copy of a struct would count five references.
+package final class APNsNotification: Sendable {
   /// The size of the largest payload, in bytes.
   package static let maximumPayloadSize = 4096
   /// The size of the longest collapse id and topic, in bytes.
