@@ -69,8 +69,9 @@ def measure(stage, programs, rounds, _seconds, budgets):
         budgets.at_least("APNs, requests per CPU second: Swift / Go", ratios(of("Go", "cpu"), of("Swift", "cpu")), 5)
     else:
         budgets.row("APNs: Swift / Go", "Go is not installed", "at least 5", None)
-    return (f"APNs: {COUNT:,} notifications in each of {rounds} rounds, over TLS to `switchboard-fakes apns`; where the fake's share is "
-            "near 1 it is the bottleneck, and the CPU seconds count; h2load sends the same fields again and again, unverified")
+    return (f"APNs: {COUNT:,} notifications in each of {rounds} rounds, over TLS to `switchboard-fakes apns`; the fake takes "
+            "more of the time than either sender, so its work is in the requests per second, and the CPU seconds count; "
+            "h2load sends the same fields again and again, unverified, and its start is not counted")
 
 
 def reported(stage, command):
@@ -87,13 +88,19 @@ def h2load(stage, gateway):
     fields = {
         "authorization": "bearer " + "t" * 220, "apns-push-type": "alert", "apns-topic": TOPIC, "apns-priority": "10",
         "apns-expiration": "2000000000", "apns-id": "01900000-0000-7004-8000-000000000001", "apns-collapse-id": "0" * 32}
-    command = ["h2load", f"--requests={COUNT}", "--clients=1", "--threads=1", f"--max-concurrent-streams={IN_FLIGHT}",
-               f"--data={payload}"] + [f"--header={name}: {value}" for name, value in fields.items()]
-    run = stage.run("h2load", command + [f"{gateway.url}/3/device/{'0a' * 32}"])
-    if f"{COUNT} succeeded" not in run.output or f"{COUNT} 2xx" not in run.output:
-        raise SystemExit(f"error: h2load was not served: {run.output}")
+
+    def load(count, streams):
+        command = ["h2load", f"--requests={count}", "--clients=1", "--threads=1", f"--max-concurrent-streams={streams}",
+                   f"--data={payload}"] + [f"--header={name}: {value}" for name, value in fields.items()]
+        run = stage.run("h2load", command + [f"{gateway.url}/3/device/{'0a' * 32}"])
+        if f"{count} succeeded" not in run.output or f"{count} 2xx" not in run.output:
+            raise SystemExit(f"error: h2load was not served: {run.output}")
+        return run
+
+    # Our sender's clock too begins after its start.
+    start, run = load(1, 1), load(COUNT, IN_FLIGHT)
     value, unit = re.search(r"finished in ([\d.]+)(m?s),", run.output).groups()
-    return {"seconds": float(value) / (1000 if unit == "ms" else 1), "cpu": run.cpu}
+    return {"seconds": float(value) / (1000 if unit == "ms" else 1), "cpu": run.cpu - start.cpu}
 
 
 def build_go(stage):
