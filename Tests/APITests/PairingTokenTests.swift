@@ -100,12 +100,9 @@ import Testing
     }
   }
 
-  /// Rounds: `SWITCHBOARD_ROUNDS`.
   @Test func ofManySimultaneousExchangesOneWins() throws {
-    let rounds =
-      ProcessInfo.processInfo.environment["SWITCHBOARD_ROUNDS"].flatMap(Int.init) ?? 3
     try withAgent { site in
-      for round in 1...rounds {
+      for round in 1...rounds(default: 3) {
         let token = try site.pairingToken()
         let answers = simultaneously(64) { site.exchange(token, address: "192.0.2.\($0)") }
         let statuses = Dictionary(grouping: answers, by: \.status).mapValues(\.count)
