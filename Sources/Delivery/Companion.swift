@@ -36,8 +36,8 @@ package struct Companion: Sendable {
   ///   lease ends. ``PushAlarm`` where all was done, but an administrator must look.
   package func pass(pollingAtMost limit: Duration? = nil) throws {
     defer { pushes?.hangUp() }
-    try attend(isPass: true)
-    try poll(atMost: limit ?? settings.interval) { try attend(isPass: true) }
+    try attend()
+    try poll(atMost: limit ?? settings.interval) { try attend() }
     let deleted = try database.purge(
       slice: 500, auditLifetime: settings.auditLifetime, at: Timestamp.now())
     if deleted > 0 { log.debug("purged", metadata: ["rows": "\(deleted)"]) }
@@ -47,13 +47,10 @@ package struct Companion: Sendable {
   }
 
   /// Does what somebody may be waiting for; errands first.
-  ///
-  /// - Parameter isPass: false after a knock, of which there may be another soon: pushes are then left
-  ///   to a pass that sends some already.
-  package func attend(isPass: Bool = false) throws {
+  package func attend() throws {
     try runErrands()
     try deliverMails()
-    try deliverPushes(waiting: isPass)
+    try deliverPushes(waiting: true)
   }
 
   /// Sends all mails that are due, ten at a time. Without a way to send they wait, until they

@@ -75,7 +75,8 @@ package struct PairingToken: Sendable, Equatable {
       keyring.keys.contains(where: {
         isEqualInConstantTime(signature, hmacSHA256(payload, with: $0))
       }),
-      let token = try? Self(kind, payload: payload), token.payload == payload
+      let token = try? Self(kind, payload: payload),  // whatever is wrong with it, it is none
+      token.payload == payload
     else { return nil }
     self = token
   }

@@ -231,7 +231,7 @@ import Testing
       try withAPNs { fake throws in
         let companion = delivery.companion(mailer: nil, apns: try fake.settings())
         DispatchQueue.concurrentPerform(iterations: 4) { number in
-          #expect(throws: Never.self) { try companion.attend(isPass: number == 0) }
+          #expect(throws: Never.self) { try companion.deliverPushes(waiting: number == 0) }
         }
       } thenLook: { fake, _ throws in
         #expect(Set(try fake.received().map(\.connection)) == [1])

@@ -233,17 +233,4 @@ final class RunningCompanion {
       named ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     return folder.appending(path: "switchboard-companion")
   }
-
-  private func withAddress<T>(
-    of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T
-  ) -> T {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-  }
 }

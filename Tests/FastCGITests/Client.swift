@@ -1,4 +1,5 @@
 import Foundation
+import Support
 
 /// What went wrong on the way to an answer.
 enum ClientError: Error, Equatable {
@@ -99,7 +100,7 @@ final class Connection {
   }
 
   func connect(to path: String) throws {
-    try withAddress(path) {
+    try withAddress(of: path) {
       guard Glibc.connect(descriptor, $0, $1) == 0 else {
         throw ClientError.system("connect", errno)
       }
@@ -172,19 +173,6 @@ final class Connection {
   }
 }
 
-private func withAddress<Result>(
-  _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
-) rethrows -> Result {
-  var address = sockaddr_un()
-  address.sun_family = sa_family_t(AF_UNIX)
-  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-  return try withUnsafePointer(to: &address) {
-    try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      try body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-    }
-  }
-}
-
 /// A listening socket in a folder of its own, which is removed in the end.
 final class Endpoint: Sendable {
   let path: String
@@ -195,7 +183,7 @@ final class Endpoint: Sendable {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     path = folder + "/s"
     descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    try withAddress(path) {
+    try withAddress(of: path) {
       guard bind(descriptor, $0, $1) == 0, listen(descriptor, 128) == 0 else {
         throw ClientError.system("bind", errno)
       }

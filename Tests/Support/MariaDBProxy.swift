@@ -168,19 +168,6 @@ private func unixSocket() -> Int32 {
   socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
 }
 
-private func withAddress<T>(
-  of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T
-) -> T {
-  var address = sockaddr_un()
-  address.sun_family = sa_family_t(AF_UNIX)
-  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-  return withUnsafePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-    }
-  }
-}
-
 /// What has arrived, nil at the end.
 private func receive(_ socket: Int32) -> [UInt8]? {
   let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in

@@ -82,7 +82,7 @@ private struct BiometricPublicKey: Decodable {
 
   init(from decoder: any Decoder) throws {
     text = try decoder.singleValueContainer().decode(String.self)
-    // A key that names its curve has 124 characters; another may spell the curve out.
+    // Whatever is wrong with it, the answer is the same. A key that names its curve has 124 characters; another may spell the curve out.
     guard text.utf8.count <= 200, (try? BiometricKey(base64: text)) != nil else {
       throw Failure.validation(field: decoder.field, reason: "not_a_p256_public_key")
     }
