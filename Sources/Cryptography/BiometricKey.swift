@@ -10,14 +10,14 @@ package struct BiometricKey: Sendable {
     key = try P256PublicKey(subjectPublicKeyInfo: bytes)
   }
 
-  /// Whether `signature`, DER in base64, is one of `challenge`, 32 bytes in base64.
+  /// Whether `signature`, DER in base64, is one of `challenge`, 32 bytes.
   ///
-  /// Clients differ in what they sign: the bytes, or the text. Both are taken, for no text that stands
-  /// for 32 bytes is itself 32 bytes.
-  package func isSignature(_ signature: String, of challenge: String) -> Bool {
-    guard let signature = base64Decoded(signature), let bytes = base64Decoded(challenge),
-      bytes.count == 32
-    else { return false }
-    return key.isECDSA(signature, of: bytes.span) || key.isECDSA(signature, of: challenge.utf8.span)
+  /// Clients differ in what they sign: the bytes, or the text in which they came, base64 or base64url. All
+  /// are taken, for no text that stands for 32 bytes is itself 32 bytes.
+  package func isSignature(_ signature: String, of challenge: [UInt8]) -> Bool {
+    guard let signature = base64Decoded(signature), challenge.count == 32 else { return false }
+    return key.isECDSA(signature, of: challenge.span)
+      || key.isECDSA(signature, of: base64Encoded(challenge).utf8.span)
+      || key.isECDSA(signature, of: base64URLEncoded(challenge).utf8.span)
   }
 }

@@ -5,22 +5,24 @@ import Testing
 /// Signatures were made with OpenSSL's command, by the key of ``P256Tests``.
 @Suite struct BiometricKeyTests {
   static let publicKey = P256Tests.publicKey.split(separator: "\n").dropFirst().dropLast().joined()
-  static let challenge = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+  static let challenge = [UInt8](0..<32)
   static let ofBytes =
     "MEYCIQD1rIPgctATHkrgrOlLb31UNpeAJ1nDfKU0T/3FkrTvxgIhAJlsW4i3MVKLD1aapvndsQLYE1rVCuDdXHAFusF0Nb/7"
   static let ofText =
     "MEUCIC3SUbWb5sWmyi/04PuFaIDFZzX/2H4cM6c7Kqy1DIfFAiEAmdtqVYrAO+XQetNOKF48DxQ2nU86KQoGzSlNvKXrpvs="
+  static let ofURLText =
+    "MEQCIB3UHw6qmkwiGLlL/v7idqiVoqYNjgV8jz2kcx+ub3Q8AiBjz/40quWdRyxA2Ccu00OzlPYR87kKXDjUlXZ2Q4C7Og=="
 
   let key: BiometricKey
 
   init() throws { key = try BiometricKey(base64: Self.publicKey) }
 
-  @Test(arguments: [ofBytes, ofText])
+  @Test(arguments: [ofBytes, ofText, ofURLText])
   func theBytesOrTheTextOfAChallengeMayBeSigned(_ signature: String) {
     #expect(key.isSignature(signature, of: Self.challenge))
   }
 
-  @Test(arguments: [ofBytes, ofText])
+  @Test(arguments: [ofBytes, ofText, ofURLText])
   func noBitOfASignatureMayDiffer(_ signature: String) throws {
     let bytes = try #require(base64Decoded(signature))
     for number in 0..<(8 * bytes.count) {
@@ -29,17 +31,17 @@ import Testing
     }
   }
 
-  @Test(arguments: [ofBytes, ofText])
-  func noBitOfAChallengeMayDiffer(_ signature: String) throws {
-    let bytes = try #require(base64Decoded(Self.challenge))
-    for number in 0..<(8 * bytes.count) {
-      #expect(!key.isSignature(signature, of: base64Encoded(flip(number, of: bytes))))
+  @Test(arguments: [ofBytes, ofText, ofURLText])
+  func noBitOfAChallengeMayDiffer(_ signature: String) {
+    for number in 0..<256 {
+      #expect(!key.isSignature(signature, of: flip(number, of: Self.challenge)))
     }
   }
 
   /// The first is what an app sent that signed nothing.
   @Test(arguments: [
-    "signed_\(challenge)_1763733600000", "", "AA==", ofBytes + "=", ofBytes + "\n", "MAYCAQECAQE=",
+    "signed_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=_1763733600000", "", "AA==", ofBytes + "=",
+    ofBytes + "\n", "MAYCAQECAQE=",
     "MAYCAQACAQA=", String(ofBytes.dropLast(4)),
   ])
   func whatIsNoSignatureIsRefused(_ signature: String) {
@@ -49,13 +51,12 @@ import Testing
   /// r and s as 64 bytes: not what phones send.
   @Test func theOtherFormOfASignatureIsRefused() throws {
     let signer = try P256PrivateKey(pem: P256Tests.privateKey)
-    let message = try #require(base64Decoded(Self.challenge))
-    let signature = base64Encoded(try signer.signES256(message.span))
+    let signature = base64Encoded(try signer.signES256(Self.challenge.span))
     #expect(!key.isSignature(signature, of: Self.challenge))
   }
 
-  @Test(arguments: ["", "AAAA", String(challenge.dropLast()), challenge + " "])
-  func whatIsNoChallengeIsRefused(_ challenge: String) {
+  @Test(arguments: [[], [0], Array(challenge.dropLast()), challenge + [0]])
+  func whatIsNoChallengeIsRefused(_ challenge: [UInt8]) {
     #expect(!key.isSignature(Self.ofText, of: challenge))
   }
 

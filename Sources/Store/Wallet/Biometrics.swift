@@ -88,8 +88,9 @@ extension Database {
     case .locked(let rest): throw Refusal.rateLimited(retryAfter: rest)
     case .counted(let candidates, let number): (keys, tries) = (candidates, number)
     }
+    let bytes = base64Decoded(challenge) ?? []
     let signer = try keys.first {
-      try BiometricKey(base64: $0.publicKey).isSignature(signature, of: challenge)
+      try BiometricKey(base64: $0.publicKey).isSignature(signature, of: bytes)
     }
     guard let signer else {
       try pool.transaction { connection in
@@ -185,7 +186,7 @@ extension Connection {
   }
 
   /// The keys of all accounts on the device, the newest first.
-  fileprivate mutating func biometricKeys(
+  mutating func biometricKeys(
     on clientDeviceID: String
   ) throws(DatabaseError) -> [StoredBiometricKey] {
     try rows(
@@ -237,7 +238,7 @@ extension Connection {
   /// Keeps the key and its device from going before the transaction's end.
   ///
   /// - Returns: false where one of them has gone since the key was read.
-  fileprivate mutating func hold(_ key: StoredBiometricKey) throws(DatabaseError) -> Bool {
+  mutating func hold(_ key: StoredBiometricKey) throws(DatabaseError) -> Bool {
     try row(
       """
       SELECT TRUE FROM devices d JOIN biometric_keys k ON k.device_id = d.id
@@ -247,8 +248,8 @@ extension Connection {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Whose signature it should have been nobody knows: each account on the device is told.
-  fileprivate mutating func auditWrongSignature(
+  /// Whose signature it should have been nobody knows: the account of each key is told.
+  mutating func auditWrongSignature(
     of keys: [StoredBiometricKey], try number: Int64, from origin: Origin, at now: Timestamp
   ) throws(DatabaseError) {
     for key in keys {
@@ -268,7 +269,7 @@ private enum BiometricTry {
   case counted([StoredBiometricKey], try: Int64)
 }
 
-private struct StoredBiometricKey {
+struct StoredBiometricKey {
   let id: String
   let publicKey: String
   let deviceID: String
