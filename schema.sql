@@ -271,6 +271,46 @@ CREATE TABLE IF NOT EXISTS cards (
   CONSTRAINT cards_type_upper CHECK (card_type = UPPER(card_type) AND CHAR_LENGTH(card_type) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS merchants (
+  id             UUID NOT NULL PRIMARY KEY COMMENT 'aud of the statements made for it',
+  name           VARCHAR(200) NOT NULL,
+  api_key_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the API key',
+  api_key_prefix VARCHAR(16) NOT NULL COMMENT 'first characters of the key, to tell it by',
+  created_at     DATETIME(3) NOT NULL COMMENT 'UTC',
+  revoked_at     DATETIME(3) NULL COMMENT 'UTC; the key is good for nothing since',
+  UNIQUE KEY merchants_api_key (api_key_hash),
+  CONSTRAINT merchants_name_not_empty CHECK (CHAR_LENGTH(name) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS payments (
+  id             VARCHAR(32) NOT NULL PRIMARY KEY COMMENT 'pay_ and 22 characters of base64url',
+  merchant_id    UUID NOT NULL,
+  account_id     UUID NOT NULL,
+  card_id        UUID NULL,
+  amount         DECIMAL(12, 2) NOT NULL COMMENT 'in the unit of the currency',
+  currency       CHAR(3) NOT NULL COMMENT 'ISO 4217',
+  order_id       VARCHAR(200) NULL COMMENT 'the merchant''s own',
+  challenge_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge, which is made of the id and a key',
+  attempts       TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted before a proof is verified',
+  created_at     DATETIME(3) NOT NULL COMMENT 'UTC',
+  expires_at     DATETIME(3) NOT NULL COMMENT 'UTC; not confirmed after',
+  confirmed_at   DATETIME(3) NULL COMMENT 'UTC; once',
+  confirmed_by   ENUM('biometric', 'passkey') NULL,
+  KEY payments_merchant (merchant_id),
+  KEY payments_account (account_id),
+  KEY payments_card (card_id),
+  KEY payments_expiry (confirmed_at, expires_at),
+  CONSTRAINT payments_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id),
+  CONSTRAINT payments_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT payments_card FOREIGN KEY (card_id) REFERENCES cards (id) ON DELETE SET NULL,
+  CONSTRAINT payments_id_form CHECK (id REGEXP '^pay_[A-Za-z0-9_-]{22}\\z'),
+  CONSTRAINT payments_amount_positive CHECK (amount > 0),
+  CONSTRAINT payments_currency_form CHECK (currency REGEXP '^[A-Z]{3}\\z'),
+  CONSTRAINT payments_order_id_not_empty CHECK (CHAR_LENGTH(order_id) > 0),
+  CONSTRAINT payments_attempts CHECK (attempts <= 5),
+  CONSTRAINT payments_confirmed_whole CHECK ((confirmed_at IS NULL) = (confirmed_by IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 -- Pairing --------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS pairing_tokens (
@@ -518,6 +558,18 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
     JOIN accounts a ON a.id = d.account_id
    WHERE s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3);
 
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW payments_today AS
+  SELECT p.id AS payment_id, m.name AS merchant, a.email, c.card_type, c.last_four, p.amount, p.currency, p.order_id,
+         p.attempts, p.created_at, p.expires_at, p.confirmed_at, p.confirmed_by
+    FROM payments p
+    JOIN merchants m ON m.id = p.merchant_id
+    JOIN accounts a ON a.id = p.account_id
+    LEFT JOIN cards c ON c.id = p.card_id
+   WHERE p.created_at >= UTC_DATE();
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_merchants AS
+  SELECT id AS merchant_id, name, api_key_prefix, created_at, revoked_at FROM merchants;
+
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW paired_devices AS
   SELECT id AS device_id, user_agent, address, paired_at, last_used_at, rotated_at AS refreshed_at, generation, expires_at,
          ended_at, end_reason, ended_at IS NULL AND expires_at > UTC_TIMESTAMP(3) AS is_live
@@ -609,6 +661,8 @@ GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
 GRANT SELECT ON banks TO switchboard_responder;
 GRANT SELECT ON enrollments TO switchboard_responder;
 GRANT SELECT ON cards TO switchboard_responder;
+GRANT SELECT (id, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
 GRANT INSERT ON outbox TO switchboard_responder;
 GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at, revoked_at) ON pairing_tokens TO switchboard_responder;
@@ -650,6 +704,8 @@ GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
 GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
 GRANT SELECT (revoked_at), DELETE ON api_keys TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE (revoked_at) ON merchants TO switchboard_companion;
+GRANT SELECT (confirmed_at, expires_at), DELETE ON payments TO switchboard_companion;
 
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 GRANT SELECT ON every_device TO switchboard_administrator;
@@ -662,6 +718,8 @@ GRANT SELECT ON notifications_today TO switchboard_administrator;
 GRANT SELECT ON notified_last TO switchboard_administrator;
 GRANT SELECT ON polls TO switchboard_administrator;
 GRANT SELECT ON keys_of_turns TO switchboard_administrator;
+GRANT SELECT ON payments_today TO switchboard_administrator;
+GRANT SELECT ON keys_of_merchants TO switchboard_administrator;
 GRANT SELECT ON errands_today TO switchboard_administrator;
 GRANT SELECT ON audit_trail TO switchboard_administrator;
 GRANT SELECT ON companions TO switchboard_administrator;

@@ -81,6 +81,7 @@ package final class Application: Sendable {
     case let failure as Failure: failure
     case let refusal as Refusal: Failure(refusal)
     case let refused as ModelsRefused: Failure(refused)
+    case let refusal as PaymentRefusal: Failure(refusal)
     case let error as DecodingError: Failure(error)
     case let error where Database.isUnavailable(error): .unavailable
     default: .serverError

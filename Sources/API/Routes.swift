@@ -50,6 +50,8 @@ struct Route: Sendable {
     Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
     Route("POST", "/api/mobile/auth/logout", logOut),
     Route("GET", "/api/mobile/wallet/summary", getSummary),
+    Route("POST", "/api/merchant/payment/initiate", beginPayment),
+    Route("POST", "/api/merchant/payment/confirm", confirmPayment),
   ]
 
   private static let pairing = [

@@ -58,27 +58,11 @@ package struct PairingDesk: Sendable {
   ///
   /// - Returns: false where no paired phone has this id.
   package func revoke(_ id: String, at now: Timestamp) throws -> Bool {
-    let origin = Origin(requestID: "switchboard-companion", address: "")
-    return try database.revokePairedDevice(id, from: origin, at: now)
+    try database.revokePairedDevice(id, from: .administrator, at: now)
   }
 }
 
-extension String {
-  fileprivate func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(0, width - count))
-  }
-
-  /// Without what a terminal would obey: the app says its own name.
-  fileprivate var printable: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "·" }))
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var isPrintable: Bool {
-    switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: false
-    default: true
-    }
-  }
+extension Origin {
+  /// Somebody at a terminal of this machine.
+  static let administrator = Origin(requestID: "switchboard-companion", address: "")
 }

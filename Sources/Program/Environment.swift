@@ -113,7 +113,8 @@ package struct Environment {
     complaints.append("\(name) \(rule).")
   }
 
-  private static func content(ofFile path: String) -> String? {
+  /// The text of a file; nil where it cannot be read, or is not UTF-8.
+  static func content(ofFile path: String) -> String? {
     guard let file = fopen(path, "re") else { return nil }
     defer { fclose(file) }
     var bytes: [UInt8] = []

@@ -35,8 +35,13 @@ enum AuditEvent: String {
   case exchangeRefused = "exchange_refused"
   case logout
   case masterKeyRefused = "master_key_refused"
+  case merchantAdded = "merchant_added"
+  case merchantRevoked = "merchant_revoked"
   case pairingEnded = "pairing_ended"
   case pairingTokensRevoked = "pairing_tokens_revoked"
+  case paymentBegun = "payment_begun"
+  case paymentConfirmed = "payment_confirmed"
+  case paymentRefused = "payment_refused"
   case phonePaired = "phone_paired"
   case preferencesWritten = "preferences_written"
   case pushTokenRemoved = "push_token_removed"

@@ -37,8 +37,9 @@ extension Database {
 
   /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
   /// ago or given up 30 days ago, likewise notifications, errands a day after their end, expired codes,
-  /// challenges, registrations, pairing tokens and tickets, sessions, pairings and API keys that ended 30 days
-  /// ago, limits that began a day ago, audit rows older than `auditLifetime`.
+  /// challenges, registrations, pairing tokens and tickets, payments that nobody confirmed, sessions,
+  /// pairings and API keys that ended 30 days ago, limits that began a day ago, audit rows and confirmed
+  /// payments older than `auditLifetime`.
   ///
   /// - Returns: how many rows.
   package func purge(slice: Int, auditLifetime: Duration, at now: Timestamp) throws -> Int {
@@ -86,6 +87,11 @@ extension Database {
         "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?",
         [older(.zero), limit]
       ),
+      (
+        "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?",
+        [older(day), limit]
+      ),
+      ("DELETE FROM payments WHERE confirmed_at < ? LIMIT ?", [older(auditLifetime), limit]),
       ("DELETE FROM sessions WHERE ended_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM sessions WHERE expires_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM pairing_tickets WHERE expires_at < ? LIMIT ?", [older(day), limit]),

@@ -8,7 +8,9 @@ struct SwitchboardCompanion: ParsableCommand {
     commandName: "switchboard-companion",
     abstract: "Sends what Switchboard has to send.",
     version: Companion.version,
-    subcommands: [Run.self, Watch.self, Check.self, Pair.self, Devices.self])
+    subcommands: [
+      Run.self, Watch.self, Check.self, Pair.self, Devices.self, Merchants.self, Keys.self,
+    ])
 }
 
 struct Run: ParsableCommand {

@@ -201,12 +201,15 @@ extension TestApplication {
 
 extension Application {
   /// What `TestApplication.send` does, for a responder of another make.
-  func send(_ method: String, _ path: String, _ json: String = "", token: String? = nil) -> Answer {
+  func send(
+    _ method: String, _ path: String, _ json: String = "", token: String? = nil,
+    fields: [(name: String, value: String)] = []
+  ) -> Answer {
     let bearer = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     return Answer(
       respond(
         to: Request(
-          method: method, path: path, fields: bearer, body: Array(json.utf8),
+          method: method, path: path, fields: bearer + fields, body: Array(json.utf8),
           remoteAddress: "192.0.2.1", requestID: "request-1")))
   }
 }

@@ -57,10 +57,10 @@ import Testing
   /// The companion's rights do not reach the responder's tables, but a cluster needs those as well.
   @Test func aTableOfTheRespondersThatNoClusterCanKeepIsAFault() throws {
     try withStore { store throws in
-      store.sql("ALTER TABLE cards DROP PRIMARY KEY")
+      store.sql("ALTER TABLE models DROP PRIMARY KEY")
       #expect(
         try faults(store.database("companion"))
-          == ["not InnoDB, or without a primary key: cards"])
+          == ["not InnoDB, or without a primary key: models"])
     }
   }
 

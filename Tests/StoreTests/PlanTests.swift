@@ -7,8 +7,8 @@ import Testing
 @Suite struct PlanTests {
   /// Named by administrators or one per host: a few rows.
   private static let smallTables: Set = [
-    "banks", "companion_status", "delivery_leases", "models", "ogs_pause", "pairing_server",
-    "schema_version",
+    "banks", "companion_status", "delivery_leases", "merchants", "models", "ogs_pause",
+    "pairing_server", "schema_version",
   ]
 
   /// Ten thousand rows in every table that grows.
@@ -40,6 +40,13 @@ import Testing
       SELECT \(id(4)), \(id(1)), 'bank-1', NOW(3) FROM seq_1_to_10000;
     INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
       SELECT \(id(5)), \(id(4)), '4242', 'VISA', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
+      VALUES (UUID(), 'Shop', REPEAT('k', 32), 'msk', NOW(3));
+    INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash, created_at,
+        expires_at, confirmed_at, confirmed_by)
+      SELECT CONCAT('pay_', LPAD(seq, 22, '0')), m.id, \(id(1)), \(id(5)), 1, 'CAD', REPEAT('c', 32), NOW(3),
+        NOW(3) + INTERVAL seq SECOND, IF(seq MOD 2, NOW(3) + INTERVAL seq SECOND, NULL),
+        IF(seq MOD 2, 'passkey', NULL) FROM seq_1_to_10000 JOIN merchants m;
     INSERT INTO outbox (id, kind, recipient, state, due_at, expires_at, request_id, finished_at, claim_id)
       SELECT \(id(6)), 'login_code', 'r', IF(seq MOD 100, 'dead', 'open'), NOW(3) + INTERVAL seq SECOND,
         NOW(3) + INTERVAL 1 DAY, 'r', IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), \(id(7))

@@ -57,6 +57,30 @@ import Testing
     }
   }
 
+  @Test func paymentsStayADayUnconfirmedAndElseAsLongAsTheAuditLog() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      let cases = [
+        ("open 1439", ago("1439 MINUTE"), "NULL"), ("open 1441", ago("1441 MINUTE"), "NULL"),
+        ("confirmed 9", ago("9 DAY"), ago("9 DAY")), ("confirmed 11", ago("11 DAY"), ago("11 DAY")),
+      ]
+      for (number, (name, expiry, confirmation)) in cases.enumerated() {
+        insert(
+          store,
+          """
+          INSERT INTO payments (id, merchant_id, account_id, amount, currency, order_id, challenge_hash, created_at,
+            expires_at, confirmed_at, confirmed_by)
+          SELECT 'pay_000000000000000000000\(number)', merchant_id, account_id, 1, 'CAD', '\(name)', challenge_hash,
+            created_at, \(expiry), \(confirmation), IF(\(confirmation) IS NULL, NULL, 'passkey') FROM payments LIMIT 1
+          """)
+      }
+      try expect(
+        ["confirmed 9", "open 1439"],
+        of: "SELECT order_id FROM payments WHERE order_id IS NOT NULL ORDER BY order_id", in: store,
+        deleted: 2)
+    }
+  }
+
   @Test func notificationsStayADayDeliveredAndThirtyDaysDead() throws {
     try withStore { store throws in
       let cases = [

@@ -10,6 +10,7 @@ enum SampleRows {
   static let delivery = "01890a5d-ac96-774b-bcce-b302099a8008"
   static let errand = "01890a5d-ac96-774b-bcce-b302099a8009"
   static let pairing = "01890a5d-ac96-774b-bcce-b302099a8010"
+  static let merchant = "01890a5d-ac96-774b-bcce-b302099a8011"
   /// An id that no row has.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
@@ -38,6 +39,11 @@ enum SampleRows {
       VALUES ('\(enrollment)', '\(account)', 'bank-1', NOW(3));
     INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
       VALUES ('\(card)', '\(enrollment)', '4242', 'VISA', NOW(3));
+    INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
+      VALUES ('\(merchant)', 'Shop', REPEAT('k', 32), 'msk_abcdefgh', NOW(3));
+    INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash, created_at, expires_at)
+      VALUES ('pay_aaaaaaaaaaaaaaaaaaaaaa', '\(merchant)', '\(account)', '\(card)', 99.99, 'CAD', REPEAT('c', 32),
+        NOW(3), NOW(3));
     INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id)
       VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request');
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));

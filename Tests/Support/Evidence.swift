@@ -12,7 +12,7 @@ package enum Evidence {
 
   /// The members of answers that let somebody in; and pairing tokens, wherever they stand.
   private static let members: Set<String> = [
-    "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key", "ticket",
+    "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key", "ticket", "token",
   ]
   private static let pairingPrefix = "cdev_"
 

@@ -119,7 +119,7 @@ func awaitStatus(of pid: pid_t) -> Int32 {
 }
 
 /// A new folder. Its path is short, because that of a unix socket holds 107 bytes.
-func makeTemporaryFolder() -> String {
+package func makeTemporaryFolder() -> String {
   var path = Array("/tmp/switchboard-XXXXXX".utf8CString)
   precondition(mkdtemp(&path) != nil, "no temporary folder")
   return path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }

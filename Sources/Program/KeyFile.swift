@@ -1,0 +1,98 @@
+import Cryptography
+import Glibc
+
+/// A file of keys, `id:base64url` on each line, of which the first signs and seals (see ``Keyring``).
+///
+/// What one program signs another must verify. So a new key is added behind the others; it signs only after
+/// every program has it; and what it follows is removed when the last thing made with it has expired.
+package struct KeyFile {
+  private let path: String
+  private var entries: [(id: String, line: String)] = []
+
+  /// A file that does not exist has no keys.
+  package init(atPath path: String) throws(KeyFileError) {
+    self.path = path
+    guard access(path, F_OK) == 0 else { return }
+    guard let text = Environment.content(ofFile: path) else { throw .unreadable(path) }
+    guard !text.allSatisfy(\.isWhitespace) else { return }
+    do { _ = try Keyring(parsing: text) } catch { throw .malformed(path) }
+    entries = text.split { $0 == "," || $0.isWhitespace }
+      .map { line in (id: String(line.prefix { $0 != ":" }), line: String(line)) }
+  }
+
+  /// The one that signs first.
+  package var ids: [String] { entries.map(\.id) }
+
+  /// Adds a key of 32 random bytes behind the others: it verifies and opens.
+  ///
+  /// - Parameter name: its id, to which a number is added where a key has it already.
+  /// - Returns: its id.
+  package mutating func add(named name: String) -> String {
+    var (id, number) = (name, 1)
+    while ids.contains(id) {
+      number += 1
+      id = "\(name)-\(number)"
+    }
+    entries.append((id: id, line: "\(id):\(base64URLEncoded(randomBytes(Key.minimumSecretSize)))"))
+    return id
+  }
+
+  /// Puts a key in front: it signs and seals.
+  package mutating func promote(_ id: String) throws(KeyFileError) {
+    entries.insert(entries.remove(at: try index(of: id)), at: 0)
+  }
+
+  /// Removes a key, but not the one that signs.
+  package mutating func remove(_ id: String) throws(KeyFileError) {
+    let index = try index(of: id)
+    guard index > 0 else { throw .signs(id) }
+    entries.remove(at: index)
+  }
+
+  private func index(of id: String) throws(KeyFileError) -> Int {
+    guard let index = entries.firstIndex(where: { $0.id == id }) else { throw .unknown(id) }
+    return index
+  }
+
+  /// Replaces the file at once or not at all; owner and mode stay. A new one is its owner's alone.
+  package func save() throws(KeyFileError) {
+    let text = entries.map { $0.line + "\n" }.joined()
+    let temporary = "\(path).\(hexEncoded(randomBytes(4)))"
+    let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .unwritable(path) }
+    defer { close(file) }
+    var old = stat()
+    let isNew = stat(path, &old) != 0
+    let isWritten =
+      (isNew || fchown(file, old.st_uid, old.st_gid) == 0 && fchmod(file, old.st_mode & 0o777) == 0)
+      && text.utf8.withContiguousStorageIfAvailable { write(file, $0.baseAddress, $0.count) }
+        == text.utf8.count
+      && fsync(file) == 0 && rename(temporary, path) == 0
+    guard isWritten else {
+      unlink(temporary)
+      throw .unwritable(path)
+    }
+  }
+}
+
+package enum KeyFileError: Error, Equatable, CustomStringConvertible {
+  case unreadable(String)
+  case malformed(String)
+  case unwritable(String)
+  /// No key has the id.
+  case unknown(String)
+  /// The key with the id signs: another must be put in front first.
+  case signs(String)
+
+  // Nothing is said of what stands in the file: it is secret.
+  package var description: String {
+    switch self {
+    case .unreadable(let path): "\(path) cannot be read as text."
+    case .malformed(let path):
+      "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
+    case .unwritable(let path): "\(path) cannot be replaced."
+    case .unknown(let id): "No key has the id \(id)."
+    case .signs(let id): "\(id) signs: put another key in front first."
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Cryptography
+import Foundation
+import Support
+import Testing
+
+@testable import Program
+
+@Suite struct KeyFileTests {
+  private func withFolder(_ body: (_ path: String) throws -> Void) throws {
+    let folder = makeTemporaryFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try body("\(folder)/keys")
+  }
+
+  private func keyring(_ path: String) throws -> Keyring {
+    var environment = Environment(["KEYS_FILE": path])
+    let keyring = environment.keyring("KEYS", "keys")
+    return try #require(keyring)
+  }
+
+  private static let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+
+  @Test func aNewFileIsItsOwnersAlone() throws {
+    try withFolder { path in
+      var file = try KeyFile(atPath: path)
+      #expect(file.ids == [])
+      #expect(file.add(named: "2026-11-21") == "2026-11-21")
+      try file.save()
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+      #expect(try keyring(path).newest.id == "2026-11-21")
+    }
+  }
+
+  @Test func aRotationKeepsEveryKeyUntilItIsRemoved() throws {
+    try withFolder { path in
+      try "k1:\(Self.key),\n k0:\(Self.key)\n".write(
+        toFile: path, atomically: true, encoding: .utf8)
+      let signed = JSONWebToken.sign(Array("{}".utf8), with: try keyring(path).newest)
+      var file = try KeyFile(atPath: path)
+      #expect(file.ids == ["k1", "k0"])
+      let id = file.add(named: "new")
+      #expect(file.ids == ["k1", "k0", "new"])
+      try file.promote(id)
+      try file.remove("k0")
+      try file.save()
+      let keys = try keyring(path)
+      #expect(keys.keys.map(\.id) == ["new", "k1"])
+      #expect(try JSONWebToken.verify(signed, with: keys) == Array("{}".utf8))
+      #expect(try KeyFile(atPath: path).ids == ["new", "k1"])
+    }
+  }
+
+  @Test func keysOfOneDayHaveIdsOfTheirOwn() throws {
+    try withFolder { path in
+      var file = try KeyFile(atPath: path)
+      #expect((1...3).map { _ in file.add(named: "day") } == ["day", "day-2", "day-3"])
+      try file.save()
+      let bytes = try keyring(path).keys.map { hmacSHA256("", with: $0) }
+      #expect(Set(bytes).count == 3)
+    }
+  }
+
+  @Test func theKeyThatSignsStaysAndOneThatIsNotThereIsNamed() throws {
+    try withFolder { path in
+      var file = try KeyFile(atPath: path)
+      _ = file.add(named: "a")
+      #expect(throws: KeyFileError.signs("a")) { try file.remove("a") }
+      #expect(throws: KeyFileError.unknown("b")) { try file.remove("b") }
+      #expect(throws: KeyFileError.unknown("b")) { try file.promote("b") }
+      #expect(file.ids == ["a"])
+    }
+  }
+
+  @Test(
+    arguments: [
+      "secret", "k1", "k1:c2hvcnQ", "k1:\(key)\nk1:\(key)", "k1: \(key)", "k1:\(key)=",
+      "k 1:\(key)",
+    ])
+  func whatHoldsNoKeysIsLeftAsItIs(content: String) throws {
+    try withFolder { path in
+      try content.write(toFile: path, atomically: true, encoding: .utf8)
+      #expect(throws: KeyFileError.malformed(path)) { try KeyFile(atPath: path) }
+      #expect(!"\(KeyFileError.malformed(path))".contains(content))
+    }
+  }
+
+  @Test func modeAndOwnerStayAndNothingIsLeftBehind() throws {
+    try withFolder { path in
+      try "k1:\(Self.key)\n".write(toFile: path, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+      var file = try KeyFile(atPath: path)
+      _ = file.add(named: "k2")
+      try file.save()
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o640)
+      let folder = URL(filePath: path).deletingLastPathComponent().path()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["keys"])
+    }
+  }
+
+  @Test func aFileThatCannotBeReplacedSaysSo() throws {
+    var file = try KeyFile(atPath: "/nonexistent/keys")
+    _ = file.add(named: "k1")
+    #expect(throws: KeyFileError.unwritable("/nonexistent/keys")) { try file.save() }
+  }
+}
