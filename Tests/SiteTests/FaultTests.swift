@@ -8,7 +8,7 @@ import Testing
   @Test func whileMariaDBDiesUnderLoadAnswersAreRightOr503() async throws {
     try await withSite { site in
       let person = try site.signUp()
-      let statuses = site.underLoad(by: person) {
+      let statuses = try site.underLoad(by: person) {
         for _ in 1...rounds(default: 5) {
           guard let server = site.pid(of: "mariadb") else { continue }
           kill(server, SIGKILL)
@@ -50,47 +50,13 @@ import Testing
   @Test func noRequestFailsWhenTheResponderIsRestartedTwentyTimes() async throws {
     try await withSite { site in
       let person = try site.signUp()
-      let statuses = site.underLoad(by: person) {
+      let statuses = try site.underLoad(by: person) {
         for _ in 1...rounds(default: 20) {
-          guard let responder = site.pid(of: "responder") else { continue }
-          kill(responder, SIGTERM)
-          let isReplaced = holds {
-            let successor = site.pid(of: "responder")
-            return successor != nil && successor != responder
-          }
-          #expect(isReplaced)
+          site.restart("responder")
         }
       }
       #expect(statuses.keys.allSatisfy { $0 == 200 }, "\(statuses)")
       #expect(statuses[200, default: 0] > 100)
     }
-  }
-}
-
-extension Site {
-  /// How often each status came while `body` ran: eight connections, of which four write.
-  ///
-  /// The writes are one write repeated, which the rate limit does not count.
-  fileprivate func underLoad(by person: Person, _ body: () -> Void) -> [Int: Int] {
-    let counts = Mutex<[Int: Int]>([:])
-    let isOver = Atomic(false)
-    let threads = (0..<8).map { index in
-      let write = ["--data", #"{"push_enabled":true,"if_version":0}"#]
-      let options = ["--header", "Authorization: Bearer \(person.token)"]
-      return Thread {
-        while !isOver.load(ordering: .relaxed) {
-          let batch = statuses(
-            of: 100, "/api/v1/device-prefs", index < 4 ? options : options + write)
-          counts.withLock { counts in
-            for status in batch { counts[status, default: 0] += 1 }
-          }
-        }
-      }
-    }
-    for thread in threads { thread.start() }
-    body()
-    isOver.store(true, ordering: .relaxed)
-    while !threads.allSatisfy(\.isFinished) { usleep(10_000) }
-    return counts.withLock { $0 }
   }
 }

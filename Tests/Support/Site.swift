@@ -52,7 +52,9 @@ package struct Site: Sendable {
   }
 
   /// Runs `switchboard-companion` as an administrator of this site.
-  package func companion(_ arguments: String...) -> Outcome {
+  package func companion(_ arguments: String...) -> Outcome { companion(arguments) }
+
+  package func companion(_ arguments: [String]) -> Outcome {
     let settings = [
       "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
       "SWITCHBOARD_DB_USER": "switchboard_companion",

@@ -1,0 +1,47 @@
+import Foundation
+import Support
+import Synchronization
+import Testing
+
+extension Site {
+  /// How often each status came while `body` ran: eight connections, of which four write.
+  ///
+  /// The writes are one write repeated, which the rate limit does not count.
+  func underLoad(by person: Person, _ body: () throws -> Void) throws -> [Int: Int] {
+    let counts = Mutex<[Int: Int]>([:])
+    let isOver = Atomic(false)
+    let threads = (0..<8).map { index in
+      let write = ["--data", #"{"push_enabled":true,"if_version":0}"#]
+      let options = ["--header", "Authorization: Bearer \(person.token)"]
+      return Thread {
+        while !isOver.load(ordering: .relaxed) {
+          let batch = statuses(
+            of: 100, "/api/v1/device-prefs", index < 4 ? options : options + write)
+          counts.withLock { counts in
+            for status in batch { counts[status, default: 0] += 1 }
+          }
+        }
+      }
+    }
+    for thread in threads { thread.start() }
+    let outcome = Result { try body() }
+    isOver.store(true, ordering: .relaxed)
+    while !threads.allSatisfy(\.isFinished) { usleep(10_000) }
+    try outcome.get()
+    return counts.withLock { $0 }
+  }
+
+  /// Ends a program as systemd does, and waits for the next one.
+  func restart(_ program: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    guard let ended = pid(of: program) else {
+      Issue.record("\(program) does not run", sourceLocation: sourceLocation)
+      return
+    }
+    kill(ended, SIGTERM)
+    let isReplaced = holds {
+      let successor = pid(of: program)
+      return successor != nil && successor != ended
+    }
+    #expect(isReplaced, sourceLocation: sourceLocation)
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Support
+import Testing
+
+/// All keys of a site are rotated while it is used.
+@Suite(.serialized) struct RotationTests {
+  private static let files = ["jwt-keys", "hmac-keys", "credential-keys"]
+
+  /// `keys COMMAND FILE [ID]` for every file, and the restarts that it asks for.
+  private func keys(_ command: String, _ id: String? = nil, of site: Site) {
+    for file in Self.files {
+      let arguments = ["keys", command, "\(site.state)/secrets/\(file)"] + (id.map { [$0] } ?? [])
+      let outcome = site.companion(arguments)
+      #expect(outcome.status == 0, "\(outcome.output)")
+    }
+    site.restart("responder")
+    site.restart("companion")
+  }
+
+  @Test func noRequestIsRefusedWhileEveryKeyIsRotated() async throws {
+    try await withSite { site in
+      let old = try site.signUp()
+      var journey = try Journey(through: site)
+      let newer = String(Date.now.ISO8601Format().prefix(10))
+      let statuses = try site.underLoad(by: old) {
+        try journey.go(on: "before") {}
+        try journey.go(on: "added") { keys("add", of: site) }
+        try journey.go(on: "used") { keys("use", newer, of: site) }
+        try journey.go(on: "afterwards") {}
+      }
+      #expect(statuses.keys.allSatisfy { $0 == 200 }, "\(statuses)")
+      #expect(statuses[200, default: 0] > 100)
+
+      // What the old keys signed has gone by then: so have those who did not come back.
+      let later = try site.underLoad(by: journey.person) {
+        keys("remove", "k1", of: site)
+        try journey.go(on: "removed") {}
+      }
+      #expect(later.keys.allSatisfy { $0 == 200 }, "\(later)")
+      #expect(site.curl("/api/v1/device-prefs", "--header", old.bearer).status == 401)
+      for file in Self.files {
+        let listed = site.companion(["keys", "\(site.state)/secrets/\(file)"])
+        #expect(listed.output == "\(newer)  signs\n")
+      }
+    }
+  }
+}
+
+/// What a person does of all that depends on keys, begun before each step of the rotation and ended after it.
+private struct Journey {
+  private let site: Site
+  /// With the tokens of the last step.
+  private(set) var person: Person
+  private var phone: Phone
+
+  init(through site: Site) throws {
+    self.site = site
+    person = try site.signUp(email: "traveller@example.org")
+    phone = try site.pair()
+  }
+
+  mutating func go(on step: String, _ rotate: () -> Void) throws {
+    #expect(site.post("/api/mobile/auth/register", body(step)).status == 201)
+    #expect(site.post("/api/mobile/auth/login", body(step)).status == 200)
+    let pairingToken = try site.pairingToken()
+    let device = try site.post("/api/mobile/device/register", body(step))
+      .string("deviceCredential")
+
+    rotate()
+
+    #expect(try holds { try site.mailedCode(to: "\(step)@example.org") != nil })
+    let code = try #require(try site.mailedCode(to: "\(step)@example.org"))
+    let verify = #"{"email":"\#(step)@example.org","deviceId":"\#(step)","code":"\#(code)"}"#
+    let signedIn = site.curl(
+      "/api/mobile/auth/login/verify", "--header", "X-Device-Credential: \(device)", "--data",
+      verify)
+    #expect(signedIn.status == 200, "\(step): \(signedIn.body)")
+
+    let refreshed = site.post(
+      "/api/mobile/auth/token/refresh", #"{"refreshToken":"\#(person.refreshToken)"}"#)
+    try #require(refreshed.status == 200, "\(step): \(refreshed.body)")
+    person = Person(
+      email: person.email, token: try refreshed.string("accessToken"),
+      refreshToken: try refreshed.string("refreshToken"))
+    #expect(site.curl("/api/mobile/wallet/summary", "--header", person.bearer).status == 200)
+
+    let paired = site.post("/api/auth/exchange", #"{"pairing_token":"\#(pairingToken)"}"#)
+    #expect(paired.status == 200, "\(step): \(paired.body)")
+    let renewed = site.post("/api/auth/refresh", #"{"refresh_token":"\#(phone.refresh)"}"#)
+    try #require(renewed.status == 200, "\(step): \(renewed.body)")
+    phone = Phone(
+      access: try renewed.string("access_token"), refresh: try renewed.string("refresh_token"))
+    let access = "Authorization: Bearer \(phone.access)"
+    #expect(site.curl("/api/status", "--header", access).status == 200, "\(step)")
+  }
+
+  private func body(_ step: String) -> String {
+    """
+    {"email":"\(step)@example.org","name":"Ann","deviceId":"\(step)","deviceName":"Phone","platform":"ios"}
+    """
+  }
+}
