@@ -239,6 +239,44 @@ CREATE TABLE IF NOT EXISTS biometric_challenges (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='At most one live challenge for a phone';
 
+CREATE TABLE IF NOT EXISTS passkeys (
+  id                 UUID NOT NULL PRIMARY KEY,
+  account_id         UUID NOT NULL,
+  credential_id      VARBINARY(1023) NOT NULL COMMENT 'chosen by the authenticator; of one account',
+  public_key         VARBINARY(1024) NOT NULL COMMENT 'COSE in CBOR; the private half stays with the authenticator',
+  sign_count         INT UNSIGNED NOT NULL COMMENT 'of the last use; stays 0 where the authenticator does not count',
+  is_backup_eligible BOOLEAN NOT NULL COMMENT 'may be on several devices; never changes',
+  is_backed_up       BOOLEAN NOT NULL COMMENT 'at the last use',
+  name               VARCHAR(200) NOT NULL,
+  created_at         DATETIME(3) NOT NULL COMMENT 'UTC',
+  last_used_at       DATETIME(3) NULL COMMENT 'UTC; sign-ins and payments',
+  uses               BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'sign-ins and payments: each changes the row, also where the authenticator does not count',
+  UNIQUE KEY passkeys_credential (credential_id),
+  KEY passkeys_account (account_id),
+  CONSTRAINT passkeys_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT passkeys_credential_not_empty CHECK (LENGTH(credential_id) > 0),
+  CONSTRAINT passkeys_public_key_not_empty CHECK (LENGTH(public_key) > 0),
+  CONSTRAINT passkeys_backup_eligible CHECK (is_backup_eligible OR NOT is_backed_up),
+  CONSTRAINT passkeys_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
+  CONSTRAINT passkeys_used_whole CHECK ((uses > 0) = (last_used_at IS NOT NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Whose assertion signs in and pays, on any device';
+
+CREATE TABLE IF NOT EXISTS passkey_challenges (
+  challenge_hash   BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the challenge',
+  purpose          ENUM('registration', 'authentication') NOT NULL COMMENT 'one does not stand in for the other',
+  account_id       UUID NOT NULL COMMENT 'whose passkey is to be made or used',
+  client_device_id VARCHAR(128) NOT NULL COMMENT 'of the phone that asked',
+  device_name      VARCHAR(200) NULL COMMENT 'as the request for the challenge gave it',
+  platform         ENUM('ios', 'android', 'macos') NULL,
+  expires_at       DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at         DATETIME(3) NULL COMMENT 'UTC',
+  KEY passkey_challenges_account (account_id),
+  KEY passkey_challenges_expiry (expires_at),
+  CONSTRAINT passkey_challenges_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT passkey_challenges_device_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 CREATE TABLE IF NOT EXISTS banks (
   bsim_id VARCHAR(64) NOT NULL PRIMARY KEY,
   name    VARCHAR(200) NOT NULL,
@@ -558,6 +596,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
     JOIN accounts a ON a.id = d.account_id
    WHERE s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3);
 
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_passkey AS
+  SELECT a.email, p.id AS passkey_id, p.name, p.sign_count, p.is_backed_up, p.created_at, p.last_used_at, p.uses
+    FROM passkeys p
+    JOIN accounts a ON a.id = p.account_id;
+
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW payments_today AS
   SELECT p.id AS payment_id, m.name AS merchant, a.email, c.card_type, c.last_four, p.amount, p.currency, p.order_id,
          p.attempts, p.created_at, p.expires_at, p.confirmed_at, p.confirmed_by
@@ -658,6 +701,8 @@ GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON login_codes TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
 GRANT SELECT ON banks TO switchboard_responder;
 GRANT SELECT ON enrollments TO switchboard_responder;
 GRANT SELECT ON cards TO switchboard_responder;
@@ -683,6 +728,7 @@ GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
@@ -710,6 +756,7 @@ GRANT SELECT (confirmed_at, expires_at), DELETE ON payments TO switchboard_compa
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
+GRANT SELECT ON every_passkey TO switchboard_administrator;
 GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON failures_by_reason TO switchboard_administrator;
 GRANT SELECT ON rate_limited_callers TO switchboard_administrator;

@@ -101,6 +101,14 @@ package struct RelyingParty: Sendable {
   }
 }
 
+/// The challenge that client data name, by which the database finds what they answer; whether that was issued for
+/// this ceremony, and that the rest of them is right, the ceremony's verification says.
+///
+/// - Returns: nil where they are no client data, or the challenge is not base64url.
+package func challenge(inClientData json: [UInt8]) -> [UInt8]? {
+  do { return base64URLDecoded(try ClientData(json).challenge) } catch { return nil }
+}
+
 /// What the browser says that it had signed (WebAuthn §5.8.1).
 struct ClientData {
   static let maximumSize = 4096

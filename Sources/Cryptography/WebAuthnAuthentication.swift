@@ -24,6 +24,11 @@ package struct PasskeyUse: Equatable, Sendable {
   /// To be stored only where it is above what is stored then, or both are 0.
   package let signCount: UInt32
   package let isBackedUp: Bool
+
+  package init(signCount: UInt32, isBackedUp: Bool) {
+    self.signCount = signCount
+    self.isBackedUp = isBackedUp
+  }
 }
 
 extension RelyingParty {

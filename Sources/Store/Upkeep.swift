@@ -83,6 +83,7 @@ extension Database {
       ("DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?", [older(day * 30), limit]),
       ("DELETE FROM login_codes WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       ("DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
+      ("DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       (
         "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?",
         [older(.zero), limit]

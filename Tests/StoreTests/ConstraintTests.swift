@@ -73,7 +73,8 @@ import Testing
     copy("accounts", accountColumns, changing: newAccount.filter { $0.key != column })
   }
 
-  static let cases: [Case] = keys + references + checks + payments + outbox + pairing + turns
+  static let cases: [Case] =
+    keys + references + checks + passkeys + payments + outbox + pairing + turns
 
   private static let keys: [Case] = [
     Case("schema_version.PRIMARY", "INSERT INTO schema_version (id, version) VALUES (1, 1)"),

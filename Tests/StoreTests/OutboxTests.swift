@@ -212,11 +212,11 @@ import Testing
           mailID: "01890a5d-ac96-774b-bcce-b302099a800\(number)", sealed: "sealed",
           expiresAt: .now() + .seconds(300))
         #expect(
-          try database.requestCode(
-            code,
+          try database.startSignIn(
+            with: code, or: nil,
             on: SigningDevice(
               clientDeviceID: "d", name: "D", platform: .ios, credentialHash: nil),
-            from: Origin(requestID: "request", address: "a"), at: .now()))
+            from: Origin(requestID: "request", address: "a"), at: .now()) == .codeMailed)
       }
       #expect(
         store.column(

@@ -36,6 +36,12 @@ import Testing
       SELECT \(id(2)), \(id(3)), 'face', 'AAAA', NOW(3) FROM seq_1_to_10000;
     INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
       SELECT CONCAT('device-', seq), UNHEX(SHA2(seq, 256)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,
+        is_backed_up, name, created_at)
+      SELECT \(id(9)), \(id(1)), UNHEX(SHA2(seq, 256)), 'k', 1, TRUE, TRUE, 'n', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
+      SELECT UNHEX(SHA2(seq, 256)), 'registration', \(id(1)), 'd', NOW(3) + INTERVAL seq SECOND
+      FROM seq_1_to_10000;
     INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
       SELECT \(id(4)), \(id(1)), 'bank-1', NOW(3) FROM seq_1_to_10000;
     INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
@@ -82,7 +88,7 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
-      login_codes, biometric_keys, biometric_challenges, enrollments, cards, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
+      login_codes, biometric_keys, biometric_challenges, passkeys, passkey_challenges, enrollments, cards, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
     """
 
@@ -119,10 +125,10 @@ import Testing
       .replacing(#/(LIMIT|INTERVAL) \?/#) { "\($0.output.1) 10" }
       .replacing(#/((?:_at|\bat) (?:<=?|>=?|=)) \?/#) { "\($0.output.1) UTC_TIMESTAMP(3)" }
       .replacing(#/\? (- INTERVAL)/#) { "UTC_TIMESTAMP(3) \($0.output.1)" }
-      .replacing(#/(hash|mac|digest) (=|<=>) \?/#) {
+      .replacing(#/(hash|mac|digest|credential_id) (=|<=>) \?/#) {
         "\($0.output.1) \($0.output.2) UNHEX(SHA2(5000, 256))"
       }
-      .replacing(#/(version|generation|base|confirmed|enabled|quota_mb) = \?/#) {
+      .replacing(#/(version|generation|base|confirmed|enabled|quota_mb|count|backed_up) = \?/#) {
         "\($0.output.1) = 1"
       }
       .replacing("client_device_id = ?", with: "client_device_id = 'device-5000'")

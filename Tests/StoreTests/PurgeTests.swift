@@ -162,17 +162,28 @@ import Testing
 
   @Test func challengesGoADayAfterTheyExpired() throws {
     try withStore { store throws in
+      insert(
+        store,
+        """
+        INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+        VALUES ('\(SampleRows.account)', 'ann@example.org', 'Ann', 'ann', 'wsim_ABCDEFGHIJKL', NOW(3))
+        """)
       for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
         insert(
           store,
           """
           INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
-          VALUES ('\(name)', REPEAT('c', 32), \(ago(age)))
+            VALUES ('\(name)', REPEAT('c', 32), \(ago(age)));
+          INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
+            VALUES (UNHEX(SHA2('\(name)', 256)), 'registration', '\(SampleRows.account)', '\(name)', \(ago(age)))
           """)
       }
       try expect(
         ["border", "young"],
-        of: "SELECT client_device_id FROM biometric_challenges ORDER BY 1", in: store, deleted: 1)
+        of: "SELECT client_device_id FROM biometric_challenges ORDER BY 1", in: store, deleted: 2)
+      #expect(
+        store.column("SELECT client_device_id FROM passkey_challenges ORDER BY 1")
+          == ["border", "young"])
     }
   }
 
@@ -198,6 +209,7 @@ import Testing
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM sessions; DELETE FROM login_codes; DELETE FROM device_registrations")
       store.sql("DELETE FROM rate_limits; DELETE FROM biometric_challenges")
+      store.sql("DELETE FROM passkey_challenges")
       // The generation is the name.
       for (number, expiry, end) in [
         (1, "-1 DAY", nil), (2, "2591999 SECOND", nil), (3, "2592001 SECOND", nil),

@@ -60,6 +60,7 @@ import Testing
       #expect(shown.contains("ann@example.org"))
       for secret in [
         SampleRows.pushToken, "opaque-token", "sealed-secret", "hhhhhhhh", "cccccccc", "mmmmmmmm",
+        "iiiiiiii", "pppppppp",
       ] {
         #expect(!shown.contains(secret), "\(secret)")
       }
@@ -81,7 +82,10 @@ import Testing
       [
         "DELETE FROM accounts", "UPDATE accounts SET name = 'x'", "DELETE FROM devices",
         "DELETE FROM device_preferences", "DELETE FROM sessions", "DELETE FROM login_codes",
-        "DELETE FROM biometric_challenges", "SELECT id FROM outbox", "SELECT sealed FROM outbox",
+        "DELETE FROM biometric_challenges", "DELETE FROM passkey_challenges",
+        "UPDATE passkey_challenges SET purpose = 'authentication'",
+        "UPDATE passkeys SET public_key = 'k'", "UPDATE passkeys SET account_id = UUID()",
+        "SELECT id FROM outbox", "SELECT sealed FROM outbox",
         "UPDATE outbox SET reason = 'x'",
         "DELETE FROM outbox", "SELECT id FROM audit_log", "UPDATE audit_log SET event = 'x'",
         "DELETE FROM audit_log", "DELETE FROM rate_limits",
@@ -106,6 +110,9 @@ import Testing
         "SELECT id FROM sessions", "SELECT device_id FROM sessions",
         "SELECT challenge_hash FROM biometric_challenges", "SELECT id FROM biometric_keys",
         "UPDATE biometric_challenges SET spent_at = NULL", "DELETE FROM biometric_keys",
+        "SELECT id FROM passkeys", "DELETE FROM passkeys",
+        "SELECT challenge_hash FROM passkey_challenges",
+        "UPDATE passkey_challenges SET spent_at = NULL",
         "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
         "SELECT subject FROM rate_limits", "SELECT id FROM cards", "SELECT name FROM banks",
         "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",

@@ -11,6 +11,7 @@ enum SampleRows {
   static let errand = "01890a5d-ac96-774b-bcce-b302099a8009"
   static let pairing = "01890a5d-ac96-774b-bcce-b302099a8010"
   static let merchant = "01890a5d-ac96-774b-bcce-b302099a8011"
+  static let passkey = "01890a5d-ac96-774b-bcce-b302099a8012"
   /// An id that no row has.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
@@ -34,6 +35,11 @@ enum SampleRows {
       VALUES ('\(device)', '\(session)', 'face', 'AAAA', NOW(3));
     INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
       VALUES ('device-1', REPEAT('c', 32), NOW(3));
+    INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,
+        is_backed_up, name, created_at)
+      VALUES ('\(passkey)', '\(account)', REPEAT('i', 16), REPEAT('p', 77), 1, TRUE, TRUE, 'Key', NOW(3));
+    INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
+      VALUES (REPEAT('c', 32), 'registration', '\(account)', 'device-1', NOW(3));
     INSERT INTO banks (bsim_id, name) VALUES ('bank-1', 'Bank');
     INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
       VALUES ('\(enrollment)', '\(account)', 'bank-1', NOW(3));

@@ -108,6 +108,7 @@ import Testing
       store.sql("DELETE FROM accounts")
       for table in [
         "devices", "device_preferences", "push_tokens", "sessions", "biometric_keys", "cards",
+        "passkeys", "passkey_challenges",
       ] {
         #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")
       }

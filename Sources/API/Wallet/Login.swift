@@ -19,8 +19,8 @@ func requestCode(_ request: Request, in context: borrowing Context) throws -> Re
   let challenge = base64URLEncoded(context.random(16))
   let code = context.makeCode(for: email, on: device.clientDeviceID, challenge: challenge)
   guard
-    try context.database.requestCode(
-      code, on: device, from: context.origin, at: context.now)
+    try context.database.startSignIn(
+      with: code, or: nil, on: device, from: context.origin, at: context.now) == .codeMailed
   else { throw Failure.unknownDevice }
   context.knock()
   return .json { json in

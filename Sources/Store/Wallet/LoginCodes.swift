@@ -28,6 +28,15 @@ package struct NewLoginCode: Sendable {
   }
 }
 
+/// How somebody is to sign in.
+package enum SignInStart: Sendable, Equatable {
+  case codeMailed
+  /// With one of these passkeys, named by their ids as authenticators know them.
+  case passkey(offered: [[UInt8]])
+  /// The device is neither registered nor described.
+  case deviceUnknown
+}
+
 /// What somebody who types a code names it by.
 package enum LoginCodeName: Sendable {
   case email(String)
@@ -36,19 +45,26 @@ package enum LoginCodeName: Sendable {
 }
 
 extension Database {
-  /// Replaces the live code of e-mail and device, and puts the mail into the outbox.
+  /// Keeps `challenge` where an account with passkeys has the code's e-mail address. Else replaces the live code of
+  /// e-mail and device, and puts the mail into the outbox.
   ///
-  /// An unknown e-mail takes the same statements with a mail that is never sent, so that neither
-  /// answer nor time tells.
+  /// An unknown e-mail takes the same statements as that of an account without passkeys, with a mail that is never sent,
+  /// so that neither answer nor time tells.
   ///
-  /// - Throws: ``Refusal/rateLimited(retryAfter:)``: 20 an hour from one address, 10 to one e-mail
-  ///   and 3 for it and one device in 15 minutes.
-  /// - Returns: false where the device is neither registered nor described.
-  package func requestCode(
-    _ code: NewLoginCode, on device: SigningDevice, from origin: Origin, at now: Timestamp
-  ) throws -> Bool {
+  /// - Parameter challenge: nil where a code is asked for.
+  /// - Throws: ``Refusal/rateLimited(retryAfter:)``: 20 codes an hour from one address, 10 to one e-mail
+  ///   and 3 for it and one device in 15 minutes; 20 challenges a minute from one address.
+  package func startSignIn(
+    with code: NewLoginCode, or challenge: NewPasskeyChallenge?, on device: SigningDevice,
+    from origin: Origin, at now: Timestamp
+  ) throws -> SignInStart {
     try pool.transaction { connection in
-      guard try connection.isKnown(device) else { return false }
+      guard try connection.isKnown(device) else { return .deviceUnknown }
+      if let challenge {
+        let offered = try connection.startSignIn(
+          code.email, with: challenge, on: device, from: origin, at: now)
+        if !offered.isEmpty { return .passkey(offered: offered) }
+      }
       try connection.count(.codesByAddress, of: origin.address, at: now)
       try connection.count(.codesByEmail, of: code.email, at: now)
       try connection.count(
@@ -61,7 +77,7 @@ extension Database {
       try connection.audit(
         .codeRequested, account: account?.id,
         device: try connection.deviceID(device.clientDeviceID, of: account), from: origin, at: now)
-      return true
+      return .codeMailed
     }
   }
 
@@ -123,7 +139,7 @@ extension Database {
 extension Connection {
   /// The row of the account's device, nil where it has none; asks also where there is no account, so
   /// that the time does not tell.
-  fileprivate mutating func deviceID(
+  mutating func deviceID(
     _ clientDeviceID: String, of account: Account?
   ) throws(DatabaseError) -> String? {
     try row(

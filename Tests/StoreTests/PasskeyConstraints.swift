@@ -1,0 +1,35 @@
+extension ConstraintTests {
+  private static let passkeyColumns =
+    "id, account_id, credential_id, public_key, sign_count, is_backup_eligible, is_backed_up, name, created_at"
+
+  private static func passkey(id: String, credentialID: String) -> String {
+    """
+    INSERT INTO passkeys (\(passkeyColumns)) SELECT \(id), account_id, \(credentialID), public_key,
+      sign_count, is_backup_eligible, is_backed_up, name, created_at FROM passkeys LIMIT 1
+    """
+  }
+
+  static let passkeys: [Case] = [
+    Case("passkeys.PRIMARY", passkey(id: "id", credentialID: "'other'")),
+    Case("passkeys.passkeys_credential", passkey(id: "UUID()", credentialID: "credential_id")),
+    Case("passkeys.passkeys_account", "UPDATE passkeys SET account_id = '\(SampleRows.other)'"),
+    Case("passkeys.passkeys_credential_not_empty", "UPDATE passkeys SET credential_id = ''"),
+    Case("passkeys.passkeys_public_key_not_empty", "UPDATE passkeys SET public_key = ''"),
+    Case("passkeys.passkeys_backup_eligible", "UPDATE passkeys SET is_backup_eligible = FALSE"),
+    Case("passkeys.passkeys_name_not_empty", "UPDATE passkeys SET name = ''"),
+    Case("passkeys.passkeys_used_whole", "UPDATE passkeys SET uses = 1"),
+    Case("passkeys.passkeys_used_whole", "UPDATE passkeys SET last_used_at = NOW(3)"),
+    Case(
+      "passkey_challenges.PRIMARY",
+      """
+      INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
+      SELECT challenge_hash, 'authentication', account_id, 'device-2', expires_at FROM passkey_challenges
+      """),
+    Case(
+      "passkey_challenges.passkey_challenges_account",
+      "UPDATE passkey_challenges SET account_id = '\(SampleRows.other)'"),
+    Case(
+      "passkey_challenges.passkey_challenges_device_not_empty",
+      "UPDATE passkey_challenges SET client_device_id = ''"),
+  ]
+}
