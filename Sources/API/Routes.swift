@@ -50,6 +50,12 @@ struct Route: Sendable {
     Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
     Route("POST", "/api/mobile/auth/logout", logOut),
     Route("GET", "/api/mobile/wallet/summary", getSummary),
+    Route("GET", "/api/mobile/wallet/cards", getCards),
+    Route("POST", "/api/mobile/wallet/cards/:id/default", makeCardDefault),
+    Route("DELETE", "/api/mobile/wallet/cards/:id", removeCard),
+    Route("GET", "/api/mobile/enrollment/banks", getBanks),
+    Route("GET", "/api/mobile/enrollment/list", getEnrollments),
+    Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),
     Route("POST", "/api/merchant/payment/initiate", beginPayment),
     Route("POST", "/api/merchant/payment/confirm", confirmPayment),
   ]
@@ -80,16 +86,19 @@ struct Route: Sendable {
 
 /// Finds the route of a request.
 struct Router: Sendable {
-  /// By path; those with a `:name` by what stands before it, slash included.
+  /// By path.
   private var exact: [String: [Route]] = [:]
-  private var prefixed: [String: [Route]] = [:]
+  /// By path, `:` alone in place of `:name`, which stands in the last segment or the one before.
+  private var patterns: [String: [Route]] = [:]
 
   init(_ routes: [Route]) {
     for route in routes {
-      if let colon = route.path.firstIndex(of: ":") {
-        prefixed[String(route.path[..<colon]), default: []].append(route)
+      let segments = route.path.split(separator: "/", omittingEmptySubsequences: false)
+      let pattern = segments.map { $0.hasPrefix(":") ? ":" : $0 }.joined(separator: "/")
+      if pattern == route.path {
+        exact[pattern, default: []].append(route)
       } else {
-        exact[route.path, default: []].append(route)
+        patterns[pattern, default: []].append(route)
       }
     }
   }
@@ -110,10 +119,12 @@ struct Router: Sendable {
 
   private func routes(at path: String) throws -> ([Route], item: String) {
     if let routes = exact[path] { return (routes, "") }
-    if let slash = path.lastIndex(of: "/"), path.index(after: slash) < path.endIndex,
-      let routes = prefixed[String(path[...slash])]
-    {
-      return (routes, String(path[path.index(after: slash)...]))
+    var segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    for index in segments.indices.suffix(2).reversed() where !segments[index].isEmpty {
+      let item = String(segments[index])
+      segments[index] = ":"
+      if let routes = patterns[segments.joined(separator: "/")] { return (routes, item) }
+      segments[index] = Substring(item)
     }
     throw Failure.notFound()
   }

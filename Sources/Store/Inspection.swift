@@ -52,8 +52,8 @@ extension Connection {
   /// The wall: this account has no business in the tables that only the responder writes.
   fileprivate mutating func inspectRights() throws -> Inspection {
     do {
-      _ = try row("SELECT id FROM accounts LIMIT 1") { row in row.text(0) }
-    } catch let error where error.code == .tableAccessDenied {
+      _ = try row("SELECT email FROM accounts LIMIT 1") { row in row.text(0) }
+    } catch let error where [.tableAccessDenied, .columnAccessDenied].contains(error.code) {
       return Inspection(isRight: true, text: "the database account has only its own rights")
     }
     return Inspection(
@@ -64,4 +64,6 @@ extension Connection {
 extension DatabaseError.Code {
   /// ER_TABLEACCESS_DENIED_ERROR
   fileprivate static let tableAccessDenied = DatabaseError.Code(rawValue: 1142)
+  /// ER_COLUMNACCESS_DENIED_ERROR
+  fileprivate static let columnAccessDenied = DatabaseError.Code(rawValue: 1143)
 }

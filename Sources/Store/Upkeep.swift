@@ -37,9 +37,9 @@ extension Database {
 
   /// Deletes what nobody needs any more, at most `slice` rows of each kind: mails delivered a day
   /// ago or given up 30 days ago, likewise notifications, errands a day after their end, expired codes,
-  /// challenges, registrations, pairing tokens and tickets, payments that nobody confirmed, sessions,
-  /// pairings and API keys that ended 30 days ago, limits that began a day ago, audit rows and confirmed
-  /// payments older than `auditLifetime`.
+  /// challenges, states of enrolments, registrations, pairing tokens and tickets, payments that nobody
+  /// confirmed, sessions, pairings and API keys that ended 30 days ago, limits that began a day ago, audit rows
+  /// and confirmed payments older than `auditLifetime`.
   ///
   /// - Returns: how many rows.
   package func purge(slice: Int, auditLifetime: Duration, at now: Timestamp) throws -> Int {
@@ -84,6 +84,7 @@ extension Database {
       ("DELETE FROM login_codes WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       ("DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       ("DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
+      ("DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       (
         "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?",
         [older(.zero), limit]

@@ -11,7 +11,10 @@ import Testing
     "/api/mobile/payment/initiate", "/api/mobile/contracts", "/api/mobile/devices/",
     "/api/mobile/devices/a/b", "/api/mobile/device/push-token/a/b", "/api/mobile/wallet",
     "/api/mobile/wallet/summary/", "/api/mobile/wallet/summary/x", "/api/enrollment/x",
-    "/api/merchant/x",
+    "/api/merchant/x", "/api/mobile/wallet/cards/", "/api/mobile/wallet/cards//default",
+    "/api/mobile/wallet/cards/x/y", "/api/mobile/wallet/cards/x/default/",
+    "/api/mobile/wallet/cards/x/y/default", "/api/mobile/enrollment", "/api/mobile/enrollment/",
+    "/api/mobile/enrollment/x/y",
   ]
 
   /// A 401 would start the app's refresh loop.
@@ -34,7 +37,10 @@ import Testing
     (WalletPath.login, ["POST"]), (WalletPath.verify, ["POST"]), (WalletPath.refresh, ["POST"]),
     (WalletPath.setup, ["POST"]), (WalletPath.challenge, ["POST"]),
     (WalletPath.biometricVerify, ["POST"]), (WalletPath.logout, ["POST"]),
-    (WalletPath.summary, ["GET", "HEAD"]),
+    (WalletPath.summary, ["GET", "HEAD"]), (WalletPath.cards, ["GET", "HEAD"]),
+    (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
+    (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
+    ("/api/mobile/enrollment/x", ["DELETE"]),
     (WalletPath.devices, ["GET", "HEAD"]), (WalletPath.devices + "/device-1", ["DELETE"]),
     (WalletPath.pushToken, ["POST", "DELETE"]), (WalletPath.pushToken + "/device-1", ["DELETE"]),
   ]

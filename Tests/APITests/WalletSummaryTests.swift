@@ -5,38 +5,6 @@ import Testing
 
 /// `GET /api/mobile/wallet/summary`
 @Suite struct WalletSummaryTests {
-  private func addBank(_ site: TestApplication, _ id: String, _ name: String, logo: String?) {
-    let logo = logo.map { "'\($0)'" } ?? "NULL"
-    site.sql("INSERT INTO banks (bsim_id, name, logo_url) VALUES ('\(id)', '\(name)', \(logo))")
-  }
-
-  private func enroll(
-    _ site: TestApplication, _ person: SignedIn, _ bank: String, day: Int
-  ) -> String {
-    let id = UUID().uuidString.lowercased()
-    site.sql(
-      """
-      INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
-      VALUES ('\(id)', '\(person.accountID)', '\(bank)', '2024-01-\(day)')
-      """)
-    return id
-  }
-
-  @discardableResult
-  private func addCard(
-    _ site: TestApplication, _ enrollment: String, _ digits: String, type: String = "VISA",
-    isDefault: Bool = false, active: Bool = true, day: Int = 15
-  ) -> String {
-    let id = UUID().uuidString.lowercased()
-    site.sql(
-      """
-      INSERT INTO cards (id, enrollment_id, last_four, card_type, is_default, active, added_at)
-      VALUES ('\(id)', '\(enrollment)', '\(digits)', '\(type)', \(isDefault), \(active),
-        '2024-01-\(day) 00:00:00')
-      """)
-    return id
-  }
-
   @Test func anEmptyWallet() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -52,9 +20,8 @@ import Testing
   @Test func aWalletWithACardOfABank() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      addBank(site, "td-bsim", "TD Bank Simulator", logo: "https://example.test/td.png")
-      let card = addCard(
-        site, enroll(site, ann, "td-bsim", day: 14), "4242", isDefault: true)
+      site.addBank("td-bsim", "TD Bank Simulator", logo: "https://example.test/td.png")
+      let card = site.addCard(site.enroll(ann, "td-bsim", day: 14), "4242", isDefault: true)
       #expect(
         site.summary(ann.accessToken).text
           == #"{"user":{"id":"\#(ann.accountID)","email":"ann@example.org","name":"Ann"},"#
@@ -69,8 +36,8 @@ import Testing
   @Test func aBankWithoutLogoLeavesTheMemberOut() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      addBank(site, "plain", "Plain Bank", logo: nil)
-      addCard(site, enroll(site, ann, "plain", day: 14), "1111")
+      site.addBank("plain", "Plain Bank", logo: nil)
+      site.addCard(site.enroll(ann, "plain", day: 14), "1111")
       let card = site.summary(ann.accessToken)["cards", 0] as? [String: Any]
       #expect(
         Set(card?.keys.map { $0 } ?? []) == [
@@ -82,14 +49,14 @@ import Testing
   @Test func theDefaultCardComesFirstThenTheNewestAndInactiveOnesNever() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      addBank(site, "one", "Bank One", logo: nil)
-      addBank(site, "two", "Bank Two", logo: nil)
-      let (one, two) = (enroll(site, ann, "one", day: 12), enroll(site, ann, "two", day: 11))
-      addCard(site, one, "0001", day: 20)
-      addCard(site, one, "0002", isDefault: true, day: 13)
-      addCard(site, one, "0003", active: false, day: 28)
-      addCard(site, two, "0004", type: "AMEX", day: 25)
-      addCard(site, two, "0005", type: "DEBIT", day: 14)
+      site.addBank("one", "Bank One", logo: nil)
+      site.addBank("two", "Bank Two", logo: nil)
+      let (one, two) = (site.enroll(ann, "one", day: 12), site.enroll(ann, "two", day: 11))
+      site.addCard(one, "0001", day: 20)
+      site.addCard(one, "0002", isDefault: true, day: 13)
+      site.addCard(one, "0003", active: false, day: 28)
+      site.addCard(two, "0004", type: "AMEX", day: 25)
+      site.addCard(two, "0005", type: "DEBIT", day: 14)
       let answer = site.summary(ann.accessToken)
       let cards = answer["cards"] as? [[String: Any]] ?? []
       #expect(cards.map { $0["lastFour"] as? String } == ["0002", "0004", "0001", "0005"])
@@ -103,12 +70,12 @@ import Testing
   @Test func banksCountTheirActiveCards() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      for id in ["one", "two", "none", "unused"] { addBank(site, id, "Bank \(id)", logo: nil) }
-      let (two, one) = (enroll(site, ann, "two", day: 11), enroll(site, ann, "one", day: 12))
-      _ = enroll(site, ann, "none", day: 13)
-      for digits in ["0001", "0002"] { addCard(site, two, digits) }
-      addCard(site, one, "0003")
-      addCard(site, one, "0004", active: false)
+      for id in ["one", "two", "none", "unused"] { site.addBank(id, "Bank \(id)", logo: nil) }
+      let (two, one) = (site.enroll(ann, "two", day: 11), site.enroll(ann, "one", day: 12))
+      _ = site.enroll(ann, "none", day: 13)
+      for digits in ["0001", "0002"] { site.addCard(two, digits) }
+      site.addCard(one, "0003")
+      site.addCard(one, "0004", active: false)
       let banks = site.summary(ann.accessToken)["enrolledBanks"] as? [[String: Any]] ?? []
       #expect(banks.map { $0["bsimId"] as? String } == ["two", "one", "none"])
       #expect(banks.map { $0["name"] as? String } == ["Bank two", "Bank one", "Bank none"])
@@ -120,9 +87,9 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org")
-      addBank(site, "one", "Bank One", logo: nil)
-      addCard(site, enroll(site, ann, "one", day: 12), "0001")
-      addCard(site, enroll(site, bob, "one", day: 12), "0002")
+      site.addBank("one", "Bank One", logo: nil)
+      site.addCard(site.enroll(ann, "one", day: 12), "0001")
+      site.addCard(site.enroll(bob, "one", day: 12), "0002")
       let answer = site.summary(bob.accessToken)
       #expect((answer["cards"] as? [[String: Any]])?.map { $0["lastFour"] as? String } == ["0002"])
       #expect(answer.string("user", "email") == "bob@example.org")

@@ -17,6 +17,9 @@ enum WalletPath {
   static let refresh = "/api/mobile/auth/token/refresh"
   static let logout = "/api/mobile/auth/logout"
   static let summary = "/api/mobile/wallet/summary"
+  static let cards = "/api/mobile/wallet/cards"
+  static let banks = "/api/mobile/enrollment/banks"
+  static let enrollments = "/api/mobile/enrollment/list"
   static let devices = "/api/mobile/devices"
   static let pushToken = "/api/mobile/device/push-token"
 }

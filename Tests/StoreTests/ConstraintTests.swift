@@ -74,7 +74,7 @@ import Testing
   }
 
   static let cases: [Case] =
-    keys + references + checks + passkeys + payments + outbox + pairing + turns
+    keys + references + checks + passkeys + banks + payments + outbox + pairing + turns
 
   private static let keys: [Case] = [
     Case("schema_version.PRIMARY", "INSERT INTO schema_version (id, version) VALUES (1, 1)"),
@@ -109,16 +109,6 @@ import Testing
     Case(
       "biometric_challenges.PRIMARY",
       copy("biometric_challenges", "client_device_id challenge_hash expires_at")),
-    Case("banks.PRIMARY", copy("banks", "bsim_id name")),
-    Case(
-      "enrollments.PRIMARY",
-      "INSERT INTO banks (bsim_id, name) VALUES ('bank-2', 'B'); "
-        + copy(
-          "enrollments", "id account_id bsim_id enrolled_at", changing: ["bsim_id": "'bank-2'"])),
-    Case(
-      "enrollments.enrollments_account_bank",
-      copy("enrollments", "id account_id bsim_id enrolled_at", changing: ["id": other])),
-    Case("cards.PRIMARY", copy("cards", "id enrollment_id last_four card_type added_at")),
     Case("outbox.PRIMARY", copy("outbox", "id kind recipient expires_at request_id")),
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
     Case(
@@ -142,10 +132,6 @@ import Testing
         changing: ["token": "REPEAT('x', 64)", "device_id": other])),
     Case("sessions.sessions_device", "UPDATE sessions SET device_id = \(other)"),
     Case("biometric_keys.biometric_keys_device", "UPDATE biometric_keys SET device_id = \(other)"),
-    Case("enrollments.enrollments_account", "UPDATE enrollments SET account_id = \(other)"),
-    Case("enrollments.enrollments_bank", "UPDATE enrollments SET bsim_id = 'bank-2'"),
-    Case("enrollments.enrollments_bank", "DELETE FROM banks"),
-    Case("cards.cards_enrollment", "UPDATE cards SET enrollment_id = \(other)"),
   ]
 }
 
@@ -227,15 +213,6 @@ extension ConstraintTests {
     Case(
       "biometric_challenges.biometric_challenges_id_not_empty",
       "UPDATE biometric_challenges SET client_device_id = ''"),
-    Case("banks.banks_bsim_id_form", "INSERT INTO banks (bsim_id, name) VALUES ('a/b', 'B')"),
-    Case("banks.banks_bsim_id_form", "INSERT INTO banks (bsim_id, name) VALUES ('', 'B')"),
-    Case("banks.banks_bsim_id_form", #"INSERT INTO banks (bsim_id, name) VALUES ('a\n', 'B')"#),
-    Case("banks.banks_name_not_empty", "UPDATE banks SET name = ''"),
-    Case("cards.cards_last_four_digits", "UPDATE cards SET last_four = '424'"),
-    Case("cards.cards_last_four_digits", "UPDATE cards SET last_four = '424x'"),
-    Case("cards.cards_last_four_digits", #"UPDATE cards SET last_four = '424\n'"#),
-    Case("cards.cards_type_upper", "UPDATE cards SET card_type = 'Visa'"),
-    Case("cards.cards_type_upper", "UPDATE cards SET card_type = ''"),
     Case("outbox.outbox_closed_whole", "UPDATE outbox SET finished_at = NOW(3)"),
     Case("outbox.outbox_closed_whole", "UPDATE outbox SET state = 'dead', sealed = NULL"),
     Case(

@@ -46,6 +46,10 @@ import Testing
       SELECT \(id(4)), \(id(1)), 'bank-1', NOW(3) FROM seq_1_to_10000;
     INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
       SELECT \(id(5)), \(id(4)), '4242', 'VISA', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO enrollment_states (id, state_hash, nonce_hash, verifier, account_id, session_id, bsim_id,
+        is_mobile, expires_at)
+      SELECT \(id(6)), UNHEX(SHA2(seq, 256)), REPEAT('n', 32), 'sealed', \(id(1)), \(id(3)), 'bank-1', TRUE,
+        NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
       VALUES (UUID(), 'Shop', REPEAT('k', 32), 'msk', NOW(3));
     INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash, created_at,
@@ -88,7 +92,8 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
-      login_codes, biometric_keys, biometric_challenges, passkeys, passkey_challenges, enrollments, cards, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
+      login_codes, biometric_keys, biometric_challenges, passkeys, passkey_challenges, enrollments, cards, enrollment_states,
+      payments, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
     """
 

@@ -187,6 +187,29 @@ import Testing
     }
   }
 
+  @Test func statesOfEnrolmentsGoADayAfterTheyExpired() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      store.sql("DELETE FROM enrollment_states; DELETE FROM login_codes")
+      store.sql("DELETE FROM rate_limits; DELETE FROM biometric_challenges")
+      store.sql("DELETE FROM device_registrations")
+      // The verifier is the name.
+      for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
+        insert(
+          store,
+          """
+          INSERT INTO enrollment_states (id, state_hash, nonce_hash, verifier, account_id, session_id, bsim_id,
+            is_mobile, expires_at)
+          VALUES (UUID(), UNHEX(SHA2('\(name)', 256)), REPEAT('n', 32), '\(name)', '\(SampleRows.account)',
+            '\(SampleRows.session)', 'bank-1', TRUE, \(ago(age)))
+          """)
+      }
+      try expect(
+        ["border", "young"], of: "SELECT verifier FROM enrollment_states ORDER BY 1", in: store,
+        deleted: 1)
+    }
+  }
+
   @Test func registrationsGoWithTheirCredential() throws {
     try withStore { store throws in
       for (name, age) in [("old", "1 SECOND"), ("border", "0 SECOND"), ("young", "-1 SECOND")] {

@@ -47,6 +47,7 @@ import Testing
       store.sql(SampleRows.statements)
       store.sql("UPDATE device_preferences SET push_token = 'opaque-token'")
       store.sql("UPDATE outbox SET sealed = 'sealed-secret'")
+      store.sql("UPDATE banks SET client_secret = 'client-secret'")
       let columns = store.column(
         """
         SELECT CONCAT(c.TABLE_NAME, '.', c.COLUMN_NAME) FROM information_schema.COLUMNS c
@@ -59,8 +60,8 @@ import Testing
       let shown = names(store, ofType: "VIEW").map { store.sql("SELECT * FROM \($0)") }.joined()
       #expect(shown.contains("ann@example.org"))
       for secret in [
-        SampleRows.pushToken, "opaque-token", "sealed-secret", "hhhhhhhh", "cccccccc", "mmmmmmmm",
-        "iiiiiiii", "pppppppp",
+        SampleRows.pushToken, "opaque-token", "sealed-secret", "client-secret", "hhhhhhhh",
+        "cccccccc", "mmmmmmmm", "ssssssss", "nnnnnnnn", "iiiiiiii", "pppppppp",
       ] {
         #expect(!shown.contains(secret), "\(secret)")
       }
@@ -91,7 +92,12 @@ import Testing
         "DELETE FROM audit_log", "DELETE FROM rate_limits",
         "INSERT INTO models (name, position) VALUES ('x', 1)", "DELETE FROM models",
         "INSERT INTO banks (bsim_id, name) VALUES ('x', 'x')", "UPDATE banks SET name = 'x'",
-        "UPDATE cards SET last_four = '0000'", "DELETE FROM enrollments",
+        "SELECT client_secret FROM banks", "SELECT token_url FROM banks", "SELECT * FROM banks",
+        "UPDATE cards SET last_four = '0000'", "DELETE FROM enrollments", "DELETE FROM cards",
+        "UPDATE enrollments SET account_id = UUID()", "INSERT INTO cards (id) VALUES (UUID())",
+        "INSERT INTO enrollments (id) VALUES (UUID())", "DELETE FROM enrollment_states",
+        "UPDATE enrollment_states SET expires_at = NOW(3)", "UPDATE errands SET result = '{}'",
+        "SELECT * FROM enrolled_banks",
         "UPDATE companion_status SET version = 'x'", "UPDATE schema_version SET version = 2",
         "SELECT * FROM audit_trail", "SELECT * FROM every_device", "DROP TABLE models",
         "ALTER TABLE models ADD x INT", "CREATE TABLE own (id INT PRIMARY KEY)",
@@ -104,7 +110,8 @@ import Testing
     (
       "companion",
       [
-        "SELECT id FROM accounts", "SELECT id FROM devices", "SELECT device_id FROM push_tokens",
+        "SELECT email FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT id FROM devices",
+        "SELECT device_id FROM push_tokens",
         "SELECT device_id FROM device_preferences", "SELECT name FROM models",
         "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
         "SELECT id FROM sessions", "SELECT device_id FROM sessions",
@@ -114,7 +121,8 @@ import Testing
         "SELECT challenge_hash FROM passkey_challenges",
         "UPDATE passkey_challenges SET spent_at = NULL",
         "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
-        "SELECT subject FROM rate_limits", "SELECT id FROM cards", "SELECT name FROM banks",
+        "SELECT subject FROM rate_limits", "DELETE FROM cards", "DELETE FROM enrollments",
+        "DELETE FROM banks", "UPDATE enrollment_states SET spent_at = NULL",
         "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",
         "UPDATE rate_limits SET hits = 0", "UPDATE schema_version SET version = 2",
         "UPDATE audit_log SET event = 'x'", "UPDATE pairing_server SET session = UUID()",

@@ -12,6 +12,7 @@ enum SampleRows {
   static let pairing = "01890a5d-ac96-774b-bcce-b302099a8010"
   static let merchant = "01890a5d-ac96-774b-bcce-b302099a8011"
   static let passkey = "01890a5d-ac96-774b-bcce-b302099a8012"
+  static let state = "01890a5d-ac96-774b-bcce-b302099a8013"
   /// An id that no row has.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
@@ -40,11 +41,16 @@ enum SampleRows {
       VALUES ('\(passkey)', '\(account)', REPEAT('i', 16), REPEAT('p', 77), 1, TRUE, TRUE, 'Key', NOW(3));
     INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
       VALUES (REPEAT('c', 32), 'registration', '\(account)', 'device-1', NOW(3));
-    INSERT INTO banks (bsim_id, name) VALUES ('bank-1', 'Bank');
+    INSERT INTO banks (bsim_id, name, authorization_url, token_url, cards_url, client_id, client_secret, scope)
+      VALUES ('bank-1', 'Bank', 'https://a', 'https://t', 'https://c', 'client', 'secret', 'cards');
+    INSERT INTO enrollment_states (id, state_hash, nonce_hash, verifier, account_id, session_id, bsim_id,
+        is_mobile, expires_at)
+      VALUES ('\(state)', REPEAT('s', 32), REPEAT('n', 32), 'sealed', '\(account)', '\(session)', 'bank-1',
+        TRUE, NOW(3));
     INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
       VALUES ('\(enrollment)', '\(account)', 'bank-1', NOW(3));
-    INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
-      VALUES ('\(card)', '\(enrollment)', '4242', 'VISA', NOW(3));
+    INSERT INTO cards (id, enrollment_id, bank_card_id, last_four, card_type, expiry_month, expiry_year, added_at)
+      VALUES ('\(card)', '\(enrollment)', 'card-1', '4242', 'VISA', 12, 2030, NOW(3));
     INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
       VALUES ('\(merchant)', 'Shop', REPEAT('k', 32), 'msk_abcdefgh', NOW(3));
     INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash, created_at, expires_at)

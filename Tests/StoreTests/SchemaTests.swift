@@ -54,6 +54,19 @@ import Testing
     }
   }
 
+  /// Where the responder could read all of a bank, it can read all but the secret afterwards.
+  @Test func applyingTheSchemaTakesAnEarlierRightBack() throws {
+    try withStore { store throws in
+      let all = "SELECT * FROM banks"
+      store.sql("GRANT SELECT ON banks TO switchboard_responder")
+      #expect(store.refusal(of: all, to: "responder") == nil)
+      store.sql(Self.schema)
+      #expect(store.refusal(of: all, to: "responder")?.contains("denied") == true)
+      #expect(
+        store.refusal(of: "SELECT name, authorization_url FROM banks", to: "responder") == nil)
+    }
+  }
+
   @Test func everyTableIsInnoDBWithAPrimaryKey() throws {
     try withStore { store throws in
       let tables = store.column(
@@ -108,6 +121,7 @@ import Testing
       store.sql("DELETE FROM accounts")
       for table in [
         "devices", "device_preferences", "push_tokens", "sessions", "biometric_keys", "cards",
+        "enrollments", "enrollment_states",
         "passkeys", "passkey_challenges",
       ] {
         #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")

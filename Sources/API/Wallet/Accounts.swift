@@ -41,11 +41,7 @@ func getSummary(_ request: Request, in context: borrowing Context) throws -> Res
   }
   return .json { json in
     json.member("user", object: { $0.members(of: summary.account) })
-    json.member(
-      "cards",
-      array: { array in
-        for card in summary.cards { array.object { $0.members(of: card) } }
-      })
+    json.write(summary.cards)
     json.member(
       "enrolledBanks",
       array: { array in
@@ -103,16 +99,6 @@ extension JSONWriter {
     member("id", account.id)
     member("email", account.email)
     member("name", account.name)
-  }
-
-  fileprivate mutating func members(of card: Card) {
-    member("id", card.id)
-    member("lastFour", card.lastFour)
-    member("cardType", card.cardType)
-    member("bankName", card.bankName)
-    if let logo = card.bankLogo { member("bankLogo", logo) }
-    member("isDefault", card.isDefault)
-    member("addedAt", card.addedAt.rfc3339)
   }
 
   fileprivate mutating func members(of bank: EnrolledBank) {
