@@ -771,9 +771,6 @@ GRANT SELECT, INSERT, UPDATE (spent_at) ON enrollment_states TO switchboard_resp
 
 GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
-GRANT SELECT ON banks TO switchboard_responder;
-GRANT SELECT ON enrollments TO switchboard_responder;
-GRANT SELECT ON cards TO switchboard_responder;
 GRANT SELECT (id, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
 GRANT INSERT ON outbox TO switchboard_responder;

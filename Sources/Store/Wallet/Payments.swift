@@ -1,4 +1,4 @@
-import Cryptography
+package import Cryptography
 import MariaDB
 
 /// A payment that an app has begun, before it is confirmed.
@@ -128,6 +128,47 @@ extension Database {
     return try pool.transaction { connection in
       guard try connection.hold(key) else { throw Refusal.sessionEnded }
       return try connection.confirm(name, by: .biometric, of: caller, on: key.deviceID, at: now)
+    }
+  }
+}
+
+extension Database {
+  /// Confirms a payment, once, with an assertion of its challenge by a passkey of the caller's account. Before it
+  /// is verified a try is counted.
+  ///
+  /// - Throws: ``PaymentRefusal``; ``Refusal``.
+  package func confirm(
+    _ name: PaymentName, with assertion: PasskeyAssertion, at party: RelyingParty,
+    by caller: Caller, at now: Timestamp
+  ) throws -> Payment {
+    let (challenge, passkey, deviceID) = try pool.transaction { connection in
+      let session = try connection.live(caller, at: now)
+      let challenge = try connection.countTry(of: name, by: caller, at: now)
+      let passkey = try connection.passkey(
+        withCredentialID: assertion.credentialID, of: caller.accountID)
+      return (challenge, passkey, session.deviceID)
+    }
+    do {
+      let use = try party.verify(
+        assertion, by: passkey, of: caller.accountID, challengeHash: sha256(challenge))
+      return try pool.transaction { connection in
+        // First: of two that are sent with one assertion the other finds the payment confirmed, not a clone.
+        let payment = try connection.confirm(
+          name, by: .passkey, of: caller, on: deviceID, at: now)
+        guard let passkey,
+          try connection.record(
+            use, of: passkey, for: "payment", onDevice: deviceID, from: caller.origin, at: now)
+        else { throw WebAuthnError.signCount }
+        return payment
+      }
+    } catch let error as WebAuthnError {
+      try pool.transaction { connection in
+        try connection.auditRefusal(
+          error, in: "payment", account: caller.accountID, device: deviceID, from: caller.origin,
+          at: now)
+        try connection.auditUnproven(name, .passkey, by: caller, on: deviceID, at: now)
+      }
+      throw PaymentRefusal.unproven
     }
   }
 }
