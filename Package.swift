@@ -84,8 +84,8 @@ let package = Package(
       name: "switchboard-sender", dependencies: ["Cryptography", "Delivery", "Store"],
       path: "Tests/Bench/sender", swiftSettings: settings),
     .target(
-      name: "Support", dependencies: ["MariaDB", "Store", log], path: "Tests/Support",
-      swiftSettings: settings),
+      name: "Support", dependencies: ["Cryptography", "MariaDB", "Store", log],
+      path: "Tests/Support", swiftSettings: settings),
     tests("CryptographyTests", of: ["Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
     tests("FastCGITests", of: ["FastCGI"]),

@@ -26,6 +26,8 @@ package struct Settings: Sendable {
   package let checkInterval: Duration
   /// Origins of pages that may use push, `tauri://localhost` say, beside those of the environment.
   package let allowedOrigins: [String]
+  /// Registers passkeys and verifies their assertions: the host of ``publicURL``, and whose pages count.
+  package let relyingParty: RelyingParty
   /// What the answers of push say of themselves: one statement finds the owner of every token.
   package let pushLookupConcurrency: Int
   /// What phones that pair are told.
@@ -35,7 +37,7 @@ package struct Settings: Sendable {
     environment: Environment, publicURL: String, jwtKeys: Keyring, hmacKeys: Keyring,
     credentialKeys: Keyring, knockSocket: String?, masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
-    pushLookupConcurrency: Int = 8, agent: GuardedAgent? = nil
+    passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8, agent: GuardedAgent? = nil
   ) {
     self.environment = environment
     self.publicURL = publicURL
@@ -46,6 +48,8 @@ package struct Settings: Sendable {
     self.masterKeyHash = masterKeyHash
     self.checkInterval = checkInterval
     self.allowedOrigins = allowedOrigins
+    let site = WebOrigin(ofURL: publicURL)!  // the environment is asked for one that names a host
+    relyingParty = RelyingParty(id: site.host, origins: [site.text] + passkeyOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
     self.agent = agent ?? GuardedAgent(publicURL: publicURL)
   }
@@ -61,27 +65,48 @@ package struct Settings: Sendable {
     let knockSocket = environment.optional("SWITCHBOARD_KNOCK_SOCKET")
     let masterKey = environment.optional("MASTER_API_KEY")
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
-    let allowedOrigins = Self.origins(&environment)
+    let allowedOrigins = Self.list(
+      "SWITCHBOARD_ALLOWED_ORIGINS", of: "origins, scheme://host[:port]", from: &environment
+    ) { WebOrigin($0) != nil }
+    let passkeyOrigins = Self.list(
+      "SWITCHBOARD_PASSKEY_ORIGINS",
+      of: "origins, https://host[:port] or android:apk-key-hash:…, as apps send them",
+      from: &environment, where: isPasskeyOrigin)
     let concurrency = environment.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
     let agent = GuardedAgent(at: publicURL ?? "", from: &environment)
+    if let publicURL, WebOrigin(ofURL: publicURL) == nil {
+      environment.complain(about: "SWITCHBOARD_PUBLIC_URL", "must name a host")
+      return nil
+    }
     guard let publicURL, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
     self.init(
       environment: kind, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
       credentialKeys: credentialKeys, knockSocket: knockSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
-      pushLookupConcurrency: concurrency, agent: agent)
+      passkeyOrigins: passkeyOrigins, pushLookupConcurrency: concurrency, agent: agent)
   }
 
-  private static func origins(_ environment: inout Program.Environment) -> [String] {
-    let name = "SWITCHBOARD_ALLOWED_ORIGINS"
+  private static func list(
+    _ name: String, of what: String, from environment: inout Program.Environment,
+    where isGood: (String) -> Bool
+  ) -> [String] {
     guard let list = environment.optional(name) else { return [] }
-    let origins = list.split(separator: ",").map { String($0).trimmed }
-    if !origins.allSatisfy({ WebOrigin($0) != nil }) {
-      environment.complain(
-        about: name, "must be a list of origins, scheme://host[:port], separated by commas")
+    let entries = list.split(separator: ",").map { String($0).trimmed }
+    if !entries.allSatisfy(isGood) {
+      environment.complain(about: name, "must be a list of \(what), separated by commas")
     }
-    return origins
+    return entries
   }
+}
+
+/// Whether an app may send `text` as its origin: that of a page, spelled as browsers do, or that of an app of Android,
+/// which is the SHA-256 of its certificate.
+private func isPasskeyOrigin(_ text: String) -> Bool {
+  let android = "android:apk-key-hash:"
+  if text.hasPrefix(android) {
+    return base64URLDecoded(String(text.dropFirst(android.count)))?.count == 32
+  }
+  return WebOrigin(text)?.text == text
 }

@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import Support
 import Testing
 
 @testable import API
@@ -43,16 +44,7 @@ struct PhoneKey: Sendable {
       case .bytes: base64Decoded(challenge) ?? []
       case .text: Array(challenge.utf8)
       }
-    let raw = try! P256PrivateKey(pem: privateKey).signES256(message.span)
-    let content = integer(raw.prefix(32)) + integer(raw.suffix(32))
-    return base64Encoded([0x30, UInt8(content.count)] + content)
-  }
-
-  /// An INTEGER in DER.
-  private func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var digits = Array(bytes.drop { $0 == 0 })
-    if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
-    return [2, UInt8(digits.count)] + digits
+    return base64Encoded(es256Signature(of: message, by: privateKey))
   }
 }
 

@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  private static let variables = [
+  static let variables = [
     "SWITCHBOARD_PUBLIC_URL": "https://api.example.org",
     "SWITCHBOARD_JWT_KEYS": key, "SWITCHBOARD_HMAC_KEYS": key, "SWITCHBOARD_CREDENTIAL_KEYS": key,
   ]

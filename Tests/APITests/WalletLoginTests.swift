@@ -61,25 +61,33 @@ import Testing
   /// The time cannot tell whether an account has the address: the database is asked the same.
   @Test func aKnownAndAnUnknownAddressTakeTheSameStatements() throws {
     try withApplication { site in
-      _ = try site.signUp(email: "known@example.org", device: "device-0")
+      let ann = try site.signUp(email: "known@example.org", device: "device-0")
+      try site.addPasskey(Authenticator(), of: ann)
+      site.sql("DELETE FROM passkeys")
       let commands = Mutex<[MariaDBProxy.Command]>([])
       let proxy = MariaDBProxy(accountSettings(of: "responder", in: site.root)) { command in
         commands.withLock { $0.append(command) }
         return .pass
       }
       let responder = application(on: proxy.settings)
-      func statements(for email: String) -> [MariaDBProxy.Command] {
+      func statements(for email: String, method: String?) -> [MariaDBProxy.Command] {
         commands.withLock { $0 = [] }
         let body = walletJSON([
           "email": email, "deviceId": "device-1", "deviceName": "Phone", "platform": "ios",
+          "method": method,
         ])
         #expect(responder.send("POST", WalletPath.login, body).status == 200)
         return commands.withLock { $0 }
       }
-      _ = statements(for: "first@example.org")  // prepares
-      let known = statements(for: "known@example.org")
-      #expect(known.count > 5)
-      #expect(known == statements(for: "other@example.org"))
+      _ = statements(for: "first@example.org", method: nil)  // prepares
+      let counts = [nil, "email"].map { method in
+        let known = statements(for: "known@example.org", method: method)
+        #expect(known.count > 5)
+        #expect(known == statements(for: "other@example.org", method: method))
+        return known.count
+      }
+      // The one that asks for passkeys.
+      #expect(counts[0] == counts[1] + 1)
     }
   }
 

@@ -189,14 +189,14 @@ extension TestApplication {
   /// A responder beside this one, with the same database and clock.
   func sibling(
     jwtKeys: Keyring = keys, hmacKeys: Keyring = keys, credentialKeys: Keyring = keys,
-    publicURL: String = publicURL,
+    publicURL: String = publicURL, passkeyOrigins: [String] = [],
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
   ) -> Application {
     Application(
       database: database,
       settings: API.Settings(
         environment: .development, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
-        credentialKeys: credentialKeys, knockSocket: nil),
+        credentialKeys: credentialKeys, knockSocket: nil, passkeyOrigins: passkeyOrigins),
       log: Evidence.log(of: root.database), clock: { self.now },
       random: random)
   }

@@ -5,65 +5,108 @@ import Store
 /// Of a mailed code and its challenge.
 private let codeLifetime = Duration.seconds(300)
 
-/// `POST /api/mobile/auth/login`: mails a code. The same answer whether an account has the e-mail
-/// address or not.
+/// `POST /api/mobile/auth/login`: offers the account's passkeys, or mails a code where it has none or `method` is
+/// `email`. Where no passkey is, the same answer whether an account has the e-mail address or not.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for an unknown
 ///   device; ``Failure/tooManyRequests(retryAfter:)``.
-func requestCode(_ request: Request, in context: borrowing Context) throws -> Response {
+func startSignIn(_ request: Request, in context: borrowing Context) throws -> Response {
+  enum Method: String, Decodable { case email, passkey }
   struct Body: Decodable {
     let email: EmailAddress
+    let method: Method?
   }
-  let email = try request.decode(Body.self).email.text
+  let body = try request.decode(Body.self)
+  let email = body.email.text
   let device = try context.signingDevice(of: request)
   let challenge = base64URLEncoded(context.random(16))
   let code = context.makeCode(for: email, on: device.clientDeviceID, challenge: challenge)
-  guard
-    try context.database.startSignIn(
-      with: code, or: nil, on: device, from: context.origin, at: context.now) == .codeMailed
-  else { throw Failure.unknownDevice }
-  context.knock()
-  return .json { json in
-    json.member("challenge", challenge)
-    json.member("method", "email")
-    json.member("message", "Verification code sent to email")
+  let passkeyChallenge = context.makePasskeyChallenge()
+  let start = try context.database.startSignIn(
+    with: code, or: body.method == .email ? nil : passkeyChallenge.kept, on: device,
+    from: context.origin, at: context.now)
+  switch start {
+  case .codeMailed:
+    context.knock()
+    return .json { json in
+      json.member("challenge", challenge)
+      json.member("method", "email")
+      json.member("message", "Verification code sent to email")
+    }
+  case .passkey(let offered):
+    let party = context.settings.relyingParty
+    return .json { json in
+      json.member("challenge", passkeyChallenge.text)
+      json.member("method", "passkey")
+      json.member("message", "Sign in with a passkey")
+      json.member("emailFallback", true)
+      json.member(
+        "passkeyOptions",
+        object: { $0.requestOptions(passkeyChallenge.text, of: party, offering: offered) })
+    }
+  case .deviceUnknown: throw Failure.unknownDevice
   }
 }
 
 /// `POST /api/mobile/auth/login/verify`: signs in with the mailed code, named by e-mail address or
-/// by challenge.
+/// by challenge, or with the assertion of a passkey, which names its challenge itself.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unauthorized(_:)``, always in
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unauthorized(_:)``, for each of both always in
 ///   the same words; ``Failure/invalidDeviceCredential``.
-func signInWithCode(_ request: Request, in context: borrowing Context) throws -> Response {
+func signIn(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let email: EmailAddress?
     let challenge: String?
-    let code: ShortText
+    let code: ShortText?
+    let credential: AssertedCredential?
   }
   let body = try request.decode(Body.self)
   let device = try context.signingDevice(of: request)
-  let name: LoginCodeName
-  if let challenge = body.challenge {
-    name = .challenge(sha256(challenge))
-  } else if let email = body.email {
-    name = .email(email.text)
+  let signedIn: (Account, Session)?
+  if let credential = body.credential {
+    let given = PasskeySignIn(
+      assertion: credential.assertion, challengeHash: credential.challengeHash(body.challenge),
+      email: body.email?.text)
+    signedIn = try context.database.signIn(
+      with: given, at: context.settings.relyingParty, on: device, from: context.origin,
+      at: context.now)
   } else {
-    throw Failure.validation(field: "email", reason: "missing")
-  }
-  let keys = context.settings.hmacKeys.keys
-  let signedIn = try context.database.signIn(
-    withCodeOf: name, on: device, from: context.origin, at: context.now
-  ) { email in
-    keys.map { mac(ofCode: body.code.text, for: email, on: device.clientDeviceID, under: $0) }
+    guard let code = body.code else { throw Failure.validation(field: "code", reason: "missing") }
+    signedIn = try context.signIn(
+      withCode: code.text, of: try LoginCodeName(email: body.email, challenge: body.challenge),
+      on: device)
   }
   guard let (account, session) = signedIn else {
-    throw Failure.unauthorized("Invalid or expired code")
+    throw Failure.unauthorized(
+      body.credential == nil ? "Invalid or expired code" : "Invalid passkey or expired challenge")
   }
   return .json { json in context.write(account, session, into: &json) }
 }
 
+extension LoginCodeName {
+  /// - Throws: ``Failure/validation(field:reason:value:)`` where neither is given.
+  fileprivate init(email: EmailAddress?, challenge: String?) throws {
+    if let challenge {
+      self = .challenge(sha256(challenge))
+    } else if let email {
+      self = .email(email.text)
+    } else {
+      throw Failure.validation(field: "email", reason: "missing")
+    }
+  }
+}
+
 extension Context {
+  /// - Returns: nil where the code is wrong, expired, spent or dead.
+  fileprivate func signIn(
+    withCode code: String, of name: LoginCodeName, on device: SigningDevice
+  ) throws -> (Account, Session)? {
+    let keys = settings.hmacKeys.keys
+    return try database.signIn(withCodeOf: name, on: device, from: origin, at: now) { email in
+      keys.map { mac(ofCode: code, for: email, on: device.clientDeviceID, under: $0) }
+    }
+  }
+
   /// A fresh code of six digits: its MAC for the database, and the code itself sealed for the
   /// companion.
   fileprivate func makeCode(

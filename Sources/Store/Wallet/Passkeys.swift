@@ -118,9 +118,9 @@ extension Database {
     }
     do {
       return try pool.transaction { connection in
-        _ = try connection.live(caller, at: now)
-        // First, for it also locks: passkeys of one account are added one after the other.
+        // First, for it also locks: passkeys of one account are added one after the other, and each sees those before.
         try connection.count(.passkeyRegistrations, of: caller.accountID, at: now)
+        _ = try connection.live(caller, at: now)
         let others = try connection.credentialIDs(of: caller.accountID)
         guard others.count < StoredPasskey.mostOfAnAccount else { return .full }
         let listed = ListedPasskey(

@@ -1,0 +1,109 @@
+import Cryptography
+import Foundation
+import Support
+import Testing
+
+@testable import API
+
+extension WalletPath {
+  static let passkeyOptions = "/api/mobile/auth/passkey/register/options"
+  static let passkeyVerify = "/api/mobile/auth/passkey/register/verify"
+  static let passkeys = "/api/mobile/passkeys"
+}
+
+/// What is said of every passkey that does not sign in.
+let refusedPasskey = "Invalid passkey or expired challenge"
+
+extension TestApplication {
+  /// Forgets how often passkeys have been asked for.
+  func forgetPasskeyStarts() {
+    sql("DELETE FROM rate_limits WHERE name LIKE 'passkey%'")
+  }
+
+  func passkeyOptions(of person: SignedIn, address: String = "192.0.2.1") -> Answer {
+    send("POST", WalletPath.passkeyOptions, token: person.accessToken, address: address)
+  }
+
+  func register(
+    _ credential: [String: any Sendable], name: (any Sendable)? = nil, of person: SignedIn
+  ) -> Answer {
+    send(
+      "POST", WalletPath.passkeyVerify, walletJSON(["credential": credential, "name": name]),
+      token: person.accessToken)
+  }
+
+  /// Registers a passkey, whatever the limit says, and returns its id.
+  @discardableResult
+  func addPasskey(
+    _ authenticator: Authenticator, name: String? = nil, of person: SignedIn
+  ) throws -> String {
+    forgetPasskeyStarts()
+    let challenge = try #require(passkeyOptions(of: person).string("challenge"))
+    let answer = register(
+      authenticator.created(answering: challenge), name: name, of: person)
+    try #require(answer.status == 200, "\(answer.text)")
+    return try #require(answer.string("id"))
+  }
+
+  func startSignIn(
+    _ email: String = "ann@example.org", device: String = "device-1", method: String? = nil,
+    address: String = "192.0.2.1"
+  ) -> Answer {
+    send(
+      "POST", WalletPath.login,
+      walletJSON([
+        "email": email, "deviceId": device, "deviceName": "Phone", "platform": "ios",
+        "method": method,
+      ]), address: address)
+  }
+
+  /// A challenge for a sign-in, whatever the limit says.
+  func signInChallenge(_ email: String = "ann@example.org", device: String = "device-1") throws
+    -> String
+  {
+    forgetPasskeyStarts()
+    let answer = startSignIn(email, device: device)
+    try #require(answer.string("method") == "passkey", "\(answer.text)")
+    return try #require(answer.string("challenge"))
+  }
+
+  func verify(
+    _ credential: [String: any Sendable], device: String = "device-1",
+    _ members: [String: any Sendable] = [:], fields: [(name: String, value: String)] = []
+  ) -> Answer {
+    let body: [String: any Sendable] = ["credential": credential, "deviceId": device]
+    return send(
+      "POST", WalletPath.verify, walletJSON(body.merging(members) { $1 }), fields: fields)
+  }
+
+  /// Asks for a challenge and answers it.
+  func signIn(
+    with authenticator: Authenticator, email: String = "ann@example.org",
+    device: String = "device-1"
+  ) throws -> Answer {
+    verify(
+      authenticator.asserted(answering: try signInChallenge(email, device: device)), device: device)
+  }
+
+  /// The rows of the audit log about passkeys, without time.
+  var passkeyEvents: [String] {
+    sql("SELECT event, detail FROM audit_log WHERE event LIKE 'passkey%' ORDER BY id")
+      .split(separator: "\n").map { String($0).replacing("\t", with: " ") }
+  }
+}
+
+extension Answer {
+  var isRefusedPasskey: Bool { isError(401, "unauthorized", refusedPasskey) }
+}
+
+/// A site where Ann has a passkey, and what holds it.
+func withPasskey(
+  _ body: (TestApplication, SignedIn, Authenticator) throws -> Void
+) throws {
+  try withApplication { site in
+    let ann = try site.signUp()
+    let authenticator = Authenticator()
+    try site.addPasskey(authenticator, of: ann)
+    try body(site, ann, authenticator)
+  }
+}
