@@ -57,6 +57,9 @@ extension DatabaseError {
     stage == .connecting && (Code.unreachable.contains(code) || Code.lost.contains(code))
   }
 
+  /// The server has ended the statement because it took too long: it has too much to do.
+  package var isTimeout: Bool { code == .statementTimeout }
+
   /// The whole transaction may be run again: a deadlock, a lock wait, a Galera node that is not
   /// ready or refuses to commit.
   package var isRetryable: Bool { !isOutcomeUnknown && Code.retryable.contains(code) }

@@ -18,7 +18,7 @@ package final class Database: Sendable {
   package static func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return error.isUnreachable || error.isConnectionLost || error.isRetryable
-      || error.isOutcomeUnknown
+      || error.isOutcomeUnknown || error.isTimeout
   }
 
   /// Asks the server for the version of the schema.

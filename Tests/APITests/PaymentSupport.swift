@@ -100,6 +100,14 @@ struct Checkout {
   }
 }
 
+extension Checkout {
+  /// - Parameter credential: a `PublicKeyCredential` in JSON.
+  func confirm(_ payment: BegunPayment, _ credential: [String: any Sendable]) -> Answer {
+    site.confirm(
+      ["paymentId": payment.id, "credential": credential], key: key, token: ann.accessToken)
+  }
+}
+
 func withCheckout(_ body: (Checkout) throws -> Void) throws {
   try withApplication { site in try body(try Checkout(at: site)) }
 }

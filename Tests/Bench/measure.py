@@ -7,13 +7,14 @@ import time
 
 import apns
 import deliveries
+import logins
 import polls
 import preferences
 import sizes
 from contenders import Site, Stage
 from tables import Budgets
 
-PARTS = {"requests": [preferences], "delivery": [apns, deliveries, polls, sizes]}
+PARTS = {"requests": [preferences], "delivery": [apns, deliveries, polls, sizes], "logins": [logins]}
 
 
 def main():

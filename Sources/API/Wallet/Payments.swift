@@ -39,7 +39,7 @@ func beginPayment(_ request: Request, in context: borrowing Context) throws -> R
   }
 }
 
-/// `POST /api/merchant/payment/confirm`: confirms a payment, once, by biometrics.
+/// `POST /api/merchant/payment/confirm`: confirms a payment, once, by a passkey or by biometrics.
 ///
 /// - Throws: ``Failure/missingAPIKey``, ``Failure/invalidAPIKey``;
 ///   ``Failure/validation(field:reason:value:)``; what ``Failure/init(_:)-(PaymentRefusal)`` makes of a
@@ -47,6 +47,9 @@ func beginPayment(_ request: Request, in context: borrowing Context) throws -> R
 func confirmPayment(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let paymentId: ShortText
+    let credential: AssertedCredential?
+  }
+  struct Signed: Decodable {
     let deviceId: ClientDeviceID
     let signature: String
   }
@@ -57,8 +60,17 @@ func confirmPayment(_ request: Request, in context: borrowing Context) throws ->
   let name = PaymentName(
     id: id, merchantID: merchant,
     challenges: context.settings.hmacKeys.keys.map { challenge(ofPayment: id, under: $0) })
-  let payment = try context.database.confirm(
-    name, withSignature: body.signature, onDevice: body.deviceId.text, by: caller, at: context.now)
+  let payment: Payment
+  if let credential = body.credential {
+    payment = try context.database.confirm(
+      name, with: credential.assertion, at: context.settings.relyingParty, by: caller,
+      at: context.now)
+  } else {
+    let signed = try request.decode(Signed.self)
+    payment = try context.database.confirm(
+      name, withSignature: signed.signature, onDevice: signed.deviceId.text, by: caller,
+      at: context.now)
+  }
   let expiresAt = context.now + paymentLifetime
   let cardToken = context.token(of: payment.card, for: merchant)
   return .json { json in

@@ -1,0 +1,116 @@
+import Support
+import Testing
+
+@testable import API
+
+/// Payments that a passkey confirms.
+@Suite struct WalletPasskeyPaymentTests {
+  private func withPasskey(_ body: (Checkout, Authenticator) throws -> Void) throws {
+    try withCheckout { shop in
+      let authenticator = Authenticator()
+      try shop.site.addPasskey(authenticator, of: shop.ann)
+      try body(shop, authenticator)
+    }
+  }
+
+  @Test func aPasskeyConfirmsAPayment() throws {
+    try withPasskey { shop, authenticator in
+      let payment = try shop.begin()
+      let answer = shop.confirm(payment, authenticator.asserted(answering: payment.challenge))
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(answer["success"] as? Bool == true && answer.string("cardLast4") == "4242")
+      #expect(shop.site.sql("SELECT confirmed_by FROM payments") == "passkey")
+      #expect(shop.site.sql("SELECT uses FROM passkeys") == "1")
+      #expect(
+        shop.confirm(payment, authenticator.asserted(answering: payment.challenge)).status == 409)
+      #expect(shop.site.sql("SELECT uses FROM passkeys") == "1")
+    }
+  }
+
+  @Test func ofSixtyFourAssertionsAtOnceOneConfirms() throws {
+    try withPasskey { shop, authenticator in
+      var counting = authenticator
+      counting.signCount = 7
+      let payment = try shop.begin()
+      let credential = counting.asserted(answering: payment.challenge)
+      let answers = simultaneously(64) { _ in shop.confirm(payment, credential).status }
+      #expect(answers.filter { $0 == 200 }.count == 1)
+      #expect(Set(answers).isSubset(of: [200, 400, 409]), "\(Set(answers))")
+      #expect(shop.site.count("audit_log WHERE event = 'passkey_cloned'") == 0)
+      #expect(shop.site.sql("SELECT uses, sign_count FROM passkeys") == "1\t7")
+    }
+  }
+
+  enum Wrong: CaseIterable {
+    case challenge, type, origin, party, unverified, stranger, signature, clone
+  }
+
+  @Test(arguments: Wrong.allCases)
+  func whatIsNoAssertionOfThePaymentSpendsATry(wrong: Wrong) throws {
+    try withPasskey { shop, authenticator in
+      let payment = try shop.begin()
+      var other = authenticator
+      var (challenge, type) = (payment.challenge, "webauthn.get")
+      switch wrong {
+      case .challenge: challenge = try shop.begin().challenge
+      case .type: type = "webauthn.create"
+      case .origin: other.origin = "https://shop.example"
+      case .party: other.partyID = "shop.example"
+      case .unverified: other.flags &= ~Authenticator.Flag.verified
+      case .stranger: other.credentialID = Authenticator().credentialID
+      case .signature: other.algorithm = .edDSA
+      case .clone: shop.site.sql("UPDATE passkeys SET sign_count = 9")
+      }
+      let answer = shop.confirm(payment, other.asserted(answering: challenge, type: type))
+      #expect(answer.isUnproven, "\(answer.text)")
+      #expect(
+        shop.site.sql("SELECT attempts FROM payments WHERE id = '\(payment.id)'") == "1")
+      #expect(shop.site.sql("SELECT uses FROM passkeys") == "0")
+      #expect(
+        shop.site.sql("SELECT detail FROM audit_log WHERE event = 'payment_refused'")
+          == "\(payment.id) passkey")
+      #expect(
+        shop.site.count(
+          "audit_log WHERE event = 'passkey_\(wrong == .clone ? "cloned" : "refused")'") == 1)
+      if wrong == .clone { shop.site.sql("UPDATE passkeys SET sign_count = 0") }
+      #expect(
+        shop.confirm(payment, authenticator.asserted(answering: payment.challenge)).status == 200)
+    }
+  }
+
+  @Test func anothersPasskeyConfirmsNothing() throws {
+    try withPasskey { shop, _ in
+      let bob = try shop.site.signUp(email: "bob@example.org", device: "device-2")
+      let authenticator = Authenticator()
+      try shop.site.addPasskey(authenticator, of: bob)
+      let payment = try shop.begin()
+      #expect(
+        shop.confirm(payment, authenticator.asserted(answering: payment.challenge)).isUnproven)
+    }
+  }
+
+  @Test func ofAHundredGuessesAtOnceFiveAreCompared() throws {
+    try withPasskey { shop, authenticator in
+      var stranger = authenticator
+      stranger.origin = "https://shop.example"
+      let payment = try shop.begin()
+      let credential = stranger.asserted(answering: payment.challenge)
+      let answers = simultaneously(100) { _ in shop.confirm(payment, credential) }
+      #expect(answers.filter(\.isUnproven).count == 5)
+      #expect(answers.filter(\.isNotOpen).count == 95, "\(Set(answers.map(\.text)))")
+      #expect(
+        shop.confirm(payment, authenticator.asserted(answering: payment.challenge)).isNotOpen)
+    }
+  }
+
+  /// A challenge of a payment signs nobody in, nor is one of a sign-in a payment's.
+  @Test func anAssertionForOnePurposeIsNoneForAnother() throws {
+    try withPasskey { shop, authenticator in
+      let payment = try shop.begin()
+      let credential = authenticator.asserted(answering: payment.challenge)
+      #expect(shop.site.verify(credential).isRefusedPasskey)
+      let challenge = try shop.site.signInChallenge()
+      #expect(shop.confirm(payment, authenticator.asserted(answering: challenge)).isUnproven)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import MariaDB
+import Testing
+
+@testable import Store
+
+/// Which errors of the database pass by themselves.
+@Suite struct AvailabilityTests {
+  @Test func aServerThatTakesTooLongIsUnavailable() throws {
+    try withStore { store throws in
+      var settings = store.root
+      settings.readTimeout = .seconds(2)
+      let error = #expect(throws: DatabaseError.self) {
+        try Database(settings).pool.read { connection in
+          try connection.execute("SELECT COUNT(*) FROM seq_1_to_1000000 a, seq_1_to_1000000 b")
+        }
+      }
+      #expect(error.map { Database.isUnavailable($0) } == true)
+    }
+  }
+
+  @Test func aStatementThatIsWrongIsNot() throws {
+    try withStore { store throws in
+      let error = #expect(throws: DatabaseError.self) {
+        try store.database("responder").pool.read { connection in
+          try connection.execute("SELECT nothing FROM accounts")
+        }
+      }
+      #expect(error.map { Database.isUnavailable($0) } == false)
+    }
+  }
+}
