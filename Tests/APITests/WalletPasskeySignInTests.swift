@@ -2,6 +2,7 @@ import Cryptography
 import Foundation
 import Store
 import Support
+import Synchronization
 import Testing
 
 @testable import API
@@ -185,6 +186,48 @@ import Testing
       var right = own
       right.signCount = 8
       #expect(site.verify(right.asserted(answering: challenge)).isRefusedPasskey)
+    }
+  }
+
+  /// The time cannot tell whether an account has a passkey: the database is asked the same.
+  @Test func aWrongSignatureAndAnUnknownPasskeyTakeTheSameStatements() throws {
+    try withPasskey { site, _, authenticator throws in
+      let commands = Mutex<[MariaDBProxy.Command]>([])
+      let proxy = MariaDBProxy(accountSettings(of: "responder", in: site.root)) { command in
+        commands.withLock { $0.append(command) }
+        return .pass
+      }
+      let responder = application(on: proxy.settings)
+      let login = walletJSON([
+        "email": "ann@example.org", "deviceId": "device-1", "deviceName": "Phone",
+        "platform": "ios",
+      ])
+      func statements(of key: Authenticator, signing other: String? = nil) throws
+        -> [MariaDBProxy.Command]
+      {
+        let challenge = try #require(
+          responder.send("POST", WalletPath.login, login).string("challenge"))
+        var credential = key.asserted(answering: challenge)
+        if let other {
+          var response = credential["response"] as? [String: any Sendable] ?? [:]
+          let wrong = key.asserted(answering: other)["response"] as? [String: any Sendable]
+          response["signature"] = wrong?["signature"]
+          credential["response"] = response
+        }
+        commands.withLock { $0 = [] }
+        let body = walletJSON(["deviceId": "device-1", "credential": credential])
+        #expect(responder.send("POST", WalletPath.verify, body).isRefusedPasskey)
+        return commands.withLock { $0 }
+      }
+      var unknown = authenticator
+      unknown.credentialID = randomBytes(32)
+      _ = try statements(of: unknown)  // prepares
+      let known = try statements(of: authenticator, signing: "another")
+      #expect(known.count > 5)
+      #expect(try statements(of: unknown) == known)
+      #expect(
+        site.passkeyEvents.suffix(3)
+          == Array(repeating: "passkey_refused sign-in: signature", count: 3)[...])
     }
   }
 

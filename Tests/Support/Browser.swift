@@ -142,6 +142,17 @@ extension Browser {
     }
   }
 
+  /// The text that a promise of the page's script comes to.
+  package func text(of promise: String) throws -> String {
+    let answer = try call(
+      "Runtime.evaluate",
+      ["expression": promise, "awaitPromise": true, "returnByValue": true, "userGesture": true])
+    guard let text = (answer["result"] as? [String: Any])?["value"] as? String else {
+      throw Failure(what: "\(answer)")
+    }
+    return text
+  }
+
   /// What is to be seen, as a PNG.
   package func screenshot() throws -> Data {
     let data = try call("Page.captureScreenshot")["data"] as? String
