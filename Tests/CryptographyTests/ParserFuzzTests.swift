@@ -19,10 +19,11 @@ import Testing
       0x80, 0xA0, 0x1B, 0x5B, 0x9B, 0xBB, 0x7B, 0x9F, 0xFF, 0xC0, 0x7F,
     ]
     var read = 0
+    var slowest = SlowestCall(of: "CBOR")
     for number in 0..<FuzzTests.count {
       let bytes =
         number % 2 == 0 ? generator.text(of: heads) : generator.mutate(bytes: assertions)
-      guard let value = try? CBOR(decoding: bytes[...]) else { continue }
+      guard let value = slowest.time({ try? CBOR(decoding: bytes[...]) }) else { continue }
       read += 1
       if size(of: value) != bytes.count { Issue.record("\(hexEncoded(bytes)) has another form") }
     }
@@ -37,9 +38,11 @@ import Testing
       return chain?.compactMap { $0.bytes.map(Array.init) } ?? []
     }
     var read = 0
+    var slowest = SlowestCall(of: "DER")
     for _ in 0..<FuzzTests.count {
       let bytes = generator.mutate(bytes: genuine)
-      guard let certificate = try? Certificate(der: bytes[...]) else { continue }
+      guard let certificate = slowest.time({ try? Certificate(der: bytes[...]) })
+      else { continue }
       read += 1
       _ = certificate.isAuthority
       _ = certificate.publicKey
@@ -56,9 +59,10 @@ import Testing
     }
     let marks = Array("{}\"\\:,[]u0tfn1e-. type".utf8) + [0xEF, 0xBB, 0xBF, 0xED, 0xA0]
     var read = 0
+    var slowest = SlowestCall(of: "client data")
     for number in 0..<FuzzTests.count {
       let bytes = number % 4 == 0 ? generator.text(of: marks) : generator.mutate(bytes: genuine)
-      if (try? ClientData(bytes)) != nil { read += 1 }
+      if slowest.time({ try? ClientData(bytes) }) != nil { read += 1 }
     }
     #expect(read > FuzzTests.count / 100)
   }
