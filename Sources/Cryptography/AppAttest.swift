@@ -1,33 +1,33 @@
-/// Why App Attest's verification refused: one case for each step.
-package enum AppAttestError: Error, Equatable, Sendable {
+/// Why App Attest's verification refused: one case for each step, in the word that logs have for it.
+package enum AppAttestError: String, Error, Equatable, Sendable {
   /// Not CBOR as ``CBOR`` reads it, or bytes are left over.
   case malformed
   /// `fmt` is not `apple-appattest`.
   case format
   /// `x5c` is not two byte strings.
-  case certificateCount
+  case certificateCount = "certificate_count"
   /// One of the two is no certificate.
   case certificate
   /// The receipt is absent or over ``AppAttest/maximumReceiptSize``.
   case receipt
   /// Authenticator data end too early.
-  case authenticatorData
+  case authenticatorData = "authenticator_data"
   /// The id of the credential has not 32 bytes, or is not the key id that was sent.
-  case credentialID
+  case credentialID = "credential_id"
   /// The key of the credential is not one for ES256, or not that of the leaf.
-  case publicKey
+  case publicKey = "public_key"
   /// What follows is not one map, or says something unreadable.
   case extensions
   /// The leaf has no nonce, or two.
-  case nonceMissing
+  case nonceMissing = "nonce_missing"
   /// The leaf's nonce is not in its one form.
-  case nonceForm
+  case nonceForm = "nonce_form"
   /// The leaf's nonce is not that of these authenticator data and this challenge.
   case nonce
   /// The leaf's key is not of P-256.
   case curve
   /// The key id is not the digest of the leaf's key.
-  case keyID
+  case keyID = "key_id"
   /// The app is not one that is configured, or not that of the key.
   case app
   /// The counter of a new key is not 0.
@@ -47,7 +47,7 @@ package enum AppAttestError: Error, Equatable, Sendable {
   /// The signature is wrong.
   case signature
   /// The counter is not above the last one: a repetition, or requests that overtook each other.
-  case outOfOrder
+  case outOfOrder = "assertion_out_of_order"
 }
 
 /// Verifies what Apple's App Attest service and the keys that it attests to have signed.
