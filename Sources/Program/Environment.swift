@@ -49,6 +49,14 @@ package struct Environment {
     return ""
   }
 
+  /// The text of the file whose path `name` gives; nil where it gives none, and after a complaint.
+  package mutating func contentOfFile(namedBy name: String) -> String? {
+    guard let path = optional(name) else { return nil }
+    let content = Self.content(ofFile: path)
+    if content == nil { complaints.append("\(name): \(path) cannot be read as text.") }
+    return content
+  }
+
   package mutating func integer(
     _ name: String, in range: ClosedRange<Int>, default fallback: Int
   ) -> Int {

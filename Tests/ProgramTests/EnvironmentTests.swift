@@ -56,6 +56,17 @@ import Testing
     #expect(environment.complaints == ["NAME_FILE: \(path) cannot be read as text."])
   }
 
+  @Test func aFileThatAVariableNamesIsRead() throws {
+    try withFile(Array("text\n".utf8)) { path in
+      var environment = Environment(["NAME": path, "OTHER": "/nonexistent"])
+      #expect(environment.contentOfFile(namedBy: "NAME") == "text\n")
+      #expect(environment.contentOfFile(namedBy: "NONE") == nil)
+      #expect(environment.complaints == [])
+      #expect(environment.contentOfFile(namedBy: "OTHER") == nil)
+      #expect(environment.complaints == ["OTHER: /nonexistent cannot be read as text."])
+    }
+  }
+
   @Test func aFileThatIsNoTextIsNamedWithoutItsContent() throws {
     try withFile([0x73, 0xff, 0xfe]) { path in
       var environment = Environment(["NAME_FILE": path])
