@@ -84,7 +84,7 @@ let package = Package(
       name: "switchboard-sender", dependencies: ["Cryptography", "Delivery", "Store"],
       path: "Tests/Bench/sender", swiftSettings: settings),
     .target(
-      name: "Support", dependencies: ["Cryptography", "MariaDB", "Store", log],
+      name: "Support", dependencies: ["COpenSSL", "Cryptography", "MariaDB", "Store", log],
       path: "Tests/Support", swiftSettings: settings),
     tests("CryptographyTests", of: ["Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),

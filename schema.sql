@@ -93,6 +93,35 @@ CREATE TABLE IF NOT EXISTS device_preferences (
   CONSTRAINT device_preferences_quota CHECK (archive_cache_quota_mb BETWEEN 128 AND 4096)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS attestation_challenges (
+  id             UUID NOT NULL PRIMARY KEY COMMENT 'challenge_id',
+  challenge_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge, which is all that an attestation holds of it',
+  bundle_id      VARCHAR(155) NOT NULL COMMENT 'of the app that asked for it',
+  expires_at     DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at       DATETIME(3) NULL COMMENT 'UTC; by the first try, whatever came of it',
+  KEY attestation_challenges_expiry (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS attestation_keys (
+  id             BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the public key; the apps send it in base64',
+  public_key     BINARY(65) NOT NULL COMMENT 'uncompressed point of P-256; the private half stays in the phone',
+  app_id         VARCHAR(190) NOT NULL COMMENT 'TeamID.BundleID',
+  environment    ENUM('development', 'production') NOT NULL COMMENT 'TestFlight and the App Store are production',
+  category       INT UNSIGNED NULL COMMENT 'of distribution, from iOS 27: 1 platform, 2 TestFlight, 3 development, 4 App Store, 5 enterprise or ad hoc, 6 Developer ID, 10 other',
+  bundle_version VARCHAR(64) NULL COMMENT 'of the app, from iOS 27',
+  receipt        BLOB NOT NULL COMMENT 'for Apple, if it is ever asked about the device; nothing vouches for it',
+  counter        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the newest assertion: the next one must be above it',
+  device_id      UUID NULL COMMENT 'that signed in with it first; no other may use it',
+  attested_at    DATETIME(3) NOT NULL COMMENT 'UTC',
+  bound_at       DATETIME(3) NULL COMMENT 'UTC; first assertion of somebody signed in',
+  KEY attestation_keys_device (device_id),
+  CONSTRAINT attestation_keys_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
+  CONSTRAINT attestation_keys_public_key_form CHECK (LEFT(public_key, 1) = X'04'),
+  CONSTRAINT attestation_keys_receipt_bounded CHECK (LENGTH(receipt) <= 16384),
+  CONSTRAINT attestation_keys_bound_whole CHECK ((device_id IS NULL) = (bound_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Keys that Apple says genuine apps made';
+
 -- Push -----------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS push_tokens (
@@ -626,6 +655,11 @@ CREATE TABLE IF NOT EXISTS audit_log (
   KEY audit_log_device (device_id, at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+ALTER TABLE audit_log
+  MODIFY attestation ENUM('none', 'stub', 'unverified', 'verified', 'refused') NULL
+    COMMENT 'unverified: the app sent an assertion that nobody checked',
+  ADD COLUMN IF NOT EXISTS attestation_reason VARCHAR(40) NULL COMMENT 'why it was refused, or would be' AFTER attestation;
+
 -- What administrators ask ------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_device AS
@@ -646,6 +680,13 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
     JOIN devices d ON d.id = s.device_id
     JOIN accounts a ON a.id = d.account_id
    WHERE s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3);
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW attested_keys AS
+  SELECT TO_BASE64(k.id) AS key_id, a.email, d.name AS device, k.device_id, k.app_id, k.environment, k.category,
+         k.bundle_version, k.counter, k.attested_at, k.bound_at
+    FROM attestation_keys k
+    LEFT JOIN devices d ON d.id = k.device_id
+    LEFT JOIN accounts a ON a.id = d.account_id;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW enrolled_banks AS
   SELECT a.email, b.bsim_id, b.name AS bank, e.enrolled_at, e.removed_at,
@@ -728,7 +769,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW rate_limited_callers AS
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW audit_trail AS
   SELECT l.at, l.event, l.detail, a.email, d.name AS device, l.address, l.platform, l.bundle_id, l.app_version,
-         l.attestation, l.request_id, l.account_id, l.device_id
+         l.attestation, l.attestation_reason, l.request_id, l.account_id, l.device_id
     FROM audit_log l
     LEFT JOIN accounts a ON a.id = l.account_id
     LEFT JOIN devices d ON d.id = l.device_id;
@@ -753,6 +794,8 @@ GRANT SELECT, INSERT, UPDATE (cards_version) ON accounts TO switchboard_responde
 GRANT SELECT, INSERT, UPDATE ON devices TO switchboard_responder;
 GRANT SELECT ON models TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON device_preferences TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON attestation_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
@@ -791,6 +834,7 @@ GRANT SELECT ON schema_version TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON outbox TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON attestation_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
@@ -826,6 +870,7 @@ GRANT SELECT (confirmed_at, expires_at), DELETE ON payments TO switchboard_compa
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
+GRANT SELECT ON attested_keys TO switchboard_administrator;
 GRANT SELECT ON every_passkey TO switchboard_administrator;
 GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON failures_by_reason TO switchboard_administrator;

@@ -84,6 +84,7 @@ extension Failure {
     switch refusal {
     case .sessionEnded, .username: self = .invalidToken
     case .credential: self = .invalidDeviceCredential
+    case .attestation(let refusal): self = .attestation(refusal)
     case .rateLimited(let retryAfter): self = .tooManyRequests(retryAfter: retryAfter)
     }
   }

@@ -3,11 +3,13 @@ import Store
 
 /// The families of apps; each has its own shape of error.
 enum Family {
-  case preferences, push, wallet, site
+  case preferences, attestation, push, wallet, site
 
   init(path: String) {
     if path.hasPrefix("/api/v1/") {
       self = .preferences
+    } else if path.hasPrefix("/api/app-attestation/") {
+      self = .attestation
     } else if path.hasPrefix("/api/push/") {
       self = .push
     } else if ["/api/mobile/", "/api/enrollment/", "/api/merchant/"].contains(
@@ -25,6 +27,9 @@ enum Family {
       switch self {
       case .preferences:
         json.member("error", object: { $0.error(code, failure) })
+      case .attestation:
+        json.member("success", false)
+        json.member("error", failure.message)
       case .wallet:
         json.member("error", code)
         json.member("message", failure.message)

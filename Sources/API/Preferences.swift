@@ -5,19 +5,20 @@ import Store
 /// `GET /api/v1/device-prefs`: the preferences of the signed-in device.
 func getPreferences(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
+  try context.bindKey(of: request, to: caller)
   let preferences = try context.database.preferences(of: caller, at: context.now)
   return .json { json in json.members(of: preferences) }
 }
 
 /// `POST /api/v1/device-prefs`: merges the body into the preferences of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``. 409 carries the current object with an
-///   `error` member.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Refusal/attestation(_:)``. 409 carries the
+///   current object with an `error` member.
 func postPreferences(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
+  let facts = try context.judge(request, by: caller)
   let change = try PreferencesChange(json: request.body)
-  let outcome = try context.database.merge(
-    change, by: caller, facts: request.clientFacts, at: context.now)
+  let outcome = try context.database.merge(change, by: caller, facts: facts, at: context.now)
   switch outcome {
   case .stored(let preferences):
     return .json { json in json.members(of: preferences) }
@@ -47,20 +48,21 @@ func getModels(_ request: Request, in context: borrowing Context) throws -> Resp
 
 /// `POST /api/v1/push/register`: sets the push token of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Refusal/attestation(_:)``.
 func registerPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let platform: DevicePlatform
     let token: String
   }
   let caller = try context.authenticate(request)
+  let facts = try context.judge(request, by: caller)
   let body = try request.decode(Body.self)
   let token = try PreferencesChange.opaqueToken(body.token, field: "token")
   guard body.platform != .android else {
     throw Failure.validation(field: "platform", reason: "unknown_platform", value: "android")
   }
   let deviceID = try context.database.registerPushToken(
-    token, platform: body.platform, by: caller, facts: request.clientFacts, at: context.now)
+    token, platform: body.platform, by: caller, facts: facts, at: context.now)
   return .json { json in
     json.member("device_id", deviceID)
     json.member("registered_at", context.now.rfc3339)
@@ -161,27 +163,6 @@ extension JSONWriter {
 }
 
 extension Request {
-  /// What the app says of itself (`X-iOS-…` on devices and simulators, `X-App-…` on the Mac).
-  fileprivate var clientFacts: ClientFacts {
-    if let bundleID = field("X-iOS-App-Bundle-ID") {
-      let asserts = field("X-iOS-App-Attest-Assertion") != nil
-      return ClientFacts(
-        platform: "iOS", bundleID: bundleID, appVersion: field("X-iOS-App-Version"),
-        attestation: asserts ? .unverified : .none)
-    }
-    if field("X-iOS-Development") == "simulator" {
-      return ClientFacts(
-        platform: "iOS simulator", bundleID: field("X-iOS-Bundle-ID"),
-        appVersion: field("X-iOS-App-Version"), attestation: .stub)
-    }
-    if let platform = field("X-Platform") {
-      return ClientFacts(
-        platform: platform, bundleID: field("X-App-Bundle-ID"),
-        appVersion: field("X-App-Version"), attestation: .stub)
-    }
-    return ClientFacts(platform: nil, bundleID: nil, appVersion: nil, attestation: .none)
-  }
-
   /// Whether `If-None-Match` names `tag` or `*` (RFC 9110 §13.1.2).
   fileprivate func accepts(entityTag tag: String) -> Bool {
     fieldValues("If-None-Match").contains { value in

@@ -16,13 +16,20 @@ struct Route: Sendable {
 
   /// The table of contents of the site.
   static let all: [Route] =
-    [Route("GET", "/health", getHealth)] + preferences + push + wallet + pairing + turns
+    [Route("GET", "/health", getHealth)] + preferences + attestation + push + wallet + pairing
+    + turns
 
   private static let preferences = [
     Route("GET", "/api/v1/device-prefs", getPreferences),
     Route("POST", "/api/v1/device-prefs", postPreferences),
     Route("GET", "/api/v1/models", getModels),
     Route("POST", "/api/v1/push/register", registerPushToken),
+  ]
+
+  private static let attestation = [
+    Route("POST", "/api/app-attestation/challenge", requestAttestationChallenge),
+    Route("POST", "/api/app-attestation/verify", enrollAttestedKey),
+    Route("POST", "/api/app-attestation/verify-key", checkAttestedKey),
   ]
 
   private static let push = [

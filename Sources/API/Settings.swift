@@ -32,12 +32,15 @@ package struct Settings: Sendable {
   package let pushLookupConcurrency: Int
   /// What phones that pair are told.
   package let agent: GuardedAgent
+  /// What the apps of device preferences have to prove.
+  package let attestation: AttestationPolicy
 
   package init(
     environment: Environment, publicURL: String, jwtKeys: Keyring, hmacKeys: Keyring,
     credentialKeys: Keyring, knockSocket: String?, masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
-    passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8, agent: GuardedAgent? = nil
+    passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8, agent: GuardedAgent? = nil,
+    attestation: AttestationPolicy = AttestationPolicy()
   ) {
     self.environment = environment
     self.publicURL = publicURL
@@ -52,6 +55,7 @@ package struct Settings: Sendable {
     relyingParty = RelyingParty(id: site.host, origins: [site.text] + passkeyOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
     self.agent = agent ?? GuardedAgent(publicURL: publicURL)
+    self.attestation = attestation
   }
 
   /// - Returns: nil after a complaint in `environment`.
@@ -65,15 +69,16 @@ package struct Settings: Sendable {
     let knockSocket = environment.optional("SWITCHBOARD_KNOCK_SOCKET")
     let masterKey = environment.optional("MASTER_API_KEY")
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
-    let allowedOrigins = Self.list(
-      "SWITCHBOARD_ALLOWED_ORIGINS", of: "origins, scheme://host[:port]", from: &environment
+    let allowedOrigins = environment.list(
+      "SWITCHBOARD_ALLOWED_ORIGINS", of: "origins, scheme://host[:port]"
     ) { WebOrigin($0) != nil }
-    let passkeyOrigins = Self.list(
+    let passkeyOrigins = environment.list(
       "SWITCHBOARD_PASSKEY_ORIGINS",
       of: "origins, https://host[:port] or android:apk-key-hash:…, as apps send them",
-      from: &environment, where: isPasskeyOrigin)
+      where: isPasskeyOrigin)
     let concurrency = environment.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
+    let attestation = AttestationPolicy(of: kind, from: &environment)
     let agent = GuardedAgent(at: publicURL ?? "", from: &environment)
     if let publicURL, WebOrigin(ofURL: publicURL) == nil {
       environment.complain(about: "SWITCHBOARD_PUBLIC_URL", "must name a host")
@@ -85,17 +90,20 @@ package struct Settings: Sendable {
       credentialKeys: credentialKeys, knockSocket: knockSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
-      passkeyOrigins: passkeyOrigins, pushLookupConcurrency: concurrency, agent: agent)
+      passkeyOrigins: passkeyOrigins, pushLookupConcurrency: concurrency, agent: agent,
+      attestation: attestation)
   }
+}
 
-  private static func list(
-    _ name: String, of what: String, from environment: inout Program.Environment,
-    where isGood: (String) -> Bool
+extension Program.Environment {
+  /// The entries of `name`, separated by commas; a complaint is made of a list with one that is not good.
+  fileprivate mutating func list(
+    _ name: String, of what: String, where isGood: (String) -> Bool
   ) -> [String] {
-    guard let list = environment.optional(name) else { return [] }
+    guard let list = optional(name) else { return [] }
     let entries = list.split(separator: ",").map { String($0).trimmed }
-    if !entries.allSatisfy(isGood) {
-      environment.complain(about: name, "must be a list of \(what), separated by commas")
+    if entries.isEmpty || !entries.allSatisfy(isGood) {
+      complain(about: name, "must be a list of \(what), separated by commas")
     }
     return entries
   }
@@ -109,4 +117,67 @@ private func isPasskeyOrigin(_ text: String) -> Bool {
     return base64URLDecoded(String(text.dropFirst(android.count)))?.count == 32
   }
   return WebOrigin(text)?.text == text
+}
+
+extension AttestationPolicy {
+  fileprivate init(of kind: Settings.Environment, from environment: inout Program.Environment) {
+    let mode = environment.choice("SWITCHBOARD_ATTESTATION", default: Mode.observe)
+    let teamID = environment.optional("SWITCHBOARD_APPLE_TEAM_ID")
+    let bundleIDs = environment.list(
+      "SWITCHBOARD_APPLE_BUNDLE_IDS", of: "bundle ids", where: \.isBundleID)
+    let root = Certificate.attestationRoot(of: kind, from: &environment)
+    if teamID == nil, mode == .enforce {
+      environment.complain(
+        about: "SWITCHBOARD_APPLE_TEAM_ID", "is missing: SWITCHBOARD_ATTESTATION is enforce")
+    }
+    if let teamID, !teamID.isOfLettersAndDigits() {
+      environment.complain(
+        about: "SWITCHBOARD_APPLE_TEAM_ID", "must be Apple's id of the team, letters and digits")
+    }
+    let apps = teamID.map { teamID in
+      AttestedApps(
+        teamID: teamID, bundleIDs: Set(bundleIDs),
+        environments: kind == .production ? [.production] : [.production, .development],
+        root: root ?? .appleAppAttestationRoot)
+    }
+    self.init(mode: mode, acceptsStubs: kind == .development, apps: apps)
+  }
+}
+
+extension Certificate {
+  /// What replaces Apple's root, in development only; nil where nothing does, and after a complaint.
+  fileprivate static func attestationRoot(
+    of kind: Settings.Environment, from environment: inout Program.Environment
+  ) -> Certificate? {
+    let name = "SWITCHBOARD_ATTESTATION_ROOT"
+    guard kind == .development else {
+      if environment.optional(name) != nil {
+        environment.complain(about: name, "is for SWITCHBOARD_ENV=development only")
+      }
+      return nil
+    }
+    guard let text = environment.contentOfFile(namedBy: name) else { return nil }
+    do {
+      return try Certificate(pem: text)
+    } catch {
+      environment.complain(about: name, "must name a file with a certificate in PEM")
+      return nil
+    }
+  }
+}
+
+extension String {
+  /// Whether it is what Apple takes for a bundle id: up to 155 letters, digits, hyphens and dots.
+  var isBundleID: Bool { isOfLettersAndDigits(or: "-.") && utf8.count <= 155 }
+
+  /// ASCII only; false for the empty string.
+  fileprivate func isOfLettersAndDigits(or others: String = "") -> Bool {
+    !isEmpty
+      && unicodeScalars.allSatisfy { scalar in
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9": true
+        default: others.unicodeScalars.contains(scalar)
+        }
+      }
+  }
 }

@@ -2,20 +2,26 @@ import MariaDB
 
 /// What an app says of itself in its headers; kept for risk analysis, believed for nothing.
 package struct ClientFacts: Sendable, Equatable {
-  package enum Attestation: String, Sendable { case none, stub, unverified }
+  package enum Attestation: String, Sendable {
+    case none, stub, unverified, verified, refused
+  }
 
   package let platform: String?
   package let bundleID: String?
   package let appVersion: String?
-  package let attestation: Attestation
+  package var attestation: Attestation
+  /// Why the app is not believed to be genuine; nil where it is, and where nobody asks.
+  package var refusal: AttestationRefusal?
 
   package init(
-    platform: String?, bundleID: String?, appVersion: String?, attestation: Attestation
+    platform: String?, bundleID: String?, appVersion: String?, attestation: Attestation,
+    refusal: AttestationRefusal? = nil
   ) {
     self.platform = platform
     self.bundleID = bundleID
     self.appVersion = appVersion
     self.attestation = attestation
+    self.refusal = refusal
   }
 }
 
@@ -23,6 +29,7 @@ package struct ClientFacts: Sendable, Equatable {
 enum AuditEvent: String {
   case accountCreated = "account_created"
   case apiKeyIssued = "api_key_issued"
+  case attestationRefused = "attestation_refused"
   case bankConnected = "bank_connected"
   case bankDisconnected = "bank_disconnected"
   case bankEnrolled = "bank_enrolled"
@@ -40,6 +47,8 @@ enum AuditEvent: String {
   case deviceRevoked = "device_revoked"
   case enrollmentRemoved = "enrollment_removed"
   case exchangeRefused = "exchange_refused"
+  case keyAttested = "key_attested"
+  case keyBound = "key_bound"
   case logout
   case masterKeyRefused = "master_key_refused"
   case merchantAdded = "merchant_added"
@@ -63,6 +72,7 @@ enum AuditEvent: String {
   case signIn = "sign_in"
   case turnsRegistered = "turns_registered"
   case turnsUnregistered = "turns_unregistered"
+  case writeRefused = "write_refused"
 }
 
 extension Database {
@@ -86,15 +96,15 @@ extension Connection {
     _ = try execute(
       """
       INSERT INTO audit_log (at, event, account_id, device_id, request_id, address, detail,
-        platform, bundle_id, app_version, attestation)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        platform, bundle_id, app_version, attestation, attestation_reason)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .dateTime(milliseconds: now.milliseconds), .text(event.rawValue), .text(account),
         .text(device), .text(origin.requestID.cut(to: 64)), .text(origin.address.cut(to: 45)),
         .text(detail?.cut(to: 200)), .text(facts?.platform?.cut(to: 20)),
         .text(facts?.bundleID?.cut(to: 128)), .text(facts?.appVersion?.cut(to: 32)),
-        .text(facts?.attestation.rawValue),
+        .text(facts?.attestation.rawValue), .text(facts?.refusal?.code),
       ])
   }
 }

@@ -104,6 +104,8 @@ package enum Refusal: Error, Equatable {
   case credential(account: String?, device: String?)
   /// The username is not the account's.
   case username
+  /// The app has not shown that it is genuine.
+  case attestation(AttestationRefusal)
   /// The limit is used up; it is free again after `retryAfter`.
   case rateLimited(retryAfter: Duration)
 }

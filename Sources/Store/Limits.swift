@@ -9,6 +9,10 @@ struct Limit {
   static let preferencesWrites = Limit(name: "device-prefs", allowed: 30, window: .seconds(3600))
   static let pushRegistrations = Limit(name: "push-register", allowed: 60, window: .seconds(3600))
   static let modelsReads = Limit(name: "models", allowed: 600, window: .seconds(3600))
+  static let attestationChallenges = Limit(
+    name: "attestation-challenge", allowed: 60, window: .seconds(60))
+  static let attestationRefusals = Limit(
+    name: "attestation-refused", allowed: 600, window: .seconds(3600))
   static let deviceRegistrations = Limit(
     name: "device-register", allowed: 60, window: .seconds(3600))
   static let signUps = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))

@@ -81,6 +81,7 @@ extension Database {
         "DELETE FROM errands WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?", [limit]
       ),
       ("DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?", [older(day * 30), limit]),
+      ("DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       ("DELETE FROM login_codes WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       ("DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),
       ("DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?", [older(day), limit]),

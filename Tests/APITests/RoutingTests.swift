@@ -9,6 +9,9 @@ import Testing
     if path.hasPrefix("/api/v1/") {
       return #"{"error":{"code":"\#(code)","message":"\#(message)"}}"#
     }
+    if path.hasPrefix("/api/app-attestation/") {
+      return #"{"success":false,"error":"\#(message)"}"#
+    }
     let isWallet =
       path.hasPrefix("/api/mobile/") || path.hasPrefix("/api/enrollment/")
       || path.hasPrefix("/api/merchant/")
@@ -19,6 +22,7 @@ import Testing
   @Test(arguments: [
     "/api/v1/nothing", "/api/v1/", "/api/v1/device-prefs/", "/api/v1/device-prefs/x",
     "/api/v1/Device-Prefs", "/api/v1/models/", "/api/v1/push", "/api/mobile/nothing",
+    "/api/app-attestation/", "/api/app-attestation/verify/", "/api/app-attestation/nothing",
     "/api/push", "/api/push/", "/api/push/nothing", "/api/push/test/x",
     "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/password",
     "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "/", "", "/api",
@@ -44,6 +48,8 @@ import Testing
     ("OPTIONS", "/api/v1/device-prefs", "GET, HEAD, POST"),
     ("get", "/api/v1/device-prefs", "GET, HEAD, POST"),
     ("POST", "/api/v1/models", "GET, HEAD"),
+    ("GET", "/api/app-attestation/challenge", "POST"),
+    ("DELETE", "/api/app-attestation/verify", "POST"),
     ("GET", "/api/v1/push/register", "POST"), ("HEAD", "/api/v1/push/register", "POST"),
     ("GET", "/api/mobile/auth/login", "POST"),
     ("GET", "/api/mobile/device/push-token", "POST, DELETE"),
@@ -95,6 +101,7 @@ import Testing
       let ann = try site.signUp()
       for path in [
         "/api/v1/device-prefs", "/api/v1/nothing", "/api/mobile/auth/login", "/api/merchant/x",
+        "/api/app-attestation/verify",
         "/health", "/nothing",
       ] {
         let answer = Answer(

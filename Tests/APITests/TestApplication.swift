@@ -22,27 +22,33 @@ final class TestApplication: Sendable {
   static let publicURL = "https://api.example.org"
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
-  static let settings = settings(agent: nil)
+  static let settings = settings(agent: nil, attestation: AttestationPolicy())
 
-  private static func settings(agent: GuardedAgent?) -> API.Settings {
+  private static func settings(
+    agent: GuardedAgent?, attestation: AttestationPolicy
+  ) -> API.Settings {
     API.Settings(
       environment: .development, publicURL: publicURL, jwtKeys: keys, hmacKeys: keys,
       credentialKeys: keys, knockSocket: nil, masterKeyHash: sha256("test-master-key-123"),
-      agent: agent)
+      agent: agent, attestation: attestation)
   }
 
   private final class Clock: Sendable {
     let now = Mutex(Timestamp(seconds: 1_795_000_000))
   }
 
-  init(_ root: ConnectionSettings, agent: GuardedAgent?) {
+  init(
+    _ root: ConnectionSettings, agent: GuardedAgent? = nil,
+    attestation: AttestationPolicy = AttestationPolicy(),
+    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
+  ) {
     self.root = root
     database = Database(accountSettings(of: "responder", in: root))
     clock = Clock()
     application = Application(
-      database: database, settings: Self.settings(agent: agent),
+      database: database, settings: Self.settings(agent: agent, attestation: attestation),
       log: Evidence.log(of: root.database),
-      clock: { [clock] in clock.now.withLock { $0 } })
+      clock: { [clock] in clock.now.withLock { $0 } }, random: random)
   }
 
   var now: Timestamp { clock.now.withLock { $0 } }
@@ -74,9 +80,13 @@ final class TestApplication: Sendable {
 
 /// Calls `body` with a responder of its own.
 func withApplication<T>(
-  agent: GuardedAgent? = nil, _ body: (TestApplication) throws -> T
+  agent: GuardedAgent? = nil, attestation: AttestationPolicy = AttestationPolicy(),
+  random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
+  _ body: (TestApplication) throws -> T
 ) throws -> T {
-  try withDatabase { try body(TestApplication($0, agent: agent)) }
+  try withDatabase {
+    try body(TestApplication($0, agent: agent, attestation: attestation, random: random))
+  }
 }
 
 /// A response, its body read as JSON.

@@ -36,6 +36,11 @@ import Testing
       SELECT \(id(2)), \(id(3)), 'face', 'AAAA', NOW(3) FROM seq_1_to_10000;
     INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
       SELECT CONCAT('device-', seq), UNHEX(SHA2(seq, 256)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
+      SELECT \(id(3)), UNHEX(SHA2(seq, 256)), 'app.one', NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO attestation_keys (id, public_key, app_id, environment, receipt, device_id, attested_at, bound_at)
+      SELECT UNHEX(SHA2(seq, 256)), CONCAT(X'04', REPEAT('p', 64)), 'TEAM.app.one', 'production', '',
+        IF(seq MOD 2, \(id(2)), NULL), NOW(3), IF(seq MOD 2, NOW(3), NULL) FROM seq_1_to_10000;
     INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,
         is_backed_up, name, created_at)
       SELECT \(id(9)), \(id(1)), UNHEX(SHA2(seq, 256)), 'k', 1, TRUE, TRUE, 'n', NOW(3) FROM seq_1_to_10000;
@@ -92,7 +97,7 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
-      login_codes, biometric_keys, biometric_challenges, passkeys, passkey_challenges, enrollments, cards, enrollment_states,
+      login_codes, biometric_keys, biometric_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, enrollments, cards, enrollment_states,
       payments, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
     """

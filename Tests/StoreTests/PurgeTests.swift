@@ -173,14 +173,19 @@ import Testing
           store,
           """
           INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
-            VALUES ('\(name)', REPEAT('c', 32), \(ago(age)));
+          VALUES ('\(name)', REPEAT('c', 32), \(ago(age)));
           INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
-            VALUES (UNHEX(SHA2('\(name)', 256)), 'registration', '\(SampleRows.account)', '\(name)', \(ago(age)))
+          VALUES (UNHEX(SHA2('\(name)', 256)), 'registration', '\(SampleRows.account)', '\(name)', \(ago(age)));
+          INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
+          VALUES (UUID(), REPEAT('c', 32), '\(name)', \(ago(age)));
           """)
       }
       try expect(
         ["border", "young"],
-        of: "SELECT client_device_id FROM biometric_challenges ORDER BY 1", in: store, deleted: 2)
+        of: "SELECT client_device_id FROM biometric_challenges ORDER BY 1", in: store, deleted: 3)
+      #expect(
+        store.column("SELECT bundle_id FROM attestation_challenges ORDER BY 1")
+          == ["border", "young"])
       #expect(
         store.column("SELECT client_device_id FROM passkey_challenges ORDER BY 1")
           == ["border", "young"])

@@ -62,6 +62,7 @@ import Testing
       for secret in [
         SampleRows.pushToken, "opaque-token", "sealed-secret", "client-secret", "hhhhhhhh",
         "cccccccc", "mmmmmmmm", "ssssssss", "nnnnnnnn", "iiiiiiii", "pppppppp",
+        "receipt-secret",
       ] {
         #expect(!shown.contains(secret), "\(secret)")
       }
@@ -86,7 +87,9 @@ import Testing
         "DELETE FROM biometric_challenges", "DELETE FROM passkey_challenges",
         "UPDATE passkey_challenges SET purpose = 'authentication'",
         "UPDATE passkeys SET public_key = 'k'", "UPDATE passkeys SET account_id = UUID()",
-        "SELECT id FROM outbox", "SELECT sealed FROM outbox",
+        "DELETE FROM attestation_challenges",
+        "UPDATE attestation_challenges SET expires_at = NOW(3)", "SELECT id FROM outbox",
+        "SELECT sealed FROM outbox",
         "UPDATE outbox SET reason = 'x'",
         "DELETE FROM outbox", "SELECT id FROM audit_log", "UPDATE audit_log SET event = 'x'",
         "DELETE FROM audit_log", "DELETE FROM rate_limits",
@@ -115,6 +118,8 @@ import Testing
         "SELECT device_id FROM device_preferences", "SELECT name FROM models",
         "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
         "SELECT id FROM sessions", "SELECT device_id FROM sessions",
+        "SELECT challenge_hash FROM attestation_challenges", "SELECT id FROM attestation_keys",
+        "UPDATE attestation_challenges SET spent_at = NULL", "DELETE FROM attestation_keys",
         "SELECT challenge_hash FROM biometric_challenges", "SELECT id FROM biometric_keys",
         "UPDATE biometric_challenges SET spent_at = NULL", "DELETE FROM biometric_keys",
         "SELECT id FROM passkeys", "DELETE FROM passkeys",

@@ -23,6 +23,11 @@ enum SampleRows {
     INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
       VALUES ('\(device)', '\(account)', 'device-1', 'Phone', 'ios', NOW(3), NOW(3));
     INSERT INTO device_preferences (device_id, last_updated_at) VALUES ('\(device)', NOW(3));
+    INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
+      VALUES ('\(session)', REPEAT('c', 32), 'app.one', NOW(3));
+    INSERT INTO attestation_keys (id, public_key, app_id, environment, receipt, device_id, attested_at, bound_at)
+      VALUES (REPEAT('k', 32), CONCAT(X'04', REPEAT('p', 64)), 'TEAM.app.one', 'production', 'receipt-secret',
+        '\(device)', NOW(3), NOW(3));
     INSERT INTO push_tokens (token, device_id, platform, registered_at)
       VALUES ('\(pushToken)', '\(device)', 'ios', NOW(3));
     INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,

@@ -123,6 +123,7 @@ import Testing
         "devices", "device_preferences", "push_tokens", "sessions", "biometric_keys", "cards",
         "enrollments", "enrollment_states",
         "passkeys", "passkey_challenges",
+        "attestation_keys",
       ] {
         #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")
       }

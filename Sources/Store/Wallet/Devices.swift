@@ -112,8 +112,8 @@ extension Database {
     }
   }
 
-  /// Revokes a device of the caller's account: its sessions end, its push tokens, its credential and
-  /// its biometric key go.
+  /// Revokes a device of the caller's account: its sessions end, its push tokens, its credential,
+  /// its biometric key and its attested keys go.
   ///
   /// - Throws: ``Refusal``.
   /// - Returns: false where the account has no such device.
@@ -134,6 +134,7 @@ extension Database {
       try connection.endSessions(of: id, because: .deviceRevoked, at: now)
       try connection.removePushTokens(of: id)
       try connection.removeBiometricKey(of: id)
+      try connection.removeAttestedKeys(of: id)
       try connection.audit(
         .deviceRevoked, account: caller.accountID, device: id, from: caller.origin, at: now)
       return true
