@@ -24,6 +24,7 @@ import Testing
         ("/api/v1", #"{"error":"Not found"}"#),
         ("/.error", #"{"error":"Not found"}"#),
         ("/api/v1/nothing", #"{"error":{"code":"not_found","message":"Not found"}}"#),
+        ("/api/app-attestation/nothing", #"{"success":false,"error":"Not found"}"#),
         ("/api/push/nothing", #"{"error":"Not found"}"#),
         ("/api/mobile/nothing", #"{"error":"not_found","message":"Not found"}"#),
         ("/check", #"{"error":"Not found"}"#),
@@ -46,6 +47,7 @@ import Testing
     let wallet = #"{"error":"payload_too_large","message":"\#(text)"}"#
     let shapes = [
       ("/api/v1/device-prefs", preferences),
+      ("/api/app-attestation/verify", #"{"success":false,"error":"\#(text)"}"#),
       ("/api/push/test", #"{"error":"\#(text)"}"#),
       ("/api/mobile/device/register", wallet),
       ("/api/enrollment/callback", wallet),
@@ -173,6 +175,10 @@ import Testing
       (
         "/api/v1/device-prefs",
         #"{"error":{"code":"server_error","message":"Temporarily unavailable"}}"#
+      ),
+      (
+        "/api/app-attestation/verify",
+        #"{"success":false,"error":"Temporarily unavailable"}"#
       ),
       ("/api/push/test", #"{"error":"Temporarily unavailable"}"#),
       (
