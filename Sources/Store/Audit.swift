@@ -1,6 +1,7 @@
 import MariaDB
 
-/// What an app says of itself in its headers; kept for risk analysis, believed for nothing.
+/// What an app says of itself in its headers, kept for risk analysis and believed for nothing; and what came of
+/// its proof that it is genuine.
 package struct ClientFacts: Sendable, Equatable {
   package enum Attestation: String, Sendable {
     case none, stub, unverified, verified, refused

@@ -212,6 +212,41 @@ import Testing
     }
   }
 
+  @Test func anAssertionIsSpentWhateverComesOfTheWrite() throws {
+    try withApplication(attestation: .ofTests()) { site in
+      let ann = try site.signUp()
+      let phone = try site.enrolledPhone()
+      let fields = phone.proof(of: site.signedRequest(), counter: 1)
+      #expect(site.post("{", by: ann, fields: fields).status == 400)
+      #expect(site.post("{}", by: ann, fields: fields).isUnproved("assertion_out_of_order"))
+      #expect(site.keyState(phone) == "1\tann@example.org")
+    }
+  }
+
+  @Test func aWrongDeviceCredentialSpendsAndBindsNothing() throws {
+    try withApplication(attestation: .ofTests()) { site in
+      let ann = try site.signUp()
+      let phone = try site.enrolledPhone()
+      let fields = phone.proof(of: site.signedRequest(), counter: 1)
+      let wrong = [(name: "X-Device-Credential", value: "wrong")]
+      #expect(site.post("{}", by: ann, fields: fields + wrong).status == 401)
+      #expect(site.keyState(phone) == "0\tNULL")
+      #expect(site.post("{}", by: ann, fields: fields).status == 200)
+    }
+  }
+
+  @Test func whereItIsOffNothingIsSpentOrBound() throws {
+    try withApplication(attestation: .ofTests(.off)) { site in
+      let ann = try site.signUp()
+      let phone = try site.enrolledPhone()
+      #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
+      let signed = site.signedRequest("GET")
+      #expect(
+        site.preferences(of: ann, fields: phone.proof(of: signed, counter: 2)).status == 200)
+      #expect(site.keyState(phone) == "0\tNULL")
+    }
+  }
+
   @Test func refusedWritesAreLimited() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
