@@ -1,4 +1,3 @@
-import Cryptography
 import FastCGI
 import Store
 
@@ -12,41 +11,18 @@ struct PairingPage {
   }
 
   var response: Response {
-    Response(
-      status: 200,
-      fields: [
-        ("Content-Type", "text/html; charset=utf-8"),
-        ("Content-Security-Policy", Self.policy),
-        ("Referrer-Policy", "same-origin"),  // none at all would make the button's Origin null
-        ("X-Content-Type-Options", "nosniff"),
-      ],
-      body: Array(html.utf8))
+    // With no referrer at all the button's Origin would be null.
+    Page(title: "cdev Pairing", content: content, referrerPolicy: "same-origin").response()
   }
 
-  private var html: String {
+  private var content: String {
     """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <title>cdev Pairing</title>
-    <style>\(Self.style)</style>
-    </head>
-    <body>
-    <main>
-    <h1>cdev Pairing</h1>
     <p><strong>\(info.token == nil ? "No Auth Required" : "Auth Required")</strong></p>
     <img src="/api/pair/qr?size=512" width="512" height="512" alt="QR code to scan with the app">
     <dl>
     \(facts)
     </dl>
     \(renewal)
-    </main>
-    </body>
-    </html>
-
     """
   }
 
@@ -74,43 +50,5 @@ struct PairingPage {
       <p>A code pairs one phone. Refresh to get the next one; a code that nobody has scanned is void then.</p>
       </form>
       """
-  }
-
-  private static let style = """
-    :root{color-scheme:light dark;--ink:#1a202c;--quiet:#4a5568;--ground:#fff;--line:#cbd5e0;--mark:#0f766e}
-    @media(prefers-color-scheme:dark){:root{--ink:#f7fafc;--quiet:#cbd5e0;--ground:#171923;--line:#4a5568;--mark:#4fd1c5}}
-    body{margin:0;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
-    main{max-width:32rem;margin:0 auto;padding:1.5rem}
-    img{display:block;max-width:100%;height:auto;border-radius:.5rem;image-rendering:pixelated}
-    strong{color:var(--mark)}
-    dl div{display:flex;gap:1rem;border-bottom:1px solid var(--line);padding:.4rem 0}
-    dt{flex:0 0 8rem;color:var(--quiet)}
-    dd{margin:0;min-width:0;overflow-wrap:anywhere}
-    button{font:inherit;padding:.6rem 1.4rem;border:2px solid var(--mark);border-radius:.5rem;background:var(--ground);color:var(--ink)}
-    button:focus-visible{outline:3px solid var(--mark);outline-offset:3px}
-    p{color:var(--quiet)}
-    """
-
-  /// Nothing is loaded but the one style, by its digest, and our own picture (CSP Level 3).
-  private static let policy =
-    "default-src 'none'; style-src 'sha256-\(base64Encoded(sha256(style)))'; img-src 'self'; "
-    + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-}
-
-extension String {
-  /// As text or a quoted attribute of HTML.
-  var htmlEscaped: String {
-    var text = ""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "&": text += "&amp;"
-      case "<": text += "&lt;"
-      case ">": text += "&gt;"
-      case "\"": text += "&quot;"
-      case "'": text += "&#39;"
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return text
   }
 }
