@@ -5,36 +5,20 @@ import Synchronization
 /// and echoes what comes after it has switched to the web socket's protocol.
 package final class FakeAgent: Sendable {
   private let requests = Mutex<[String]>([])
-  private let listener: Int32
+  private let listener: LoopbackListener
   /// `HOST:PORT`
-  package let address: String
+  package var address: String { "127.0.0.1:\(listener.port)" }
 
   package init() {
-    signal(SIGPIPE, SIG_IGN)
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let listener = listener
-    let port = withLoopbackAddress(port: 0) { address in
-      precondition(bind(listener, address, length) == 0, "no port")
-      precondition(listen(listener, 64) == 0, "no listener")
-      precondition(getsockname(listener, address, &length) == 0, "no name")
-    }
-    address = "127.0.0.1:\(port)"
-    Thread.detachNewThread { [self] in
-      while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
-        Thread.detachNewThread { [self] in serve(Wire(descriptor)) }
-      }
-    }
+    listener = LoopbackListener()!  // a free port
+    listener.begin { [self] in serve(Wire($0)) }
   }
 
   /// Head and body of each request so far.
   package var seen: [String] { requests.withLock { $0 } }
 
   /// Ends the listening; connections end with their other side.
-  package func end() {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  package func end() { listener.end() }
 
   private func serve(_ wire: Wire) {
     while let head = wire.head() {
@@ -95,20 +79,4 @@ package final class Wire {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
-}
-
-/// Calls `body` with an address of 127.0.0.1.
-///
-/// - Returns: the port that the address has afterwards.
-private func withLoopbackAddress(
-  port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>) -> Void
-) -> UInt16 {
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-  address.sin_port = port.bigEndian
-  withUnsafeMutablePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
-  }
-  return UInt16(bigEndian: address.sin_port)
 }

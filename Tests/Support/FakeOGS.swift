@@ -38,9 +38,8 @@ package final class FakeOGS: Sendable {
   }
 
   private let state: Mutex<State>
-  private let listener: Int32
+  private let listener: LoopbackListener
   private let requestsPerSecond: Int
-  package let port: UInt16
 
   /// - Parameters:
   ///   - wanted: 0 takes a free port.
@@ -53,41 +52,18 @@ package final class FakeOGS: Sendable {
   ) {
     state = Mutex(State(fallback: fallback))
     self.requestsPerSecond = requestsPerSecond
-    signal(SIGPIPE, SIG_IGN)
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard let listener = LoopbackListener(port: wanted) else { return nil }
     self.listener = listener
-    var isOn: Int32 = 1
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-    address.sin_port = wanted.bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(listener, generic, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, generic, &length) == 0
-      }
-    }
-    port = UInt16(bigEndian: address.sin_port)
-    guard isListening else {
-      close(listener)
-      return nil
-    }
-    Thread.detachNewThread { [self] in
-      while case let connection = accept(listener, nil, nil), connection >= 0 {
-        state.withLock { $0.connections += 1 }
-        Thread.detachNewThread { [self] in serve(connection) }
-      }
+    listener.begin { [self] connection in
+      state.withLock { $0.connections += 1 }
+      serve(connection)
     }
   }
 
   /// Ends the listening; connections end with their other side.
-  package func end() {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  package func end() { listener.end() }
 
+  package var port: UInt16 { listener.port }
   package var url: String { "http://127.0.0.1:\(port)" }
 
   package func answer(_ user: Int64, _ answer: Answer) {

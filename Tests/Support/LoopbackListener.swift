@@ -1,0 +1,60 @@
+import Foundation
+
+/// A listener on a port of 127.0.0.1, which has each connection served on a thread of its own.
+final class LoopbackListener: Sendable {
+  private let descriptor: Int32
+  let port: UInt16
+
+  /// - Parameter wanted: 0 takes a free port.
+  /// - Returns: nil if the port cannot be used.
+  init?(port wanted: UInt16 = 0) {
+    signal(SIGPIPE, SIG_IGN)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.descriptor = descriptor
+    var isOn: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    var isListening = false
+    port = withLoopbackAddress(port: wanted) { address in
+      isListening =
+        bind(descriptor, address, length) == 0 && listen(descriptor, 64) == 0
+        && getsockname(descriptor, address, &length) == 0
+    }
+    guard isListening else {
+      close(descriptor)
+      return nil
+    }
+  }
+
+  /// Has `serve` called with each connection, to be closed by it. Called once.
+  func begin(_ serve: @escaping @Sendable (Int32) -> Void) {
+    let descriptor = descriptor
+    Thread.detachNewThread {
+      while case let connection = accept(descriptor, nil, nil), connection >= 0 {
+        Thread.detachNewThread { serve(connection) }
+      }
+    }
+  }
+
+  /// Ends the listening; connections end with their other side.
+  func end() {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    close(descriptor)
+  }
+}
+
+/// Calls `body` with an address of 127.0.0.1.
+///
+/// - Returns: the port that the address has afterwards.
+func withLoopbackAddress(
+  port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>) -> Void
+) -> UInt16 {
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+  address.sin_port = port.bigEndian
+  withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
+  }
+  return UInt16(bigEndian: address.sin_port)
+}
