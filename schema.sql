@@ -352,7 +352,10 @@ ALTER TABLE banks
   ADD CONSTRAINT IF NOT EXISTS banks_connection_whole
     CHECK ((authorization_url IS NULL) = (token_url IS NULL) AND (token_url IS NULL) = (cards_url IS NULL)
            AND (cards_url IS NULL) = (client_id IS NULL) AND (client_id IS NULL) = (client_secret IS NULL)
-           AND (client_secret IS NULL) = (scope IS NULL));
+           AND (client_secret IS NULL) = (scope IS NULL)),
+  ADD CONSTRAINT IF NOT EXISTS banks_urls
+    CHECK (authorization_url REGEXP '^https?://[!-~]+\\z' AND token_url REGEXP '^https?://[!-~]+\\z'
+           AND cards_url REGEXP '^https?://[!-~]+\\z');
 
 ALTER TABLE enrollments
   ADD COLUMN IF NOT EXISTS removed_at DATETIME(3) NULL COMMENT 'UTC; by its account, until the next enrolment';

@@ -7,8 +7,8 @@ extension Context {
   ///
   /// - Returns: the result as JSON.
   /// - Throws: ``Failure/busy`` when too many requests wait already; ``Failure/overdue`` at the
-  ///   deadline (the errand is still done); ``Failure/serverError`` where the companion has given
-  ///   it up.
+  ///   deadline (the errand is still done, unless it ends with its request); ``Failure/serverError``
+  ///   where the companion has given it up.
   func run(_ kind: Errand.Kind, _ request: [UInt8]) throws -> [UInt8] {
     guard beginWaiting() else { throw Failure.busy }
     let id = try database.post(kind, request, from: origin, at: now)
@@ -18,13 +18,23 @@ extension Context {
     while ContinuousClock.now < deadline {
       usleep(pause)
       pause = min(pause * 2, 80_000)
-      switch try database.outcome(ofErrand: id) {
-      case .done(let result): return result
-      case .dead: throw Failure.serverError
-      case nil: continue
-      }
+      if let result = try result(ofErrand: id) { return result }
+    }
+    // One of two happens: nobody does it any more, or it has just been done.
+    if kind.endsWithItsRequest, try !database.withdraw(errand: id),
+      let result = try result(ofErrand: id)
+    {
+      return result
     }
     throw Failure.overdue
+  }
+
+  private func result(ofErrand id: String) throws -> [UInt8]? {
+    switch try database.outcome(ofErrand: id) {
+    case .done(let result): result
+    case .dead: throw Failure.serverError
+    case nil: nil
+    }
   }
 }
 

@@ -38,6 +38,7 @@ package struct Companion: Sendable {
     defer { pushes?.hangUp() }
     try attend()
     try poll(atMost: limit ?? settings.interval) { try attend() }
+    try sealBankSecretsAnew()
     let deleted = try database.purge(
       slice: 500, auditLifetime: settings.auditLifetime, at: Timestamp.now())
     if deleted > 0 { log.debug("purged", metadata: ["rows": "\(deleted)"]) }
@@ -46,7 +47,7 @@ package struct Companion: Sendable {
     if let alarm = pushes?.takeAlarm() { throw alarm }
   }
 
-  /// Does what somebody may be waiting for; errands first.
+  /// Does what somebody may be waiting for, but the errands of banks; errands first.
   package func attend() throws {
     try runErrands()
     try deliverMails()

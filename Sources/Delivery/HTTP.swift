@@ -25,7 +25,7 @@ struct HTTPError: Error, Equatable {
   let reason: String
 }
 
-/// GET by HTTP and HTTPS, over a connection that is kept from one to the next. Used by one thread
+/// Asks by HTTP and HTTPS, over a connection that is kept from one to the next. Used by one thread
 /// at a time. The corresponding C type is `CURL`.
 ///
 /// Proxies are those of the environment (`https_proxy`, `no_proxy`), but for hosts of this machine.
@@ -33,7 +33,7 @@ struct HTTPClient: ~Copyable {
   struct Limits: Sendable {
     /// Until there is a connection.
     var connecting = Duration.seconds(5)
-    /// For all of a GET.
+    /// For all of a question and its answer.
     var total = Duration.seconds(10)
     /// Bytes of a body, after it is unpacked.
     var body = 8 << 20
@@ -64,8 +64,9 @@ struct HTTPClient: ~Copyable {
     _ url: String, entityTag: String?, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
     var url = url
+    let fields = entityTag.map { ["If-None-Match: \($0)"] } ?? []
     for _ in 0...3 {
-      let answer = try perform(url, entityTag: entityTag, limits: limits)
+      let answer = try perform(url, fields: fields, limits: limits)
       guard (300...399).contains(answer.status), answer.status != 304 else { return answer }
       guard let next = text(CURLINFO_REDIRECT_URL), Self.mayFollow(from: url, to: next) else {
         throw HTTPError(kind: .redirected, reason: "\(answer.status): redirected elsewhere")
@@ -75,6 +76,27 @@ struct HTTPClient: ~Copyable {
     throw HTTPError(kind: .redirected, reason: "redirected again and again")
   }
 
+  /// The answer of a server that is asked with credentials: by https, or on this machine, and a redirect
+  /// is an answer as well.
+  ///
+  /// - Parameters:
+  ///   - form: what is posted (`application/x-www-form-urlencoded`); nil asks by GET.
+  ///   - authorization: value of the field; printable ASCII.
+  func ask(
+    _ url: String, posting form: String? = nil, authorization: String, limits: Limits
+  ) throws(HTTPError) -> HTTPAnswer {
+    guard Self.isConfidential(url) else {
+      throw HTTPError(kind: .redirected, reason: "not an https address")
+    }
+    return try perform(
+      url, fields: ["Authorization: \(authorization)", "Expect:"], form: form, limits: limits)
+  }
+
+  /// Whether what is sent to `url` is read by its host alone: it is https, or goes to this machine.
+  static func isConfidential(_ url: String) -> Bool {
+    parts(of: url)?.scheme == "https" || isOfThisMachine(url)
+  }
+
   /// Whether `next` is https at the host of `url`.
   static func mayFollow(from url: String, to next: String) -> Bool {
     guard let next = parts(of: next), let host = parts(of: url)?.host else { return false }
@@ -82,13 +104,14 @@ struct HTTPClient: ~Copyable {
   }
 
   private func perform(
-    _ url: String, entityTag: String?, limits: Limits
+    _ url: String, fields: [String], form: String? = nil, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
     curl_easy_reset(curl)  // the connection stays
     let body = ReceivedBody(limit: limits.body)
-    var fields = curl_slist_append(nil, "Accept: application/json")
-    if let entityTag { fields = curl_slist_append(fields, "If-None-Match: \(entityTag)") }
-    defer { curl_slist_free_all(fields) }
+    var list = curl_slist_append(nil, "Accept: application/json")
+    for field in fields { list = curl_slist_append(list, field) }
+    defer { curl_slist_free_all(list) }
+    if let form { set(CURLOPT_COPYPOSTFIELDS, form) }
     set(CURLOPT_URL, url)
     set(CURLOPT_USERAGENT, userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "gzip")
@@ -100,7 +123,7 @@ struct HTTPClient: ~Copyable {
     switchboard_set_number(
       curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
     switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
-    switchboard_set_list(curl, CURLOPT_HTTPHEADER, fields)
+    switchboard_set_list(curl, CURLOPT_HTTPHEADER, list)
     switchboard_set_receiver(curl, CURLOPT_WRITEFUNCTION) { bytes, _, count, body in
       guard let bytes, let body else { return 0 }
       let isTaken = Unmanaged<ReceivedBody>.fromOpaque(body).takeUnretainedValue()
@@ -149,7 +172,9 @@ struct HTTPClient: ~Copyable {
 
   private static func isOfThisMachine(_ url: String) -> Bool {
     let host = parts(of: url)?.host ?? ""
-    return host == "localhost" || host == "[::1]" || host.hasPrefix("127.")
+    // A name may begin with 127 as well.
+    let isLoopback = host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+    return host == "localhost" || host == "[::1]" || isLoopback
   }
 
   /// Scheme and host in lower case (`curl_url_set`); nil where `url` is none.

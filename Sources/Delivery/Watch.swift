@@ -100,13 +100,18 @@ extension Companion {
   }
 
   /// To be finished in this order: what an errand finds may be pushed.
+  ///
+  /// Banks have some lanes to themselves, for a slow one is waited for, and begin at once, for no pass
+  /// attends to them.
   private func lanes() -> [Lane] {
     let pushes = Lane(log) { try deliverPushes(waiting: false) }
     let errands = Lane(log) {
       defer { pushes.wake() }
       try runErrands()
     }
-    return [errands, Lane(log, deliverMails), pushes]
+    let banks = (1...4).map { _ in Lane(log) { try runErrands(of: .banks) } }
+    for bank in banks { bank.wake() }
+    return banks + [errands, Lane(log, deliverMails), pushes]
   }
 }
 

@@ -7,6 +7,22 @@ package struct Errand: Sendable {
   package enum Kind: String, Sendable {
     case pushTest = "push_test"
     case turnCheck = "turn_check"
+    case bankEnrollment = "bank_enrollment"
+
+    /// Whether nobody may do it any more once its request has been told that there is no outcome.
+    package var endsWithItsRequest: Bool { self == .bankEnrollment }
+  }
+
+  /// Which errands a thread does: a bank that is slow keeps nobody waiting but those who wait for it.
+  package enum Lane: Sendable {
+    case banks, others
+
+    fileprivate var kinds: String {
+      switch self {
+      case .banks: Kind.bankEnrollment.rawValue
+      case .others: "\(Kind.pushTest.rawValue),\(Kind.turnCheck.rawValue)"
+      }
+    }
   }
 
   package let id: String
@@ -17,6 +33,8 @@ package struct Errand: Sendable {
   package let claimID: String
   /// This one included.
   package let attempts: Int64
+  /// Of the request that waits for it.
+  package let requestID: String
 }
 
 /// What has come of an errand.
@@ -52,11 +70,25 @@ extension Database {
     }
   }
 
-  /// Claims the errand that has waited longest, for one minute. The claim is committed before the
+  /// Gives up an errand that nobody waits for any more.
+  ///
+  /// - Returns: false where it has ended already.
+  package func withdraw(errand id: String) throws -> Bool {
+    try pool.transaction { connection in
+      try connection.execute(
+        """
+        UPDATE errands SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+        WHERE id = ? AND state = 'open'
+        """,
+        [.text(id)]) == 1
+    }
+  }
+
+  /// Claims the errand of the lane that has waited longest, for one minute. The claim is committed before the
   /// work begins, and counts as an attempt; the third that fails to end it buries it.
   ///
   /// - Parameter claimID: a UUID, made for this claim alone.
-  package func claimErrand(as claimID: String) throws -> Errand? {
+  package func claimErrand(of lane: Errand.Lane, as claimID: String) throws -> Errand? {
     let claimed = try pool.transaction { connection in
       _ = try connection.execute(
         """
@@ -67,34 +99,46 @@ extension Database {
         """
         UPDATE errands
         SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
-        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) ORDER BY due_at LIMIT 1
+        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND FIND_IN_SET(kind, ?) > 0
+        ORDER BY due_at LIMIT 1
         """,
-        [.text(claimID)])
+        [.text(claimID), .text(lane.kinds)])
     }
     guard claimed == 1 else { return nil }
     return try pool.read { connection in
       try connection.row(
-        "SELECT id, kind, request, attempts FROM errands WHERE claim_id = ? AND state = 'open'",
+        "SELECT id, kind, request, attempts, request_id FROM errands WHERE claim_id = ? AND state = 'open'",
         [.text(claimID)]
       ) { row in
         Errand(
           id: row.text(0), kind: Errand.Kind(rawValue: row.text(1))!,  // an ENUM of these words
-          request: row.bytes(2), claimID: claimID, attempts: row.integer(3))
+          request: row.bytes(2), claimID: claimID, attempts: row.integer(3), requestID: row.text(4))
       }
     }
   }
 
-  /// Records the result of an errand, if the claim is still one's own.
+  /// Records the result of an errand, if the claim is still one's own and somebody waits for it.
   ///
-  /// - Returns: false where the lease has passed to another pass; nothing is written then.
+  /// - Returns: false where the lease has passed to another pass, or the errand was given up; nothing
+  ///   is written then.
   package func finish(_ errand: Errand, with result: [UInt8]) throws -> Bool {
+    try finish(errand, with: result) { _ in }
+  }
+
+  /// The same, and in the same transaction what `storing` writes.
+  func finish(
+    _ errand: Errand, with result: [UInt8], storing: (inout Connection) throws -> Void
+  ) throws -> Bool {
     try pool.transaction { connection in
-      try connection.execute(
+      let finished = try connection.execute(
         """
         UPDATE errands SET state = 'done', result = ?, finished_at = UTC_TIMESTAMP(3)
         WHERE id = ? AND claim_id = ? AND state = 'open'
         """,
-        [.bytes(result), .text(errand.id), .text(errand.claimID)]) == 1
+        [.bytes(result), .text(errand.id), .text(errand.claimID)])
+      guard finished == 1 else { return false }
+      try storing(&connection)
+      return true
     }
   }
 }

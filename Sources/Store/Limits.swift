@@ -25,6 +25,7 @@ struct Limit {
   static let passkeyStarts = Limit(name: "passkey-start", allowed: 20, window: .seconds(60))
   static let passkeyRegistrations = Limit(
     name: "passkey-register", allowed: 60, window: .seconds(3600))
+  static let enrollments = Limit(name: "enrollment", allowed: 30, window: .seconds(3600))
   static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
   static let masterKeyTries = Limit(name: "master-key", allowed: 10, window: .seconds(60))
   static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))

@@ -12,6 +12,21 @@ extension String {
     unicodeScalars.contains { $0.properties.generalCategory == .control }
   }
 
+  /// With every octet but letters, digits, `-`, `.`, `_` and `~` as `%XX` (RFC 3986 §2.3): good in a
+  /// query, and in a form, which is its own subset.
+  package var percentEncoded: String {
+    let hex = Array("0123456789ABCDEF".utf8)
+    let octets = utf8.flatMap { octet -> [UInt8] in
+      let isPlain =
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= octet
+        || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= octet
+        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= octet || "-._~".utf8.contains(octet)
+      return isPlain
+        ? [octet] : [UInt8(ascii: "%"), hex[Int(octet >> 4)], hex[Int(octet & 15)]]
+    }
+    return String(decoding: octets, as: UTF8.self)
+  }
+
   /// The first `count` Unicode scalars: the unit in which MariaDB measures a VARCHAR.
   func cut(to count: Int) -> String {
     String(unicodeScalars.prefix(count))

@@ -9,7 +9,8 @@ struct SwitchboardCompanion: ParsableCommand {
     abstract: "Sends what Switchboard has to send.",
     version: Companion.version,
     subcommands: [
-      Run.self, Watch.self, Check.self, Pair.self, Devices.self, Merchants.self, Keys.self,
+      Run.self, Watch.self, Check.self, Pair.self, Devices.self, Banks.self, Merchants.self,
+      Keys.self,
     ])
 }
 

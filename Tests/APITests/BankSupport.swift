@@ -1,4 +1,12 @@
+import Cryptography
+import Delivery
+import FastCGI
 import Foundation
+import Store
+import Support
+import Testing
+
+@testable import API
 
 extension TestApplication {
   /// A bank that takes no enrolments.
@@ -40,4 +48,105 @@ extension TestApplication {
       "\($0["lastFour"] ?? "")\($0["isDefault"] as? Bool == true ? "*" : "")"
     }
   }
+}
+
+/// What an app is told of an enrolment that has begun.
+struct StartedEnrollment {
+  /// Of the bank.
+  let url: String
+  let id: String
+
+  private var items: [URLQueryItem] { URLComponents(string: url)?.queryItems ?? [] }
+
+  /// The value that the bank's URL has for `name`.
+  func item(_ name: String) -> String? { items.first { $0.name == name }?.value }
+
+  /// The URL with another value for `name`.
+  func changing(_ name: String, to value: String) -> String {
+    var changed = URLComponents(string: url)!
+    changed.queryItems = items.map { $0.name == name ? URLQueryItem(name: name, value: value) : $0 }
+    return changed.string!
+  }
+}
+
+extension TestApplication {
+  /// Connects `bank` as an administrator does.
+  func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
+    let desk = BankDesk(
+      database: Database(accountSettings(of: "companion", in: root)), keys: Self.keys)
+    try desk.add(
+      DescribedBank(
+        bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",
+        tokenURL: "\(bank.url)/token", cardsURL: "\(bank.url)/cards", clientID: bank.clientID,
+        scope: "openid cards"), secret: bank.clientSecret, at: now)
+  }
+
+  /// Begins an enrolment as the app does.
+  func startEnrollment(by person: SignedIn, at bank: String = "test-bank") throws
+    -> StartedEnrollment
+  {
+    let answer = send(
+      "POST", "/api/mobile/enrollment/start/\(bank)", token: person.accessToken)
+    try #require(answer.status == 200, "\(answer.text)")
+    return StartedEnrollment(
+      url: try #require(answer.string("authUrl")), id: try #require(answer.string("enrollmentId")))
+  }
+
+  /// Begins one as a page does.
+  func startEnrollmentInBrowser(by person: SignedIn, query: String = "") throws
+    -> StartedEnrollment
+  {
+    let answer = send(
+      "GET", "/api/enrollment/start/test-bank", token: person.accessToken, query: query)
+    try #require(answer.status == 302, "\(answer.text)")
+    return StartedEnrollment(url: try #require(answer.field("Location")), id: "")
+  }
+
+  /// The browser follows the bank's redirect back to us.
+  func comeBack(to location: String, application: Application? = nil) -> Answer {
+    let parts = location.dropFirst(Self.publicURL.count).split(separator: "?", maxSplits: 1)
+    return Answer(
+      (application ?? self.application).respond(
+        to: Request(
+          path: String(parts.first ?? ""), query: parts.count > 1 ? String(parts[1]) : "",
+          remoteAddress: "192.0.2.1", requestID: "request-1")))
+  }
+
+  /// All of an enrolment in the app, while a companion runs.
+  ///
+  /// - Returns: where the app is sent.
+  func enroll(_ person: SignedIn, at bank: FakeBank) throws -> String {
+    let location = try #require(bank.consent(to: try startEnrollment(by: person).url))
+    let answer = try withCompanion(of: .banks) { comeBack(to: location) }
+    try #require(answer.status == 302)
+    return answer.field("Location") ?? ""
+  }
+
+  /// How many rows an enrolment has written.
+  var stored: Int { count("enrollments") + count("cards") }
+
+  /// A responder beside this one that waits for the companion for a moment only.
+  func hastySibling(
+    patience: Duration = .milliseconds(50), beginWaiting: @escaping @Sendable () -> Bool = { true }
+  ) -> Application {
+    Application(
+      database: database, settings: Self.settings, log: Evidence.log(of: root.database),
+      clock: { self.now }, beginWaiting: beginWaiting, patience: patience)
+  }
+}
+
+/// Calls `body` with a site to which a bank is connected, and Ann.
+func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) throws {
+  let bank = try #require(FakeBank())
+  defer { bank.end() }
+  try withApplication { site in
+    try site.connect(bank)
+    try body(site, site.signUp(), bank)
+  }
+}
+
+/// Where the app is sent when an enrolment has failed.
+func failedEnrollment(_ error: String, in location: String?) -> Bool {
+  location?.hasPrefix("mwsim://enrollment/callback?success=false&error=\(error)&message=") == true
+    && location?.contains(" ") == false
 }

@@ -7,15 +7,24 @@ import Synchronization
 import Testing
 
 extension TestApplication {
-  /// Calls `body` while a companion does every errand, sending by `gateway`.
-  func withCompanion<T>(_ gateway: PushGateway?, _ body: () throws -> T) throws -> T {
-    let companion = Companion(
+  /// A companion with its own rights, sending by `gateway`.
+  func companion(
+    _ gateway: PushGateway? = nil, keys: Keyring = TestApplication.keys
+  ) -> Companion {
+    Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
-        credentialKeys: Self.keys, mailer: nil, sender: "s@example.org",
+        credentialKeys: keys, mailer: nil, sender: "s@example.org",
         auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"]),
       log: Evidence.log(of: root.database), pushGateway: gateway)
-    let thread = CompanionThread(companion)
+  }
+
+  /// Calls `body` while a companion does every errand of the lane, sending by `gateway`.
+  func withCompanion<T>(
+    _ gateway: PushGateway? = nil, of lane: Errand.Lane = .others,
+    keys: Keyring = TestApplication.keys, _ body: () throws -> T
+  ) throws -> T {
+    let thread = CompanionThread(companion(gateway, keys: keys), lane)
     defer { thread.stop() }
     return try body()
   }
@@ -26,10 +35,10 @@ private final class CompanionThread: Sendable {
   private let isStopped = Atomic(false)
   private let isDone = DispatchSemaphore(value: 0)
 
-  init(_ companion: Companion) {
+  init(_ companion: Companion, _ lane: Errand.Lane) {
     Thread.detachNewThread {
       while !self.isStopped.load(ordering: .relaxed) {
-        do { try companion.runErrands() } catch { Issue.record("\(error)") }
+        do { try companion.runErrands(of: lane) } catch { Issue.record("\(error)") }
         usleep(2_000)
       }
       self.isDone.signal()

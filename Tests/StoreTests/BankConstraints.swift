@@ -31,6 +31,9 @@ extension ConstraintTests {
     Case("banks.banks_connection_whole", "UPDATE banks SET client_id = NULL"),
     Case("banks.banks_connection_whole", "UPDATE banks SET client_secret = NULL"),
     Case("banks.banks_connection_whole", "UPDATE banks SET scope = NULL"),
+    Case("banks.banks_urls", #"UPDATE banks SET authorization_url = 'https://a\r\nX: y'"#),
+    Case("banks.banks_urls", "UPDATE banks SET token_url = 'ftp://t'"),
+    Case("banks.banks_urls", "UPDATE banks SET cards_url = 'https://c d'"),
     Case(
       "enrollments.PRIMARY",
       """

@@ -51,10 +51,12 @@ package struct Site: Sendable {
       ] + options, environment: environment)
   }
 
-  /// Runs `switchboard-companion` as an administrator of this site.
-  package func companion(_ arguments: String...) -> Outcome { companion(arguments) }
+  /// Runs `switchboard-companion` as an administrator of this site, who types `input`.
+  package func companion(_ arguments: String..., input: String = "") -> Outcome {
+    companion(arguments, input: input)
+  }
 
-  package func companion(_ arguments: [String]) -> Outcome {
+  package func companion(_ arguments: [String], input: String = "") -> Outcome {
     let settings = [
       "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
       "SWITCHBOARD_DB_USER": "switchboard_companion",
@@ -63,7 +65,7 @@ package struct Site: Sendable {
     ]
     return Self.run(
       ["\(Self.programs)/switchboard-companion"] + arguments,
-      environment: settings.merging(environment) { $1 })
+      environment: settings.merging(environment) { $1 }, input: input)
   }
 
   /// Runs `nginx/run --stop` for this site.
@@ -148,17 +150,21 @@ package struct Site: Sendable {
   private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
 
   /// Runs a command to its end.
-  package static func run(_ command: [String], environment: [String: String] = [:]) -> Outcome {
+  package static func run(
+    _ command: [String], environment: [String: String] = [:], input: String = ""
+  ) -> Outcome {
     // Not a Pipe: another thread's child could inherit its end, and a site outlives the command that starts it.
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    let typed = file.appendingPathExtension("input")
     precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
-    defer { try? FileManager.default.removeItem(at: file) }
+    precondition(FileManager.default.createFile(atPath: typed.path(), contents: Data(input.utf8)))
+    defer { for file in [file, typed] { try? FileManager.default.removeItem(at: file) } }
     let process = Process()
     let output = FileHandle(forWritingAtPath: file.path())
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = command
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
+    process.standardInput = FileHandle(forReadingAtPath: typed.path())
     process.standardOutput = output
     process.standardError = output
     do { try process.run() } catch { fatalError("\(command[0]): \(error)") }

@@ -1,0 +1,189 @@
+import Cryptography
+import FastCGI
+import Store
+
+/// Where the app waits for the end of an enrolment.
+private let appCallback = "mwsim://enrollment/callback"
+
+/// `GET /api/enrollment/start/:bsimId[?mobile=true]`: sends a browser to the bank; `mobile` has the
+/// app told how it ended.
+///
+/// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
+func startEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
+  let isMobile = request.queryItem("mobile") == "true"
+  let start = try context.beginEnrollment(request, isMobile: isMobile)
+  return Response(status: 302, fields: [("Location", start.url)])
+}
+
+/// `POST /api/mobile/enrollment/start/:bsimId`: where the app sends a person.
+///
+/// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
+func startEnrollmentInApp(_ request: Request, in context: borrowing Context) throws -> Response {
+  let start = try context.beginEnrollment(request, isMobile: true)
+  return .json { json in
+    json.member("authUrl", start.url)
+    json.member("enrollmentId", start.id.filter { $0 != "-" })
+    json.member("bsimId", context.pathItem)
+    json.member("bankName", start.bankName)
+    json.member("callbackUrlPattern", appCallback)
+  }
+}
+
+/// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
+/// exchanges the code, and app or browser is told how it ended.
+///
+/// - Throws: ``Failure/unknownBank``.
+func finishEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
+  let bsimID = context.pathItem
+  let refusal = request.queryItem("error").map(refusalWord)
+  let outcome = try context.database.spend(
+    state: sha256(request.queryItem("state") ?? ""), ofBank: bsimID, refusal: refusal,
+    from: context.origin, at: context.now)
+  switch outcome {
+  case .unknownBank: throw Failure.unknownBank
+  case .invalidState(let isMobile):
+    return response(to: .failed(.invalidState), isMobile: isMobile, bsimID: bsimID, bankName: "")
+  case .back(let enrollment):
+    let end =
+      try refusal.map { .failed(failure(for: $0)) }
+      ?? context.exchange(request.queryItem("code") ?? "", for: enrollment)
+    return response(
+      to: end, isMobile: enrollment.isMobile, bsimID: bsimID, bankName: enrollment.bankName)
+  }
+}
+
+private struct StartedEnrollment {
+  let id: String
+  let bankName: String
+  /// Of the bank, with all that it must be told.
+  let url: String
+}
+
+extension Context {
+  /// Makes state, nonce and verifier (RFC 6749 §10.12, OpenID Connect Core §3.1.2.1, RFC 7636), and
+  /// keeps what is needed of them.
+  fileprivate func beginEnrollment(
+    _ request: Request, isMobile: Bool
+  ) throws -> StartedEnrollment {
+    let caller = try authenticate(request)
+    let (state, nonce) = (hexEncoded(random(16)), hexEncoded(random(16)))
+    let verifier = base64URLEncoded(random(32))
+    let id = timeOrderedUUID(milliseconds: now.milliseconds)
+    let new = NewEnrollment(
+      id: id, bsimID: pathItem, stateHash: sha256(state), nonceHash: sha256(nonce),
+      sealedVerifier: seal(
+        Array(verifier.utf8), authenticating: NewEnrollment.sealingContext(ofVerifier: id),
+        with: settings.credentialKeys), isMobile: isMobile)
+    guard let bank = try database.begin(new, by: caller, at: now) else {
+      throw Failure.unknownBank
+    }
+    let query = [
+      ("client_id", bank.clientID), ("redirect_uri", redirectURI), ("response_type", "code"),
+      ("scope", bank.scope), ("state", state), ("nonce", nonce),
+      ("code_challenge", base64URLEncoded(sha256(verifier))), ("code_challenge_method", "S256"),
+    ]
+    return StartedEnrollment(
+      id: id, bankName: bank.bankName, url: bank.authorizationURL.adding(query))
+  }
+
+  /// Where the bank of the path sends people back.
+  private var redirectURI: String { "\(settings.publicURL)/api/enrollment/callback/\(pathItem)" }
+
+  /// Has the companion exchange the code that the bank sent along.
+  fileprivate func exchange(
+    _ code: String, for enrollment: ReturnedEnrollment
+  ) throws -> EnrollmentEnd {
+    guard !code.isEmpty else { return .failed(.bankRefused) }
+    let exchange = BankExchange(
+      enrollmentID: enrollment.id,
+      sealedCode: seal(
+        Array(code.utf8), authenticating: BankExchange.sealingContext(ofCode: enrollment.id),
+        with: settings.credentialKeys),
+      redirectURI: redirectURI, deviceID: enrollment.deviceID, address: origin.address)
+    do {
+      let result = try run(.bankEnrollment, Errand.json(exchange))
+      return try Errand.decode(EnrollmentEnd.self, from: result)
+    } catch is Failure {
+      return .failed(.noAnswer)  // a person waits who cannot read our errors
+    }
+  }
+}
+
+/// The bank's `error` (RFC 6749 §4.1.2.1), if it is a word as the standard's are.
+private func refusalWord(_ error: String) -> String {
+  let isWord =
+    1...40 ~= error.utf8.count && error.utf8.allSatisfy { $0 == 0x5f || 0x61...0x7a ~= $0 }
+  return isWord ? error : "an error without a name"
+}
+
+private func failure(for refusal: String) -> EnrollmentFailure {
+  switch refusal {
+  case "access_denied": .userCancelled
+  case "server_error", "temporarily_unavailable": .bankUnavailable
+  default: .bankRefused
+  }
+}
+
+private func response(
+  to end: EnrollmentEnd, isMobile: Bool, bsimID: String, bankName: String
+) -> Response {
+  isMobile
+    ? Response(
+      status: 302,
+      fields: [
+        ("Location", appCallback.adding(end.members(bsimID: bsimID, bankName: bankName))),
+        ("Referrer-Policy", "no-referrer"),
+      ]) : end.page(bankName: bankName)
+}
+
+extension EnrollmentEnd {
+  fileprivate func members(bsimID: String, bankName: String) -> [(String, String)] {
+    switch self {
+    case .enrolled(let cards):
+      [("success", "true"), ("bsimId", bsimID), ("bankName", bankName), ("cardCount", "\(cards)")]
+    case .failed(let failure):
+      [("success", "false"), ("error", failure.rawValue), ("message", failure.message)]
+    }
+  }
+
+  /// There is no page of a web wallet to send a browser to, so this one says how it ended.
+  fileprivate func page(bankName: String) -> Response {
+    switch self {
+    case .enrolled(let cards):
+      let bank = "<p><strong>\(bankName.htmlEscaped)</strong></p>"
+      let number = cards == 1 ? "One card is" : "\(cards) cards are"
+      return Page(
+        title: "Bank enrolled",
+        content: "\(bank)\n<p>\(number) in your wallet. You can close this page.</p>"
+      ).response()
+    case .failed(let failure):
+      return Page(title: "Bank not enrolled", content: "<p>\(failure.message.htmlEscaped)</p>")
+        .response(status: 400)
+    }
+  }
+}
+
+extension EnrollmentFailure {
+  fileprivate var message: String {
+    switch self {
+    case .invalidState: "This enrolment has expired or was used before. Please start again."
+    case .userCancelled: "The enrolment was cancelled."
+    case .bankRefused: "The bank refused the enrolment. Please start again."
+    case .bankUnavailable: "The bank cannot be reached at the moment. Please try again later."
+    case .noAnswer: "There was no answer in time, and nothing was stored. Please try again."
+    }
+  }
+}
+
+extension Failure {
+  fileprivate static let unknownBank = Failure.notFound("Bank not found")
+}
+
+extension String {
+  /// This URL with further members of its query.
+  fileprivate func adding(_ members: [(String, String)]) -> String {
+    let query = members.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
+    guard contains("?") else { return "\(self)?\(query)" }
+    return hasSuffix("?") || hasSuffix("&") ? self + query : "\(self)&\(query)"
+  }
+}
