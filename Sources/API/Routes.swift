@@ -56,6 +56,7 @@ struct Route: Sendable {
     Route("POST", "/api/mobile/auth/biometric/verify", signInWithBiometrics),
     Route("POST", "/api/mobile/auth/passkey/register/options", startPasskeyRegistration),
     Route("POST", "/api/mobile/auth/passkey/register/verify", registerPasskey),
+    Route("GET", "/.well-known/apple-app-site-association", getAssociatedApps),
     Route("GET", "/api/mobile/passkeys", getPasskeys),
     Route("DELETE", "/api/mobile/passkeys/:id", removePasskey),
     Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),

@@ -45,6 +45,9 @@ package struct AttestedApps: Sendable {
     self.root = root
   }
 
+  /// `TeamID.BundleID` of each app that is named.
+  package var appIDs: [String] { bundleIDs.sorted().map { "\(teamID).\($0)" } }
+
   /// What verifies attestations of the app; nil if it is none of ours.
   fileprivate func verifier(for bundleID: String) -> AppAttest? {
     guard bundleIDs.isEmpty || bundleIDs.contains(bundleID) else { return nil }

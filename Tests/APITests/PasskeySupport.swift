@@ -107,3 +107,20 @@ func withPasskey(
     try body(site, ann, authenticator)
   }
 }
+
+/// A body with `credential`, or with another value at a path of it.
+func passkeyBody(
+  _ credential: [String: any Sendable], but path: String, is value: (any Sendable)?
+) -> String {
+  func changed(_ value: [String: any Sendable], _ path: [String], _ new: (any Sendable)?)
+    -> [String: any Sendable]
+  {
+    var value = value
+    let inner = value[path[0]] as? [String: any Sendable] ?? [:]
+    value[path[0]] = path.count == 1 ? new : changed(inner, Array(path.dropFirst()), new)
+    return value
+  }
+  let members = ["credential"] + path.split(separator: ".").map(String.init)
+  return walletJSON(
+    changed(["credential": credential, "deviceId": "device-1"], members, value))
+}

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import Testing
 
 @testable import API
@@ -93,6 +94,20 @@ import Testing
         #expect(answer.status == 401)
         #expect(answer.field("WWW-Authenticate")?.hasPrefix("Bearer") == true, "\(answer.text)")
       }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (["app.one", "app.two"], #"{"webcredentials":{"apps":["TEAM.app.one","TEAM.app.two"]}}"#),
+      ([], nil),
+    ] as [(Set<String>, String?)])
+  func appsThatAreNamedMayUseThePasskeys(bundleIDs: Set<String>, text: String?) throws {
+    let apps = AttestedApps(teamID: "TEAM", bundleIDs: bundleIDs, environments: [.production])
+    try withApplication(attestation: AttestationPolicy(mode: .off, apps: apps)) { site in
+      let answer = site.send("GET", "/.well-known/apple-app-site-association")
+      #expect(answer.status == (text == nil ? 404 : 200))
+      if let text { #expect(answer.text == text) }
     }
   }
 }
