@@ -52,6 +52,24 @@ import Testing
     }
   }
 
+  /// A run that a knock has started does what the knock was for, though no pass asks banks.
+  @Test func oneRunDoesTheErrandsOfBanks() throws {
+    try withDelivery { delivery throws in
+      let exchange = BankExchange(
+        enrollmentID: timeOrderedUUID(milliseconds: 0), sealedCode: "", redirectURI: "",
+        deviceID: timeOrderedUUID(milliseconds: 0), address: "192.0.2.1")
+      _ = try Database(accountSettings(of: "responder", in: delivery.root)).post(
+        .bankEnrollment, Errand.json(exchange), from: Origin(requestID: "r", address: "192.0.2.1"),
+        at: .now())
+      let companion = try RunningCompanion(delivery, "run")
+      companion.process.waitUntilExit()
+      #expect(delivery.sql("SELECT state, attempts FROM errands") == "done\t1")
+      let end = try Errand.decode(
+        EnrollmentEnd.self, from: Array(delivery.sql("SELECT result FROM errands").utf8))
+      #expect(end == .failed(.bankUnavailable))
+    }
+  }
+
   /// systemd starts `run` again for a knock that it finds on the socket when a run has ended.
   @Test(arguments: [[:], ["SWITCHBOARD_CREDENTIAL_KEYS": ""]])
   func aRunTakesTheKnocksOffTheSocket(_ changes: [String: String]) throws {

@@ -11,7 +11,7 @@ import Testing
       let banks = site.curl("/api/mobile/enrollment/banks", "--header", ann.bearer)
       #expect(
         banks.body == #"{"banks":[{"bsimId":"test-bank","name":"Test Bank","logoUrl":null}]}"#)
-      let location = try site.consent(of: ann, at: bank)
+      let location = try site.consent(of: ann, at: bank.url)
       // Of many browsers at once one is the person's.
       let ends = Mutex<[String]>([])
       DispatchQueue.concurrentPerform(iterations: 64) { _ in
@@ -34,7 +34,7 @@ import Testing
         try site.administrator("SELECT email, bsim_id, cards FROM enrolled_banks")
           == "ann@example.org\ttest-bank\t2")
 
-      let page = site.curl(try site.consent(of: ann, at: bank, inBrowser: true))
+      let page = site.curl(try site.consent(of: ann, at: bank.url, inBrowser: true))
       #expect(page.status == 200)
       #expect(page.fields["content-type"] == "text/html; charset=utf-8")
       #expect(page.fields["cache-control"] == "no-store")
@@ -67,7 +67,7 @@ import Testing
 
       #expect(site.connect(bank, name: "Renamed").status == 0)
       #expect(try site.sql("SELECT name FROM banks") == "Renamed\n")
-      #expect(site.end(try site.consent(of: ann, at: bank)).contains("&bankName=Renamed&"))
+      #expect(site.end(try site.consent(of: ann, at: bank.url)).contains("&bankName=Renamed&"))
       #expect(site.companion("banks", "remove", "test-bank").status == 0)
       #expect(site.companion("banks", "remove", "test-bank").status != 0)
       #expect(site.companion("banks").output.contains("takes no enrolments"))
@@ -90,15 +90,15 @@ import Testing
       try expect(
         "invalid_state", at: "\(callback)?code=c&state=\(String(repeating: "0", count: 32))")
       try expect("invalid_state", at: callback)
-      let elsewhere = try site.consent(of: ann, at: bank)
+      let elsewhere = try site.consent(of: ann, at: bank.url)
       try expect("invalid_state", at: elsewhere.replacing("/test-bank?", with: "/other-bank?"))
-      let late = try site.consent(of: ann, at: bank)
+      let late = try site.consent(of: ann, at: bank.url)
       _ = try site.sql("UPDATE enrollment_states SET expires_at = UTC_TIMESTAMP(3)")
       try expect("invalid_state", at: late)
       #expect(bank.exchanges == 0)
 
       let other = "code_challenge=\(String(repeating: "A", count: 43))&"
-      let tampered = try site.consent(of: ann, at: bank) {
+      let tampered = try site.consent(of: ann, at: bank.url) {
         $0.replacing(#/code_challenge=[^&]*&/#, with: other)
       }
       try expect("bank_refused", at: tampered)
@@ -111,7 +111,7 @@ import Testing
       ]
       for (endpoint, fault, error) in faults {
         bank.play { $0.faults = [endpoint: fault] }
-        try expect(error, at: try site.consent(of: ann, at: bank))
+        try expect(error, at: try site.consent(of: ann, at: bank.url))
       }
       #expect(
         try site.administrator(
@@ -122,14 +122,14 @@ import Testing
 
   @Test func withoutACompanionThePersonIsToldAndNothingIsStoredLater() async throws {
     try await withBank { site, ann, bank in
-      let location = try site.consent(of: ann, at: bank)
+      let location = try site.consent(of: ann, at: bank.url)
       // Killed when the code has been exchanged and nothing is stored.
       bank.play { $0.beforeCards = { site.pid(of: "companion").map { _ = kill($0, SIGKILL) } } }
       #expect(site.end(location).contains("&error=no_answer&"))
       #expect(bank.exchanges == 1)
       bank.play { $0.beforeCards = nil }
 
-      let second = try site.consent(of: ann, at: bank)
+      let second = try site.consent(of: ann, at: bank.url)
       kill(try #require(site.keeper(of: "companion")), SIGKILL)
       if let companion = site.pid(of: "companion") { kill(companion, SIGKILL) }
       let start = ContinuousClock.now
@@ -140,10 +140,38 @@ import Testing
       #expect(site.end(second).contains("&error=invalid_state&"))
 
       // The companion that has come back did what waited, and that was nothing.
-      #expect(site.end(try site.consent(of: ann, at: bank)) == Self.success)
+      #expect(site.end(try site.consent(of: ann, at: bank.url)) == Self.success)
       #expect(try site.stored() == 3)
       #expect(bank.exchanges == 2)
     }
+  }
+
+  /// As `nginx/run --fakes` tells a newcomer to try.
+  @Test func aNewcomerEnrolsAtTheFakeBank() async throws {
+    try await withSite(hasFakes: true) { site in
+      let ann = try site.signUp()
+      let bank = "http://127.0.0.1:\(try text("port", of: site))"
+      let cards =
+        #"{"cards":[{"id":"a","lastFour":"1111","cardType":"DEBIT","expiryMonth":1,"expiryYear":2030}]}"#
+      for (cards, faults, end) in [
+        (nil, "token status 500", "&error=bank_unavailable&"),
+        (nil, "authorize refusal access_denied", "&error=user_cancelled&"),
+        (nil, "cards body x", "&error=bank_unavailable&"), (nil, "", "&cardCount=2"),
+        (cards, "", "&cardCount=1"),
+      ] as [(String?, String, String)] {
+        try faults.write(toFile: "\(site.state)/bank/faults", atomically: true, encoding: .utf8)
+        try cards?.write(
+          toFile: "\(site.state)/bank/cards.json", atomically: true, encoding: .utf8)
+        #expect(site.end(try site.consent(of: ann, at: bank)).contains(end), "\(faults)")
+      }
+      let secret = try text("client-secret", of: site)
+      #expect(secret.count > 30)
+      #expect(!site.dump().contains(secret))
+    }
+  }
+
+  private func text(_ file: String, of site: Site) throws -> String {
+    try String(contentsOfFile: "\(site.state)/bank/\(file)", encoding: .utf8).trimmed
   }
 
   @Test func nothingOfAnEnrolmentIsInDatabaseOrLogs() async throws {
@@ -151,7 +179,7 @@ import Testing
       var secrets = [bank.clientSecret]
       for fault in [nil, FakeBank.Fault.status(400), .body("<html>")] {
         bank.play { $0.faults[.token] = fault }
-        let location = try site.consent(of: ann, at: bank) { url in
+        let location = try site.consent(of: ann, at: bank.url) { url in
           secrets += url.matches(of: #/(?:state|nonce)=([0-9a-f]+)/#).map { String($0.1) }
           return url
         }
@@ -208,7 +236,7 @@ extension Site {
   /// - Parameter tamper: what the bank is asked instead.
   /// - Returns: the path and query at which the bank sends the browser back.
   fileprivate func consent(
-    of person: Person, at bank: FakeBank, inBrowser: Bool = false,
+    of person: Person, at bank: String, inBrowser: Bool = false,
     tamper: (String) -> String = { $0 }
   ) throws -> String {
     let url: String
@@ -219,7 +247,7 @@ extension Site {
     } else {
       url = try start(person).string("authUrl")
     }
-    try #require(url.hasPrefix("\(bank.url)/authorize?"))
+    try #require(url.hasPrefix("\(bank)/authorize?"))
     let sent = Self.run([
       "curl", "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out",
       "%{redirect_url}", tamper(url),
