@@ -122,6 +122,22 @@ extension TestApplication {
     return answer.field("Location") ?? ""
   }
 
+  /// Nobody is asked and nothing is stored.
+  func expectInvalidState(
+    _ bank: FakeBank, _ location: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let before = rows("errands")
+    let answer = comeBack(to: location)
+    #expect(answer.status == 302, sourceLocation: sourceLocation)
+    #expect(
+      failedEnrollment("invalid_state", in: answer.field("Location")),
+      sourceLocation: sourceLocation)
+    #expect(rows("errands") == before, sourceLocation: sourceLocation)
+    #expect(bank.exchanges == 0, sourceLocation: sourceLocation)
+    #expect(stored == 0, sourceLocation: sourceLocation)
+  }
+
   /// How many rows an enrolment has written.
   var stored: Int { count("enrollments") + count("cards") }
 

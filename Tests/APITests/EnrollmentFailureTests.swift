@@ -3,7 +3,6 @@ import Delivery
 import Foundation
 import Store
 import Support
-import Synchronization
 import Testing
 
 @testable import API
@@ -12,21 +11,6 @@ import Testing
 @Suite struct EnrollmentFailureTests {
   // MARK: - States
 
-  private func expectInvalidState(
-    _ site: TestApplication, _ bank: FakeBank, _ location: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let before = site.rows("errands")
-    let answer = site.comeBack(to: location)
-    #expect(answer.status == 302, sourceLocation: sourceLocation)
-    #expect(
-      failedEnrollment("invalid_state", in: answer.field("Location")),
-      sourceLocation: sourceLocation)
-    #expect(site.rows("errands") == before, sourceLocation: sourceLocation)
-    #expect(bank.exchanges == 0, sourceLocation: sourceLocation)
-    #expect(site.stored == 0, sourceLocation: sourceLocation)
-  }
-
   @Test(arguments: [
     "", "?code=c", "?code=c&state=", "?state=00000000000000000000000000000000&code=c",
     "?error=access_denied&state=x", "?code=c&state=%00%ff&state=y",
@@ -34,8 +18,8 @@ import Testing
   func aStateThatNobodyWasGivenIsInvalid(query: String) throws {
     try withBank { site, ann, bank throws in
       _ = try site.startEnrollment(by: ann)
-      expectInvalidState(
-        site, bank, "\(TestApplication.publicURL)/api/enrollment/callback/test-bank\(query)")
+      site.expectInvalidState(
+        bank, "\(TestApplication.publicURL)/api/enrollment/callback/test-bank\(query)")
       #expect(site.count("enrollment_states WHERE spent_at IS NULL") == 1)
     }
   }
@@ -52,7 +36,7 @@ import Testing
       site.addBank("other-bank", "Other", logo: nil)
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       site.sql(statement)
-      expectInvalidState(site, bank, location)
+      site.expectInvalidState(bank, location)
     }
   }
 
@@ -60,7 +44,7 @@ import Testing
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       site.advance(by: .seconds(600))
-      expectInvalidState(site, bank, location)
+      site.expectInvalidState(bank, location)
       let page = try #require(bank.consent(to: try site.startEnrollmentInBrowser(by: ann).url))
       site.advance(by: .seconds(600))
       let answer = site.comeBack(to: page)
@@ -80,7 +64,7 @@ import Testing
       try site.connect(other, "other-bank")
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       let elsewhere = location.replacing("/test-bank?", with: "/other-bank?")
-      expectInvalidState(site, other, elsewhere)
+      site.expectInvalidState(other, elsewhere)
       #expect(
         site.sql("SELECT event, detail FROM audit_log WHERE event = 'bank_refused'")
           == "bank_refused\tother-bank: the state was spent, has expired or is another bank's")
@@ -131,7 +115,7 @@ import Testing
       #expect(
         site.sql("SELECT detail, account_id FROM audit_log WHERE event = 'bank_refused'")
           == "test-bank: \(detail)\t\(ann.accountID)")
-      expectInvalidState(site, bank, location)
+      site.expectInvalidState(bank, location)
       let page = try #require(bank.consent(to: try site.startEnrollmentInBrowser(by: ann).url))
       #expect(site.comeBack(to: page).status == 400)
     }
@@ -309,96 +293,6 @@ import Testing
       bank.play { $0.cards = cards((1...100).map { "\($0)" }) }
       #expect(try site.enroll(ann, at: bank).hasSuffix("&cardCount=100"))
       #expect(site.count("cards WHERE active") == 100)
-    }
-  }
-
-  // MARK: - Nobody answers in time
-
-  @Test func withoutACompanionThereIsNoAnswerAndNothingIsStoredLater() throws {
-    try withBank { site, ann, bank throws in
-      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let answer = site.comeBack(to: location, application: site.hastySibling())
-      #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(site.sql("SELECT kind, state FROM errands") == "bank_enrollment\tdead")
-      try site.companion().runErrands(of: .banks)
-      #expect(bank.exchanges == 0)
-      #expect(site.stored == 0)
-      expectInvalidState(site, bank, location)
-    }
-  }
-
-  /// Of the responder's end and the companion's one comes first, whatever their clocks say.
-  @Test func whatWasWithdrawnIsNotStoredWhenTheBankHasAnswered() throws {
-    try withBank { site, ann, bank throws in
-      let isAsked = DispatchSemaphore(value: 0)
-      let hasGone = DispatchSemaphore(value: 0)
-      bank.play {
-        $0.beforeCards = {
-          isAsked.signal()
-          hasGone.wait()
-        }
-      }
-      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let answer = try site.withCompanion(of: .banks) {
-        let answer = site.comeBack(to: location, application: site.hastySibling())
-        isAsked.wait()
-        hasGone.signal()
-        return answer
-      }
-      #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(bank.exchanges == 1)
-      #expect(site.stored == 0)
-      #expect(site.count("audit_log WHERE event = 'bank_enrolled'") == 0)
-    }
-  }
-
-  @Test func anErrandOfALeaseThatHasPassedOnStoresNothing() throws {
-    try withBank { site, ann, bank throws in
-      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      bank.play { $0.beforeCards = { site.sql("UPDATE errands SET claim_id = UUID()") } }
-      let answer = try site.withCompanion(of: .banks) {
-        site.comeBack(to: location, application: site.hastySibling(patience: .seconds(1)))
-      }
-      #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(site.stored == 0)
-    }
-  }
-
-  @Test func anErrandThatIsOldAsksNobody() throws {
-    try withBank { site, ann, bank throws in
-      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      site.sql(
-        """
-        CREATE TRIGGER age BEFORE INSERT ON errands FOR EACH ROW
-        SET NEW.created_at = UTC_TIMESTAMP(3) - INTERVAL 9 SECOND
-        """)
-      let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
-      #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(bank.exchanges == 0)
-      #expect(site.stored == 0)
-    }
-  }
-
-  @Test func whereTooManyWaitThereIsNoAnswer() throws {
-    try withBank { site, ann, bank throws in
-      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let application = site.hastySibling(beginWaiting: { false })
-      let answer = site.comeBack(to: location, application: application)
-      #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(site.count("errands") == 0)
-    }
-  }
-
-  /// A slow bank keeps nobody waiting who does not ask it.
-  @Test func theErrandsOfBanksAreNobodyElses() throws {
-    try withBank { site, ann, bank throws in
-      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      _ = site.comeBack(to: location, application: site.hastySibling())
-      site.sql("UPDATE errands SET state = 'open', finished_at = NULL")
-      try site.companion().pass()
-      #expect(site.sql("SELECT state, attempts FROM errands") == "open\t0")
-      try site.companion().runErrands(of: .banks)
-      #expect(site.sql("SELECT state, attempts FROM errands") == "done\t1")
     }
   }
 }
