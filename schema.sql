@@ -430,6 +430,15 @@ CREATE TABLE IF NOT EXISTS payments (
   CONSTRAINT payments_confirmed_whole CHECK ((confirmed_at IS NULL) = (confirmed_by IS NULL))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS card_tokens (
+  card_id     UUID NOT NULL,
+  merchant_id UUID NOT NULL,
+  token       VARCHAR(64) NOT NULL COMMENT 'what the card is called there; lets nobody in',
+  PRIMARY KEY (card_id, merchant_id),
+  CONSTRAINT card_tokens_card FOREIGN KEY (card_id) REFERENCES cards (id) ON DELETE CASCADE,
+  CONSTRAINT card_tokens_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 -- Pairing --------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS pairing_tokens (
@@ -819,6 +828,7 @@ GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DEL
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
 GRANT SELECT (id, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON card_tokens TO switchboard_responder;
 GRANT INSERT ON outbox TO switchboard_responder;
 GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at, revoked_at) ON pairing_tokens TO switchboard_responder;
@@ -848,7 +858,8 @@ GRANT SELECT (id, cards_version), UPDATE (cards_version) ON accounts TO switchbo
 GRANT SELECT, INSERT, UPDATE ON banks TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON enrollments TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON cards TO switchboard_companion;
-GRANT SELECT, DELETE ON enrollment_states TO switchboard_companion;
+GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at), DELETE
+  ON enrollment_states TO switchboard_companion;
 
 GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
 GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;

@@ -5,20 +5,35 @@ import Glibc
 ///
 /// What one program signs another must verify. So a new key is added behind the others; it signs only after
 /// every program has it; and what it follows is removed when the last thing made with it has expired.
-package struct KeyFile {
+///
+/// While there is one of a folder, others wait that are to read or write a file of it.
+package struct KeyFile: ~Copyable {
   private let path: String
+  /// Locked.
+  private let folder: CInt
   private var entries: [(id: String, line: String)] = []
 
-  /// A file that does not exist has no keys.
-  package init(atPath path: String) throws(KeyFileError) {
+  /// - Parameter isNew: whether the file may be absent; then it has no keys.
+  package init(atPath path: String, orNew isNew: Bool = false) throws(KeyFileError) {
+    // What a symbolic link names is replaced, and not the link.
+    let path =
+      realpath(path, nil).map { name in
+        defer { free(name) }
+        return String(cString: name)
+      } ?? path
     self.path = path
-    guard access(path, F_OK) == 0 else { return }
+    let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0, flock(folder, LOCK_EX) == 0 else { throw .unreadable(path) }
+    if isNew, access(path, F_OK) != 0 { return }
     guard let text = Environment.content(ofFile: path) else { throw .unreadable(path) }
     guard !text.allSatisfy(\.isWhitespace) else { return }
     do { _ = try Keyring(parsing: text) } catch { throw .malformed(path) }
     entries = text.split { $0 == "," || $0.isWhitespace }
       .map { line in (id: String(line.prefix { $0 != ":" }), line: String(line)) }
   }
+
+  deinit { if folder >= 0 { close(folder) } }
 
   /// The one that signs first.
   package var ids: [String] { entries.map(\.id) }
@@ -55,7 +70,7 @@ package struct KeyFile {
   }
 
   /// Replaces the file at once or not at all; owner and mode stay. A new one is its owner's alone.
-  package func save() throws(KeyFileError) {
+  package consuming func save() throws(KeyFileError) {
     let text = entries.map { $0.line + "\n" }.joined()
     let temporary = "\(path).\(hexEncoded(randomBytes(4)))"
     let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -67,7 +82,7 @@ package struct KeyFile {
       (isNew || fchown(file, old.st_uid, old.st_gid) == 0 && fchmod(file, old.st_mode & 0o777) == 0)
       && text.utf8.withContiguousStorageIfAvailable { write(file, $0.baseAddress, $0.count) }
         == text.utf8.count
-      && fsync(file) == 0 && rename(temporary, path) == 0
+      && fsync(file) == 0 && rename(temporary, path) == 0 && fsync(folder) == 0
     guard isWritten else {
       unlink(temporary)
       throw .unwritable(path)

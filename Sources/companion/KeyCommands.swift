@@ -29,7 +29,8 @@ struct Keys: ParsableCommand {
     @OptionGroup var file: File
 
     func run() throws {
-      for (number, id) in try KeyFile(atPath: file.path).ids.enumerated() {
+      let ids = try KeyFile(atPath: file.path).ids
+      for (number, id) in ids.enumerated() {
         print("\(id)  \(number == 0 ? "signs" : "verifies")")
       }
     }
@@ -42,7 +43,7 @@ struct Keys: ParsableCommand {
     @OptionGroup var file: File
 
     func run() throws {
-      var keys = try KeyFile(atPath: file.path)
+      var keys = try KeyFile(atPath: file.path, orNew: true)
       let id = keys.add(named: String(Timestamp.now().rfc3339.prefix(10)))
       try keys.save()
       print(id)

@@ -22,7 +22,8 @@ import Testing
 
   @Test func aNewFileIsItsOwnersAlone() throws {
     try withFolder { path in
-      var file = try KeyFile(atPath: path)
+      #expect(throws: KeyFileError.unreadable(path)) { try KeyFile(atPath: path).ids }
+      var file = try KeyFile(atPath: path, orNew: true)
       #expect(file.ids == [])
       #expect(file.add(named: "2026-11-21") == "2026-11-21")
       try file.save()
@@ -47,13 +48,14 @@ import Testing
       let keys = try keyring(path)
       #expect(keys.keys.map(\.id) == ["new", "k1"])
       #expect(try JSONWebToken.verify(signed, with: keys) == Array("{}".utf8))
-      #expect(try KeyFile(atPath: path).ids == ["new", "k1"])
+      let ids = try KeyFile(atPath: path).ids
+      #expect(ids == ["new", "k1"])
     }
   }
 
   @Test func keysOfOneDayHaveIdsOfTheirOwn() throws {
     try withFolder { path in
-      var file = try KeyFile(atPath: path)
+      var file = try KeyFile(atPath: path, orNew: true)
       #expect((1...3).map { _ in file.add(named: "day") } == ["day", "day-2", "day-3"])
       try file.save()
       let bytes = try keyring(path).keys.map { hmacSHA256("", with: $0) }
@@ -63,7 +65,7 @@ import Testing
 
   @Test func theKeyThatSignsStaysAndOneThatIsNotThereIsNamed() throws {
     try withFolder { path in
-      var file = try KeyFile(atPath: path)
+      var file = try KeyFile(atPath: path, orNew: true)
       _ = file.add(named: "a")
       #expect(throws: KeyFileError.signs("a")) { try file.remove("a") }
       #expect(throws: KeyFileError.unknown("b")) { try file.remove("b") }
@@ -80,7 +82,7 @@ import Testing
   func whatHoldsNoKeysIsLeftAsItIs(content: String) throws {
     try withFolder { path in
       try content.write(toFile: path, atomically: true, encoding: .utf8)
-      #expect(throws: KeyFileError.malformed(path)) { try KeyFile(atPath: path) }
+      #expect(throws: KeyFileError.malformed(path)) { try KeyFile(atPath: path).ids }
       #expect(!"\(KeyFileError.malformed(path))".contains(content))
     }
   }
@@ -100,8 +102,45 @@ import Testing
   }
 
   @Test func aFileThatCannotBeReplacedSaysSo() throws {
-    var file = try KeyFile(atPath: "/nonexistent/keys")
-    _ = file.add(named: "k1")
-    #expect(throws: KeyFileError.unwritable("/nonexistent/keys")) { try file.save() }
+    try withFolder { path in
+      var file = try KeyFile(atPath: path, orNew: true)
+      _ = file.add(named: "k1")
+      try FileManager.default.removeItem(
+        atPath: URL(filePath: path).deletingLastPathComponent().path())
+      var error: KeyFileError?
+      do throws(KeyFileError) { try file.save() } catch let thrown { error = thrown }
+      #expect(error == .unwritable(path))
+    }
+  }
+
+  @Test func whatASymbolicLinkNamesIsReplaced() throws {
+    try withFolder { path in
+      try "k1:\(Self.key)\n".write(toFile: path, atomically: true, encoding: .utf8)
+      try FileManager.default.createSymbolicLink(
+        atPath: path + ".link", withDestinationPath: path)
+      var file = try KeyFile(atPath: path + ".link")
+      _ = file.add(named: "k2")
+      try file.save()
+      let ids = try KeyFile(atPath: path).ids
+      #expect(ids == ["k1", "k2"])
+      let link = try FileManager.default.destinationOfSymbolicLink(atPath: path + ".link")
+      #expect(link == path)
+    }
+  }
+
+  @Test func keysThatAreAddedAtOnceAreAllKept() throws {
+    try withFolder { path in
+      DispatchQueue.concurrentPerform(iterations: 16) { _ in
+        do {
+          var file = try KeyFile(atPath: path, orNew: true)
+          _ = file.add(named: "day")
+          try file.save()
+        } catch {
+          Issue.record(error)
+        }
+      }
+      let ids = try KeyFile(atPath: path).ids
+      #expect(Set(ids).count == 16)
+    }
   }
 }

@@ -17,7 +17,7 @@ extension ConstraintTests {
       "INSERT INTO payments (id, merchant_id, account_id, amount, currency, challenge_hash, created_at, expires_at) SELECT id, merchant_id, account_id, amount, currency, challenge_hash, created_at, expires_at FROM payments"
     ),
     Case("payments.payments_merchant", "UPDATE payments SET merchant_id = \(other)"),
-    Case("payments.payments_merchant", "DELETE FROM merchants"),
+    Case("payments.payments_merchant", "DELETE FROM card_tokens; DELETE FROM merchants"),
     Case("payments.payments_account", "UPDATE payments SET account_id = \(other)"),
     Case("payments.payments_card", "UPDATE payments SET card_id = \(other)"),
     Case("payments.payments_id_form", "UPDATE payments SET id = 'pay_aaaaaaaaaaaaaaaaaaaaa'"),
@@ -30,5 +30,11 @@ extension ConstraintTests {
     Case("payments.payments_attempts", "UPDATE payments SET attempts = 6"),
     Case("payments.payments_confirmed_whole", "UPDATE payments SET confirmed_at = NOW(3)"),
     Case("payments.payments_confirmed_whole", "UPDATE payments SET confirmed_by = 'passkey'"),
+    Case(
+      "card_tokens.PRIMARY",
+      "INSERT INTO card_tokens (card_id, merchant_id, token) SELECT card_id, merchant_id, 'card_b' FROM card_tokens"
+    ),
+    Case("card_tokens.card_tokens_card", "UPDATE card_tokens SET card_id = \(other)"),
+    Case("card_tokens.card_tokens_merchant", "UPDATE card_tokens SET merchant_id = \(other)"),
   ]
 }

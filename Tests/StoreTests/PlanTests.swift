@@ -62,6 +62,8 @@ import Testing
       SELECT CONCAT('pay_', LPAD(seq, 22, '0')), m.id, \(id(1)), \(id(5)), 1, 'CAD', REPEAT('c', 32), NOW(3),
         NOW(3) + INTERVAL seq SECOND, IF(seq MOD 2, NOW(3) + INTERVAL seq SECOND, NULL),
         IF(seq MOD 2, 'passkey', NULL) FROM seq_1_to_10000 JOIN merchants m;
+    INSERT INTO card_tokens (card_id, merchant_id, token)
+      SELECT \(id(5)), m.id, CONCAT('card_', seq) FROM seq_1_to_10000 JOIN merchants m;
     INSERT INTO outbox (id, kind, recipient, state, due_at, expires_at, request_id, finished_at, claim_id)
       SELECT \(id(6)), 'login_code', 'r', IF(seq MOD 100, 'dead', 'open'), NOW(3) + INTERVAL seq SECOND,
         NOW(3) + INTERVAL 1 DAY, 'r', IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), \(id(7))
@@ -98,7 +100,7 @@ import Testing
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, enrollments, cards, enrollment_states,
-      payments, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
+      payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
     """
 

@@ -61,6 +61,7 @@ enum SampleRows {
     INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash, created_at, expires_at)
       VALUES ('pay_aaaaaaaaaaaaaaaaaaaaaa', '\(merchant)', '\(account)', '\(card)', 99.99, 'CAD', REPEAT('c', 32),
         NOW(3), NOW(3));
+    INSERT INTO card_tokens (card_id, merchant_id, token) VALUES ('\(card)', '\(merchant)', 'card_a');
     INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id)
       VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request');
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));

@@ -203,9 +203,9 @@ private struct AssertionResponse: Decodable {
     clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
     authenticatorData = try members.bytes(.authenticatorData, atMost: 4096)
     signature = try members.bytes(.signature, atMost: 512)  // of RSA with 4,096 bits
-    userHandle =
-      try members.decodeIfPresent(String.self, forKey: .userHandle) == nil
-      ? nil : try members.bytes(.userHandle, atMost: 64)
+    // Where there is none, some say so with an empty one.
+    let handle = try members.decodeIfPresent(String.self, forKey: .userHandle) ?? ""
+    userHandle = handle.isEmpty ? nil : try members.bytes(.userHandle, atMost: 64)
   }
 }
 

@@ -59,7 +59,8 @@ func confirmPayment(_ request: Request, in context: borrowing Context) throws ->
   let id = body.paymentId.text
   let name = PaymentName(
     id: id, merchantID: merchant,
-    challenges: context.settings.hmacKeys.keys.map { challenge(ofPayment: id, under: $0) })
+    challenges: context.settings.hmacKeys.keys.map { challenge(ofPayment: id, under: $0) },
+    newCardToken: "card_" + base64URLEncoded(context.random(24)))
   let payment: Payment
   if let credential = body.credential {
     payment = try context.database.confirm(
@@ -72,12 +73,10 @@ func confirmPayment(_ request: Request, in context: borrowing Context) throws ->
       at: context.now)
   }
   let expiresAt = context.now + paymentLifetime
-  let cardToken = context.token(of: payment.card, for: merchant)
   return .json { json in
     json.member("success", true)
-    json.member(
-      "token", context.statement(of: payment, cardToken, to: merchant, until: expiresAt))
-    json.member("cardToken", cardToken)
+    json.member("token", context.statement(of: payment, to: merchant, until: expiresAt))
+    json.member("cardToken", payment.cardToken)
     json.member("cardLast4", payment.card.lastFour)
     json.member("cardBrand", payment.card.cardType.lowercased())
     json.member("expiresAt", expiresAt.rfc3339)
@@ -96,16 +95,10 @@ extension Context {
     return merchant
   }
 
-  /// By which the merchant knows the card again, and nobody else does.
-  fileprivate func token(of card: PaymentCard, for merchant: String) -> String {
-    let mac = hmacSHA256("card\n\(merchant)\n\(card.id)", with: settings.hmacKeys.newest)
-    return "card_" + base64URLEncoded(mac)
-  }
-
   /// Says of merchant, card, amount and currency that they were confirmed. Its `jti` is the payment's id, by
   /// which it is taken once; its `type` and `aud` let nobody in here.
   fileprivate func statement(
-    of payment: Payment, _ cardToken: String, to merchant: String, until expiresAt: Timestamp
+    of payment: Payment, to merchant: String, until expiresAt: Timestamp
   ) -> String {
     let claims = JSONWriter.object { json in
       json.member("iss", settings.publicURL)
@@ -114,7 +107,7 @@ extension Context {
       json.member("iat", now.seconds)
       json.member("exp", expiresAt.seconds)
       json.member("type", "payment")
-      json.member("card", cardToken)
+      json.member("card", payment.cardToken)
       json.member("amount", payment.amount.text)
       json.member("currency", payment.currency)
       if let orderID = payment.orderID { json.member("orderId", orderID) }
@@ -129,13 +122,14 @@ private func challenge(ofPayment id: String, under key: Key) -> [UInt8] {
 }
 
 extension Failure {
+  // Not Bearer: a new access token would not help.
   fileprivate static let missingAPIKey = Failure(
     status: 401, code: "missing_api_key", message: "x-api-key header is required",
-    fields: [("WWW-Authenticate", "Bearer")])
+    fields: [("WWW-Authenticate", "ApiKey")])
 
   fileprivate static let invalidAPIKey = Failure(
     status: 401, code: "invalid_api_key", message: "Invalid API key",
-    fields: [("WWW-Authenticate", "Bearer")])
+    fields: [("WWW-Authenticate", "ApiKey")])
 
   /// What does not prove anything is 403 and not 401, at which the apps would throw their session away.
   init(_ refusal: PaymentRefusal) {
@@ -176,7 +170,9 @@ extension Request {
     var reader = JSONReader(body)
     do {
       try reader.object { name, value in
-        if name == "amount" { digits = try value.number() } else { try value.skip() }
+        guard name == "amount" else { return try value.skip() }
+        guard digits == nil else { throw Failure.validation(field: "amount", reason: "twice") }
+        digits = try value.number()
       }
     } catch JSONReader.Failure.wrongType {
       throw Failure.validation(field: "amount", reason: "wrong_type")

@@ -101,7 +101,7 @@ extension DescribedBank {
         text.trimmed.isEmpty || text.unicodeScalars.count > most || text.hasControls
       }.map { name, _, most in "--\(name) must be text of 1 to \(most) characters." }
       + urls.filter { !$1.isURLForSecrets }.map { name, _ in
-        "--\(name) must be an https address, or an http address of this machine, without a fragment."
+        "--\(name) must be an https address, or an http address of this machine, without '#' and '@'."
       }
   }
 }
@@ -116,7 +116,7 @@ extension String {
   }
 
   fileprivate var isURLForSecrets: Bool {
-    utf8.count <= 2000 && utf8.allSatisfy { 0x21...0x7e ~= $0 } && !contains("#")
+    utf8.count <= 2000 && utf8.allSatisfy { 0x21...0x7e ~= $0 } && !contains("#") && !contains("@")
       && (hasPrefix("https://") || hasPrefix("http://")) && HTTPClient.isConfidential(self)
   }
 }

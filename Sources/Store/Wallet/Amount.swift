@@ -11,7 +11,8 @@ package struct Amount: Sendable, Equatable {
     let mantissa = parts[0].split(separator: UInt8(ascii: "."))
     var exponent = 0
     if parts.count > 1 {
-      guard let written = Int(String(decoding: parts[1], as: UTF8.self)), abs(written) < 1000
+      guard let written = Int(String(decoding: parts[1], as: UTF8.self)),
+        (-999...999).contains(written)
       else { return nil }
       exponent = written
     }

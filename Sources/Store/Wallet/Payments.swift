@@ -41,6 +41,8 @@ package struct PaymentCard: Sendable {
 package struct Payment: Sendable {
   package let id: String
   package let card: PaymentCard
+  /// By which the merchant knows the card again, and no other does.
+  package let cardToken: String
   package let amount: Amount
   package let currency: String
   package let orderID: String?
@@ -52,11 +54,14 @@ package struct PaymentName: Sendable {
   package let merchantID: String
   /// The challenges that the payment may have, 32 bytes each: one for each key.
   package let challenges: [[UInt8]]
+  /// What the card is called at the merchant, if it has no name there yet.
+  package let newCardToken: String
 
-  package init(id: String, merchantID: String, challenges: [[UInt8]]) {
+  package init(id: String, merchantID: String, challenges: [[UInt8]], newCardToken: String) {
     self.id = id
     self.merchantID = merchantID
     self.challenges = challenges
+    self.newCardToken = newCardToken
   }
 }
 
@@ -253,17 +258,29 @@ extension Connection {
       """,
       [.time(now), .text(proof.rawValue), .text(name.id), .time(now)])
     guard confirmed == 1 else { throw PaymentRefusal.alreadyConfirmed }
+    let token = try row(
+      """
+      INSERT INTO card_tokens (card_id, merchant_id, token)
+      SELECT c.id, p.merchant_id, ? FROM payments p JOIN cards c ON c.id = p.card_id
+      WHERE p.id = ? AND c.active
+      ON DUPLICATE KEY UPDATE token = card_tokens.token
+      RETURNING token
+      """,
+      [.text(name.newCardToken), .text(name.id)]
+    ) { row in row.text(0) }
+    guard let token else { throw PaymentRefusal.notOpen }
     let payment = try row(
       """
       SELECT p.amount, p.currency, p.order_id, c.id, c.last_four, c.card_type
-      FROM payments p JOIN cards c ON c.id = p.card_id WHERE p.id = ? AND c.active
+      FROM payments p JOIN cards c ON c.id = p.card_id WHERE p.id = ?
       """,
       [.text(name.id)]
     ) { row in
       Payment(
         id: name.id,
         card: PaymentCard(id: row.text(3), lastFour: row.text(4), cardType: row.text(5)),
-        amount: Amount(decimal: row.text(0)), currency: row.text(1), orderID: row.optionalText(2))
+        cardToken: token, amount: Amount(decimal: row.text(0)), currency: row.text(1),
+        orderID: row.optionalText(2))
     }
     guard let payment else { throw PaymentRefusal.notOpen }
     try audit(
