@@ -7,11 +7,17 @@ struct Route: Sendable {
   let method: String
   let path: String
   let handler: Handler
+  /// Whether it is answered to HEAD as well: a GET that changes something is not, for HEAD is asked by those who
+  /// only look (RFC 9110 §9.2.1).
+  let hasHead: Bool
 
-  init(_ method: String, _ path: String, _ handler: @escaping Handler) {
+  init(
+    _ method: String, _ path: String, changes: Bool = false, _ handler: @escaping Handler
+  ) {
     self.method = method
     self.path = path
     self.handler = handler
+    hasHead = method == "GET" && !changes
   }
 
   /// The table of contents of the site.
@@ -65,9 +71,9 @@ struct Route: Sendable {
     Route("GET", "/api/mobile/wallet/cards", getCards),
     Route("POST", "/api/mobile/wallet/cards/:id/default", makeCardDefault),
     Route("DELETE", "/api/mobile/wallet/cards/:id", removeCard),
-    Route("GET", "/api/enrollment/start/:bsimId", startEnrollment),
+    Route("GET", "/api/enrollment/start/:bsimId", changes: true, startEnrollment),
     Route("POST", "/api/mobile/enrollment/start/:bsimId", startEnrollmentInApp),
-    Route("GET", "/api/enrollment/callback/:bsimId", finishEnrollment),
+    Route("GET", "/api/enrollment/callback/:bsimId", changes: true, finishEnrollment),
     Route("GET", "/api/mobile/enrollment/banks", getBanks),
     Route("GET", "/api/mobile/enrollment/list", getEnrollments),
     Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),
@@ -121,9 +127,11 @@ struct Router: Sendable {
   /// - Throws: ``Failure/notFound(_:)``; ``Failure/methodNotAllowed(allow:)``.
   func route(for request: Request) throws -> (Route, pathItem: String) {
     let (routes, item) = try routes(at: request.path)
-    let method = request.method == "HEAD" ? "GET" : request.method
-    if let route = routes.first(where: { $0.method == method }) { return (route, item) }
-    let allowed = routes.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }
+    let method = request.method
+    if let route = routes.first(where: { $0.method == method || method == "HEAD" && $0.hasHead }) {
+      return (route, item)
+    }
+    let allowed = routes.flatMap { $0.hasHead ? ["GET", "HEAD"] : [$0.method] }
     throw Failure.methodNotAllowed(allow: allowed.joined(separator: ", "))
   }
 

@@ -88,6 +88,24 @@ import Testing
     }
   }
 
+  /// Who only looks, a scanner of links say, begins and ends nothing.
+  @Test func headIsRefusedAndSpendsNothing() throws {
+    try withBank { site, ann, bank throws in
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let before = site.rows("enrollment_states", "errands", "audit_log")
+      let query = String(location.split(separator: "?")[1])
+      for path in ["callback", "start"] {
+        let answer = site.send(
+          "HEAD", "/api/enrollment/\(path)/test-bank", token: ann.accessToken, query: query)
+        #expect(answer.isError(405, "method_not_allowed"))
+        #expect(answer.field("Allow") == "GET")
+      }
+      #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
+      let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
+      #expect(answer.field("Location") == EnrollmentTests.success)
+    }
+  }
+
   @Test func anUnknownBankIsNotFound() throws {
     try withBank { site, _, _ throws in
       let answer = site.send("GET", "/api/enrollment/callback/x", query: "state=a&code=b")

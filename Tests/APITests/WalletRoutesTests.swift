@@ -44,7 +44,10 @@ import Testing
     (WalletPath.summary, ["GET", "HEAD"]), (WalletPath.cards, ["GET", "HEAD"]),
     (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
     (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
-    ("/api/mobile/enrollment/x", ["DELETE"]), ("/api/merchant/payment/initiate", ["POST"]),
+    ("/api/mobile/enrollment/x", ["DELETE"]), ("/api/mobile/enrollment/start/x", ["POST"]),
+    // They change something, so that HEAD is none of them.
+    ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET"]),
+    ("/api/merchant/payment/initiate", ["POST"]),
     ("/api/merchant/payment/confirm", ["POST"]),
     (WalletPath.devices, ["GET", "HEAD"]), (WalletPath.devices + "/device-1", ["DELETE"]),
     (WalletPath.pushToken, ["POST", "DELETE"]), (WalletPath.pushToken + "/device-1", ["DELETE"]),
