@@ -16,6 +16,7 @@ package final class Application: Sendable {
   private let random: @Sendable (Int) -> [UInt8]
   let beginWaiting: @Sendable () -> Bool
   let patience: Duration
+  let bankPlaces = BankPlaces()
   private let crossOrigins: CrossOriginPolicy
 
   /// - Parameters:
@@ -144,6 +145,8 @@ struct Context: ~Copyable {
 
   /// Whether the request may wait; its thread gives its run permit away then.
   func beginWaiting() -> Bool { application.beginWaiting() }
+
+  var bankPlaces: BankPlaces { application.bankPlaces }
 
   /// The only source of tokens.
   func random(_ count: Int) -> [UInt8] { application.random(count) }

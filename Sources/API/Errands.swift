@@ -1,5 +1,27 @@
 import Glibc
 import Store
+import Synchronization
+
+/// Places for requests that wait for a bank: half of the responder's `waiters`, so that a slow bank leaves the
+/// others to those who ask none.
+final class BankPlaces: Sendable {
+  static let count = 8
+
+  private let free = Mutex(count)
+
+  /// - Returns: false where none is free.
+  func take() -> Bool {
+    free.withLock { free in
+      guard free > 0 else { return false }
+      free -= 1
+      return true
+    }
+  }
+
+  func give() {
+    free.withLock { $0 += 1 }
+  }
+}
 
 extension Context {
   /// Has the companion do an errand, and waits for what comes of it. The thread's run permit is
@@ -28,6 +50,19 @@ extension Context {
     }
     throw Failure.overdue
   }
+
+  /// Makes sure that the request may wait for a bank, until ``leaveBank()``.
+  ///
+  /// - Throws: ``Failure/busy``
+  func enterBank() throws {
+    guard bankPlaces.take() else { throw Failure.busy }
+    guard beginWaiting() else {
+      leaveBank()
+      throw Failure.busy
+    }
+  }
+
+  func leaveBank() { bankPlaces.give() }
 
   private func result(ofErrand id: String) throws -> [UInt8]? {
     switch try database.outcome(ofErrand: id) {

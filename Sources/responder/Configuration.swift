@@ -10,7 +10,7 @@ struct Configuration {
   private let connection: ConnectionSettings
   private let workers: Int
 
-  /// Requests that may wait at once, for the database or for the companion.
+  /// Requests that may wait at once, for the database or for the companion; half of them for banks.
   private static let waiters = 16
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.

@@ -1,5 +1,6 @@
 import Foundation
 import Support
+import Synchronization
 import Testing
 
 @testable import API
@@ -71,13 +72,53 @@ import Testing
     }
   }
 
-  @Test func whereTooManyWaitThereIsNoAnswer() throws {
+  @Test func whereTooManyWaitTheStateStaysGood() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let before = site.rows("enrollment_states", "errands", "audit_log")
       let application = site.hastySibling(beginWaiting: { false })
-      let answer = site.comeBack(to: location, application: application)
-      #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(site.count("errands") == 0)
+      // Whoever is turned away has no place.
+      for _ in 0...BankPlaces.count {
+        let answer = site.comeBack(to: location, application: application)
+        #expect(answer.isError(503, "server_error", "Too many requests are waiting"))
+        #expect(answer.retryAfter == 5)
+      }
+      #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
+      let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
+      #expect(answer.field("Location") == EnrollmentTests.success)
+    }
+  }
+
+  @Test func waitingForBanksTakesHalfOfThePlacesAtMost() throws {
+    try withBank { site, ann, bank throws in
+      let locations = try (0...BankPlaces.count).map { _ in
+        try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      }
+      let asked = Mutex(0)
+      let application = site.hastySibling(
+        patience: .seconds(60),
+        beginWaiting: {
+          asked.withLock { $0 += 1 }
+          return true
+        })
+      let last = locations[BankPlaces.count]
+      let ends = simultaneously(BankPlaces.count + 1) { number -> String? in
+        guard number == BankPlaces.count else {
+          return site.comeBack(to: locations[number], application: application).field("Location")
+        }
+        guard holds({ site.count("errands") == BankPlaces.count }) else { return "no errands" }
+        let before = (site.rows("enrollment_states", "errands"), asked.withLock { $0 })
+        let answer = site.comeBack(to: last, application: application)
+        let isSame = (site.rows("enrollment_states", "errands"), asked.withLock { $0 }) == before
+        do { try site.companion().runErrands(of: .banks) } catch { return "\(error)" }
+        return answer.status == 503 && answer.retryAfter == 5 && isSame ? nil : answer.text
+      }
+      #expect(ends.filter { $0 == EnrollmentTests.success }.count == BankPlaces.count, "\(ends)")
+      #expect(ends.filter { $0 == nil }.count == 1, "\(ends)")
+      let answer = try site.withCompanion(of: .banks) {
+        site.comeBack(to: last, application: application)
+      }
+      #expect(answer.field("Location") == EnrollmentTests.success)
     }
   }
 

@@ -32,13 +32,22 @@ func startEnrollmentInApp(_ request: Request, in context: borrowing Context) thr
 /// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
 /// exchanges the code, and app or browser is told how it ended.
 ///
-/// - Throws: ``Failure/unknownBank``.
+/// - Throws: ``Failure/unknownBank``; ``Failure/busy``, and then the state is as good as before.
 func finishEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
   let bsimID = context.pathItem
   let refusal = request.queryItem("error").map(refusalWord)
+  let code = request.queryItem("code") ?? ""
+  let waits = refusal == nil && !code.isEmpty
+  var hasPlace = false
+  defer { if hasPlace { context.leaveBank() } }
   let outcome = try context.database.spend(
     state: sha256(request.queryItem("state") ?? ""), ofBank: bsimID, refusal: refusal,
-    from: context.origin, at: context.now)
+    from: context.origin, at: context.now
+  ) {
+    guard waits, !hasPlace else { return }
+    try context.enterBank()
+    hasPlace = true
+  }
   switch outcome {
   case .unknownBank: throw Failure.unknownBank
   case .invalidState(let isMobile):
@@ -46,7 +55,7 @@ func finishEnrollment(_ request: Request, in context: borrowing Context) throws 
   case .back(let enrollment):
     let end =
       try refusal.map { .failed(failure(for: $0)) }
-      ?? context.exchange(request.queryItem("code") ?? "", for: enrollment)
+      ?? context.exchange(code, for: enrollment)
     return response(
       to: end, isMobile: enrollment.isMobile, bsimID: bsimID, bankName: enrollment.bankName)
   }

@@ -103,9 +103,10 @@ extension Database {
   /// - Parameters:
   ///   - stateHash: SHA-256 of the state.
   ///   - refusal: the bank's own `error`, where it did not consent.
+  ///   - admit: asked, perhaps twice, where the state is good; what it throws leaves the state as it was.
   package func spend(
     state stateHash: [UInt8], ofBank bsimID: String, refusal: String?, from origin: Origin,
-    at now: Timestamp
+    at now: Timestamp, admit: () throws -> Void
   ) throws -> ReturnOutcome {
     try pool.transaction { connection in
       let spent = try connection.execute(
@@ -129,6 +130,7 @@ extension Database {
         }
         return .invalidState(isMobile: state.enrollment?.isMobile ?? true)
       }
+      try admit()
       if let refusal {
         try connection.audit(
           .bankRefused, account: state.accountID, device: enrollment.deviceID,
