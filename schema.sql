@@ -390,6 +390,11 @@ CREATE TABLE IF NOT EXISTS enrollment_states (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Enrolments under way: who has been sent to which bank';
 
+ALTER TABLE enrollment_states
+  ADD COLUMN IF NOT EXISTS browser_hash BINARY(32) NULL COMMENT 'SHA-256 of the cookie of the browser that began it',
+  ADD COLUMN IF NOT EXISTS address VARCHAR(45) NULL COMMENT 'of the app that began it: from elsewhere the person is asked first',
+  ADD CONSTRAINT IF NOT EXISTS enrollment_states_one_beginning CHECK (browser_hash IS NULL OR address IS NULL);
+
 CREATE TABLE IF NOT EXISTS merchants (
   id             UUID NOT NULL PRIMARY KEY COMMENT 'aud of the statements made for it',
   name           VARCHAR(200) NOT NULL,

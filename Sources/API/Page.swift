@@ -8,13 +8,15 @@ struct Page {
   let content: String
   /// What is told to where its links and buttons lead.
   var referrerPolicy = "no-referrer"
+  /// Where else its forms may lead: browsers hold the redirects that answer a form to that too.
+  var formTarget = ""
 
   func response(status: Int = 200) -> Response {
     Response(
       status: status,
       fields: [
         ("Content-Type", "text/html; charset=utf-8"),
-        ("Content-Security-Policy", Self.policy),
+        ("Content-Security-Policy", policy),
         ("Referrer-Policy", referrerPolicy),
         ("X-Content-Type-Options", "nosniff"),
       ],
@@ -59,9 +61,12 @@ struct Page {
     """
 
   /// Nothing is loaded but the one style, by its digest, and our own picture (CSP Level 3).
-  private static let policy =
-    "default-src 'none'; style-src 'sha256-\(base64Encoded(sha256(style)))'; img-src 'self'; "
-    + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  private var policy: String {
+    "default-src 'none'; style-src '\(Self.styleDigest)'; img-src 'self'; "
+      + "form-action 'self'\(formTarget.isEmpty ? "" : " \(formTarget)"); base-uri 'none'; frame-ancestors 'none'"
+  }
+
+  private static let styleDigest = "sha256-\(base64Encoded(sha256(style)))"
 }
 
 extension String {

@@ -74,6 +74,7 @@ struct Route: Sendable {
     Route("GET", "/api/enrollment/start/:bsimId", changes: true, startEnrollment),
     Route("POST", "/api/mobile/enrollment/start/:bsimId", startEnrollmentInApp),
     Route("GET", "/api/enrollment/callback/:bsimId", changes: true, finishEnrollment),
+    Route("POST", "/api/enrollment/callback/:bsimId", finishConfirmedEnrollment),
     Route("GET", "/api/mobile/enrollment/banks", getBanks),
     Route("GET", "/api/mobile/enrollment/list", getEnrollments),
     Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),

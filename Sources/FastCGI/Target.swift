@@ -38,6 +38,11 @@ extension Request {
     } ?? nil
   }
 
+  /// Like ``queryItem(_:)``, from a body that is a form (`application/x-www-form-urlencoded`).
+  package func formItem(_ name: String) -> String? {
+    body.withUnsafeBufferPointer { Self.item(name, of: $0) }
+  }
+
   private static func item(_ name: String, of query: Bytes) -> String? {
     for pair in query.split(separator: UInt8(ascii: "&")) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex

@@ -33,6 +33,7 @@ enum AuditEvent: String {
   case attestationRefused = "attestation_refused"
   case bankConnected = "bank_connected"
   case bankDisconnected = "bank_disconnected"
+  case bankEnrollmentBegun = "bank_enrollment_begun"
   case bankEnrolled = "bank_enrolled"
   case bankRefused = "bank_refused"
   case biometricEnabled = "biometric_enabled"

@@ -55,6 +55,8 @@ struct StartedEnrollment {
   /// Of the bank.
   let url: String
   let id: String
+  /// What the browser was given, as it sends it back.
+  var cookie: String?
 
   private var items: [URLQueryItem] { URLComponents(string: url)?.queryItems ?? [] }
 
@@ -99,17 +101,40 @@ extension TestApplication {
     let answer = send(
       "GET", "/api/enrollment/start/test-bank", token: person.accessToken, query: query)
     try #require(answer.status == 302, "\(answer.text)")
-    return StartedEnrollment(url: try #require(answer.field("Location")), id: "")
+    let cookie = try #require(answer.field("Set-Cookie")?.split(separator: ";").first)
+    Evidence.keep(secret: String(cookie.split(separator: "=").last ?? ""))
+    return StartedEnrollment(
+      url: try #require(answer.field("Location")), id: "", cookie: String(cookie))
   }
 
   /// The browser follows the bank's redirect back to us.
-  func comeBack(to location: String, application: Application? = nil) -> Answer {
-    let parts = location.dropFirst(Self.publicURL.count).split(separator: "?", maxSplits: 1)
+  func comeBack(
+    to location: String, application: Application? = nil, cookie: String? = nil,
+    address: String = "192.0.2.1"
+  ) -> Answer {
+    let (path, query) = Self.parts(of: location)
     return Answer(
       (application ?? self.application).respond(
         to: Request(
-          path: String(parts.first ?? ""), query: parts.count > 1 ? String(parts[1]) : "",
-          remoteAddress: "192.0.2.1", requestID: "request-1")))
+          path: path, query: query, fields: cookie.map { [(name: "Cookie", value: $0)] } ?? [],
+          remoteAddress: address, requestID: "request-1")))
+  }
+
+  /// The person confirms what was asked, with what the bank had sent along.
+  func confirm(
+    _ location: String, address: String = "198.51.100.7",
+    type: String? = "application/x-www-form-urlencoded", cookie: String? = nil
+  ) -> Answer {
+    let (path, query) = Self.parts(of: location)
+    let fields = [("Content-Type", type), ("Cookie", cookie)].compactMap { name, value in
+      value.map { (name: name, value: $0) }
+    }
+    return send("POST", path, query, fields: fields, address: address)
+  }
+
+  private static func parts(of location: String) -> (path: String, query: String) {
+    let parts = location.dropFirst(publicURL.count).split(separator: "?", maxSplits: 1)
+    return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
   }
 
   /// All of an enrolment in the app, while a companion runs.

@@ -27,7 +27,7 @@ import Testing
           == "card-1\t12\t2030\t1\ncard-2\t1\t2031\t1")
       #expect(
         site.sql(
-          "SELECT event, detail, account_id, request_id, address FROM audit_log WHERE event LIKE 'bank_e%'"
+          "SELECT event, detail, account_id, request_id, address FROM audit_log WHERE event = 'bank_enrolled'"
         )
           == "bank_enrolled\ttest-bank: 2 cards\t\(ann.accountID)\trequest-1\t192.0.2.1")
       #expect(
@@ -38,9 +38,11 @@ import Testing
 
   @Test func aBrowserIsShownAPage() throws {
     try withBank { site, ann, bank throws in
-      let location = try #require(
-        bank.consent(to: try site.startEnrollmentInBrowser(by: ann).url))
-      let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
+      let start = try site.startEnrollmentInBrowser(by: ann)
+      let location = try #require(bank.consent(to: start.url))
+      let answer = try site.withCompanion(of: .banks) {
+        site.comeBack(to: location, cookie: start.cookie)
+      }
       #expect(answer.status == 200)
       #expect(answer.field("Content-Type") == "text/html; charset=utf-8")
       #expect(answer.field("Cache-Control") == "no-store")
@@ -48,7 +50,7 @@ import Testing
       #expect(answer.field("Content-Security-Policy")?.hasPrefix("default-src 'none'; ") == true)
       #expect(answer.text.contains("<strong>Test Bank</strong>"))
       #expect(answer.text.contains("2 cards are in your wallet."))
-      let again = site.comeBack(to: location)
+      let again = site.comeBack(to: location, cookie: start.cookie)
       #expect(again.status == 400)
       #expect(again.text.contains("was used before"))
       #expect(site.cards(of: ann) == ["4242*", "0005"])
@@ -59,7 +61,9 @@ import Testing
     try withBank { site, ann, bank throws in
       let start = try site.startEnrollmentInBrowser(by: ann, query: "mobile=true")
       let location = try #require(bank.consent(to: start.url))
-      let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
+      let answer = try site.withCompanion(of: .banks) {
+        site.comeBack(to: location, cookie: start.cookie)
+      }
       #expect(answer.status == 302)
       #expect(answer.field("Location") == Self.success)
       #expect(answer.response.body.isEmpty)
@@ -158,8 +162,11 @@ import Testing
           == "mwsim://enrollment/callback?success=true&bsimId=test-bank&bankName="
           + "A%26b%3Dc%23d%3F%C3%A9%22%27%3Cscript%3E%0D%0A%E6%97%A5%20%2541&cardCount=1")
       #expect(URLComponents(string: location)?.queryItems?[2].value == name)
-      let back = try #require(bank.consent(to: try site.startEnrollmentInBrowser(by: ann).url))
-      let page = try site.withCompanion(of: .banks) { site.comeBack(to: back) }
+      let start = try site.startEnrollmentInBrowser(by: ann)
+      let back = try #require(bank.consent(to: start.url))
+      let page = try site.withCompanion(of: .banks) {
+        site.comeBack(to: back, cookie: start.cookie)
+      }
       #expect(page.text.contains("A&amp;b=c#d?é&quot;&#39;&lt;script&gt;"))
       #expect(!page.text.contains("<script"))
       #expect(page.text.contains("One card is in your wallet."))

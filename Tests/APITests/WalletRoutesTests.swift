@@ -46,7 +46,7 @@ import Testing
     (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
     ("/api/mobile/enrollment/x", ["DELETE"]), ("/api/mobile/enrollment/start/x", ["POST"]),
     // They change something, so that HEAD is none of them.
-    ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET"]),
+    ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET", "POST"]),
     ("/api/merchant/payment/initiate", ["POST"]),
     ("/api/merchant/payment/confirm", ["POST"]),
     (WalletPath.devices, ["GET", "HEAD"]), (WalletPath.devices + "/device-1", ["DELETE"]),

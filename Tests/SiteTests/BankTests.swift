@@ -12,6 +12,8 @@ import Testing
       #expect(
         banks.body == #"{"banks":[{"bsimId":"test-bank","name":"Test Bank","logoUrl":null}]}"#)
       let location = try site.consent(of: ann, at: bank.url)
+      // Who only looks spends nothing.
+      #expect(site.curl(location, "--head").fields["allow"] == "GET, POST")
       // Of many browsers at once one is the person's.
       let ends = Mutex<[String]>([])
       DispatchQueue.concurrentPerform(iterations: 64) { _ in
@@ -34,12 +36,36 @@ import Testing
         try site.administrator("SELECT email, bsim_id, cards FROM enrolled_banks")
           == "ann@example.org\ttest-bank\t2")
 
-      let page = site.curl(try site.consent(of: ann, at: bank.url, inBrowser: true))
+      let jar = "\(site.state)/cookies"
+      let back = try site.consent(of: ann, at: bank.url, cookies: jar)
+      #expect(site.curl(back).status == 400)
+      let page = site.curl(back, "--cookie", jar)
       #expect(page.status == 200)
       #expect(page.fields["content-type"] == "text/html; charset=utf-8")
       #expect(page.fields["cache-control"] == "no-store")
       #expect(page.body.contains("2 cards are in your wallet."))
       #expect(try site.stored() == 3)
+    }
+  }
+
+  @Test func fromElsewhereThePersonIsAskedFirst() async throws {
+    try await withBank { site, ann, bank in
+      let location = try site.consent(of: ann, at: bank.url)
+      let elsewhere = ["--interface", "127.0.0.2"]
+      let page = site.curl(location, elsewhere[0], elsewhere[1])
+      #expect(page.status == 200)
+      #expect(page.body.contains("<bdi>a…@example.org</bdi>"))
+      #expect(try site.sql("SELECT spent_at FROM enrollment_states") == "NULL\n")
+      let parts = location.split(separator: "?").map(String.init)
+      for end in [Self.success, "mwsim://enrollment/callback?success=false&error=invalid_state&"] {
+        let answer = site.curl(parts[0], elsewhere[0], elsewhere[1], "--data", parts[1])
+        #expect(answer.status == 302)
+        #expect(answer.fields["location"]?.hasPrefix(end) == true, "\(answer.fields)")
+      }
+      #expect(try site.stored() == 3)
+      #expect(
+        try site.administrator(
+          "SELECT detail FROM audit_trail WHERE event = 'bank_enrollment_begun'") == "test-bank")
     }
   }
 
@@ -184,6 +210,7 @@ import Testing
           return url
         }
         secrets += location.matches(of: #/(?:code|state)=([^&]+)/#).map { String($0.1) }
+        _ = site.curl(location, "--interface", "127.0.0.2")
         _ = site.end(location)
         _ = site.end(location)
       }
@@ -233,15 +260,18 @@ extension Site {
 
   /// A person is sent to the bank and consents.
   ///
-  /// - Parameter tamper: what the bank is asked instead.
+  /// - Parameters:
+  ///   - cookies: a browser's, in a file; nil where the app begins.
+  ///   - tamper: what the bank is asked instead.
   /// - Returns: the path and query at which the bank sends the browser back.
   fileprivate func consent(
-    of person: Person, at bank: String, inBrowser: Bool = false,
+    of person: Person, at bank: String, cookies: String? = nil,
     tamper: (String) -> String = { $0 }
   ) throws -> String {
     let url: String
-    if inBrowser {
-      let answer = curl("/api/enrollment/start/test-bank", "--header", person.bearer)
+    if let cookies {
+      let answer = curl(
+        "/api/enrollment/start/test-bank", "--header", person.bearer, "--cookie-jar", cookies)
       try #require(answer.status == 302, "\(answer.body)")
       url = answer.fields["location"] ?? ""
     } else {

@@ -61,7 +61,7 @@ import Testing
       #expect(shown.contains("ann@example.org"))
       for secret in [
         SampleRows.pushToken, "opaque-token", "sealed-secret", "client-secret", "hhhhhhhh",
-        "cccccccc", "mmmmmmmm", "ssssssss", "nnnnnnnn", "iiiiiiii", "pppppppp",
+        "cccccccc", "mmmmmmmm", "ssssssss", "nnnnnnnn", "bbbbbbbb", "iiiiiiii", "pppppppp",
         "receipt-secret",
       ] {
         #expect(!shown.contains(secret), "\(secret)")

@@ -49,9 +49,9 @@ enum SampleRows {
     INSERT INTO banks (bsim_id, name, authorization_url, token_url, cards_url, client_id, client_secret, scope)
       VALUES ('bank-1', 'Bank', 'https://a', 'https://t', 'https://c', 'client', 'secret', 'cards');
     INSERT INTO enrollment_states (id, state_hash, nonce_hash, verifier, account_id, session_id, bsim_id,
-        is_mobile, expires_at)
+        is_mobile, expires_at, browser_hash)
       VALUES ('\(state)', REPEAT('s', 32), REPEAT('n', 32), 'sealed', '\(account)', '\(session)', 'bank-1',
-        TRUE, NOW(3));
+        TRUE, NOW(3), REPEAT('b', 32));
     INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
       VALUES ('\(enrollment)', '\(account)', 'bank-1', NOW(3));
     INSERT INTO cards (id, enrollment_id, bank_card_id, last_four, card_type, expiry_month, expiry_year, added_at)

@@ -6,20 +6,23 @@ import Store
 private let appCallback = "mwsim://enrollment/callback"
 
 /// `GET /api/enrollment/start/:bsimId[?mobile=true]`: sends a browser to the bank; `mobile` has the
-/// app told how it ended.
+/// app told how it ended. A cookie ties the enrolment to the browser (RFC 6749 §10.12).
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
 func startEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
   let isMobile = request.queryItem("mobile") == "true"
-  let start = try context.beginEnrollment(request, isMobile: isMobile)
-  return Response(status: 302, fields: [("Location", start.url)])
+  let value = base64URLEncoded(context.random(32))
+  let start = try context.beginEnrollment(request, isMobile: isMobile, cookie: value)
+  let cookie = BrowserCookie(at: context.settings.publicURL)
+  return Response(
+    status: 302, fields: [("Location", start.url), ("Set-Cookie", cookie.setting(value))])
 }
 
 /// `POST /api/mobile/enrollment/start/:bsimId`: where the app sends a person.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
 func startEnrollmentInApp(_ request: Request, in context: borrowing Context) throws -> Response {
-  let start = try context.beginEnrollment(request, isMobile: true)
+  let start = try context.beginEnrollment(request, isMobile: true, cookie: nil)
   return .json { json in
     json.member("authUrl", start.url)
     json.member("enrollmentId", start.id.filter { $0 != "-" })
@@ -30,34 +33,104 @@ func startEnrollmentInApp(_ request: Request, in context: borrowing Context) thr
 }
 
 /// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
-/// exchanges the code, and app or browser is told how it ended.
+/// exchanges the code, and app or browser is told how it ended. From elsewhere than the app that
+/// began, the person is asked first.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/busy``, and then the state is as good as before.
 func finishEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
-  let bsimID = context.pathItem
-  let refusal = request.queryItem("error").map(refusalWord)
-  let code = request.queryItem("code") ?? ""
-  let waits = refusal == nil && !code.isEmpty
-  var hasPlace = false
-  defer { if hasPlace { context.leaveBank() } }
-  let outcome = try context.database.spend(
-    state: sha256(request.queryItem("state") ?? ""), ofBank: bsimID, refusal: refusal,
-    from: context.origin, at: context.now
-  ) {
-    guard waits, !hasPlace else { return }
-    try context.enterBank()
-    hasPlace = true
+  try context.finishEnrollment(request, isConfirmed: false, item: request.queryItem)
+}
+
+/// `POST /api/enrollment/callback/:bsimId`: the same, by a person who was asked.
+///
+/// - Throws: what ``finishEnrollment(_:in:)`` does; ``Failure/badRequest(_:)`` unless the body is a form.
+func finishConfirmedEnrollment(_ request: Request, in context: borrowing Context) throws -> Response
+{
+  let type = request.field("Content-Type")?.split(separator: ";").first.map { String($0).trimmed }
+  guard type?.lowercased() == "application/x-www-form-urlencoded" else {
+    throw Failure.badRequest("The body is not a form")
   }
-  switch outcome {
-  case .unknownBank: throw Failure.unknownBank
-  case .invalidState(let isMobile):
-    return response(to: .failed(.invalidState), isMobile: isMobile, bsimID: bsimID, bankName: "")
-  case .back(let enrollment):
-    let end =
-      try refusal.map { .failed(failure(for: $0)) }
-      ?? context.exchange(code, for: enrollment)
-    return response(
-      to: end, isMobile: enrollment.isMobile, bsimID: bsimID, bankName: enrollment.bankName)
+  return try context.finishEnrollment(request, isConfirmed: true, item: request.formItem)
+}
+
+extension Context {
+  /// - Parameter item: what the bank sent along under a name.
+  fileprivate func finishEnrollment(
+    _ request: Request, isConfirmed: Bool, item: (String) -> String?
+  ) throws -> Response {
+    let refusal = item("error").map(refusalWord)
+    let (code, state) = (item("code") ?? "", item("state") ?? "")
+    let cookie = BrowserCookie(at: settings.publicURL).value(in: request)
+    let back = BankReturn(
+      bsimID: pathItem, stateHash: sha256(state), refusal: refusal,
+      browserHash: sha256(cookie ?? ""), isConfirmed: isConfirmed)
+    let waits = refusal == nil && !code.isEmpty
+    var hasPlace = false
+    defer { if hasPlace { leaveBank() } }
+    let outcome = try database.spend(back, from: origin, at: now) {
+      guard waits, !hasPlace else { return }
+      try enterBank()
+      hasPlace = true
+    }
+    switch outcome {
+    case .unknownBank: throw Failure.unknownBank
+    case .elsewhere(let bankName, let email):
+      return question(bankName: bankName, email: email, code: code, state: state)
+    case .invalidState(let isMobile):
+      return response(to: .failed(.invalidState), isMobile: isMobile, bankName: "")
+    case .back(let enrollment):
+      let end = try refusal.map { .failed(failure(for: $0)) } ?? exchange(code, for: enrollment)
+      return response(to: end, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
+    }
+  }
+
+  private func response(
+    to end: EnrollmentEnd, isMobile: Bool, bankName: String
+  ) -> Response {
+    guard isMobile else { return end.page(bankName: bankName) }
+    let location = appCallback.adding(end.members(bsimID: pathItem, bankName: bankName))
+    return Response(
+      status: 302, fields: [("Location", location), ("Referrer-Policy", "no-referrer")])
+  }
+
+  /// Whoever was talked into a stranger's enrolment sees here whose it is (RFC 9700 §4.7).
+  private func question(bankName: String, email: String, code: String, state: String) -> Response {
+    let fields = [("code", code), ("state", state)].map { name, value in
+      #"<input type="hidden" name="\#(name)" value="\#(value.htmlEscaped)">"#
+    }
+    let content = """
+      <p>This was begun on another device or network. Shall your cards at <strong>\(bankName.htmlEscaped)</strong> \
+      be added to the wallet of <strong><bdi>\(email.initialAndDomain.htmlEscaped)</bdi></strong>?</p>
+      <form method="post" action="/api/enrollment/callback/\(pathItem.percentEncoded)">
+      \(fields.joined(separator: "\n"))
+      <button>Add the cards</button>
+      <p>If that is not your wallet, close this page: nothing is added then.</p>
+      </form>
+      """
+    return Page(title: "Add these cards?", content: content, formTarget: "mwsim:").response()
+  }
+}
+
+/// Ties an enrolment to the browser that began it.
+struct BrowserCookie {
+  private let name: String
+  private let attributes: String
+
+  init(at publicURL: String) {
+    let isSecure = publicURL.lowercased().hasPrefix("https:")
+    name = isSecure ? "__Host-enrollment" : "enrollment"
+    attributes =
+      "; Path=/; Max-Age=\(NewEnrollment.lifetime.components.seconds); HttpOnly; SameSite=Lax"
+      + (isSecure ? "; Secure" : "")
+  }
+
+  /// The value of `Set-Cookie`.
+  func setting(_ value: String) -> String { "\(name)=\(value)\(attributes)" }
+
+  func value(in request: Request) -> String? {
+    request.fieldValues("Cookie").flatMap { $0.split(separator: ";") }.lazy
+      .map { String($0).trimmed }.first { $0.hasPrefix("\(name)=") }
+      .map { String($0.dropFirst(name.count + 1)) }
   }
 }
 
@@ -72,7 +145,7 @@ extension Context {
   /// Makes state, nonce and verifier (RFC 6749 §10.12, OpenID Connect Core §3.1.2.1, RFC 7636), and
   /// keeps what is needed of them.
   fileprivate func beginEnrollment(
-    _ request: Request, isMobile: Bool
+    _ request: Request, isMobile: Bool, cookie: String?
   ) throws -> StartedEnrollment {
     let caller = try authenticate(request)
     let (state, nonce) = (hexEncoded(random(16)), hexEncoded(random(16)))
@@ -82,7 +155,7 @@ extension Context {
       id: id, bsimID: pathItem, stateHash: sha256(state), nonceHash: sha256(nonce),
       sealedVerifier: seal(
         Array(verifier.utf8), authenticating: NewEnrollment.sealingContext(ofVerifier: id),
-        with: settings.credentialKeys), isMobile: isMobile)
+        with: settings.credentialKeys), isMobile: isMobile, browserHash: cookie.map { sha256($0) })
     guard let bank = try database.begin(new, by: caller, at: now) else {
       throw Failure.unknownBank
     }
@@ -133,18 +206,6 @@ private func failure(for refusal: String) -> EnrollmentFailure {
   }
 }
 
-private func response(
-  to end: EnrollmentEnd, isMobile: Bool, bsimID: String, bankName: String
-) -> Response {
-  isMobile
-    ? Response(
-      status: 302,
-      fields: [
-        ("Location", appCallback.adding(end.members(bsimID: bsimID, bankName: bankName))),
-        ("Referrer-Policy", "no-referrer"),
-      ]) : end.page(bankName: bankName)
-}
-
 extension EnrollmentEnd {
   fileprivate func members(bsimID: String, bankName: String) -> [(String, String)] {
     switch self {
@@ -189,6 +250,12 @@ extension Failure {
 }
 
 extension String {
+  /// Of an e-mail address, enough to know one's own by: `a…@example.org`.
+  fileprivate var initialAndDomain: String {
+    guard let at = unicodeScalars.lastIndex(of: "@") else { return "" }
+    return "\(prefix(1))…\(self[at...])"
+  }
+
   /// This URL with further members of its query.
   fileprivate func adding(_ members: [(String, String)]) -> String {
     let query = members.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")

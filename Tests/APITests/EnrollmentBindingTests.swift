@@ -1,0 +1,218 @@
+import Cryptography
+import Foundation
+import Support
+import Testing
+
+@testable import API
+
+/// An enrolment ends where it began: nobody's cards come into the wallet of whoever talked them into consenting.
+@Suite struct EnrollmentBindingTests {
+  private static let elsewhere = "198.51.100.7"
+
+  // MARK: - A browser
+
+  @Test func aBrowserIsGivenACookieWhoseHashIsKept() throws {
+    try withBank { site, ann, _ throws in
+      let start = try site.startEnrollmentInBrowser(by: ann)
+      let cookie = try #require(start.cookie?.wholeMatch(of: /__Host-enrollment=([\w-]{43})/))
+      let hash = hexEncoded(sha256(String(cookie.1)))
+      #expect(
+        site.sql("SELECT LOWER(HEX(browser_hash)), address FROM enrollment_states")
+          == "\(hash)\tNULL")
+    }
+  }
+
+  @Test(arguments: [
+    ("https://a.example", "__Host-enrollment=v", "; Secure"),
+    ("http://a.example", "enrollment=v", ""),
+  ])
+  func theCookieIsForThisHostAndItsPrograms(url: String, pair: String, end: String) {
+    #expect(
+      BrowserCookie(at: url).setting("v")
+        == "\(pair); Path=/; Max-Age=600; HttpOnly; SameSite=Lax\(end)")
+  }
+
+  @Test func anotherBrowserEndsNothing() throws {
+    try withBank { site, ann, bank throws in
+      let start = try site.startEnrollmentInBrowser(by: ann)
+      let other = try site.startEnrollmentInBrowser(by: ann)
+      let location = try #require(bank.consent(to: start.url))
+      let cookie = try #require(start.cookie)
+      let unspent = site.rows("enrollment_states")
+      for wrong in [
+        nil, "", other.cookie, cookie + "x", String(cookie.dropLast()), "x\(cookie)",
+        cookie.replacing("__Host-", with: ""), "__Host-enrollment=", "__Host-enrollment",
+      ] {
+        for answer in [
+          site.comeBack(to: location, cookie: wrong), site.confirm(location, cookie: wrong),
+          site.comeBack(
+            to: location.replacing("?code=", with: "?error=access_denied&code="), cookie: wrong),
+        ] {
+          #expect(answer.status == 400)
+          #expect(answer.text.contains("has expired or was used before"))
+        }
+      }
+      #expect(site.rows("enrollment_states") == unspent)
+      #expect(bank.exchanges == 0)
+      #expect(site.count("audit_log WHERE event = 'bank_refused'") == 27)
+      // Its own, among others, and wherever it has gone meanwhile.
+      let answer = try site.withCompanion(of: .banks) {
+        site.comeBack(
+          to: location, cookie: "a=b; \(cookie) ;c=d", address: Self.elsewhere)
+      }
+      #expect(answer.text.contains("2 cards are in your wallet."))
+    }
+  }
+
+  // MARK: - The app
+
+  @Test func atAnotherAddressThePersonIsAskedFirst() throws {
+    try withBank { site, ann, bank throws in
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let before = site.rows("enrollment_states", "errands", "audit_log")
+      for _ in 1...2 {
+        let page = site.comeBack(to: location, address: Self.elsewhere)
+        #expect(page.status == 200)
+        #expect(page.field("Content-Type") == "text/html; charset=utf-8")
+        #expect(page.field("Cache-Control") == "no-store")
+        #expect(page.field("Referrer-Policy") == "no-referrer")
+        let policy = try #require(page.field("Content-Security-Policy"))
+        #expect(policy.hasPrefix("default-src 'none'; "))
+        // The redirect that answers the form leads to the app.
+        #expect(policy.contains("; form-action 'self' mwsim:; "))
+        #expect(policy.hasSuffix("; frame-ancestors 'none'"))
+        #expect(page.text.contains("<strong>Test Bank</strong>"))
+        #expect(page.text.contains("<bdi>a…@example.org</bdi>"))
+        #expect(!page.text.contains("ann@example.org"))
+        #expect(
+          page.text.contains(
+            #"<form method="post" action="/api/enrollment/callback/test-bank">"#))
+      }
+      #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
+
+      let answer = try site.withCompanion(of: .banks) { site.confirm(location) }
+      #expect(answer.status == 302)
+      #expect(answer.field("Location") == EnrollmentTests.success)
+      #expect(site.cards(of: ann) == ["4242*", "0005"])
+      for again in [
+        site.confirm(location), site.comeBack(to: location),
+        site.comeBack(to: location, address: Self.elsewhere),
+      ] {
+        #expect(failedEnrollment("invalid_state", in: again.field("Location")))
+      }
+      #expect(bank.exchanges == 1)
+    }
+  }
+
+  /// What the page's form holds is what the bank had sent, octet by octet.
+  @Test func theFormSendsWhatTheBankSent() throws {
+    try withBank { site, ann, bank throws in
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let page = site.comeBack(to: location, address: Self.elsewhere).text
+      let sent = URLComponents(string: location.replacing("+", with: "%20"))?.queryItems ?? []
+      let fields = page.matches(of: /<input type="hidden" name="(\w+)" value="([^"<>]*)">/)
+      #expect(fields.map { String($0.1) } == ["code", "state"])
+      for field in fields {
+        let value = sent.first { $0.name == field.1 }?.value
+        #expect(String(field.2) == value?.htmlEscaped)
+      }
+    }
+  }
+
+  @Test func oneOfManyConfirmationsIsExchanged() throws {
+    try withBank { site, ann, bank throws in
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let ends = try site.withCompanion(of: .banks) {
+        simultaneously(16) { _ in site.confirm(location).field("Location") }
+      }
+      #expect(ends.filter { $0 == EnrollmentTests.success }.count == 1, "\(ends)")
+      #expect(bank.exchanges == 1)
+    }
+  }
+
+  @Test func ofAStateThatIsNotGoodNobodyIsAsked() throws {
+    try withBank { site, ann, bank throws in
+      site.addBank("other-bank", "Other", logo: nil)
+      for statement in [
+        "UPDATE enrollment_states SET spent_at = NOW(3)",
+        "UPDATE enrollment_states SET expires_at = '2020-01-01'",
+        "UPDATE enrollment_states SET bsim_id = 'other-bank'",
+        "UPDATE sessions SET ended_at = NOW(3), end_reason = 'logout'",
+      ] {
+        let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+        site.sql(statement)
+        for answer in [
+          site.comeBack(to: location, address: Self.elsewhere), site.confirm(location),
+        ] {
+          #expect(failedEnrollment("invalid_state", in: answer.field("Location")), "\(statement)")
+        }
+      }
+      #expect(bank.exchanges == 0)
+    }
+  }
+
+  @Test func aBanksNoNeedsNoQuestion() throws {
+    try withBank { site, ann, bank throws in
+      bank.play { $0.faults[.authorize] = .refusal("access_denied") }
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let answer = site.comeBack(to: location, address: Self.elsewhere)
+      #expect(failedEnrollment("user_cancelled", in: answer.field("Location")))
+    }
+  }
+
+  @Test func hostileNamesAreText() throws {
+    try withBank { site, ann, bank throws in
+      site.sql(#"UPDATE banks SET name = '<script>"\'&'"#)
+      site.sql("UPDATE accounts SET email = '<b>@x<script>.example'")
+      let start = try site.startEnrollment(by: ann)
+      let location =
+        "\(TestApplication.publicURL)/api/enrollment/callback/test-bank"
+        + "?code=%22%3E%3Cscript%3E%27%26&state=\(try #require(start.item("state")))"
+      let page = site.comeBack(to: location, address: Self.elsewhere)
+      #expect(page.text.contains("<strong>&lt;script&gt;&quot;&#39;&amp;</strong>"))
+      #expect(page.text.contains("<bdi>&lt;…@x&lt;script&gt;.example</bdi>"))
+      #expect(page.text.contains(#"value="&quot;&gt;&lt;script&gt;&#39;&amp;""#))
+      #expect(!page.text.contains("<script"))
+      #expect(!page.text.contains("<b>"))
+    }
+  }
+
+  @Test func onlyAFormConfirms() throws {
+    try withBank { site, ann, bank throws in
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let before = site.rows("enrollment_states", "errands")
+      for type in [nil, "", "application/json", "multipart/form-data", "text/plain"] {
+        let answer = site.confirm(location, type: type)
+        #expect(answer.isError(400, "bad_request", "The body is not a form"))
+      }
+      for body in [
+        "", "code=c", "state=x&code=c", "{}", "\0&=%",
+        "code=\(String(repeating: "c", count: 60_000))",
+      ] {
+        let answer = site.confirm("\(location.split(separator: "?")[0])?\(body)")
+        #expect(failedEnrollment("invalid_state", in: answer.field("Location")))
+      }
+      #expect(site.rows("enrollment_states", "errands") == before)
+      let answer = try site.withCompanion(of: .banks) {
+        site.confirm(location, type: "Application/X-WWW-Form-URLencoded; charset=UTF-8")
+      }
+      #expect(answer.field("Location") == EnrollmentTests.success)
+    }
+  }
+
+  @Test func whereItBeganIsWrittenDown() throws {
+    try withBank { site, ann, bank throws in
+      let start = try site.startEnrollment(by: ann)
+      #expect(
+        site.sql(
+          "SELECT detail, account_id, address FROM audit_log WHERE event = 'bank_enrollment_begun'")
+          == "test-bank\t\(ann.accountID)\t192.0.2.1")
+      #expect(
+        site.sql("SELECT browser_hash, address FROM enrollment_states") == "NULL\t192.0.2.1")
+      let location = try #require(bank.consent(to: start.url))
+      _ = try site.withCompanion(of: .banks) { site.confirm(location) }
+      #expect(
+        site.sql("SELECT address FROM audit_log WHERE event = 'bank_enrolled'") == Self.elsewhere)
+    }
+  }
+}
