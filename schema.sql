@@ -391,9 +391,8 @@ CREATE TABLE IF NOT EXISTS enrollment_states (
   COMMENT='Enrolments under way: who has been sent to which bank';
 
 ALTER TABLE enrollment_states
-  ADD COLUMN IF NOT EXISTS browser_hash BINARY(32) NULL COMMENT 'SHA-256 of the cookie of the browser that began it',
-  ADD COLUMN IF NOT EXISTS address VARCHAR(45) NULL COMMENT 'of the app that began it: from elsewhere the person is asked first',
-  ADD CONSTRAINT IF NOT EXISTS enrollment_states_one_beginning CHECK (browser_hash IS NULL OR address IS NULL);
+  ADD COLUMN IF NOT EXISTS browser_hash BINARY(32) NULL COMMENT 'SHA-256 of the cookie of the browser that began it; none: the app did',
+  ADD COLUMN IF NOT EXISTS address VARCHAR(45) NULL COMMENT 'where it began: elsewhere, without the cookie, the person is asked first';
 
 CREATE TABLE IF NOT EXISTS merchants (
   id             UUID NOT NULL PRIMARY KEY COMMENT 'aud of the statements made for it',

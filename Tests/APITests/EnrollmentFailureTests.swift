@@ -68,7 +68,7 @@ import Testing
       site.expectInvalidState(other, elsewhere)
       #expect(
         site.sql("SELECT event, detail FROM audit_log WHERE event = 'bank_refused'")
-          == "bank_refused\tother-bank: the state was spent, has expired or is another bank's or browser's"
+          == "bank_refused\tother-bank: the state was spent, has expired or is another bank's"
       )
       let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
       #expect(answer.field("Location") == EnrollmentTests.success)

@@ -38,8 +38,10 @@ import Testing
 
       let jar = "\(site.state)/cookies"
       let back = try site.consent(of: ann, at: bank.url, cookies: jar)
-      #expect(site.curl(back).status == 400)
-      let page = site.curl(back, "--cookie", jar)
+      let elsewhere = "127.0.0.2"
+      let question = site.curl(back, "--interface", elsewhere)
+      #expect(question.body.contains("<bdi>a…@example.org</bdi>"))
+      let page = site.curl(back, "--interface", elsewhere, "--cookie", jar)
       #expect(page.status == 200)
       #expect(page.fields["content-type"] == "text/html; charset=utf-8")
       #expect(page.fields["cache-control"] == "no-store")

@@ -70,9 +70,6 @@ extension ConstraintTests {
     Case("enrollment_states.PRIMARY", state("id, REPEAT('x', 32)")),
     Case("enrollment_states.enrollment_states_state", state("\(other), state_hash")),
     Case(
-      "enrollment_states.enrollment_states_one_beginning",
-      "UPDATE enrollment_states SET address = '192.0.2.1'"),
-    Case(
       "enrollment_states.enrollment_states_account",
       "UPDATE enrollment_states SET account_id = \(other)"),
     Case(

@@ -33,8 +33,8 @@ func startEnrollmentInApp(_ request: Request, in context: borrowing Context) thr
 }
 
 /// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
-/// exchanges the code, and app or browser is told how it ended. From elsewhere than the app that
-/// began, the person is asked first.
+/// exchanges the code, and app or browser is told how it ended. Without the cookie, and at another address
+/// than where it began, the person is asked first.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/busy``, and then the state is as good as before.
 func finishEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {

@@ -15,7 +15,7 @@ package struct NewEnrollment: Sendable {
   package let sealedVerifier: String
   /// Whether the app is told the end, and not a browser.
   package let isMobile: Bool
-  /// SHA-256 of the cookie that the browser was given; nil where the app began, whose address is kept then.
+  /// SHA-256 of the cookie that the browser was given; nil where the app began.
   package let browserHash: [UInt8]?
 
   package init(
@@ -55,7 +55,7 @@ package struct BankReturn: Sendable {
   package let refusal: String?
   /// SHA-256 of the browser's cookie.
   package let browserHash: [UInt8]
-  /// The person has said that the cards are meant for this wallet, wherever its app is.
+  /// The person has said that the cards are meant for this wallet, wherever it is.
   package let isConfirmed: Bool
 
   package init(
@@ -80,9 +80,9 @@ package struct ReturnedEnrollment: Sendable {
 package enum ReturnOutcome: Sendable {
   /// The state was spent by this call.
   case back(ReturnedEnrollment)
-  /// The state is good and unspent, but the app that began is elsewhere.
+  /// The state is good and unspent, but it began elsewhere.
   case elsewhere(bankName: String, email: String)
-  /// There is no such state, it is another bank's or browser's, spent, expired, or its session has ended.
+  /// There is no such state, it is another bank's, spent, expired, or its session has ended.
   case invalidState(isMobile: Bool)
   case unknownBank
 }
@@ -122,7 +122,7 @@ extension Database {
           .text(caller.accountID), .text(caller.sessionID), .text(new.bsimID),
           .boolean(new.isMobile), .time(now + NewEnrollment.lifetime),
           .bytes(new.browserHash),
-          .text(new.browserHash == nil ? caller.origin.keptAddress : nil),
+          .text(caller.origin.keptAddress),
         ])
       try connection.audit(
         .bankEnrollmentBegun, account: caller.accountID, device: session.deviceID,
@@ -146,7 +146,7 @@ extension Database {
         SET s.spent_at = ?
         WHERE s.state_hash = ? AND s.bsim_id = ? AND s.spent_at IS NULL AND s.expires_at > ?
           AND t.ended_at IS NULL AND t.expires_at > ? AND d.revoked_at IS NULL
-          AND COALESCE(s.browser_hash = ?, TRUE) AND COALESCE(s.address = ?, TRUE)
+          AND (s.browser_hash <=> ? OR COALESCE(s.address = ?, TRUE))
         """,
         [
           .time(now), .bytes(back.stateHash), .text(back.bsimID), .time(now), .time(now),
@@ -161,7 +161,7 @@ extension Database {
           try connection.audit(
             .bankRefused, account: state.accountID, device: enrollment.deviceID,
             detail:
-              "\(back.bsimID): the state was spent, has expired or is another bank's or browser's",
+              "\(back.bsimID): the state was spent, has expired or is another bank's",
             from: origin, at: now)
         }
         return .invalidState(isMobile: state.enrollment?.isMobile ?? true)
@@ -186,7 +186,7 @@ extension Connection {
       """
       SELECT b.name, s.id, s.is_mobile, s.account_id, t.device_id, a.email,
         s.bsim_id = b.bsim_id AND s.spent_at IS NULL AND s.expires_at > ? AND t.ended_at IS NULL
-          AND t.expires_at > ? AND d.revoked_at IS NULL AND COALESCE(s.browser_hash = ?, TRUE)
+          AND t.expires_at > ? AND d.revoked_at IS NULL
       FROM banks b
       LEFT JOIN enrollment_states s ON s.state_hash = ?
       LEFT JOIN accounts a ON a.id = s.account_id
@@ -195,8 +195,7 @@ extension Connection {
       WHERE b.bsim_id = ?
       """,
       [
-        .time(now), .time(now), .bytes(back.browserHash), .bytes(back.stateHash),
-        .text(back.bsimID),
+        .time(now), .time(now), .bytes(back.stateHash), .text(back.bsimID),
       ]
     ) { row in KnownState(row: row) }
   }
@@ -210,7 +209,7 @@ extension Origin {
 private struct KnownState {
   let accountID: String?
   let email: String
-  /// Nothing but the address was in the way, if anything was.
+  /// Nothing but where it began was in the way, if anything was.
   let isGood: Bool
   /// nil where nobody was ever given such a state.
   let enrollment: ReturnedEnrollment?
