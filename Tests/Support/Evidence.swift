@@ -10,11 +10,11 @@ package import Logging
 package enum Evidence {
   private static let folder = ProcessInfo.processInfo.environment["SWITCHBOARD_EVIDENCE"]
 
-  /// The members of answers that let somebody in; and pairing tokens, wherever they stand.
+  /// The members of answers that let somebody in; and pairing tokens and JSON Web Tokens, wherever they stand.
   private static let members: Set<String> = [
-    "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key", "ticket", "token",
+    "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key", "ticket",
   ]
-  private static let pairingPrefix = "cdev_"
+  private static let prefixes = ["cdev_", "eyJ"]
 
   /// Keeps the secrets that the JSON of an answer hands out.
   package static func keep(answer: some Sequence<UInt8>) {
@@ -26,7 +26,9 @@ package enum Evidence {
 
   private static func keep(_ value: Any) {
     for (name, value) in value as? [String: Any] ?? [:] {
-      if let text = value as? String, members.contains(name) || text.hasPrefix(pairingPrefix) {
+      if let text = value as? String,
+        members.contains(name) || prefixes.contains(where: text.hasPrefix)
+      {
         keep(secret: text)
       }
       keep(value)
