@@ -14,12 +14,12 @@ package struct MerchantDesk: Sendable {
     let lines = try database.merchants().map { merchant in
       [
         merchant.id, merchant.createdAt.rfc3339,
-        (merchant.revokedAt?.rfc3339 ?? "-").padded(to: 24), merchant.keyPrefix.padded(to: 12),
+        (merchant.revokedAt?.rfc3339 ?? "-").padded(to: 20), merchant.keyPrefix,
         merchant.name.printable,
       ].joined(separator: "  ")
     }
     let head =
-      "ID".padded(to: 36) + "  " + "ADDED".padded(to: 24) + "  " + "REVOKED".padded(to: 24)
+      "ID".padded(to: 36) + "  " + "ADDED".padded(to: 20) + "  " + "REVOKED".padded(to: 20)
       + "  KEY           NAME"
     return ([head] + lines).joined(separator: "\n")
   }

@@ -33,6 +33,19 @@ import Testing
     }
   }
 
+  @Test func merchantsAreListedWithoutTheirKeys() throws {
+    try withApplication { site in
+      let merchants = site.merchants
+      let key = try merchants.add("Shop \u{1b}[31m", at: site.now)
+      let id = site.sql("SELECT id FROM merchants")
+      #expect(try merchants.revoke(id, at: site.now))
+      let list = try merchants.list()
+      let time = site.now.rfc3339
+      #expect(list.hasSuffix("\n\(id)  \(time)  \(time)  \(key.prefix(12))  Shop ·[31m"), "\(list)")
+      #expect(!list.contains(key))
+    }
+  }
+
   /// What is written, and what is stored; nil where it is refused.
   @Test(
     arguments: [

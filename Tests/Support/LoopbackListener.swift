@@ -2,7 +2,7 @@ import Foundation
 
 /// A listener on a port of 127.0.0.1, which has each connection served on a thread of its own.
 final class LoopbackListener: Sendable {
-  private let descriptor: Int32
+  private let acceptor: Acceptor
   let port: UInt16
 
   /// - Parameter wanted: 0 takes a free port.
@@ -10,7 +10,7 @@ final class LoopbackListener: Sendable {
   init?(port wanted: UInt16 = 0) {
     signal(SIGPIPE, SIG_IGN)
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    self.descriptor = descriptor
+    acceptor = Acceptor(descriptor)
     var isOn: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -27,20 +27,10 @@ final class LoopbackListener: Sendable {
   }
 
   /// Has `serve` called with each connection, to be closed by it. Called once.
-  func begin(_ serve: @escaping @Sendable (Int32) -> Void) {
-    let descriptor = descriptor
-    Thread.detachNewThread {
-      while case let connection = accept(descriptor, nil, nil), connection >= 0 {
-        Thread.detachNewThread { serve(connection) }
-      }
-    }
-  }
+  func begin(_ serve: @escaping @Sendable (Int32) -> Void) { acceptor.begin(serve) }
 
   /// Ends the listening; connections end with their other side.
-  func end() {
-    shutdown(descriptor, Int32(SHUT_RDWR))
-    close(descriptor)
-  }
+  func end() { acceptor.end() }
 }
 
 /// Calls `body` with an address of 127.0.0.1.

@@ -27,7 +27,7 @@ package final class MariaDBProxy: Sendable {
   private static let count = Atomic(0)
   private let server: String
   private let decide: @Sendable (Command) -> Action
-  private let listener: Int32
+  private let acceptor: Acceptor
 
   /// - Parameter decide: called for every command but those of connecting; on any thread.
   package init(
@@ -41,19 +41,14 @@ package final class MariaDBProxy: Sendable {
     settings.socket = socket
     self.settings = settings
     let (listener, server) = (unixSocket(), server)
-    self.listener = listener
+    acceptor = Acceptor(listener)
     let status = withAddress(of: socket) { bind(listener, $0, $1) }
     precondition(status == 0 && listen(listener, 64) == 0, "cannot listen")
-    Thread.detachNewThread {
-      while case let client = accept(listener, nil, nil), client >= 0 {
-        Thread.detachNewThread { ProxiedConnection(client, server: server, decide).run() }
-      }
-      close(listener)
-    }
+    acceptor.begin { client in ProxiedConnection(client, server: server, decide).run() }
   }
 
   deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
+    acceptor.end()
     unlink(settings.socket!)
   }
 }

@@ -1,9 +1,15 @@
 import Cryptography
 import FastCGI
+import Glibc
 import Store
 
 /// Of a mailed code and its challenge.
 private let codeLifetime = Duration.seconds(300)
+
+/// Logins are answered this long after they came, or a multiple of it, and up to ten milliseconds by chance: the
+/// statements are the same whether an account has the e-mail address or not, but the database takes a little longer
+/// where it finds one.
+private let answerInterval = Duration.milliseconds(30)
 
 /// `POST /api/mobile/auth/login`: offers the account's passkeys, or mails a code where it has none or `method` is
 /// `email`. Where no passkey is, the same answer whether an account has the e-mail address or not.
@@ -16,6 +22,7 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
     let email: EmailAddress
     let method: Method?
   }
+  let begin = ContinuousClock.now
   let body = try request.decode(Body.self)
   let email = body.email.text
   let device = try context.signingDevice(of: request)
@@ -25,9 +32,10 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
   let start = try context.database.startSignIn(
     with: code, or: body.method == .email ? nil : passkeyChallenge.kept, on: device,
     from: context.origin, at: context.now)
+  context.knock()
+  context.waitForAnswerTime(since: begin)
   switch start {
   case .codeMailed:
-    context.knock()
     return .json { json in
       json.member("challenge", challenge)
       json.member("method", "email")
@@ -81,6 +89,17 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
       body.credential == nil ? "Invalid or expired code" : "Invalid passkey or expired challenge")
   }
   return .json { json in context.write(account, session, into: &json) }
+}
+
+extension Context {
+  /// Waits for the next time at which a login that came at `begin` may be answered.
+  fileprivate func waitForAnswerTime(since begin: ContinuousClock.Instant) {
+    _ = beginWaiting()  // where too many wait already, this one does not let another run
+    let late = (ContinuousClock.now - begin) / .microseconds(1)
+    let interval = answerInterval / .microseconds(1)
+    let chance = random(2).reduce(0) { $0 << 8 | useconds_t($1) } % 10_000
+    usleep(useconds_t(interval - late.truncatingRemainder(dividingBy: interval)) + chance)
+  }
 }
 
 extension LoginCodeName {

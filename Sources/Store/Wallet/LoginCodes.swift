@@ -144,7 +144,8 @@ extension Connection {
   ) throws(DatabaseError) -> String? {
     try row(
       "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ?",
-      [.text(account?.id), .text(clientDeviceID)]
+      // Of nobody, for NULL would need no look.
+      [.text(account?.id ?? "00000000-0000-0000-0000-000000000000"), .text(clientDeviceID)]
     ) { row in row.text(0) }
   }
 
