@@ -39,9 +39,11 @@ extension Connection {
   ///
   /// - Throws: ``Refusal/rateLimited(retryAfter:)`` over the limit. In a transaction, the refused
   ///   hit is rolled back with it.
-  mutating func count(_ limit: Limit, of subject: String, at now: Timestamp) throws {
+  /// - Returns: the hits of the window, with this one.
+  @discardableResult
+  mutating func count(_ limit: Limit, of subject: String, at now: Timestamp) throws -> Int64 {
     let windowEnd = Parameter.dateTime(milliseconds: (now - limit.window).milliseconds)
-    let counted = try row(
+    let (hits, startedAt) = try row(
       """
       INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES (?, ?, ?, ?, 1, ?)
@@ -55,9 +57,11 @@ extension Connection {
         .integer(limit.window.components.seconds), .integer(limit.allowed), windowEnd, windowEnd,
       ]
     ) { row in
-      (hits: row.integer(0), startedAt: Timestamp(milliseconds: row.milliseconds(1)))
+      (row.integer(0), Timestamp(milliseconds: row.milliseconds(1)))
+    }!  // the row that has just been counted
+    if hits > limit.allowed {
+      throw Refusal.rateLimited(retryAfter: max(.seconds(1), startedAt + limit.window - now))
     }
-    guard let counted, counted.hits > limit.allowed else { return }
-    throw Refusal.rateLimited(retryAfter: max(.seconds(1), counted.startedAt + limit.window - now))
+    return hits
   }
 }

@@ -183,7 +183,7 @@ extension Database {
   ///
   /// - Throws: ``Refusal/rateLimited(retryAfter:)``: 20 a minute.
   package func countCheck(of userID: Int64, at now: Timestamp) throws {
-    try pool.transaction { connection in
+    _ = try pool.transaction { connection in
       try connection.count(.turnChecks, of: String(userID), at: now)
     }
   }

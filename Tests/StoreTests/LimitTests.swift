@@ -13,7 +13,7 @@ import Testing
     _ database: Database, _ subject: String = "a", limit: Limit = limit, at now: Timestamp = start
   ) throws -> Refusal? {
     do {
-      try database.pool.write { try $0.count(limit, of: subject, at: now) }
+      _ = try database.pool.write { try $0.count(limit, of: subject, at: now) }
       return nil
     } catch let refusal as Refusal {
       return refusal

@@ -111,19 +111,28 @@ extension Database {
     }
   }
 
-  /// Spends the challenge, and counts a try if it was the live one and the device is not locked.
+  /// Spends the live challenge, and counts a try if that was `challenge` and the device is not locked.
+  ///
+  /// It is spent in a statement of its own: behind a lock that is held until a commit a crowd would queue
+  /// for longer than a statement may take.
   private func countTry(
     of challenge: String, on clientDeviceID: String, at now: Timestamp
   ) throws -> BiometricTry {
-    try pool.transaction { connection in
+    let (keys, live, lock) = try pool.read { connection in
       let keys = try connection.biometricKeys(on: clientDeviceID)
-      guard !keys.isEmpty else { return .unknown }
-      let isLive = try connection.spend(challenge, of: clientDeviceID, at: now)
-      if let rest = try connection.biometricLock(on: clientDeviceID, at: now) {
-        return .locked(rest)
-      }
-      guard isLive else { return .dead }
-      return .counted(keys, try: try connection.countBiometricTry(on: clientDeviceID, at: now))
+      return (
+        keys, keys.isEmpty ? nil : try connection.liveChallenge(of: clientDeviceID, at: now),
+        try connection.biometricLock(on: clientDeviceID, at: now)
+      )
+    }
+    guard !keys.isEmpty else { return .unknown }
+    let isSpentHere = try live.map { live in
+      try pool.write { connection in try connection.spend(live, of: clientDeviceID, at: now) }
+    }
+    if let lock { return .locked(lock) }
+    guard isSpentHere == true, live == sha256(challenge) else { return .dead }
+    return try pool.transaction { connection in
+      .counted(keys, try: try connection.countBiometricTry(on: clientDeviceID, at: now))
     }
   }
 }
@@ -167,16 +176,13 @@ extension Connection {
     on clientDeviceID: String, at now: Timestamp
   ) throws -> Int64 {
     let limit = Limit.biometricFailures
-    try count(limit, of: clientDeviceID, at: now)
-    _ = try execute(
-      """
-      UPDATE rate_limits SET window_started_at = ? WHERE name = ? AND subject = ? AND hits = allowed
-      """,
-      [.time(now), .text(limit.name), .text(clientDeviceID)])
-    return try row(
-      "SELECT hits FROM rate_limits WHERE name = ? AND subject = ?",
-      [.text(limit.name), .text(clientDeviceID)]
-    ) { row in row.integer(0) }!  // the row that has just been counted
+    let tries = try count(limit, of: clientDeviceID, at: now)
+    if tries == limit.allowed {
+      _ = try execute(
+        "UPDATE rate_limits SET window_started_at = ? WHERE name = ? AND subject = ?",
+        [.time(now), .text(limit.name), .text(clientDeviceID)])
+    }
+    return tries
   }
 
   mutating func forgetBiometricTries(on clientDeviceID: String) throws(DatabaseError) {
@@ -216,23 +222,29 @@ extension Connection {
       ]) > 0
   }
 
-  /// Spends the live challenge of the device, whichever it is.
-  ///
-  /// - Returns: whether this call is the one that has spent `challenge`.
-  fileprivate mutating func spend(
-    _ challenge: String, of clientDeviceID: String, at now: Timestamp
-  ) throws(DatabaseError) -> Bool {
-    let spent = try execute(
+  /// The hash of the device's live challenge; nil where it has none.
+  fileprivate mutating func liveChallenge(
+    of clientDeviceID: String, at now: Timestamp
+  ) throws(DatabaseError) -> [UInt8]? {
+    try row(
       """
-      UPDATE biometric_challenges SET spent_at = ?
+      SELECT challenge_hash FROM biometric_challenges
       WHERE client_device_id = ? AND spent_at IS NULL AND expires_at > ?
       """,
-      [.time(now), .text(clientDeviceID), .time(now)])
-    guard spent == 1 else { return false }
-    return try row(
-      "SELECT TRUE FROM biometric_challenges WHERE client_device_id = ? AND challenge_hash = ?",
-      [.text(clientDeviceID), .bytes(sha256(challenge))]
-    ) { row in row.boolean(0) } ?? false
+      [.text(clientDeviceID), .time(now)]
+    ) { row in row.bytes(0) }
+  }
+
+  /// - Returns: whether this call is the one that spends the challenge.
+  fileprivate mutating func spend(
+    _ challengeHash: [UInt8], of clientDeviceID: String, at now: Timestamp
+  ) throws(DatabaseError) -> Bool {
+    try execute(
+      """
+      UPDATE biometric_challenges SET spent_at = ?
+      WHERE client_device_id = ? AND challenge_hash = ? AND spent_at IS NULL
+      """,
+      [.time(now), .text(clientDeviceID), .bytes(challengeHash)]) == 1
   }
 
   /// Keeps the key and its device from going before the transaction's end.

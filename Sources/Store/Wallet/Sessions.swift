@@ -142,7 +142,7 @@ extension Database {
   ///
   /// - Throws: ``Refusal/rateLimited(retryAfter:)`` at more than 30 a minute.
   package func countDeadRefresh(from origin: Origin, at now: Timestamp) throws {
-    try pool.write { connection in
+    _ = try pool.write { connection in
       try connection.count(.deadRefreshes, of: origin.address, at: now)
     }
   }
