@@ -40,7 +40,7 @@ struct Banks: ParsableCommand {
 
     func run() throws {
       let desk = try BankDesk(Environment.ofProcess())
-      let bank = DescribedBank(
+      let bank = BankConnection(
         bsimID: bsimID, name: name, logoURL: logoURL, authorizationURL: authorizationURL,
         tokenURL: tokenURL, cardsURL: cardsURL, clientID: clientID, scope: scope)
       try desk.add(bank, secret: readLine() ?? "", at: .now())

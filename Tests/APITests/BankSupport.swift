@@ -77,7 +77,7 @@ extension TestApplication {
     let desk = BankDesk(
       database: Database(accountSettings(of: "companion", in: root)), keys: Self.keys)
     try desk.add(
-      DescribedBank(
+      BankConnection(
         bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",
         tokenURL: "\(bank.url)/token", cardsURL: "\(bank.url)/cards", clientID: bank.clientID,
         scope: "openid cards"), secret: bank.clientSecret, at: now)

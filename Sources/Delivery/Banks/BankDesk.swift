@@ -1,32 +1,6 @@
 package import Cryptography
 package import Store
 
-/// A bank as an administrator describes it.
-package struct DescribedBank: Sendable {
-  package let bsimID: String
-  package let name: String
-  package let logoURL: String?
-  package let authorizationURL: String
-  package let tokenURL: String
-  package let cardsURL: String
-  package let clientID: String
-  package let scope: String
-
-  package init(
-    bsimID: String, name: String, logoURL: String?, authorizationURL: String, tokenURL: String,
-    cardsURL: String, clientID: String, scope: String
-  ) {
-    self.bsimID = bsimID
-    self.name = name
-    self.logoURL = logoURL
-    self.authorizationURL = authorizationURL
-    self.tokenURL = tokenURL
-    self.cardsURL = cardsURL
-    self.clientID = clientID
-    self.scope = scope
-  }
-}
-
 /// Where an administrator connects banks from a terminal.
 package struct BankDesk: Sendable {
   /// All that is wrong with a description.
@@ -48,18 +22,13 @@ package struct BankDesk: Sendable {
   /// Adds a bank, or changes how the one of this id is reached.
   ///
   /// - Throws: ``Complaints``, before anything is written.
-  package func add(_ bank: DescribedBank, secret: String, at now: Timestamp) throws {
+  package func add(_ bank: BankConnection, secret: String, at now: Timestamp) throws {
     let sentences = bank.complaints + (secret.isSecret ? [] : [secretRule])
     guard sentences.isEmpty else { throw Complaints(sentences: sentences) }
     let sealed = seal(
       Array(secret.utf8),
       authenticating: BankConnection.sealingContext(ofSecret: bank.bsimID), with: keys)
-    try database.connect(
-      BankConnection(
-        bsimID: bank.bsimID, name: bank.name, logoURL: bank.logoURL,
-        authorizationURL: bank.authorizationURL, tokenURL: bank.tokenURL, cardsURL: bank.cardsURL,
-        clientID: bank.clientID, sealedSecret: sealed, scope: bank.scope),
-      from: .administrator, at: now)
+    try database.connect(bank, sealedSecret: sealed, from: .administrator, at: now)
   }
 
   /// All banks, one on a line.
@@ -86,7 +55,7 @@ package struct BankDesk: Sendable {
 private let secretRule =
   "The client secret is read from standard input: one line of 1 to 500 printable characters of ASCII."
 
-extension DescribedBank {
+extension BankConnection {
   fileprivate var complaints: [String] {
     let texts = [("name", name, 200), ("client-id", clientID, 200), ("scope", scope, 500)]
     let isID =

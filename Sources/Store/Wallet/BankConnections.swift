@@ -11,12 +11,11 @@ package struct BankConnection: Sendable {
   package let tokenURL: String
   package let cardsURL: String
   package let clientID: String
-  package let sealedSecret: String
   package let scope: String
 
   package init(
     bsimID: String, name: String, logoURL: String?, authorizationURL: String, tokenURL: String,
-    cardsURL: String, clientID: String, sealedSecret: String, scope: String
+    cardsURL: String, clientID: String, scope: String
   ) {
     self.bsimID = bsimID
     self.name = name
@@ -25,7 +24,6 @@ package struct BankConnection: Sendable {
     self.tokenURL = tokenURL
     self.cardsURL = cardsURL
     self.clientID = clientID
-    self.sealedSecret = sealedSecret
     self.scope = scope
   }
 
@@ -47,7 +45,11 @@ package struct BankOverview: Sendable {
 
 extension Database {
   /// Adds a bank, or changes how it is reached.
-  package func connect(_ bank: BankConnection, from origin: Origin, at now: Timestamp) throws {
+  ///
+  /// - Parameter sealedSecret: of the client, bound to ``BankConnection/sealingContext(ofSecret:)``.
+  package func connect(
+    _ bank: BankConnection, sealedSecret: String, from origin: Origin, at now: Timestamp
+  ) throws {
     try pool.transaction { connection in
       _ = try connection.execute(
         """
@@ -62,7 +64,7 @@ extension Database {
         [
           .text(bank.bsimID), .text(bank.name), .text(bank.logoURL), .text(bank.authorizationURL),
           .text(bank.tokenURL), .text(bank.cardsURL), .text(bank.clientID),
-          .text(bank.sealedSecret), .text(bank.scope),
+          .text(sealedSecret), .text(bank.scope),
         ])
       try connection.audit(.bankConnected, detail: bank.bsimID, from: origin, at: now)
     }
