@@ -178,7 +178,7 @@ import Testing
   @Test func anIDTokenOfAnotherEnrolmentIsRefused() throws {
     try withBank { site, ann, bank throws in
       try expectFailure("bank_refused", site, ann, bank) {
-        $0.changing("nonce", to: String(repeating: "0", count: 32))
+        $0.changing("nonce", to: hexEncoded(randomBytes(16)))
       }
       #expect(bank.exchanges == 1)
     }

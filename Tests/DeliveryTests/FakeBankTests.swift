@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import Support
 import Testing
@@ -8,8 +9,8 @@ import Testing
 @Suite struct FakeBankTests {
   private let query = [
     "client_id=wsim%20%26%20co", "redirect_uri=https%3A%2F%2Fw.example%2Fcallback",
-    "response_type=code", "scope=cards", "state=\(String(repeating: "0", count: 32))",
-    "nonce=\(String(repeating: "1", count: 32))",
+    "response_type=code", "scope=cards", "state=\(hexEncoded(randomBytes(16)))",
+    "nonce=\(hexEncoded(randomBytes(16)))",
     "code_challenge=\(String(repeating: "A", count: 43))", "code_challenge_method=S256",
   ]
 
