@@ -49,25 +49,43 @@ struct TestPolling: Sendable {
   }
 
   /// Polls all users, due or not.
-  func poll(_ companion: Companion? = nil) throws {
+  ///
+  /// - Returns: when it began, by the database's clock.
+  @discardableResult
+  func poll(_ companion: Companion? = nil) throws -> String {
+    let began = clock()
     _ = sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
     try (companion ?? self.companion()).poll(atMost: .seconds(60))
+    return began
+  }
+
+  /// The time, by the database's clock.
+  func clock() -> String { sql("SELECT UTC_TIMESTAMP(3)") }
+
+  /// Whether user 7 is due so many seconds after a moment between `began` and now.
+  func isDue(in seconds: ClosedRange<Int>, since began: String) -> Bool {
+    isAhead("due_at", in: "ogs_users WHERE id = 7", by: seconds, since: began)
+  }
+
+  /// The same of the end of the pause.
+  func isPaused(for seconds: ClosedRange<Int>, since began: String) -> Bool {
+    isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)
+  }
+
+  private func isAhead(
+    _ column: String, in rows: String, by seconds: ClosedRange<Int>, since began: String
+  ) -> Bool {
+    sql(
+      """
+      SELECT \(column) BETWEEN '\(began)' + INTERVAL \(seconds.lowerBound) SECOND
+        AND UTC_TIMESTAMP(3) + INTERVAL \(seconds.upperBound) SECOND FROM \(rows)
+      """) == "1"
   }
 
   /// The texts of all notifications, oldest first.
   var alerts: [String] {
     sql("SELECT JSON_VALUE(payload, '$.aps.alert') FROM notifications ORDER BY id")
       .split(separator: "\n").map(String.init)
-  }
-
-  /// Whole seconds from now until `user` is due.
-  func delay(_ user: Int64 = 7) -> Int {
-    Int(
-      sql(
-        """
-        SELECT ROUND(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), due_at) / 1e6) FROM ogs_users
-        WHERE id = \(user)
-        """)) ?? -1
   }
 
   var failure: String { sql("SELECT failures, failure FROM ogs_users WHERE id = 7") }
