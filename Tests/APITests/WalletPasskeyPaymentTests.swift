@@ -27,6 +27,18 @@ import Testing
     }
   }
 
+  /// Fewer than are counted out.
+  @Test func whoIsNotFirstIsToldThatThePaymentHasBeenConfirmed() throws {
+    try withPasskey { shop, authenticator in
+      for _ in 1...20 {
+        let payment = try shop.begin()
+        let credential = authenticator.asserted(answering: payment.challenge)
+        let answers = simultaneously(4) { _ in shop.confirm(payment, credential).status }
+        #expect(answers.sorted() == [200, 409, 409, 409])
+      }
+    }
+  }
+
   @Test func ofSixtyFourAssertionsAtOnceOneConfirms() throws {
     try withPasskey { shop, authenticator in
       var counting = authenticator

@@ -65,6 +65,17 @@ import Testing
     }
   }
 
+  /// Fewer than are counted out.
+  @Test func whoIsNotFirstIsToldThatThePaymentHasBeenConfirmed() throws {
+    try withCheckout { shop in
+      for _ in 1...20 {
+        let payment = try shop.begin()
+        let answers = simultaneously(4) { _ in shop.confirm(payment).status }
+        #expect(answers.sorted() == [200, 409, 409, 409])
+      }
+    }
+  }
+
   @Test func bothReadingsOfTheChallengeMayBeSigned() throws {
     try withCheckout { shop in
       let payment = try shop.begin()

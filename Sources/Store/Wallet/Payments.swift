@@ -227,10 +227,11 @@ extension Connection {
         AND expires_at > ?
       """,
       [.text(name.id), .text(name.merchantID), .text(caller.accountID), .time(now)])
+    // FOR UPDATE: as it is, and not as it was when the transaction first read, before another confirmed it.
     let found = try row(
       """
       SELECT challenge_hash, confirmed_at IS NOT NULL FROM payments
-      WHERE id = ? AND merchant_id = ? AND account_id = ?
+      WHERE id = ? AND merchant_id = ? AND account_id = ? FOR UPDATE
       """,
       [.text(name.id), .text(name.merchantID), .text(caller.accountID)]
     ) { row in (challengeHash: row.bytes(0), isConfirmed: row.boolean(1)) }
