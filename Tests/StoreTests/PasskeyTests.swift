@@ -22,15 +22,19 @@ import Testing
     try database.pool.read { try $0.passkey(withCredentialID: id, of: account) }
   }
 
-  private func record(_ database: Database, _ count: UInt32, isBackedUp: Bool = true) throws -> Bool
-  {
+  /// - Parameter meanwhile: what others do after the transaction has first read.
+  private func record(
+    _ database: Database, _ count: UInt32, isBackedUp: Bool = true, meanwhile: () -> Void = {}
+  ) throws -> Bool {
     let passkey = StoredPasskey(
       id: SampleRows.passkey, accountID: SampleRows.account,
       passkey: Passkey(
         credentialID: Self.id, publicKey: [], signCount: 0, isBackupEligible: true,
         isBackedUp: true))
     return try database.pool.transaction { connection in
-      try connection.record(
+      _ = try connection.passkey(withCredentialID: Self.id, of: SampleRows.account)
+      meanwhile()
+      return try connection.record(
         PasskeyUse(signCount: count, isBackedUp: isBackedUp), of: passkey, for: "payment",
         onDevice: SampleRows.device, from: Self.origin, at: Timestamp(seconds: 1_795_000_000))
     }
@@ -87,8 +91,7 @@ import Testing
 
   @Test func aPasskeyThatIsGoneIsNoClone() throws {
     try withPasskey { store, database throws in
-      store.sql("DELETE FROM passkeys")
-      #expect(try !record(database, 5))
+      #expect(try !record(database, 5) { store.sql("DELETE FROM passkeys") })
       #expect(
         store.sql("SELECT event, detail FROM audit_log WHERE id > 1")
           == "passkey_refused\tpayment: credential")

@@ -209,8 +209,11 @@ extension Connection {
       """,
       [count, .boolean(use.isBackedUp), .time(now), .text(passkey.id), count, count])
     if recorded == 1 { return true }
+    // FOR UPDATE: as it is, and not as it was when the transaction first read.
     let isGone =
-      try self.passkey(withCredentialID: passkey.passkey.credentialID, of: passkey.accountID) == nil
+      try row("SELECT TRUE FROM passkeys WHERE id = ? FOR UPDATE", [.text(passkey.id)]) { row in
+        row.boolean(0)
+      } == nil
     try auditRefusal(
       isGone ? .credential : .signCount, in: purpose, account: passkey.accountID, device: device,
       from: origin, at: now)
