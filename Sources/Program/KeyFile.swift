@@ -25,7 +25,13 @@ package struct KeyFile: ~Copyable {
     let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0, flock(folder, LOCK_EX) == 0 else { throw .unreadable(path) }
-    if isNew, access(path, F_OK) != 0 { return }
+    var file = stat()
+    guard stat(path, &file) == 0 else {
+      if isNew, errno == ENOENT { return }
+      throw .unreadable(path)
+    }
+    guard file.st_mode & S_IFMT == S_IFREG else { throw .irregular(path) }
+    guard file.st_mode & S_IRWXO == 0 else { throw .exposed(path) }
     guard let text = Environment.content(ofFile: path) else { throw .unreadable(path) }
     guard !text.allSatisfy(\.isWhitespace) else { return }
     do { _ = try Keyring(parsing: text) } catch { throw .malformed(path) }
@@ -91,7 +97,12 @@ package struct KeyFile: ~Copyable {
 }
 
 package enum KeyFileError: Error, Equatable, CustomStringConvertible {
+  /// There is none, or it may not be read, or is no text.
   case unreadable(String)
+  /// A folder, a device.
+  case irregular(String)
+  /// Everybody may read or write it.
+  case exposed(String)
   case malformed(String)
   case unwritable(String)
   /// No key has the id.
@@ -102,7 +113,9 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   // Nothing is said of what stands in the file: it is secret.
   package var description: String {
     switch self {
-    case .unreadable(let path): "\(path) cannot be read as text."
+    case .unreadable(let path): "\(path) is no file that can be read as text."
+    case .irregular(let path): "\(path) is not a regular file."
+    case .exposed(let path): "\(path) is open to everybody: chmod o= it, and think of new keys."
     case .malformed(let path):
       "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
     case .unwritable(let path): "\(path) cannot be replaced."

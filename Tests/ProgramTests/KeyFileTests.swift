@@ -18,6 +18,11 @@ import Testing
     return try #require(keyring)
   }
 
+  private func write(_ text: String, to path: String) throws {
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+  }
+
   private static let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 
   @Test func aNewFileIsItsOwnersAlone() throws {
@@ -35,8 +40,7 @@ import Testing
 
   @Test func aRotationKeepsEveryKeyUntilItIsRemoved() throws {
     try withFolder { path in
-      try "k1:\(Self.key),\n k0:\(Self.key)\n".write(
-        toFile: path, atomically: true, encoding: .utf8)
+      try write("k1:\(Self.key),\n k0:\(Self.key)\n", to: path)
       let signed = JSONWebToken.sign(Array("{}".utf8), with: try keyring(path).newest)
       var file = try KeyFile(atPath: path)
       #expect(file.ids == ["k1", "k0"])
@@ -81,7 +85,7 @@ import Testing
     ])
   func whatHoldsNoKeysIsLeftAsItIs(content: String) throws {
     try withFolder { path in
-      try content.write(toFile: path, atomically: true, encoding: .utf8)
+      try write(content, to: path)
       #expect(throws: KeyFileError.malformed(path)) { try KeyFile(atPath: path).ids }
       #expect(!"\(KeyFileError.malformed(path))".contains(content))
     }
@@ -89,7 +93,7 @@ import Testing
 
   @Test func modeAndOwnerStayAndNothingIsLeftBehind() throws {
     try withFolder { path in
-      try "k1:\(Self.key)\n".write(toFile: path, atomically: true, encoding: .utf8)
+      try write("k1:\(Self.key)\n", to: path)
       try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
       var file = try KeyFile(atPath: path)
       _ = file.add(named: "k2")
@@ -98,6 +102,27 @@ import Testing
       #expect(attributes[.posixPermissions] as? Int == 0o640)
       let folder = URL(filePath: path).deletingLastPathComponent().path()
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["keys"])
+    }
+  }
+
+  @Test(arguments: [0o644, 0o602, 0o601])
+  func aFileThatIsOpenToEverybodyIsRefused(mode: Int) throws {
+    try withFolder { path in
+      try write("k1:\(Self.key)\n", to: path)
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      #expect(throws: KeyFileError.exposed(path)) { try KeyFile(atPath: path, orNew: true).ids }
+    }
+  }
+
+  /// A device would be replaced, and a pipe waited for.
+  @Test func whatIsNoRegularFileIsLeftAsItIs() throws {
+    try withFolder { path in
+      #expect(mkfifo(path, 0o600) == 0)
+      #expect(throws: KeyFileError.irregular(path)) { try KeyFile(atPath: path, orNew: true).ids }
+      let folder = String(path.dropLast("/keys".count))
+      #expect(throws: KeyFileError.irregular(folder)) {
+        try KeyFile(atPath: folder, orNew: true).ids
+      }
     }
   }
 
@@ -115,7 +140,7 @@ import Testing
 
   @Test func whatASymbolicLinkNamesIsReplaced() throws {
     try withFolder { path in
-      try "k1:\(Self.key)\n".write(toFile: path, atomically: true, encoding: .utf8)
+      try write("k1:\(Self.key)\n", to: path)
       try FileManager.default.createSymbolicLink(
         atPath: path + ".link", withDestinationPath: path)
       var file = try KeyFile(atPath: path + ".link")
