@@ -57,7 +57,7 @@ struct Banks: ParsableCommand {
 
     func run() throws {
       guard try BankDesk(Environment.ofProcess()).remove(bsimID, at: .now()) else {
-        throw ValidationError("No bank with this id is connected.")
+        throw NotFound("No bank with this id is connected.")
       }
       print("\(bsimID) takes no enrolments any more.")
     }

@@ -45,7 +45,7 @@ struct Merchants: ParsableCommand {
 
     func run() throws {
       guard try MerchantDesk(Environment.ofProcess()).revoke(id, at: .now()) else {
-        throw ValidationError("No merchant has this id and a good key.")
+        throw NotFound("No merchant has this id and a good key.")
       }
       print("It is revoked.")
     }

@@ -27,7 +27,7 @@ struct Devices: ParsableCommand {
     let desk = try PairingDesk(Environment.ofProcess())
     guard let revoke else { return print(try desk.devices(at: .now())) }
     guard try desk.revoke(revoke, at: .now()) else {
-      throw ValidationError("No paired phone has this id.")
+      throw NotFound("No paired phone has this id.")
     }
     print("It is out.")
   }

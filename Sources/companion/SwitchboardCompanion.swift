@@ -14,6 +14,15 @@ struct SwitchboardCompanion: ParsableCommand {
     ])
 }
 
+/// An argument is well formed, but names nothing that there is.
+struct NotFound: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "One pass: sends what is due. For a timer.")

@@ -61,10 +61,9 @@ extension BankConnection {
     let isID =
       1...64 ~= bsimID.utf8.count && ![".", ".."].contains(bsimID)
       && bsimID.utf8.allSatisfy { Character(Unicode.Scalar($0)).isIDLetter }
-    let urls = [
-      ("authorization-url", authorizationURL), ("token-url", tokenURL), ("cards-url", cardsURL),
-      ("logo-url", logoURL ?? authorizationURL),
-    ]
+    let urls =
+      [("authorization-url", authorizationURL), ("token-url", tokenURL), ("cards-url", cardsURL)]
+      + (logoURL.map { [("logo-url", $0)] } ?? [])
     return (isID ? [] : ["--bsim-id must be 1 to 64 letters, digits, '.', '_' or '-'."])
       + texts.filter { _, text, most in
         text.trimmed.isEmpty || text.unicodeScalars.count > most || text.hasControls
