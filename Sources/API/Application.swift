@@ -104,10 +104,11 @@ package final class Application: Sendable {
   /// One line for each error, with the request's id and nothing that the client sent but method and
   /// path, less the device token that one of them holds.
   private func report(_ error: any Error, as failure: Failure, to request: Request) {
-    let isOurs = failure.status >= 500
+    // A failure is meant, whatever its status; anything else is not.
+    let isMeant = error is Failure || failure.status < 500
     log.log(
-      level: isOurs ? .error : .info,
-      "\(failure.status) \(isOurs ? "\(error)" : failure.message)",
+      level: !isMeant ? .error : failure.status < 500 ? .info : .warning,
+      "\(failure.status) \(isMeant ? failure.message : "\(error)")",
       metadata: [
         "request": "\(request.requestID)", "method": "\(request.method)",
         "path": "\(request.loggedPath)",

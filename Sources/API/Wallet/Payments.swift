@@ -179,7 +179,7 @@ extension Request {
     }
     guard let digits else { throw Failure.validation(field: "amount", reason: "missing") }
     guard let amount = Amount(number: digits) else {
-      throw Failure.validation(field: "amount", reason: "not_a_positive_amount_of_two_decimals")
+      throw Failure.validation(field: "amount", reason: "not_0.01_to_9999999999.99_in_two_decimals")
     }
     return amount
   }
