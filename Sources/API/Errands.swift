@@ -53,13 +53,12 @@ extension Context {
 
   /// Makes sure that the request may wait for a bank, until ``leaveBank()``.
   ///
-  /// - Throws: ``Failure/busy``
-  func enterBank() throws {
-    guard bankPlaces.take() else { throw Failure.busy }
-    guard beginWaiting() else {
-      leaveBank()
-      throw Failure.busy
-    }
+  /// - Returns: false where too many wait already.
+  func enterBank() -> Bool {
+    guard bankPlaces.take() else { return false }
+    if beginWaiting() { return true }
+    leaveBank()
+    return false
   }
 
   func leaveBank() { bankPlaces.give() }

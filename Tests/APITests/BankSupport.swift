@@ -120,6 +120,17 @@ extension TestApplication {
           remoteAddress: address, requestID: "request-1")))
   }
 
+  /// The same by a form.
+  func comeBackByForm(to location: String, application: Application) -> Answer {
+    let (path, query) = Self.parts(of: location)
+    return Answer(
+      application.respond(
+        to: Request(
+          method: "POST", path: path,
+          fields: [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
+          body: Array(query.utf8), remoteAddress: "192.0.2.1", requestID: "request-1")))
+  }
+
   /// The person confirms what was asked, with what the bank had sent along.
   func confirm(
     _ location: String, address: String = "198.51.100.7",

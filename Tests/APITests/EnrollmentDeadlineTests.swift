@@ -80,9 +80,15 @@ import Testing
       // Whoever is turned away has no place.
       for _ in 0...BankPlaces.count {
         let answer = site.comeBack(to: location, application: application)
-        #expect(answer.isError(503, "server_error", "Too many requests are waiting"))
-        #expect(answer.retryAfter == 5)
+        #expect(answer.status == 503 && answer.retryAfter == 5)
+        #expect(answer.field("Content-Type") == "text/html; charset=utf-8")
+        // A browser asks again by itself, unless that would leave out what a form sent.
+        #expect(answer.field("Refresh") == "5")
+        #expect(answer.text.contains("This page tries again by itself."))
       }
+      let form = site.comeBackByForm(to: location, application: application)
+      #expect(form.status == 503 && form.field("Refresh") == nil)
+      #expect(form.text.contains("Please go back and try again."))
       #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
       let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
       #expect(answer.field("Location") == EnrollmentTests.success)

@@ -36,7 +36,9 @@ func startEnrollmentInApp(_ request: Request, in context: borrowing Context) thr
 /// exchanges the code, and app or browser is told how it ended. Without the cookie, and at another address
 /// than where it began, the person is asked first.
 ///
-/// - Throws: ``Failure/unknownBank``; ``Failure/busy``, and then the state is as good as before.
+/// Where too many wait for banks the state stays good, and the page is asked for again.
+///
+/// - Throws: ``Failure/unknownBank``
 func finishEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.finishEnrollment(request, isConfirmed: false, item: request.queryItem)
 }
@@ -67,10 +69,15 @@ extension Context {
     let waits = refusal == nil && !code.isEmpty
     var hasPlace = false
     defer { if hasPlace { leaveBank() } }
-    let outcome = try database.spend(back, from: origin, at: now) {
-      guard waits, !hasPlace else { return }
-      try enterBank()
-      hasPlace = true
+    let outcome: ReturnOutcome
+    do {
+      outcome = try database.spend(back, from: origin, at: now) {
+        guard waits, !hasPlace else { return }
+        guard enterBank() else { throw NoPlace() }
+        hasPlace = true
+      }
+    } catch is NoPlace {
+      return queue(isForm: isConfirmed)
     }
     switch outcome {
     case .unknownBank: throw Failure.unknownBank
@@ -93,6 +100,17 @@ extension Context {
       status: 302, fields: [("Location", location), ("Referrer-Policy", "no-referrer")])
   }
 
+  /// A person waits, who cannot read our errors.
+  private func queue(isForm: Bool) -> Response {
+    let advice = isForm ? "Please go back and try again." : "This page tries again by itself."
+    var response = Page(
+      title: "One moment", content: "<p>Many cards are being added just now. \(advice)</p>"
+    ).response(status: 503)
+    response.fields.append(("Retry-After", "5"))
+    if !isForm { response.fields.append(("Refresh", "5")) }
+    return response
+  }
+
   /// Whoever was talked into a stranger's enrolment sees here whose it is (RFC 9700 §4.7).
   private func question(bankName: String, email: String, code: String, state: String) -> Response {
     let fields = [("code", code), ("state", state)].map { name, value in
@@ -110,6 +128,9 @@ extension Context {
     return Page(title: "Add these cards?", content: content, formTarget: "mwsim:").response()
   }
 }
+
+/// Too many requests wait for banks.
+private struct NoPlace: Error {}
 
 /// Ties an enrolment to the browser that began it.
 struct BrowserCookie {
