@@ -711,19 +711,28 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW enrolled_banks AS
     JOIN accounts a ON a.id = e.account_id
     JOIN banks b ON b.bsim_id = e.bsim_id;
 
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_card AS
+  SELECT a.email, e.bsim_id, c.card_type, c.last_four, c.expiry_month, c.expiry_year, c.is_default, c.active, c.added_at,
+         c.id AS card_id
+    FROM cards c
+    JOIN enrollments e ON e.id = c.enrollment_id
+    JOIN accounts a ON a.id = e.account_id;
+
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_passkey AS
   SELECT a.email, p.id AS passkey_id, p.name, p.sign_count, p.is_backed_up, p.created_at, p.last_used_at, p.uses
     FROM passkeys p
     JOIN accounts a ON a.id = p.account_id;
 
-CREATE OR REPLACE SQL SECURITY DEFINER VIEW payments_today AS
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_payment AS
   SELECT p.id AS payment_id, m.name AS merchant, a.email, c.card_type, c.last_four, p.amount, p.currency, p.order_id,
          p.attempts, p.created_at, p.expires_at, p.confirmed_at, p.confirmed_by
     FROM payments p
     JOIN merchants m ON m.id = p.merchant_id
     JOIN accounts a ON a.id = p.account_id
-    LEFT JOIN cards c ON c.id = p.card_id
-   WHERE p.created_at >= UTC_DATE();
+    LEFT JOIN cards c ON c.id = p.card_id;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW payments_today AS
+  SELECT * FROM every_payment WHERE created_at >= UTC_DATE();
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_merchants AS
   SELECT id AS merchant_id, name, api_key_prefix, created_at, revoked_at FROM merchants;
@@ -889,6 +898,7 @@ GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
 GRANT SELECT ON attested_keys TO switchboard_administrator;
+GRANT SELECT ON every_card TO switchboard_administrator;
 GRANT SELECT ON every_passkey TO switchboard_administrator;
 GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON failures_by_reason TO switchboard_administrator;
@@ -899,6 +909,7 @@ GRANT SELECT ON notifications_today TO switchboard_administrator;
 GRANT SELECT ON notified_last TO switchboard_administrator;
 GRANT SELECT ON polls TO switchboard_administrator;
 GRANT SELECT ON keys_of_turns TO switchboard_administrator;
+GRANT SELECT ON every_payment TO switchboard_administrator;
 GRANT SELECT ON payments_today TO switchboard_administrator;
 GRANT SELECT ON keys_of_merchants TO switchboard_administrator;
 GRANT SELECT ON errands_today TO switchboard_administrator;
