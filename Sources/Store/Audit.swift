@@ -72,6 +72,7 @@ enum AuditEvent: String {
   case refreshRefused = "refresh_refused"
   case refreshReuse = "refresh_reuse"
   case signIn = "sign_in"
+  case signInRefused = "sign_in_refused"
   case turnsRegistered = "turns_registered"
   case turnsUnregistered = "turns_unregistered"
   case writeRefused = "write_refused"

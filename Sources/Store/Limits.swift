@@ -31,6 +31,7 @@ struct Limit {
   static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))
   static let turnRegistrations = Limit(name: "turns-register", allowed: 60, window: .seconds(3600))
   static let turnChecks = Limit(name: "turns-check", allowed: 20, window: .seconds(60))
+  static let deadSignIns = Limit(name: "sign-in-dead", allowed: 600, window: .seconds(3600))
   static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))
 }
 

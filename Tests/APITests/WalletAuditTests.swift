@@ -1,5 +1,6 @@
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
@@ -48,6 +49,37 @@ import Testing
       let at = Double(
         site.sql("SELECT UNIX_TIMESTAMP(CONVERT_TZ(at, '+00:00', @@time_zone)) FROM audit_log"))
       #expect(at == Double(site.now.seconds))
+    }
+  }
+
+  /// What comes again, or too late.
+  @Test func aSignInByWhatIsNotLive() throws {
+    try withApplication { site throws in
+      let ann = try site.signUp()
+      _ = try site.setUp(of: ann)
+      let own = row(ann.accountID, deviceID(site))[0].dropLast("NULL".count)
+      let challenge = try site.challenge()
+      let signature = PhoneKey.one.sign(challenge)
+      #expect(site.verify(challenge, signature: signature).status == 200)
+      #expect(site.verify(challenge, signature: signature).isWrongSignature)
+      #expect(rows(site, "sign_in_refused") == [own + "biometric: no live challenge"])
+      #expect(site.requestCode().status == 200)
+      let code = try site.mailedCode()
+      #expect(site.verify(code: code).status == 200)
+      #expect(site.verify(code: code).status == 401)
+      #expect(rows(site, "sign_in_refused").last == own + "no live code")
+      let authenticator = Authenticator()
+      try site.addPasskey(authenticator, of: ann)
+      let asserted = authenticator.asserted(answering: try site.signInChallenge())
+      #expect(site.verify(asserted).status == 200)
+      #expect(site.verify(asserted).isRefusedPasskey)
+      #expect(
+        rows(site, "sign_in_refused").last
+          == "\(ann.accountID)\tNULL\trequest-1\t192.0.2.1\tpasskey: no live challenge")
+      // Strangers do not fill the log.
+      site.sql("UPDATE rate_limits SET hits = 599 WHERE name = 'sign-in-dead'")
+      for _ in 1...3 { #expect(site.verify(code: code).status == 401) }
+      #expect(rows(site, "sign_in_refused").count == 4)
     }
   }
 

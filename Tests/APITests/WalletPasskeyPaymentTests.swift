@@ -27,6 +27,25 @@ import Testing
     }
   }
 
+  @Test func aPasskeyThatGoesMeanwhileIsNoClone() throws {
+    try withPasskey { shop, authenticator in
+      let payment = try shop.begin()
+      shop.site.sql(
+        """
+        CREATE TRIGGER gone BEFORE UPDATE ON payments FOR EACH ROW
+        DELETE FROM passkeys WHERE NEW.confirmed_at IS NOT NULL
+        """)
+      #expect(
+        shop.confirm(payment, authenticator.asserted(answering: payment.challenge)).isUnproven)
+      #expect(shop.site.sql("SELECT confirmed_at FROM payments") == "NULL")
+      #expect(
+        shop.site.sql(
+          "SELECT detail FROM audit_log WHERE event LIKE 'passkey_%' ORDER BY id DESC LIMIT 1")
+          == "payment: credential")
+      #expect(shop.site.count("audit_log WHERE event = 'passkey_cloned'") == 0)
+    }
+  }
+
   /// Fewer than are counted out.
   @Test func whoIsNotFirstIsToldThatThePaymentHasBeenConfirmed() throws {
     try withPasskey { shop, authenticator in

@@ -84,7 +84,11 @@ extension Database {
     let tries: Int64
     switch try countTry(of: challenge, on: device.clientDeviceID, at: now) {
     case .unknown: return .unknown
-    case .dead: return .refused
+    case .dead(let candidates):
+      try auditDeadSignIn("biometric: no live challenge", from: origin, at: now) { _ in
+        candidates.map { ($0.accountID, $0.deviceID) }
+      }
+      return .refused
     case .locked(let rest): throw Refusal.rateLimited(retryAfter: rest)
     case .counted(let candidates, let number): (keys, tries) = (candidates, number)
     }
@@ -130,7 +134,7 @@ extension Database {
       try pool.write { connection in try connection.spend(live, of: clientDeviceID, at: now) }
     }
     if let lock { return .locked(lock) }
-    guard isSpentHere == true, live == sha256(challenge) else { return .dead }
+    guard isSpentHere == true, live == sha256(challenge) else { return .dead(keys) }
     return try pool.transaction { connection in
       .counted(keys, try: try connection.countBiometricTry(on: clientDeviceID, at: now))
     }
@@ -276,7 +280,7 @@ extension Connection {
 private enum BiometricTry {
   case unknown
   /// The challenge was not the live one.
-  case dead
+  case dead([StoredBiometricKey])
   case locked(Duration)
   case counted([StoredBiometricKey], try: Int64)
 }

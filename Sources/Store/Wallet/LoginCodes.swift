@@ -90,7 +90,14 @@ extension Database {
     withCodeOf name: LoginCodeName, on device: SigningDevice, from origin: Origin,
     at now: Timestamp, macs: (_ email: String) -> [[UInt8]]
   ) throws -> (Account, Session)? {
-    guard let typed = try countTry(of: name, on: device, at: now) else { return nil }
+    guard let typed = try countTry(of: name, on: device, at: now) else {
+      try auditDeadSignIn("no live code", from: origin, at: now) { connection in
+        guard case .email(let email) = name else { return [(nil, nil)] }
+        let account = try connection.account(email: email)
+        return [(account?.id, try connection.deviceID(device.clientDeviceID, of: account))]
+      }
+      return nil
+    }
     let isRight = macs(typed.email).contains { isEqualInConstantTime($0, typed.codeMAC) }
     guard isRight else {
       try pool.transaction { connection in

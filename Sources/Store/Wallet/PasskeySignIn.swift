@@ -47,15 +47,25 @@ extension Database {
             error, in: "sign-in", account: asked.account.id, device: asked.deviceID,
             from: origin, at: now)
         }
+      } else {
+        try auditDeadSignIn("passkey: no live challenge", from: origin, at: now) { connection in
+          let account = try connection.row(
+            "SELECT account_id FROM passkey_challenges WHERE challenge_hash = ?",
+            [.bytes(given.challengeHash)]
+          ) { row in row.text(0) }
+          return [(account, nil)]
+        }
       }
       return nil
     }
     guard let asked, let passkey = asked.passkey else { return nil }
     return try pool.transaction { connection in
-      guard
-        try connection.record(
-          use, of: passkey, for: "sign-in", onDevice: asked.deviceID, from: origin, at: now)
-      else { return nil }
+      if let error = try connection.record(use, of: passkey, at: now) {
+        try connection.auditRefusal(
+          error, in: "sign-in", account: asked.account.id, device: asked.deviceID, from: origin,
+          at: now)
+        return nil
+      }
       var device = device
       device.name = device.name ?? asked.challenge.deviceName
       device.platform = device.platform ?? asked.challenge.platform

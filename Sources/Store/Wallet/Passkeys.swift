@@ -191,16 +191,13 @@ extension Connection {
     ) { row in StoredPasskey(row: row) }
   }
 
-  /// Records a use of the passkey, after every other check of its assertion, in the transaction of what it is used for;
-  /// `device` is the id of its row.
+  /// Records a use of the passkey, after every other check of its assertion, in the transaction of what it is used for.
   ///
-  /// - Parameter purpose: what the audit log says it was for, `sign-in` say.
-  /// - Returns: false where nothing may come of the use, and the audit log says so: another use has brought a sign count
-  ///   as high meanwhile, or the passkey is gone.
+  /// - Returns: why nothing may come of the use: another has brought a sign count as high meanwhile, or the passkey is
+  ///   gone. nil where it is recorded.
   mutating func record(
-    _ use: PasskeyUse, of passkey: StoredPasskey, for purpose: String, onDevice device: String?,
-    from origin: Origin, at now: Timestamp
-  ) throws(DatabaseError) -> Bool {
+    _ use: PasskeyUse, of passkey: StoredPasskey, at now: Timestamp
+  ) throws(DatabaseError) -> WebAuthnError? {
     let count = Parameter.integer(Int64(use.signCount))
     let recorded = try execute(
       """
@@ -208,16 +205,12 @@ extension Connection {
       WHERE id = ? AND (sign_count < ? OR sign_count = 0 AND ? = 0)
       """,
       [count, .boolean(use.isBackedUp), .time(now), .text(passkey.id), count, count])
-    if recorded == 1 { return true }
+    if recorded == 1 { return nil }
     // FOR UPDATE: as it is, and not as it was when the transaction first read.
-    let isGone =
-      try row("SELECT TRUE FROM passkeys WHERE id = ? FOR UPDATE", [.text(passkey.id)]) { row in
-        row.boolean(0)
-      } == nil
-    try auditRefusal(
-      isGone ? .credential : .signCount, in: purpose, account: passkey.accountID, device: device,
-      from: origin, at: now)
-    return false
+    let isThere = try row(
+      "SELECT TRUE FROM passkeys WHERE id = ? FOR UPDATE", [.text(passkey.id)]
+    ) { row in row.boolean(0) }
+    return isThere == nil ? .credential : .signCount
   }
 
   /// Writes down that an assertion or a new passkey was refused: a sign count that does not rise as

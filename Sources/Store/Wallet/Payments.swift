@@ -160,10 +160,8 @@ extension Database {
         // First: of two that are sent with one assertion the other finds the payment confirmed, not a clone.
         let payment = try connection.confirm(
           name, by: .passkey, of: caller, on: deviceID, at: now)
-        guard let passkey,
-          try connection.record(
-            use, of: passkey, for: "payment", onDevice: deviceID, from: caller.origin, at: now)
-        else { throw WebAuthnError.signCount }
+        guard let passkey else { throw WebAuthnError.credential }
+        if let error = try connection.record(use, of: passkey, at: now) { throw error }
         return payment
       }
     } catch let error as WebAuthnError {

@@ -1,6 +1,31 @@
 import Cryptography
 import MariaDB
 
+extension Database {
+  /// Writes down a sign-in by what is not live, of one address 600 an hour: nothing else limits them.
+  ///
+  /// - Parameters:
+  ///   - reason: what is not live, in words.
+  ///   - owners: the accounts that it was an attempt at, with their devices, as far as they are known.
+  func auditDeadSignIn(
+    _ reason: String, from origin: Origin, at now: Timestamp,
+    owners: (inout Connection) throws -> [(account: String?, device: String?)]
+  ) throws {
+    do {
+      try pool.transaction { connection in
+        try connection.count(.deadSignIns, of: origin.address, at: now)
+        for owner in try owners(&connection) {
+          try connection.audit(
+            .signInRefused, account: owner.account, device: owner.device, detail: reason,
+            from: origin, at: now)
+        }
+      }
+    } catch Refusal.rateLimited {
+      return
+    }
+  }
+}
+
 extension Connection {
   /// Whether enough is known of the device for a sign-in: the request describes it, or it was
   /// registered.
@@ -123,8 +148,14 @@ extension Connection {
       try store(token, platform: registration.platform, of: deviceID, at: now)
     }
     _ = try execute(
-      "DELETE FROM device_registrations WHERE client_device_id = ? AND address = ?",
-      [.text(registration.clientDeviceID), .text(registration.address)])
+      """
+      DELETE FROM device_registrations
+      WHERE client_device_id = ? AND address = ? AND credential_hash = ?
+      """,
+      [
+        .text(registration.clientDeviceID), .text(registration.address),
+        .bytes(registration.credentialHash),  // not one that has replaced it meanwhile
+      ])
   }
 }
 
