@@ -66,7 +66,7 @@ enum SampleRows {
       VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request');
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
-      VALUES ('limit', 'subject', NOW(3), 60, 1, 1);
+      VALUES ('limit', 'subject', NOW(3), 86400, 1, 1);
     INSERT INTO audit_log (id, at, event, request_id, address)
       VALUES (1, NOW(3), 'event', 'request', '192.0.2.1');
     INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
@@ -77,11 +77,11 @@ enum SampleRows {
     INSERT INTO errands (id, kind, request, request_id)
       VALUES ('\(errand)', 'turn_check', '{}', 'request');
     INSERT INTO pairing_tokens (nonce, issued_at, expires_at)
-      VALUES ('nonce-nonce-0001', NOW(3), NOW(3) + INTERVAL 1 HOUR);
+      VALUES ('nonce-nonce-0001', NOW(3), NOW(3) + INTERVAL 1 DAY);
     INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at)
       VALUES ('\(pairing)', 'cdev/1.0', '192.0.2.1', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY);
     INSERT INTO pairing_tickets (ticket_hash, pairing_id, expires_at)
-      VALUES (REPEAT('t', 32), '\(pairing)', NOW(3) + INTERVAL 1 MINUTE);
+      VALUES (REPEAT('t', 32), '\(pairing)', NOW(3) + INTERVAL 1 DAY);
     INSERT INTO ogs_users (id) VALUES (7);
     INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
       VALUES (7, '\(pushToken)\(pushToken)', NOW(3));
