@@ -197,7 +197,6 @@ extension Connection {
   fileprivate mutating func rotate(
     _ device: PairedDevice, from origin: Origin, at now: Timestamp
   ) throws -> PairedDevice {
-    try count(.rotations, of: device.id, at: now)
     let expiresAt = now + PairingToken.Kind.refresh.lifetime
     let rotated = try execute(
       """
@@ -207,6 +206,7 @@ extension Connection {
       """,
       [.time(now), .time(expiresAt), .text(device.id), .integer(device.generation)])
     guard rotated == 1 else { throw LostRace() }
+    try count(.rotations, of: device.id, at: now)  // after the race, as sessions do
     try audit(
       .refreshed, device: device.id, detail: "generation \(device.generation + 1)", from: origin,
       at: now)

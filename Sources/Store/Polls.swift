@@ -129,15 +129,13 @@ extension Database {
   /// - Parameter claimID: a UUID, made for this claim alone.
   package func claimUser(_ userID: Int64, as claimID: String) throws -> UserClaim {
     try pool.transaction { connection in
-      let isPaused = try connection.row(
-        "SELECT 1 FROM ogs_pause WHERE id = 1 AND paused_until > UTC_TIMESTAMP(3)"
-      ) { _ in true }
-      if isPaused == true { return .paused }
+      // First, so that what is read after it is as this found it: a user who is not claimed stays locked.
       let claimed = try connection.execute(
         """
         UPDATE ogs_users SET claim_id = ?, due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
         WHERE id = ? AND (due_at <= UTC_TIMESTAMP(3) OR claim_id IS NULL AND failures = 0)
           AND EXISTS (SELECT 1 FROM ogs_registrations r WHERE r.ogs_user_id = ogs_users.id)
+          AND NOT EXISTS (SELECT 1 FROM ogs_pause WHERE id = 1 AND paused_until > UTC_TIMESTAMP(3))
         """,
         [.text(claimID), .integer(userID)])
       let user = try connection.row(
@@ -147,8 +145,12 @@ extension Database {
         """,
         [.integer(userID)]
       ) { row in (isHeld: !row.isNull(3), user: row.isNull(3) ? nil : ClaimedUser(row: row)) }
+      if claimed == 1, let user = user?.user { return .claimed(user) }
+      let isPaused = try connection.row(
+        "SELECT 1 FROM ogs_pause WHERE id = 1 AND paused_until > UTC_TIMESTAMP(3)"
+      ) { _ in true }
+      if isPaused == true { return .paused }
       guard let user else { return .unregistered }
-      if claimed == 1, let user = user.user { return .claimed(user) }
       return user.isHeld ? .busy : .paused
     }
   }

@@ -114,6 +114,7 @@ extension Connection {
   fileprivate mutating func merge(
     _ change: PreferencesChange, by caller: Caller, facts: ClientFacts, at now: Timestamp
   ) throws -> PreferencesOutcome {
+    if case .set = change.pushToken { try hold(caller) }
     let current = try written(of: caller, at: now)
     let old = current.preferences
     var new = try old.merged(
@@ -125,10 +126,11 @@ extension Connection {
       return .stored(old)
     }
     if let base = change.ifVersion, base != old.version { return .conflict(old) }
-    try count(.preferencesWrites, of: old.deviceID, at: now)
     new.version = old.version + 1
     new.lastUpdatedAt = now
     try replace(old, with: new, digest: digest, base: change.ifVersion)
+    // After the race: who has lost it is not counted.
+    try count(.preferencesWrites, of: old.deviceID, at: now)
     try move(from: old, to: new, given: change.pushToken, platform: current.platform, at: now)
     try audit(
       .preferencesWritten, account: caller.accountID, device: old.deviceID,
@@ -274,6 +276,7 @@ extension Database {
     while true {
       do {
         return try pool.transaction { connection in
+          try connection.hold(caller)
           let old = try connection.preferences(of: caller, at: now)
           try connection.count(.pushRegistrations, of: old.deviceID, at: now)
           var new = old

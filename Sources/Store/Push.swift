@@ -64,6 +64,7 @@ extension Database {
     _ token: PushToken, platform: DevicePlatform, by caller: Caller, at now: Timestamp
   ) throws {
     try pool.transaction { connection in
+      try connection.hold(caller)
       let device = try connection.live(caller, at: now).deviceID
       try connection.store(token, platform: platform, of: device, at: now)
       _ = try connection.execute(
@@ -149,7 +150,7 @@ extension Database {
 }
 
 extension Connection {
-  /// Gives `token` to the device, whoever had it before.
+  /// Gives `token` to the device, which is held, whoever had it before.
   mutating func store(
     _ token: PushToken, platform: DevicePlatform, of deviceID: String, at now: Timestamp
   ) throws(DatabaseError) {
@@ -169,7 +170,7 @@ extension Connection {
       [.text(token), .text(deviceID)])
   }
 
-  /// Removes the tokens of the device, all but `kept`.
+  /// Removes the tokens of the device, which is held, all but `kept`.
   ///
   /// By primary key, one by one: a range of the index by device would lock the gaps into which other
   /// devices' tokens go.

@@ -121,14 +121,14 @@ extension Database {
     _ clientDeviceID: String, by caller: Caller, at now: Timestamp
   ) throws -> Bool {
     try pool.transaction { connection in
+      try connection.hold(caller)
+      let held = try connection.holdDevice(clientDeviceID, of: caller.accountID)
       _ = try connection.live(caller, at: now)
-      guard let id = try connection.deviceID(clientDeviceID, of: caller.accountID) else {
-        return false
-      }
+      guard let id = held else { return false }
       _ = try connection.execute(
         """
         UPDATE devices SET revoked_at = ?, credential_hash = NULL, credential_expires_at = NULL
-        WHERE id = ? AND revoked_at IS NULL
+        WHERE id = ?
         """,
         [.time(now), .text(id)])
       try connection.endSessions(of: id, because: .deviceRevoked, at: now)
@@ -149,6 +149,7 @@ extension Database {
     _ token: PushToken, platform: DevicePlatform?, by caller: Caller, at now: Timestamp
   ) throws {
     try pool.transaction { connection in
+      try connection.hold(caller)
       let session = try connection.live(caller, at: now)
       let platform = try platform ?? connection.platform(of: session.deviceID)
       try connection.removePushTokens(of: session.deviceID, except: token)
@@ -167,10 +168,10 @@ extension Database {
     ofDevice clientDeviceID: String, by caller: Caller, at now: Timestamp
   ) throws -> Bool {
     try pool.transaction { connection in
+      try connection.hold(caller)
+      let held = try connection.holdDevice(clientDeviceID, of: caller.accountID)
       _ = try connection.live(caller, at: now)
-      guard let id = try connection.deviceID(clientDeviceID, of: caller.accountID) else {
-        return false
-      }
+      guard let id = held else { return false }
       try connection.removePushTokens(of: id)
       try connection.audit(
         .pushTokenRemoved, account: caller.accountID, device: id, from: caller.origin, at: now)
@@ -208,13 +209,26 @@ extension Connection {
     }!  // the id is a live session's
   }
 
-  /// The id of the account's device that is not revoked.
-  fileprivate mutating func deviceID(
+  /// Keeps the account's device from changing before the transaction's end.
+  ///
+  /// - Returns: its id; nil where there is none, or it is revoked.
+  fileprivate mutating func holdDevice(
     _ clientDeviceID: String, of account: String
   ) throws(DatabaseError) -> String? {
     try row(
-      "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL",
+      """
+      SELECT id FROM devices WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
+      FOR UPDATE
+      """,
       [.text(account), .text(clientDeviceID)]
+    ) { row in row.text(0) }
+  }
+
+  /// The same of all of the account's devices that are not revoked.
+  mutating func holdDevices(of account: String) throws(DatabaseError) -> [String] {
+    try rows(
+      "SELECT id FROM devices WHERE account_id = ? AND revoked_at IS NULL FOR UPDATE",
+      [.text(account)]
     ) { row in row.text(0) }
   }
 }

@@ -49,6 +49,15 @@ struct LiveSession {
 }
 
 extension Connection {
+  /// Keeps the caller's session and its device from changing before the transaction's end. First in it,
+  /// so that all that is read after is as it is then.
+  mutating func hold(_ caller: Caller) throws(DatabaseError) {
+    _ = try row(
+      "SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE",
+      [.text(caller.sessionID)]
+    ) { row in row.boolean(0) }
+  }
+
   /// The caller's session, if it is alive.
   ///
   /// - Throws: ``Refusal/sessionEnded``, ``Refusal/credential(account:device:)``,
@@ -153,11 +162,10 @@ extension Database {
   /// - Throws: ``Refusal``.
   package func logOut(_ caller: Caller, everywhere: Bool, at now: Timestamp) throws {
     try pool.transaction { connection in
+      try connection.hold(caller)
+      let all = everywhere ? try connection.holdDevices(of: caller.accountID) : nil
       let session = try connection.live(caller, at: now)
-      let devices =
-        everywhere
-        ? try connection.devices(of: caller.accountID).map(\.id) : [session.deviceID]
-      for device in devices {
+      for device in all ?? [session.deviceID] {
         try connection.endSessions(
           of: device, because: everywhere ? .logoutAll : .logout, at: now)
         try connection.removePushTokens(of: device)
@@ -195,7 +203,6 @@ extension Connection {
   private mutating func rotate(
     _ family: Family, from origin: Origin, at now: Timestamp
   ) throws -> Session {
-    try count(.rotations, of: family.id, at: now)
     let expiresAt = min(now + Session.idleLifetime, family.createdAt + Session.lifetime)
     let rotated = try execute(
       """
@@ -204,6 +211,8 @@ extension Connection {
       """,
       [.time(now), .time(expiresAt), .text(family.id), .integer(family.generation)])
     guard rotated == 1 else { throw LostRace() }
+    // After the race: who has lost it is told the outcome, though it was the last that the limit allows.
+    try count(.rotations, of: family.id, at: now)
     try audit(
       .refreshed, account: family.accountID, device: family.deviceID,
       detail: "generation \(family.generation + 1)", from: origin, at: now)

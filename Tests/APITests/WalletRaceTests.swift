@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import API
+
+/// Requests of one account that meet: each is answered as if they had come one after the other.
+@Suite struct WalletRaceTests {
+  enum Writer: CaseIterable {
+    case push, preferences, preferencesPush, wallet
+  }
+
+  enum Ending: CaseIterable {
+    case logout, logoutEverywhere, deletion
+  }
+
+  /// Sets the push token that `number` names, of 64 characters.
+  private func write(
+    _ writer: Writer, _ number: Int, by person: SignedIn, in site: TestApplication
+  ) -> Answer {
+    let token = walletPushToken().dropLast(1) + "\(number)"
+    switch writer {
+    case .push:
+      return site.push("register", #"{"token":"\#(token)","platform":"ios"}"#, by: person)
+    case .preferences: return site.post(#"{"push_token":"\#(token)"}"#, by: person)
+    case .preferencesPush: return site.register(String(token), by: person)
+    case .wallet:
+      return site.send(
+        "POST", WalletPath.pushToken, walletJSON(["pushToken": String(token)]),
+        token: person.accessToken)
+    }
+  }
+
+  @Test(arguments: Writer.allCases, Ending.allCases)
+  func noPushTokenOutlivesItsSession(writer: Writer, ending: Ending) throws {
+    try withApplication { site in
+      for round in 1...6 {
+        let email = "ann\(round)@example.org"
+        let tablet = try site.signUp(email: email, device: "tablet-\(round)")
+        let phone = try site.signIn(email, device: "phone-\(round)")
+        let answers = simultaneously(6) { number in
+          guard number == 5 else { return write(writer, number, by: phone, in: site) }
+          switch ending {
+          case .logout:
+            return site.send("POST", WalletPath.logout, token: phone.accessToken)
+          case .logoutEverywhere:
+            return site.send(
+              "POST", WalletPath.logout, token: tablet.accessToken, query: "revokeAll=true")
+          case .deletion:
+            return site.send(
+              "DELETE", "\(WalletPath.devices)/\(phone.deviceID)", token: tablet.accessToken)
+          }
+        }
+        #expect(
+          answers.allSatisfy { $0.status == 200 || $0.status == 401 }, "\(answers.map(\.text))")
+        #expect(site.count("push_tokens") == 0, "round \(round)")
+      }
+    }
+  }
+
+  @Test func ofPushTokensAtOnceADeviceKeepsOne() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for _ in 1...10 {
+        let answers = simultaneously(4) { number in write(.wallet, number, by: ann, in: site) }
+        #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
+        #expect(site.count("push_tokens") == 1)
+      }
+    }
+  }
+
+  @Test func ofDeletionsAtOnceOneDeletes() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      _ = try site.signIn(device: "device-2")
+      let answers = simultaneously(8) { _ in
+        site.send("DELETE", "\(WalletPath.devices)/device-2", token: ann.accessToken).status
+      }
+      #expect(answers.sorted() == [200] + Array(repeating: 404, count: 7))
+      #expect(site.count("audit_log WHERE event = 'device_revoked'") == 1)
+    }
+  }
+
+  /// An app's parallel calls get one successor, whichever of its hits it is: a refusal signs the app out.
+  @Test func theLastRefreshThatTheLimitAllowsIsEveryCallers() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      _ = site.refresh(ann.refreshToken)
+      site.sql("UPDATE rate_limits SET hits = 29 WHERE name = 'refresh'")
+      let current = try #require(site.refreshed(ann).refreshToken as String?)
+      site.sql("UPDATE sessions SET confirmed = TRUE")
+      site.sql("UPDATE rate_limits SET hits = 29 WHERE name = 'refresh'")
+      let answers = simultaneously(8) { _ in site.refresh(current) }
+      #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
+      #expect(Set(answers.map(\.refreshToken)).count == 1)
+    }
+  }
+
+  @Test func theLastRefreshOfAPairedPhoneIsEveryCallers() throws {
+    try withAgent { site in
+      let phone = try site.pair()
+      _ = site.ask(bearer: phone.access)
+      site.sql(
+        """
+        INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+        SELECT 'refresh', id, paired_at, 3600, 29, 30 FROM pairings
+        """)
+      let answers = simultaneously(8) { _ in site.refreshPairing(phone.refresh) }
+      #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
+      #expect(Set(answers.map { $0.string("refresh_token") }).count == 1)
+    }
+  }
+
+  @Test func theLastWriteThatTheLimitAllowsIsEveryCallers() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for _ in 1...29 { #expect(site.post(#"{"push_enabled":true}"#, by: ann).status == 200) }
+      let answers = simultaneously(8) { _ in
+        site.post(#"{"push_enabled":false,"if_version":29}"#, by: ann)
+      }
+      #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
+      #expect(Set(answers.map(\.text)).count == 1)
+    }
+  }
+
+  /// Its credential has been answered: it is good for the next sign-in.
+  @Test func aRegistrationWhileItsFormerOneIsAdoptedStays() throws {
+    try withApplication { site in
+      try site.registerDevice()
+      site.sql(
+        """
+        CREATE TRIGGER meanwhile BEFORE UPDATE ON devices FOR EACH ROW
+        UPDATE device_registrations SET credential_hash = REPEAT('x', 32)
+        """)
+      _ = try site.signUp()
+      #expect(
+        site.sql("SELECT credential_hash FROM device_registrations")
+          == String(repeating: "x", count: 32))
+      #expect(site.count("devices WHERE credential_hash IS NOT NULL") == 1)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import MariaDB
+import Testing
+
+@testable import Store
+
+/// `Database.claimUser(_:as:)`, by which a check goes before the polls.
+@Suite struct PollClaimTests {
+  /// Who finds the user taken may wait; who took it for a pause would give up.
+  @Test func ofClaimsAtOnceOneWinsAndTheOthersLearnOfIt() throws {
+    try withStore { store throws in
+      store.sql(
+        """
+        INSERT INTO ogs_users (id) VALUES (7);
+        INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
+          VALUES (7, REPEAT('a', 64), UTC_TIMESTAMP(3))
+        """)
+      let database = store.database("companion")
+      for round in 10..<30 {
+        let claims = try inParallel(8) { number in
+          switch try database.claimUser(7, as: "01890a5d-ac96-774b-bcce-b302099\(round)00\(number)")
+          {
+          case .claimed: "claimed"
+          case .busy: "busy"
+          case .paused: "paused"
+          case .unregistered: "unregistered"
+          }
+        }
+        #expect(claims.sorted() == Array(repeating: "busy", count: 7) + ["claimed"])
+        store.sql("UPDATE ogs_users SET claim_id = NULL, due_at = UTC_TIMESTAMP(3)")
+      }
+    }
+  }
+}
