@@ -115,7 +115,7 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .unreadable(let path): "\(path) is no file that can be read as text."
     case .irregular(let path): "\(path) is not a regular file."
-    case .exposed(let path): "\(path) is open to everybody: chmod o= it, and think of new keys."
+    case .exposed(let path): "\(path) is open to everybody: chmod o= it, and rotate its keys."
     case .malformed(let path):
       "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
     case .unwritable(let path): "\(path) cannot be replaced."

@@ -114,7 +114,6 @@ extension Connection {
   fileprivate mutating func merge(
     _ change: PreferencesChange, by caller: Caller, facts: ClientFacts, at now: Timestamp
   ) throws -> PreferencesOutcome {
-    if case .set = change.pushToken { try hold(caller) }
     let current = try written(of: caller, at: now)
     let old = current.preferences
     var new = try old.merged(
@@ -128,7 +127,7 @@ extension Connection {
     if let base = change.ifVersion, base != old.version { return .conflict(old) }
     new.version = old.version + 1
     new.lastUpdatedAt = now
-    try replace(old, with: new, digest: digest, base: change.ifVersion)
+    try replace(old, with: new, digest: digest, base: change.ifVersion, by: caller)
     // After the race: who has lost it is not counted.
     try count(.preferencesWrites, of: old.deviceID, at: now)
     try move(from: old, to: new, given: change.pushToken, platform: current.platform, at: now)
@@ -138,22 +137,25 @@ extension Connection {
     return .stored(new)
   }
 
-  /// Writes `new` if the row is still at `old`'s version.
+  /// Writes `new` if the row is still at `old`'s version and the session alive, which it then is until
+  /// the transaction's end: no push token outlives it.
   fileprivate mutating func replace(
-    _ old: Preferences, with new: Preferences, digest: [UInt8]?, base: Int64?
+    _ old: Preferences, with new: Preferences, digest: [UInt8]?, base: Int64?, by caller: Caller
   ) throws {
     let changed = try execute(
       """
-      UPDATE device_preferences
-      SET push_enabled = ?, push_token = ?, preferred_models = ?, archive_cache_quota_mb = ?,
-        last_updated_at = ?, last_write_digest = ?, last_write_base = ?, version = version + 1
-      WHERE device_id = ? AND version = ?
+      UPDATE device_preferences p
+      JOIN devices d ON d.id = p.device_id
+      JOIN sessions s ON s.device_id = d.id
+      SET p.push_enabled = ?, p.push_token = ?, p.preferred_models = ?, p.archive_cache_quota_mb = ?,
+        p.last_updated_at = ?, p.last_write_digest = ?, p.last_write_base = ?, p.version = p.version + 1
+      WHERE p.device_id = ? AND p.version = ? AND d.revoked_at IS NULL AND s.id = ? AND s.ended_at IS NULL
       """,
       [
         .boolean(new.pushEnabled), .text(new.pushToken), .bytes(new.preferredModels),
         .integer(new.archiveCacheQuota), .time(new.lastUpdatedAt),
         digest.map { .bytes($0) } ?? .null, base.map { .integer($0) } ?? .null,
-        .text(new.deviceID), .integer(old.version),
+        .text(new.deviceID), .integer(old.version), .text(caller.sessionID),
       ])
     guard changed == 1 else { throw LostRace() }
   }
@@ -284,7 +286,7 @@ extension Database {
           if new != old {
             new.version += 1
             new.lastUpdatedAt = now
-            try connection.replace(old, with: new, digest: nil, base: nil)
+            try connection.replace(old, with: new, digest: nil, base: nil, by: caller)
           }
           try connection.move(
             from: old, to: new, given: .set(text), platform: platform, at: now)
