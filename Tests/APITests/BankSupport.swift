@@ -123,12 +123,9 @@ extension TestApplication {
   /// The same by a form.
   func comeBackByForm(to location: String, application: Application) -> Answer {
     let (path, query) = Self.parts(of: location)
-    return Answer(
-      application.respond(
-        to: Request(
-          method: "POST", path: path,
-          fields: [(name: "Content-Type", value: "application/x-www-form-urlencoded")],
-          body: Array(query.utf8), remoteAddress: "192.0.2.1", requestID: "request-1")))
+    return application.send(
+      "POST", path, query,
+      fields: [(name: "Content-Type", value: "application/x-www-form-urlencoded")])
   }
 
   /// The person confirms what was asked, with what the bank had sent along.

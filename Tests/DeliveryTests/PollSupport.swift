@@ -59,27 +59,16 @@ struct TestPolling: Sendable {
     return began
   }
 
-  /// The time, by the database's clock.
-  func clock() -> String { sql("SELECT UTC_TIMESTAMP(3)") }
+  func clock() -> String { sql(databaseClock) }
 
   /// Whether user 7 is due so many seconds after a moment between `began` and now.
   func isDue(in seconds: ClosedRange<Int>, since began: String) -> Bool {
-    isAhead("due_at", in: "ogs_users WHERE id = 7", by: seconds, since: began)
+    sql(isAhead("due_at", in: "ogs_users WHERE id = 7", by: seconds, since: began)) == "1"
   }
 
   /// The same of the end of the pause.
   func isPaused(for seconds: ClosedRange<Int>, since began: String) -> Bool {
-    isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)
-  }
-
-  private func isAhead(
-    _ column: String, in rows: String, by seconds: ClosedRange<Int>, since began: String
-  ) -> Bool {
-    sql(
-      """
-      SELECT \(column) BETWEEN '\(began)' + INTERVAL \(seconds.lowerBound) SECOND
-        AND UTC_TIMESTAMP(3) + INTERVAL \(seconds.upperBound) SECOND FROM \(rows)
-      """) == "1"
+    sql(isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)) == "1"
   }
 
   /// The texts of all notifications, oldest first.

@@ -1,4 +1,5 @@
 import MariaDB
+import Support
 import Testing
 
 @testable import Store
@@ -20,15 +21,8 @@ import Testing
 
   /// Whether the only mail is due so many seconds after a moment between `began` and now.
   private func isDue(in seconds: Int, since began: String, _ store: TestStore) -> Bool {
-    store.sql(
-      """
-      SELECT due_at BETWEEN '\(began)' + INTERVAL \(seconds) SECOND
-        AND UTC_TIMESTAMP(3) + INTERVAL \(seconds) SECOND FROM outbox
-      """) == "1"
+    store.sql(isAhead("due_at", in: "outbox", by: seconds...seconds, since: began)) == "1"
   }
-
-  /// The time, by the database's clock.
-  private func clock(_ store: TestStore) -> String { store.sql("SELECT UTC_TIMESTAMP(3)") }
 
   private func state(_ store: TestStore) -> String {
     store.sql(
@@ -40,7 +34,7 @@ import Testing
     try withStore { store throws in
       fill(store)
       let database = store.database("companion")
-      let began = clock(store)
+      let began = store.sql(databaseClock)
       let claimed = try database.claimMails(limit: 10, as: Self.first)
       #expect(claimed.map(\.mail.recipient) == ["mail-1"])
       #expect(claimed.map(\.mail.sealed) == ["sealed-1"])
@@ -152,7 +146,7 @@ import Testing
         let id = "01890a5d-ac96-774b-bcce-b302099a80\(10 + number)"
         let claimed = try #require(try database.claimMails(limit: 1, as: id).first)
         #expect(claimed.attempts == Int64(number))
-        let began = clock(store)
+        let began = store.sql(databaseClock)
         #expect(try database.record(.failed(reason: "busy \(number)"), of: claimed))
         #expect(try database.claimMails(limit: 1, as: Self.second).isEmpty)
         #expect(isDue(in: seconds, since: began, store), "attempt \(number)")
