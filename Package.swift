@@ -39,34 +39,40 @@ let package = Package(
     .systemLibrary(
       name: "CQRCode", providers: [.apt(["libqrencode-dev", "libpng-dev"])]),
 
-    .target(name: "FastCGI", dependencies: ["CFastCGI", log], swiftSettings: settings),
-    .target(name: "MariaDB", dependencies: ["CMariaDB"], swiftSettings: settings),
-    .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: settings),
-    .target(name: "Program", dependencies: ["Cryptography", log], swiftSettings: settings),
+    .target(name: "Base", swiftSettings: settings),
+    .target(name: "HTTP", dependencies: ["Base"], swiftSettings: settings),
+    .target(
+      name: "FastCGI", dependencies: ["Base", "CFastCGI", "HTTP", log], swiftSettings: settings),
+    .target(name: "MariaDB", dependencies: ["Base", "CMariaDB"], swiftSettings: settings),
+    .target(name: "Cryptography", dependencies: ["Base", "COpenSSL"], swiftSettings: settings),
     .target(name: "QRCode", dependencies: ["CQRCode"], swiftSettings: settings),
     .target(
-      name: "Store", dependencies: ["MariaDB", "Cryptography", "Program"], swiftSettings: settings),
+      name: "Store", dependencies: ["Base", "Cryptography", "MariaDB"], swiftSettings: settings),
     .target(
-      name: "API",
-      dependencies: ["Store", "FastCGI", "Cryptography", "Program", "QRCode", log],
+      name: "API", dependencies: ["Base", "Cryptography", "HTTP", "QRCode", "Store", log],
       swiftSettings: settings),
     .target(
       name: "Delivery",
       dependencies: [
-        "Store", "Cryptography", "Program", "QRCode", "CNGHTTP2", "COpenSSL", "CCurl", log,
+        "Base", "CCurl", "CNGHTTP2", "COpenSSL", "Cryptography", "QRCode", "Store", log,
       ],
+      swiftSettings: settings),
+    .target(
+      name: "Program", dependencies: ["Base", "Cryptography", "MariaDB", "Store", log],
       swiftSettings: settings),
 
     .executableTarget(
       name: "switchboard-responder",
-      dependencies: ["API", "FastCGI", "MariaDB", "Store", "Program", log],
+      dependencies: [
+        "API", "Base", "Cryptography", "FastCGI", "HTTP", "MariaDB", "Program", "Store", log,
+      ],
       path: "Sources/responder",
       exclude: ["service", "socket"].map { "switchboard-responder.\($0)" },
       swiftSettings: settings),
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
-        "Delivery", "MariaDB", "Store", "Program", log,
+        "Base", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
@@ -76,28 +82,36 @@ let package = Package(
     .executableTarget(
       name: "switchboard-fakes",
       dependencies: [
-        "CNGHTTP2", "COpenSSL", "Cryptography", "Store", "Support",
+        "Base", "CNGHTTP2", "COpenSSL", "Cryptography", "Store", "Support",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/Fakes", swiftSettings: settings),
     .executableTarget(
-      name: "switchboard-sender", dependencies: ["Cryptography", "Delivery", "Store"],
+      name: "switchboard-sender", dependencies: ["Base", "Cryptography", "Delivery", "Store"],
       path: "Tests/Bench/sender", swiftSettings: settings),
     .target(
-      name: "Support", dependencies: ["COpenSSL", "Cryptography", "MariaDB", "Store", log],
+      name: "Support", dependencies: ["Base", "COpenSSL", "Cryptography", "MariaDB", "Store", log],
       path: "Tests/Support", swiftSettings: settings),
-    tests("CryptographyTests", of: ["Cryptography"]),
+    tests("BaseTests", of: ["Base"]),
+    tests("HTTPTests", of: ["Base", "HTTP"]),
+    tests("CryptographyTests", of: ["Base", "Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
-    tests("FastCGITests", of: ["FastCGI"]),
-    tests("ProgramTests", of: ["Cryptography", "Program", log]),
-    tests("StoreTests", of: ["MariaDB", "Program", "Store"]),
+    tests("FastCGITests", of: ["FastCGI", "HTTP"]),
+    tests("ProgramTests", of: ["Base", "Cryptography", "Program", "Store", log]),
+    tests("StoreTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),
     tests(
       "APITests",
-      of: ["API", "Cryptography", "Delivery", "FastCGI", "MariaDB", "Program", "Store", log]),
+      of: [
+        "API", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB", "Program", "Store",
+        "switchboard-responder", log,
+      ]),
     tests(
       "DeliveryTests",
-      of: ["CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log]),
-    tests("SiteTests", of: ["Cryptography", "Store"]),
+      of: [
+        "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store",
+        "switchboard-companion", log,
+      ]),
+    tests("SiteTests", of: ["Base", "Cryptography", "Store"]),
   ],
   swiftLanguageModes: [.v6]
 )

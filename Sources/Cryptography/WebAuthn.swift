@@ -1,3 +1,5 @@
+import Base
+
 /// Why a WebAuthn ceremony was refused: one case for each step. To the client all are one answer.
 package enum WebAuthnError: Error, Equatable, Sendable {
   /// Client data are not a JSON object with the members that must be there, each once.

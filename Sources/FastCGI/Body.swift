@@ -1,3 +1,5 @@
+import HTTP
+
 /// The content of a request, or what is wrong with it.
 struct Body {
   var bytes: [UInt8] = []

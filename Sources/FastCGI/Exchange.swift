@@ -1,5 +1,6 @@
 import CFastCGI
 import Glibc
+import HTTP
 
 /// libfcgi as parser and writer of one connection at a time: an `FCGX_Request`, owned.
 ///

@@ -1,3 +1,4 @@
+import Base
 import CFastCGI
 import Glibc
 
@@ -22,35 +23,14 @@ package struct Listener: ~Copyable, Sendable {
   deinit { close(descriptor) }
 }
 
-/// The socket that systemd (descriptor 3, by `LISTEN_PID` and `LISTEN_FDS`) or spawn-fcgi
-/// (descriptor 0) handed to this process; nil if it was started as a plain CGI program.
+/// The socket that systemd or spawn-fcgi handed to this process (``InheritedSocket``); nil if it was
+/// started as a plain CGI program. Call it once, before any thread starts.
 ///
-/// `LISTEN_PID` and `LISTEN_FDS` are removed from the environment: call it once, before any thread.
-///
-/// - Throws: ``FastCGIError`` if descriptor 3 is not a socket that can be listened on.
+/// - Throws: ``FastCGIError`` if what systemd announced does not listen.
 package func inheritedListener() throws(FastCGIError) -> Listener? {
-  let isOurs = number("LISTEN_PID") == getpid()
-  let count = isOurs ? number("LISTEN_FDS") ?? 0 : 0
-  for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
-  let first: CInt = 3  // SD_LISTEN_FDS_START
-  return try listener(passed: count >= 1 ? first : nil, standardInput: STDIN_FILENO)
-}
-
-/// `passed`, which systemd says is a listening socket, or else `standardInput` if it is one.
-func listener(passed: CInt?, standardInput: CInt) throws(FastCGIError) -> Listener? {
-  if let passed {
-    guard isListening(passed) else { throw FastCGIError("getsockopt", errno) }
-    return try Listener(descriptor: passed)
+  switch InheritedSocket.take() {
+  case .listening(let descriptor): return try Listener(descriptor: descriptor)
+  case .notListening: throw FastCGIError("getsockopt", errno)
+  case .none: return nil
   }
-  return isListening(standardInput) ? try Listener(descriptor: standardInput) : nil
-}
-
-private func number(_ name: String) -> CInt? {
-  getenv(name).flatMap { CInt(String(cString: $0)) }
-}
-
-private func isListening(_ descriptor: CInt) -> Bool {
-  var value: CInt = 0
-  var length = socklen_t(MemoryLayout<CInt>.size)
-  return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value != 0
 }

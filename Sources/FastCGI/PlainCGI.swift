@@ -1,4 +1,5 @@
 import Glibc
+package import HTTP
 
 /// Answers the one request of a plain CGI program (RFC 3875): its parameters are `environ`, its
 /// content is standard input, the response goes to standard output.

@@ -1,5 +1,6 @@
 import CFastCGI
 import Glibc
+package import HTTP
 import Logging
 import Synchronization
 

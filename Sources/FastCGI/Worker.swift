@@ -1,5 +1,6 @@
 import CFastCGI
 import Glibc
+import HTTP
 
 /// One thread of a ``Server``: waits for a readable connection, reads a request from it, answers.
 ///

@@ -2,7 +2,7 @@
 ///
 /// Its session keeps UTC, utf8mb4 and strict mode, waits 3 s for a lock, and commits each statement
 /// by itself outside of ``Pool/transaction(_:)``.
-package struct Connection: ~Copyable {
+package final class Connection {
   /// By the address of the statement's text: a `StaticString` has one for the life of the process.
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
   /// Declared after the statements, so that it is closed after them.
@@ -23,7 +23,7 @@ package struct Connection: ~Copyable {
   ///
   /// - Returns: the rows inserted, deleted or *changed*: an UPDATE that sets what is there already
   ///   affects 0; ON DUPLICATE KEY UPDATE counts 1 for inserted, 2 for changed, 0 for neither.
-  package mutating func execute(
+  package func execute(
     _ sql: StaticString, _ parameters: [Parameter] = []
   ) throws(DatabaseError) -> Int {
     do throws(DatabaseError) {
@@ -39,7 +39,7 @@ package struct Connection: ~Copyable {
   }
 
   /// The first row of a result, decoded; nil if there is none. The rest is read and dropped.
-  package mutating func row<T>(
+  package func row<T>(
     _ sql: StaticString, _ parameters: [Parameter] = [],
     _ decode: (borrowing Row) throws(DatabaseError) -> T
   ) throws(DatabaseError) -> T? {
@@ -56,7 +56,7 @@ package struct Connection: ~Copyable {
   }
 
   /// All rows of a result, decoded.
-  package mutating func rows<T>(
+  package func rows<T>(
     _ sql: StaticString, _ parameters: [Parameter] = [],
     _ decode: (borrowing Row) throws(DatabaseError) -> T
   ) throws(DatabaseError) -> [T] {
@@ -73,7 +73,7 @@ package struct Connection: ~Copyable {
 
   /// Executes `sql` unprepared: START TRANSACTION, COMMIT and ROLLBACK, which are not worth one of
   /// the server's 16,382 prepared statements.
-  mutating func run(_ sql: StaticString) throws(DatabaseError) {
+  func run(_ sql: StaticString) throws(DatabaseError) {
     do throws(DatabaseError) {
       try session.query(sql)
     } catch {
@@ -82,21 +82,21 @@ package struct Connection: ~Copyable {
   }
 
   /// Forgets the error that ended the last transaction.
-  mutating func begin() {
+  func begin() {
     abortion = nil
   }
 
   /// Whether the server has closed this idle connection.
   var isClosedByServer: Bool { session.hasInput }
 
-  private mutating func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
+  private func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
     if let statement = statements[sql.utf8Start] { return statement }
     let statement = try Statement(session, sql)
     statements[sql.utf8Start] = statement
     return statement
   }
 
-  private mutating func noted(_ error: DatabaseError) -> DatabaseError {
+  private func noted(_ error: DatabaseError) -> DatabaseError {
     if error.breaksConnection { isBroken = true }
     if error.isRetryable || error.breaksConnection { abortion = error }
     return error

@@ -8,26 +8,26 @@ import Synchronization
 /// they are as dead.
 package final class Pool: Sendable {
   private let settings: ConnectionSettings
-  private let patience: Duration
+  private let waitLimit: Duration
   private let beginWaiting: @Sendable () -> Bool
   private let idle = Mutex(IdleConnections())
 
   /// - Parameters:
-  ///   - patience: how long an operation waits for a server that cannot be reached.
+  ///   - waitLimit: how long an operation waits for a server that cannot be reached.
   ///   - beginWaiting: asked once before an operation waits; false makes it fail at once.
   package init(
-    _ settings: ConnectionSettings, patience: Duration = .seconds(3),
+    _ settings: ConnectionSettings, waitLimit: Duration = .seconds(3),
     beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) {
     self.settings = settings
-    self.patience = patience
+    self.waitLimit = waitLimit
     self.beginWaiting = beginWaiting
   }
 
   /// Runs `body`, which only reads. It is run again, once, if the connection is lost.
   ///
   /// - Throws: ``DatabaseError``, or what `body` throws.
-  package func read<T>(_ body: (inout Connection) throws -> T) throws -> T {
+  package func read<T>(_ body: (Connection) throws -> T) throws -> T {
     try repeating { connection in try connection.attempt(body) }
   }
 
@@ -36,7 +36,7 @@ package final class Pool: Sendable {
   ///
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
   ///   after the statement had been sent; or what `body` throws.
-  package func write<T>(_ body: (inout Connection) throws -> T) throws -> T {
+  package func write<T>(_ body: (Connection) throws -> T) throws -> T {
     try repeating { connection in
       do {
         return try connection.attempt(body)
@@ -53,7 +53,7 @@ package final class Pool: Sendable {
   ///
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
   ///   after COMMIT had been sent; or what `body` throws.
-  package func transaction<T>(_ body: (inout Connection) throws -> T) throws -> T {
+  package func transaction<T>(_ body: (Connection) throws -> T) throws -> T {
     try repeating { connection in
       try connection.run("START TRANSACTION")
       do {
@@ -68,15 +68,15 @@ package final class Pool: Sendable {
   }
 
   /// Runs `attempt` until it succeeds or may not be repeated.
-  private func repeating<T>(_ attempt: (inout Connection) throws -> T) throws -> T {
-    var waiting = Waiting(patience: patience, begin: beginWaiting)
+  private func repeating<T>(_ attempt: (Connection) throws -> T) throws -> T {
+    var waiting = Waiting(waitLimit: waitLimit, begin: beginWaiting)
     var retries = 0
     var hasReconnected = false
     while true {
       let lease = try take(&waiting)
       defer { giveBack(lease) }
       do {
-        return try attempt(&lease.connection)
+        return try attempt(lease.connection)
       } catch let error as DatabaseError where !error.isOutcomeUnknown {
         if error.isConnectionLost && !hasReconnected {
           hasReconnected = true
@@ -136,10 +136,10 @@ private struct IdleConnections {
 
 /// A connection on its way between threads: it is idle in the pool, or owned by one operation.
 private final class Lease: @unchecked Sendable {
-  var connection: Connection
+  let connection: Connection
   let generation: Int
 
-  init(_ connection: consuming Connection, generation: Int) {
+  init(_ connection: Connection, generation: Int) {
     self.connection = connection
     self.generation = generation
   }
@@ -147,12 +147,12 @@ private final class Lease: @unchecked Sendable {
 
 /// How long one operation, however often it is repeated, waits for the server.
 private struct Waiting {
-  let patience: Duration
+  let waitLimit: Duration
   let begin: @Sendable () -> Bool
   private var deadline: ContinuousClock.Instant?
 
-  init(patience: Duration, begin: @escaping @Sendable () -> Bool) {
-    self.patience = patience
+  init(waitLimit: Duration, begin: @escaping @Sendable () -> Bool) {
+    self.waitLimit = waitLimit
     self.begin = begin
   }
 
@@ -162,7 +162,7 @@ private struct Waiting {
   mutating func goesOn(since start: ContinuousClock.Instant) -> Bool {
     if deadline == nil {
       guard begin() else { return false }
-      deadline = start + patience
+      deadline = start + waitLimit
     }
     guard let deadline, ContinuousClock.now < deadline else { return false }
     pause(milliseconds: 50)
@@ -183,10 +183,10 @@ extension DatabaseError {
 extension Connection {
   /// Runs `body`. An error that ended its transaction or its connection counts whatever `body` made
   /// of it: what it returned or threw rests on work that is undone.
-  fileprivate mutating func attempt<T>(_ body: (inout Connection) throws -> T) throws -> T {
+  fileprivate func attempt<T>(_ body: (Connection) throws -> T) throws -> T {
     begin()
     do {
-      let result = try body(&self)
+      let result = try body(self)
       if let abortion { throw abortion }
       return result
     } catch {
@@ -194,7 +194,7 @@ extension Connection {
     }
   }
 
-  fileprivate mutating func commit() throws(DatabaseError) {
+  fileprivate func commit() throws(DatabaseError) {
     do throws(DatabaseError) {
       try run("COMMIT")
     } catch {
@@ -203,7 +203,7 @@ extension Connection {
   }
 
   /// If it fails the connection is broken and dropped, which rolls back as well.
-  fileprivate mutating func rollBack() {
+  fileprivate func rollBack() {
     if !isBroken { try? run("ROLLBACK") }
   }
 }

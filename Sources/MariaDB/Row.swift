@@ -1,3 +1,4 @@
+import Base
 import CMariaDB
 
 /// One row of a result, readable while it is lent. Columns are counted from 0.

@@ -1,3 +1,4 @@
+import Base
 import MariaDB
 import Support
 import Testing

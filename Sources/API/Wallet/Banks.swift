@@ -1,4 +1,5 @@
-import FastCGI
+import Base
+import HTTP
 import Store
 
 /// `GET /api/mobile/enrollment/banks`: the banks at which the account may enrol.

@@ -1,4 +1,5 @@
-import FastCGI
+import Base
+import HTTP
 import Store
 
 /// `GET /api/mobile/wallet/cards`: the cards of the summary.

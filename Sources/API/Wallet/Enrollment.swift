@@ -1,5 +1,6 @@
+import Base
 import Cryptography
-import FastCGI
+import HTTP
 import Store
 
 /// Where the app waits for the end of an enrolment.

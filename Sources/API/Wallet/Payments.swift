@@ -1,5 +1,6 @@
+import Base
 import Cryptography
-import FastCGI
+import HTTP
 import Store
 
 /// Of a payment, until it is confirmed; and of the statement that it has been.

@@ -1,3 +1,4 @@
+package import Base
 package import Store
 
 /// What to do after an outcome: Apple's table and its advice on trying again ("Handling notification

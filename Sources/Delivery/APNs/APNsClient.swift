@@ -1,3 +1,4 @@
+import Base
 import Synchronization
 
 /// Sends notifications to APNs over one connection at a time, which it keeps from run to run: Apple

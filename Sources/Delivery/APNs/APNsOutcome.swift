@@ -1,3 +1,4 @@
+import Base
 package import Store
 
 /// What became of a notification that was handed to Apple.

@@ -1,3 +1,4 @@
+package import Base
 import MariaDB
 
 /// How a bank is reached, as an administrator says.

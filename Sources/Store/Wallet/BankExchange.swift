@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import MariaDB
 
@@ -162,7 +163,7 @@ extension BankExchange {
 
 extension Connection {
   /// - Returns: the enrolment's id.
-  fileprivate mutating func enroll(
+  fileprivate func enroll(
     _ account: String, at bsimID: String, _ now: Timestamp
   ) throws(DatabaseError) -> String {
     _ = try execute(
@@ -181,7 +182,7 @@ extension Connection {
     ) { row in row.text(0) }!  // written just now
   }
 
-  fileprivate mutating func store(
+  fileprivate func store(
     _ cards: [BankCard], of enrollment: String, at now: Timestamp
   ) throws(DatabaseError) {
     let known = try rows(

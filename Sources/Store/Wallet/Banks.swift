@@ -1,3 +1,4 @@
+package import Base
 import MariaDB
 
 /// What `GET /api/mobile/wallet/summary` shows.
@@ -107,7 +108,7 @@ extension ListedBank {
 }
 
 extension Connection {
-  mutating func enrolledBanks(of account: String) throws(DatabaseError) -> [EnrolledBank] {
+  func enrolledBanks(of account: String) throws(DatabaseError) -> [EnrolledBank] {
     try rows(
       """
       SELECT b.bsim_id, b.name, COUNT(c.id)

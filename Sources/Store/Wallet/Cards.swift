@@ -1,3 +1,4 @@
+package import Base
 import MariaDB
 
 package struct Card: Sendable {
@@ -70,19 +71,19 @@ extension Database {
 extension Connection {
   /// First in a transaction that changes cards: others that do so wait for its end, and on another
   /// node of a cluster lose to it, so that an account never gets two defaults.
-  mutating func holdCards(of account: String) throws(DatabaseError) {
+  func holdCards(of account: String) throws(DatabaseError) {
     _ = try execute(
       "UPDATE accounts SET cards_version = cards_version + 1 WHERE id = ?", [.text(account)])
   }
 
   /// Sees to it that one of the active cards is the default: the one that is, else the newest.
-  mutating func chooseDefault(of account: String) throws(DatabaseError) {
+  func chooseDefault(of account: String) throws(DatabaseError) {
     guard let card = try cards(of: account).first, !card.isDefault else { return }
     _ = try execute("UPDATE cards SET is_default = TRUE WHERE id = ?", [.text(card.id)])
   }
 
   /// The active cards of an account; the default first, then the newest.
-  mutating func cards(of account: String) throws(DatabaseError) -> [Card] {
+  func cards(of account: String) throws(DatabaseError) -> [Card] {
     try rows(
       """
       SELECT c.id, c.last_four, c.card_type, b.name, b.logo_url, c.is_default, c.added_at
@@ -102,7 +103,7 @@ extension Connection {
   }
 
   /// Asked before anything is written: where `id` is no UUID, a write that looks for it may be an error.
-  fileprivate mutating func isActive(card id: String, of account: String) throws(DatabaseError)
+  fileprivate func isActive(card id: String, of account: String) throws(DatabaseError)
     -> Bool
   {
     try row(

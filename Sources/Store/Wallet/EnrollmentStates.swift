@@ -1,3 +1,4 @@
+import Base
 import MariaDB
 
 /// An enrolment that begins: a person is sent to a bank, and comes back with a state.
@@ -179,7 +180,7 @@ extension Database {
 
 extension Connection {
   /// What is known of a state that came to a bank's address; nil where there is no such bank.
-  fileprivate mutating func state(
+  fileprivate func state(
     of back: BankReturn, at now: Timestamp
   ) throws(DatabaseError) -> KnownState? {
     try row(

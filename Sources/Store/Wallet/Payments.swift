@@ -1,3 +1,4 @@
+package import Base
 package import Cryptography
 import MariaDB
 
@@ -183,7 +184,7 @@ enum PaymentProof: String {
 
 extension Connection {
   /// The card, unless it is another account's or has been removed.
-  fileprivate mutating func activeCard(
+  fileprivate func activeCard(
     _ id: String, of account: String
   ) throws(DatabaseError) -> PaymentCard? {
     try row(
@@ -195,7 +196,7 @@ extension Connection {
     ) { row in PaymentCard(id: row.text(0), lastFour: row.text(1), cardType: row.text(2)) }
   }
 
-  fileprivate mutating func insert(
+  fileprivate func insert(
     _ payment: NewPayment, at merchant: String, by account: String, at now: Timestamp
   ) throws(DatabaseError) {
     _ = try execute(
@@ -215,7 +216,7 @@ extension Connection {
   ///
   /// - Throws: ``PaymentRefusal``, after which nothing is counted.
   /// - Returns: its challenge.
-  mutating func countTry(
+  func countTry(
     of name: PaymentName, by caller: Caller, at now: Timestamp
   ) throws -> [UInt8] {
     let counted = try execute(
@@ -246,7 +247,7 @@ extension Connection {
   /// Confirms a payment whose proof has been verified.
   ///
   /// - Throws: ``PaymentRefusal``, where another call has confirmed it, or its card has gone.
-  mutating func confirm(
+  func confirm(
     _ name: PaymentName, by proof: PaymentProof, of caller: Caller, on deviceID: String,
     at now: Timestamp
   ) throws -> Payment {
@@ -288,7 +289,7 @@ extension Connection {
     return payment
   }
 
-  mutating func auditUnproven(
+  func auditUnproven(
     _ name: PaymentName, _ proof: PaymentProof, by caller: Caller, on deviceID: String,
     at now: Timestamp
   ) throws(DatabaseError) {

@@ -1,3 +1,4 @@
+import Base
 import CNGHTTP2
 import COpenSSL
 import COpenSSL.TLS

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import Glibc
 
 /// The listener and its connections: one thread, one `poll`.

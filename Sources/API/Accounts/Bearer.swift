@@ -1,0 +1,93 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// The claims of an access token (contract: sub, iss, aud, iat, exp, deviceId, type; ours: sid, gen).
+private struct AccessClaims {
+  var sub = ""
+  var iss = ""
+  var aud = ""
+  var iat: Int64 = .max
+  var exp: Int64 = 0
+  var deviceId = ""
+  var type = ""
+  var sid = ""
+  var gen: Int64 = 0
+
+  init(json: [UInt8]) throws {
+    var reader = JSONReader(json)
+    try reader.object { name, value in
+      switch name {
+      case "sub": sub = try value.string()
+      case "iss": iss = try value.string()
+      case "aud": aud = try value.string()
+      case "iat": iat = try value.integer()
+      case "exp": exp = try value.integer()
+      case "deviceId": deviceId = try value.string()
+      case "type": type = try value.string()
+      case "sid": sid = try value.string()
+      case "gen": gen = try value.integer()
+      default: try value.skip()
+      }
+    }
+    try reader.end()
+  }
+}
+
+extension Context {
+  /// The bearer of the request's access token (RFC 6750 §2.1), with the device credential if one
+  /// came along.
+  ///
+  /// Whether the session is alive is asked by the statement that does the work.
+  ///
+  /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``;
+  ///   ``Failure/invalidDeviceCredential``.
+  func authenticate(_ request: Request) throws -> Caller {
+    guard let token = request.bearerToken else { throw Failure.noCredentials }
+    guard let claims = claims(of: token) else { throw Failure.invalidToken }
+    return Caller(
+      accountID: claims.sub, clientDeviceID: claims.deviceId, sessionID: claims.sid,
+      generation: claims.gen, credentialHash: request.deviceCredentialHash, origin: origin)
+  }
+
+  /// The account of the bearer, if the token is good; for routes that may be asked without one.
+  func account(of request: Request) -> String? {
+    request.bearerToken.flatMap { claims(of: $0)?.sub }
+  }
+
+  /// The claims of `token`, if it verifies, is an access token of this site, and has not expired.
+  ///
+  /// - Note: `exp` equal to `now` is already expired (RFC 7519 §4.1.4); `iat` may be a minute
+  ///   ahead.
+  private func claims(of token: String) -> AccessClaims? {
+    // Any reason is the same answer: a refusal by either line is 401.
+    guard let payload = try? JSONWebToken.verify(token, with: settings.jwtKeys),
+      let claims = try? AccessClaims(json: payload)
+    else { return nil }
+    let isOurs =
+      claims.type == "access" && claims.iss == settings.publicURL && claims.aud == "mwsim"
+    let isValid = claims.exp > now.seconds && claims.iat <= now.seconds + 60
+    let isWhole =
+      !claims.sub.isEmpty && !claims.deviceId.isEmpty && !claims.sid.isEmpty && claims.gen > 0
+    return isOurs && isValid && isWhole ? claims : nil
+  }
+}
+
+extension Request {
+  /// SHA-256 of the `X-Device-Credential` that came along, if one did; whose it is the database
+  /// knows.
+  var deviceCredentialHash: [UInt8]? { field("X-Device-Credential").map { sha256($0) } }
+
+  /// The token of an `Authorization` field whose scheme is Bearer, in any case.
+  var bearerToken: String? {
+    guard let value = field("Authorization") else { return nil }
+    let scheme = "bearer ".utf8
+    // A letter's lower case is the bit 0x20, which the space has already.
+    guard value.utf8.prefix(scheme.count).map({ $0 | 0x20 }).elementsEqual(scheme) else {
+      return nil
+    }
+    let token = value.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+    return token.isEmpty ? nil : String(Substring(token))
+  }
+}

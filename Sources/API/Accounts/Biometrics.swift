@@ -1,0 +1,101 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+private let challengeLifetime = Duration.seconds(300)
+
+/// `POST /api/mobile/auth/biometric/setup`: the key that signs in on the signed-in device.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for another device
+///   than that of the access token.
+func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let deviceId: ClientDeviceID
+    let publicKey: BiometricPublicKey
+    let biometricType: BiometricType
+  }
+  let caller = try context.authenticate(request)
+  let body = try request.decode(Body.self)
+  let key = NewBiometricKey(publicKey: body.publicKey.text, type: body.biometricType)
+  let id = try context.database.setUp(
+    key, onDevice: body.deviceId.text, by: caller, at: context.now)
+  guard let id else { throw Failure.notFound("Device not found") }
+  return .json { json in
+    json.member("biometricId", id)
+    json.member("status", "enabled")
+  }
+}
+
+/// `POST /api/mobile/auth/biometric/challenge`: what the device is to sign, once, within five minutes.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for a device
+///   without a key; ``Failure/tooManyRequests(retryAfter:)``.
+func requestChallenge(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let deviceId: ClientDeviceID
+  }
+  let device = try request.decode(Body.self).deviceId.text
+  let challenge = base64Encoded(context.random(32))
+  let expiresAt = context.now + challengeLifetime
+  guard
+    try context.database.keepChallenge(challenge, of: device, until: expiresAt, at: context.now)
+  else { throw Failure.badRequest("Device not found or biometric not enabled") }
+  return .json { json in
+    json.member("challenge", challenge)
+    json.member("expiresAt", expiresAt.rfc3339)
+  }
+}
+
+/// `POST /api/mobile/auth/biometric/verify`: signs in with a signature of the challenge.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device
+///   without a key; ``Failure/unauthorized(_:)``, always in the same words;
+///   ``Failure/tooManyRequests(retryAfter:)`` while the device is locked;
+///   ``Failure/invalidDeviceCredential``.
+func signInWithBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let deviceId: ClientDeviceID
+    let signature: String
+    let challenge: String
+  }
+  let body = try request.decode(Body.self)
+  let device = SigningDevice(
+    clientDeviceID: body.deviceId.text, name: nil, platform: nil,
+    credentialHash: request.deviceCredentialHash)
+  let outcome = try context.database.signIn(
+    withSignature: body.signature, of: body.challenge, on: device, from: context.origin,
+    at: context.now)
+  switch outcome {
+  case .signedIn(let account, let session):
+    return .json { json in
+      context.write(tokensOf: session, into: &json)
+      json.member("user", object: { $0.members(of: account) })
+    }
+  case .unknown: throw Failure.notFound("Device or biometric not found")
+  case .refused: throw Failure.unauthorized("Invalid signature or expired challenge")
+  }
+}
+
+/// A key of P-256: SubjectPublicKeyInfo in DER, in base64.
+private struct BiometricPublicKey: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    text = try decoder.singleValueContainer().decode(String.self)
+    // Whatever is wrong with it, the answer is the same. A key that names its curve has 124 characters; another may spell the curve out.
+    guard text.utf8.count <= 200, (try? BiometricKey(base64: text)) != nil else {
+      throw Failure.validation(field: decoder.field, reason: "not_a_p256_public_key")
+    }
+  }
+}
+
+extension BiometricType: Decodable {
+  package init(from decoder: any Decoder) throws {
+    let word = try decoder.singleValueContainer().decode(String.self)
+    guard let type = BiometricType(rawValue: word) else {
+      throw Failure.validation(field: decoder.field, reason: "unknown_biometric_type")
+    }
+    self = type
+  }
+}

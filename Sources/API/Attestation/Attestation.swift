@@ -1,0 +1,144 @@
+import Cryptography
+import HTTP
+import Store
+
+private let challengeLifetime = Duration.seconds(600)
+
+/// `POST /api/app-attestation/challenge`: what an app's key is to be attested over, once, within ten
+/// minutes.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
+func requestAttestationChallenge(
+  _ request: Request, in context: borrowing Context
+) throws -> Response {
+  struct Body: Decodable {
+    let platform: String
+    let bundleID: BundleID
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: Spelling.self)
+      platform = try members.decode(String.self, "platform")
+      bundleID = try members.decode(BundleID.self, "bundle_id", "bundleId")
+    }
+  }
+  _ = try context.attestedApps
+  let body = try request.decode(Body.self)
+  guard body.platform.lowercased() == "ios" else {
+    throw Failure.badRequest("Only iOS platform is supported")
+  }
+  let challenge = context.random(32)
+  let id = try context.database.keepAttestationChallenge(
+    challenge, for: body.bundleID.text, until: context.now + challengeLifetime,
+    from: context.origin, at: context.now)
+  return .json { json in
+    json.member("success", true)
+    json.member("challenge", base64Encoded(challenge))
+    json.member("challenge_id", id)
+    json.member("challengeId", id)
+  }
+}
+
+/// `POST /api/app-attestation/verify`: enrols a key that Apple says a genuine app made.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, in the words that
+///   the apps show; ``Failure/tooManyRequests(retryAfter:)``.
+func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let attestation: PresentedAttestation
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: Spelling.self)
+      attestation = PresentedAttestation(
+        object: try members.decode(
+          Base64.self, "attestation_object", "attestationObject", "attestation"
+        ).bytes,
+        keyID: try members.decode(Base64.self, "key_id", "keyId").bytes,
+        challengeID: try members.decode(String.self, "challenge_id", "challengeId"),
+        bundleID: try members.decode(BundleID.self, "bundle_id", "bundleId").text)
+    }
+  }
+  let apps = try context.attestedApps
+  let attestation = try request.decode(Body.self).attestation
+  let refusal = try context.database.enroll(
+    attestation, of: apps, from: context.origin, at: context.now)
+  switch refusal {
+  case nil: return .json { json in json.member("success", true) }
+  case .unknownChallenge?, .spentChallenge?: throw Failure.forbidden("Invalid challenge")
+  case .expiredChallenge?: throw Failure.forbidden("Challenge expired")
+  case .otherApp?: throw Failure.forbidden("Bundle ID mismatch")
+  default: throw Failure.forbidden("Invalid attestation")
+  }
+}
+
+/// `POST /api/app-attestation/verify-key`: whether a key is enrolled.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``.
+func checkAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let keyID: String
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: Spelling.self)
+      keyID = try members.decode(String.self, "key_id", "keyId")
+    }
+  }
+  let apps = try context.attestedApps
+  let keyID = base64Decoded(try request.decode(Body.self).keyID)
+  let isValid = try keyID.map { try context.database.isEnrolled($0, of: apps) } ?? false
+  return .json { json in json.member("valid", isValid) }
+}
+
+extension Context {
+  /// - Throws: 503 where no team is named.
+  fileprivate var attestedApps: AttestedApps {
+    get throws {
+      guard let apps = settings.attestation.apps else {
+        throw Failure(
+          status: 503, message: "App attestation is not configured here: there is no Apple team id")
+      }
+      return apps
+    }
+  }
+}
+
+/// The name of a member that the apps spell in more than one way.
+private struct Spelling: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}
+
+extension KeyedDecodingContainer<Spelling> {
+  /// The member of the first of `spellings` that is there.
+  fileprivate func decode<Value: Decodable>(
+    _ type: Value.Type, _ spellings: String...
+  ) throws -> Value {
+    let keys = spellings.map { Spelling(stringValue: $0) }
+    return try decode(type, forKey: keys.first(where: contains) ?? keys[0])
+  }
+}
+
+private struct BundleID: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    text = try decoder.singleValueContainer().decode(String.self)
+    guard text.isBundleID else {
+      throw Failure.validation(field: decoder.field, reason: "not_a_bundle_id")
+    }
+  }
+}
+
+private struct Base64: Decodable {
+  let bytes: [UInt8]
+
+  init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let bytes = base64Decoded(text) else {
+      throw Failure.validation(field: decoder.field, reason: "not_base64")
+    }
+    self.bytes = bytes
+  }
+}

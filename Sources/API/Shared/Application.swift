@@ -1,0 +1,128 @@
+package import Base
+import Cryptography
+package import HTTP
+package import Logging
+package import Store
+
+/// The responder's work: one ``Request`` in, one ``Response`` out, whatever happens.
+package final class Application: Sendable {
+  /// Bytes; nginx's `client_max_body_size` is the same.
+  package static let bodyLimit = 65_536
+
+  let settings: Settings
+  let beginWaiting: @Sendable () -> Bool
+  let waitLimit: Duration
+  private let database: Database
+  private let families: [Family]
+  private let router: Router
+  private let log: Logger
+  private let clock: @Sendable () -> Timestamp
+  private let makeRandom: @Sendable (Int) -> [UInt8]
+
+  /// - Parameters:
+  ///   - families: the first is the site's own, to which every other path belongs.
+  ///   - clock: the only source of time.
+  ///   - random: the only source of tokens; takes a count of bytes.
+  ///   - beginWaiting: asked before a request waits for the companion; false refuses to wait.
+  ///   - waitLimit: how long a request waits for the companion; nginx waits 15 s for us.
+  package init(
+    database: Database, settings: Settings, log: Logger, families: [Family] = Family.all,
+    clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
+    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
+    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
+  ) {
+    self.database = database
+    self.settings = settings
+    self.log = log
+    self.families = families
+    router = Router(families.flatMap(\.routes))
+    self.clock = clock
+    makeRandom = random
+    self.beginWaiting = beginWaiting
+    self.waitLimit = waitLimit
+  }
+
+  /// The only place that looks at errors: a ``Failure`` becomes its status, anything else 500 or 503
+  /// without detail.
+  package func respond(to request: Request) -> Response {
+    let family = family(of: request.path)
+    let found = request.defect == .ambiguousPath ? nil : router.routes(at: request.path)
+    let context = Context(
+      application: self, pathItem: found?.pathItem ?? "",
+      records: database.records(
+        at: clock(), from: Origin(requestID: request.requestID, address: request.remoteAddress)))
+    var response: Response
+    do {
+      if found != nil { try family.before?(request, context) }
+      response = try answer(request, by: found?.routes, in: context)
+    } catch {
+      let error = writeAudit(of: error, in: context)
+      let failure = Failure(describing: error)
+      report(error, as: failure, to: request)
+      response = family.errors.response(to: failure)
+    }
+    family.after?(&response, request, context)
+    if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
+      response.fields.append(("Cache-Control", "no-store"))
+    }
+    if !request.requestID.isEmpty { response.fields.append(("X-Request-Id", request.requestID)) }
+    return response
+  }
+
+  /// The family with the longest path that matches; else the first.
+  private func family(of path: String) -> Family {
+    var best = (length: 0, family: families[0])
+    for family in families {
+      let length = family.matchLength(of: path)
+      if length > best.length { best = (length, family) }
+    }
+    return best.family
+  }
+
+  private func answer(
+    _ request: Request, by routes: [Route]?, in context: borrowing Context
+  ) throws -> Response {
+    switch request.defect {
+    case .ambiguousPath: throw Failure.notFound()
+    case .bodyTooLarge: throw Failure.payloadTooLarge
+    case .bodyIncomplete:
+      throw Failure.badRequest("The body is shorter than its Content-Length says")
+    case nil: break
+    }
+    guard let routes else { throw Failure.notFound() }
+    return try routes.route(for: request.method).handler(request, context)
+  }
+
+  /// `error`, after the audit row that it asks for was written; or what went wrong in that.
+  private func writeAudit(of error: any Error, in context: borrowing Context) -> any Error {
+    guard let refusal = error as? any AuditedRefusal else { return error }
+    do {
+      try refusal.writeAudit(in: context.records)
+      return error
+    } catch {
+      return error
+    }
+  }
+
+  /// Logs one line with the request's id, and of what the client sent only the method and the path.
+  private func report(_ error: any Error, as failure: Failure, to request: Request) {
+    // A failure is intended, whatever its status; any other error is not.
+    let isIntended = error is Failure || failure.status < 500
+    log.log(
+      level: !isIntended ? .error : failure.status < 500 ? .info : .warning,
+      "\(failure.status) \(isIntended ? failure.message : "\(error)")",
+      metadata: [
+        "request": "\(request.requestID)", "method": "\(request.method)",
+        "path": "\(request.loggedPath)",
+      ])
+  }
+
+  func random(_ count: Int) -> [UInt8] { makeRandom(count) }
+}
+
+extension Request {
+  /// The path without the device token that `/users-by-token/` holds.
+  fileprivate var loggedPath: String {
+    path.contains("users-by-token") ? "/users-by-token/[redacted]" : path
+  }
+}

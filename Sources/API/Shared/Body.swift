@@ -1,0 +1,128 @@
+import Base
+import Cryptography
+import FoundationEssentials
+import HTTP
+import Store
+
+/// Shared: a decoder holds nothing of what it decodes.
+private let decoder = JSONDecoder()
+
+/// `bytes` as JSON.
+///
+/// - Throws: `DecodingError`; ``Failure`` of a value's own rules; ``Failure/invalidJSON``.
+func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+  guard JSONReader.isValid(bytes) else { throw Failure.invalidJSON }
+  return try decoder.decode(type, from: Data(bytes))
+}
+
+extension Request {
+  /// The body as a JSON object.
+  ///
+  /// - Throws: ``Failure/validation(field:reason:value:)`` naming the member at fault;
+  ///   ``Failure/invalidJSON``.
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try API.decode(type, from: body)
+  }
+
+  /// The body as a JSON object whose members have the types of `Value`.
+  ///
+  /// - Throws: ``Failure/badRequest(_:)`` with `complaint`.
+  func decode<Value: Decodable>(
+    _ type: Value.Type, orSay complaint: String
+  ) throws -> Value {
+    do { return try decode(type) } catch { throw Failure.badRequest(complaint) }
+  }
+}
+
+/// A number that is an integer in value: `1.0` is one.
+struct WholeNumber: Decodable {
+  let value: Int64
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let exact = try? container.decode(Int64.self) {  // else it may still be one by value
+      value = exact
+      return
+    }
+    let number = try container.decode(Double.self)
+    guard number.rounded() == number else {
+      throw Failure.validation(field: decoder.field, reason: "must_be_an_integer")
+    }
+    value = Int64(exactly: number) ?? (number < 0 ? .min : .max)
+  }
+}
+
+/// A string without control characters, trimmed, of 1 to 200 characters.
+struct ShortText: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    text = try decoder.text(atMost: 200)
+  }
+}
+
+/// The id that an app made for its device: 1 to 128 characters.
+struct ClientDeviceID: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    text = try decoder.text(atMost: 128)
+  }
+}
+
+/// An e-mail address, lower-cased: something, `@`, something; at most 254 bytes, no white space.
+struct EmailAddress: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    let given = try decoder.text(atMost: 254).lowercased()
+    // By scalars: a mark that a combining character follows is another Character, but the same byte
+    // in a mail's To field.
+    let parts = given.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
+    let special = "<>,;:\"()[]\\".unicodeScalars
+    let isAddress =
+      parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && given.utf8.count <= 254
+      && !given.unicodeScalars.contains { $0.properties.isWhitespace || special.contains($0) }
+    guard isAddress else {
+      throw Failure.validation(field: decoder.field, reason: "not_an_email_address")
+    }
+    text = given
+  }
+}
+
+extension DevicePlatform: Decodable {
+  package init(from decoder: any Decoder) throws {
+    let word = try decoder.text(atMost: 20).lowercased()
+    guard let platform = DevicePlatform(rawValue: word) else {
+      throw Failure.validation(field: decoder.field, reason: "unknown_platform", value: word)
+    }
+    self = platform
+  }
+}
+
+extension PushToken: Decodable {
+  package init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let token = PushToken(text) else {
+      throw Failure.validation(field: decoder.field, reason: "not_a_push_token")
+    }
+    self = token
+  }
+}
+
+extension Decoder {
+  /// The member's name, or its path.
+  var field: String { codingPath.map(\.stringValue).joined(separator: ".") }
+
+  fileprivate func text(atMost count: Int) throws -> String {
+    let text = try singleValueContainer().decode(String.self).trimmed
+    guard !text.isEmpty else { throw Failure.validation(field: field, reason: "empty") }
+    guard text.unicodeScalars.count <= count else {
+      throw Failure.validation(field: field, reason: "too_long")
+    }
+    guard !text.hasControls else {
+      throw Failure.validation(field: field, reason: "control_character")
+    }
+    return text
+  }
+}

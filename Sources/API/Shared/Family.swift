@@ -1,0 +1,65 @@
+import Base
+package import HTTP
+import Store
+
+/// One family of apps: which paths are its own, how its errors look, and what answers them.
+package struct Family: Sendable {
+  package let name: String
+  /// Paths that belong to the family: those that end in `/` with everything below them, others as
+  /// they are. nginx's files name the same.
+  package let paths: [String]
+  /// The shape of its errors.
+  let errors: ErrorShape
+  let routes: [Route]
+  /// Runs before a route of the family, whatever its method.
+  var before: (@Sendable (Request, borrowing Context) throws -> Void)?
+  /// Runs on every answer to a path of the family.
+  var after: (@Sendable (inout Response, Request, borrowing Context) -> Void)?
+
+  init(
+    _ name: String, paths: [String], errors: ErrorShape, routes: [Route],
+    before: (@Sendable (Request, borrowing Context) throws -> Void)? = nil,
+    after: (@Sendable (inout Response, Request, borrowing Context) -> Void)? = nil
+  ) {
+    self.name = name
+    self.paths = paths
+    self.errors = errors
+    self.routes = routes
+    self.before = before
+    self.after = after
+  }
+
+  /// How much of `path` one of the family's paths matches, in bytes; 0: none.
+  func matchLength(of path: String) -> Int {
+    let matching = paths.filter { $0.hasSuffix("/") ? path.hasPrefix($0) : path == $0 }
+    return matching.map(\.utf8.count).max() ?? 0
+  }
+}
+
+/// How a family writes a failure.
+struct ErrorShape: Sendable {
+  /// Writes the members of the body; `code` is the failure's own code or that of its status.
+  let write: @Sendable (_ failure: Failure, _ code: String, _ json: inout JSONWriter) -> Void
+  /// Codes that differ from ``Failure/defaultCode``, by status.
+  var codes: [Int: String] = [:]
+
+  /// `{"error": message}`
+  static let message = ErrorShape { failure, _, json in json.member("error", failure.message) }
+
+  func response(to failure: Failure) -> Response {
+    let code = failure.code ?? codes[failure.status] ?? failure.defaultCode
+    var response = Response.json(failure.status) { json in write(failure, code, &json) }
+    response.fields += failure.fields
+    return response
+  }
+}
+
+extension Response {
+  static func json(
+    _ status: Int = 200, _ members: (inout JSONWriter) throws -> Void
+  ) rethrows -> Response {
+    Response(
+      status: status, fields: [("Content-Type", "application/json")],
+      body: try JSONWriter.object(members))
+  }
+}

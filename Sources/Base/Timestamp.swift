@@ -1,0 +1,75 @@
+import Glibc
+
+/// An instant: milliseconds since 1970-01-01T00:00:00Z, the unit of the database's DATETIME(3).
+package struct Timestamp: Hashable, Comparable, Sendable {
+  package let milliseconds: Int64
+
+  package init(milliseconds: Int64) {
+    self.milliseconds = milliseconds
+  }
+
+  package init(seconds: Int64) {
+    self.init(milliseconds: seconds * 1000)
+  }
+
+  /// Unix seconds, rounded down: the unit of `iat` and `exp` (RFC 7519 §2).
+  package var seconds: Int64 { milliseconds.quotientAndRemainder(flooredBy: 1000).0 }
+
+  package static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+
+  package static func + (instant: Timestamp, span: Duration) -> Timestamp {
+    Timestamp(milliseconds: instant.milliseconds + span.milliseconds)
+  }
+
+  package static func - (instant: Timestamp, span: Duration) -> Timestamp {
+    Timestamp(milliseconds: instant.milliseconds - span.milliseconds)
+  }
+
+  package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+    .milliseconds(later.milliseconds - earlier.milliseconds)
+  }
+}
+
+extension Timestamp {
+  /// The instant in UTC with whole seconds: `2025-09-20T12:00:00Z` (RFC 3339 §5.6; some apps'
+  /// parsers refuse a fraction).
+  package var rfc3339: String {
+    let (days, second) = seconds.quotientAndRemainder(flooredBy: 86_400)
+    let date = CivilDate(dayNumber: days)
+    return String(unsafeUninitializedCapacity: 20) { buffer in
+      func put(_ value: Int64, at start: Int, digits: Int) {
+        var rest = value
+        for index in stride(from: start + digits - 1, through: start, by: -1) {
+          buffer[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+          rest /= 10
+        }
+      }
+      put(date.year, at: 0, digits: 4)
+      put(date.month, at: 5, digits: 2)
+      put(date.day, at: 8, digits: 2)
+      put(second / 3600, at: 11, digits: 2)
+      put(second / 60 % 60, at: 14, digits: 2)
+      put(second % 60, at: 17, digits: 2)
+      for (index, mark) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "Z")] {
+        buffer[index] = mark.utf8.first!
+      }
+      return 20
+    }
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, rounded toward zero.
+  package var milliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}
+
+extension Timestamp {
+  /// The system's clock (`clock_gettime`, CLOCK_REALTIME).
+  package static func now() -> Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}

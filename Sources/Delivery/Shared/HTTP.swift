@@ -1,0 +1,211 @@
+import Base
+import CCurl
+
+/// What a server answered.
+struct HTTPAnswer {
+  let status: Int
+  let body: [UInt8]
+  /// `ETag`
+  let entityTag: String?
+  /// `Retry-After`, given as seconds or as a date (RFC 9110 §10.2.3).
+  let retryAfter: Duration?
+}
+
+/// Why there is no answer.
+struct HTTPError: Error, Equatable {
+  enum Kind {
+    /// No connection, no TLS, no answer in time, or one that ends early.
+    case transport
+    /// More than the bound.
+    case tooLarge
+    /// To another host, or not by https, or again and again.
+    case redirected
+  }
+
+  let kind: Kind
+  let reason: String
+}
+
+/// Asks by HTTP and HTTPS, over a connection that is kept from one to the next. Used by one thread
+/// at a time. The corresponding C type is `CURL`.
+///
+/// Proxies are those of the environment (`https_proxy`, `no_proxy`), but for hosts of this machine.
+struct HTTPClient: ~Copyable {
+  struct Limits: Sendable {
+    /// Until there is a connection.
+    var connecting = Duration.seconds(5)
+    /// For all of a question and its answer.
+    var total = Duration.seconds(10)
+    /// Bytes of a body, after it is unpacked.
+    var body = 8 << 20
+  }
+
+  private let handle: OpaquePointer
+  private let userAgent: String
+
+  /// `curl_global_init` is safe to call once only, before any thread uses the library.
+  private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
+
+  /// - Parameter userAgent: names us, our version, and whom to write to.
+  init(userAgent: String) {
+    _ = Self.library
+    guard let handle = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
+    self.handle = OpaquePointer(handle)
+    self.userAgent = userAgent
+  }
+
+  deinit { curl_easy_cleanup(UnsafeMutableRawPointer(handle)) }
+
+  private var curl: UnsafeMutableRawPointer { UnsafeMutableRawPointer(handle) }
+
+  /// The answer to a GET of `url`, up to three redirects to the same host by https followed.
+  ///
+  /// - Parameter entityTag: of the answer that is at hand; 304 says that it still holds.
+  func get(
+    _ url: String, entityTag: String?, limits: Limits
+  ) throws(HTTPError) -> HTTPAnswer {
+    var url = url
+    let fields = entityTag.map { ["If-None-Match: \($0)"] } ?? []
+    for _ in 0...3 {
+      let answer = try perform(url, fields: fields, limits: limits)
+      guard (300...399).contains(answer.status), answer.status != 304 else { return answer }
+      guard let next = text(CURLINFO_REDIRECT_URL), Self.mayFollow(from: url, to: next) else {
+        throw HTTPError(kind: .redirected, reason: "\(answer.status): redirected elsewhere")
+      }
+      url = next
+    }
+    throw HTTPError(kind: .redirected, reason: "redirected again and again")
+  }
+
+  /// The answer of a server that is asked with credentials: by https, or on this machine, and a redirect
+  /// is an answer as well.
+  ///
+  /// - Parameters:
+  ///   - form: what is posted (`application/x-www-form-urlencoded`); nil asks by GET.
+  ///   - authorization: value of the field; printable ASCII.
+  func ask(
+    _ url: String, posting form: String? = nil, authorization: String, limits: Limits
+  ) throws(HTTPError) -> HTTPAnswer {
+    guard Self.isConfidential(url) else {
+      throw HTTPError(kind: .redirected, reason: "not an https address")
+    }
+    return try perform(
+      url, fields: ["Authorization: \(authorization)", "Expect:"], form: form, limits: limits)
+  }
+
+  /// Whether what is sent to `url` is read by its host alone: it is https, or goes to this machine.
+  static func isConfidential(_ url: String) -> Bool {
+    parts(of: url)?.scheme == "https" || isOfThisMachine(url)
+  }
+
+  /// Whether `next` is https at the host of `url`.
+  static func mayFollow(from url: String, to next: String) -> Bool {
+    guard let next = parts(of: next), let host = parts(of: url)?.host else { return false }
+    return next.scheme == "https" && next.host == host
+  }
+
+  private func perform(
+    _ url: String, fields: [String], form: String? = nil, limits: Limits
+  ) throws(HTTPError) -> HTTPAnswer {
+    curl_easy_reset(curl)  // the connection stays
+    let body = ReceivedBody(limit: limits.body)
+    var list = curl_slist_append(nil, "Accept: application/json")
+    for field in fields { list = curl_slist_append(list, field) }
+    defer { curl_slist_free_all(list) }
+    if let form { set(CURLOPT_COPYPOSTFIELDS, form) }
+    set(CURLOPT_URL, url)
+    set(CURLOPT_USERAGENT, userAgent)
+    set(CURLOPT_ACCEPT_ENCODING, "gzip")
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_CAPATH, "/etc/ssl/certs")  // the bundle file costs 27 ms to read
+    switchboard_set_text(curl, CURLOPT_CAINFO, nil)
+    if Self.isOfThisMachine(url) { set(CURLOPT_PROXY, "") }
+    switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
+    switchboard_set_number(
+      curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
+    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
+    switchboard_set_list(curl, CURLOPT_HTTPHEADER, list)
+    switchboard_set_receiver(curl, CURLOPT_WRITEFUNCTION) { bytes, _, count, body in
+      guard let bytes, let body else { return 0 }
+      let isTaken = Unmanaged<ReceivedBody>.fromOpaque(body).takeUnretainedValue()
+        .append(UnsafeRawBufferPointer(start: bytes, count: count))
+      return isTaken ? count : 0
+    }
+    switchboard_set_pointer(
+      curl, CURLOPT_WRITEDATA, Unmanaged.passUnretained(body).toOpaque())
+    let code = withExtendedLifetime(body) { curl_easy_perform(curl) }
+    guard code == CURLE_OK else {
+      throw body.isTooLarge
+        ? HTTPError(kind: .tooLarge, reason: "more than \(limits.body) bytes")
+        : HTTPError(kind: .transport, reason: String(cString: curl_easy_strerror(code)))
+    }
+    return answer(with: body.bytes)
+  }
+
+  private func answer(with body: [UInt8]) -> HTTPAnswer {
+    var status = 0
+    switchboard_get_number(curl, CURLINFO_RESPONSE_CODE, &status)
+    var seconds: curl_off_t = 0
+    switchboard_get_offset(curl, CURLINFO_RETRY_AFTER, &seconds)
+    return HTTPAnswer(
+      status: status, body: body, entityTag: field("ETag"),
+      retryAfter: seconds > 0 ? .seconds(Int64(seconds)) : nil)
+  }
+
+  private func set(_ option: CURLoption, _ value: String) {
+    switchboard_set_text(curl, option, value)
+  }
+
+  private func text(_ info: CURLINFO) -> String? {
+    var value: UnsafeMutablePointer<CChar>?
+    switchboard_get_text(curl, info, &value)
+    return value.map { String(cString: $0) }
+  }
+
+  /// A field of the last answer (`curl_easy_header`).
+  private func field(_ name: String) -> String? {
+    var header: UnsafeMutablePointer<curl_header>?
+    guard curl_easy_header(curl, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
+      let value = header?.pointee.value
+    else { return nil }
+    return String(cString: value)
+  }
+
+  private static func isOfThisMachine(_ url: String) -> Bool {
+    let host = parts(of: url)?.host ?? ""
+    // A name may begin with 127 as well.
+    let isLoopback = host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+    return host == "localhost" || host == "[::1]" || isLoopback
+  }
+
+  /// Scheme and host in lower case (`curl_url_set`); nil where `url` is none.
+  private static func parts(of url: String) -> (scheme: String, host: String)? {
+    guard let parsed = curl_url() else { return nil }
+    defer { curl_url_cleanup(parsed) }
+    func part(_ part: CURLUPart) -> String? {
+      var text: UnsafeMutablePointer<CChar>?
+      guard curl_url_get(parsed, part, &text, 0) == CURLUE_OK, let text else { return nil }
+      defer { curl_free(text) }
+      return String(cString: text).lowercased()
+    }
+    guard curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK,
+      let scheme = part(CURLUPART_SCHEME), let host = part(CURLUPART_HOST)
+    else { return nil }
+    return (scheme, host)
+  }
+}
+
+/// A body while it comes in: bounded then, not afterwards.
+private final class ReceivedBody {
+  private let limit: Int
+  private(set) var bytes: [UInt8] = []
+  private(set) var isTooLarge = false
+
+  init(limit: Int) { self.limit = limit }
+
+  func append(_ part: UnsafeRawBufferPointer) -> Bool {
+    isTooLarge = bytes.count + part.count > limit
+    if !isTooLarge { bytes += part }
+    return !isTooLarge
+  }
+}

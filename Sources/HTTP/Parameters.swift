@@ -1,0 +1,122 @@
+import Glibc
+
+/// The parameters of a request (CGI/1.1 meta-variables), copied once into one buffer.
+///
+/// Entries are `NAME=value` behind a four-byte length. A lookup scans them: at a dozen or two, that
+/// costs less than a dictionary and allocates nothing.
+package struct Parameters: Sendable {
+  package typealias Bytes = UnsafeBufferPointer<UInt8>
+
+  private var bytes: [UInt8] = []
+
+  /// What precedes the name of an HTTP field (RFC 3875 §4.1.18).
+  package enum Prefix {
+    case none, http
+
+    fileprivate var text: StaticString {
+      switch self {
+      case .none: ""
+      case .http: "HTTP_"
+      }
+    }
+  }
+
+  package init() {}
+
+  /// Copies `environment`, a null-terminated vector such as `environ` or `FCGX_Request.envp`.
+  package init(copying environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
+    var total = 0
+    var entry = environment
+    while let text = entry.pointee {
+      total += MemoryLayout<UInt32>.size + strlen(text)
+      entry += 1
+    }
+    bytes = Array(unsafeUninitializedCapacity: total) { buffer, size in
+      var entry = environment
+      while let text = entry.pointee {
+        let length = strlen(text)
+        let target = UnsafeMutableRawPointer(buffer.baseAddress! + size)
+        target.storeBytes(of: UInt32(length), as: UInt32.self)
+        memcpy(target + MemoryLayout<UInt32>.size, text, length)
+        size += MemoryLayout<UInt32>.size + length
+        entry += 1
+      }
+    }
+  }
+
+  /// Adds a parameter behind those that are there.
+  package mutating func append(_ name: String, _ value: String) {
+    var entry = Array(name.utf8)
+    entry.append(UInt8(ascii: "="))
+    entry.append(contentsOf: value.utf8)
+    entry.withUnsafeBytes { append($0) }
+  }
+
+  private mutating func append(_ entry: UnsafeRawBufferPointer) {
+    withUnsafeBytes(of: UInt32(entry.count)) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: entry)
+  }
+
+  /// The first value of `name`.
+  package func text(_ name: String, after prefix: Prefix = .none) -> String? {
+    value(name, after: prefix) { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// What `body` makes of the bytes of the first value of `name`; nil if there is none.
+  func value<Result>(
+    _ name: String, after prefix: Prefix = .none, _ body: (Bytes) -> Result
+  ) -> Result? {
+    var result: Result?
+    forEachValue(of: name, after: prefix) {
+      result = body($0)
+      return false
+    }
+    return result
+  }
+
+  /// Calls `body` with each value of `name`, in order, until it returns false.
+  ///
+  /// `name` may be a field's wire name: letters match regardless of case, `-` matches `_`.
+  func forEachValue(of name: String, after prefix: Prefix = .none, _ body: (Bytes) -> Bool) {
+    var name = name
+    name.withUTF8 { name in
+      bytes.withUnsafeBufferPointer { bytes in
+        var begin = 0
+        while begin < bytes.count {
+          let length = UnsafeRawBufferPointer(bytes)
+            .loadUnaligned(fromByteOffset: begin, as: UInt32.self)
+          begin += MemoryLayout<UInt32>.size
+          let entry = Bytes(rebasing: bytes[begin..<(begin + Int(length))])
+          if let value = Self.value(in: entry, of: name, after: prefix.text), !body(value) {
+            return
+          }
+          begin += entry.count
+        }
+      }
+    }
+  }
+
+  private static func value(
+    in entry: Bytes, of name: Bytes, after prefix: StaticString
+  ) -> Bytes? {
+    let prefixLength = prefix.utf8CodeUnitCount
+    let length = prefixLength + name.count
+    // Most entries are ruled out here.
+    guard entry.count > length, entry[length] == UInt8(ascii: "="),
+      memcmp(entry.baseAddress!, prefix.utf8Start, prefixLength) == 0
+    else { return nil }
+    for index in name.indices where entry[prefixLength + index] != metaVariable(name[index]) {
+      return nil
+    }
+    return Bytes(rebasing: entry[(length + 1)...])
+  }
+
+  /// A character of a field name as it stands in a meta-variable's name (RFC 3875 §4.1.18).
+  static func metaVariable(_ character: UInt8) -> UInt8 {
+    switch character {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): character - 32
+    case UInt8(ascii: "-"): UInt8(ascii: "_")
+    default: character
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/// One request, copied out of libfcgi or out of a CGI program's environment.
+package struct Request: Sendable {
+  /// Why a request cannot be served as it is.
+  package enum Defect: Hashable, Sendable {
+    /// `CONTENT_LENGTH` is over the server's limit; the body was discarded.
+    case bodyTooLarge
+    /// `CONTENT_LENGTH` is malformed or not the body's length; the body was discarded.
+    case bodyIncomplete
+    /// The path has an encoded slash, a backslash, a `..` segment, `//` or NUL: two readers of it
+    /// could see two paths.
+    case ambiguousPath
+  }
+
+  /// `REQUEST_METHOD`, as sent.
+  package let method: String
+  /// `SCRIPT_NAME` and `PATH_INFO` joined, percent-decoded by the web server.
+  package let path: String
+  /// The web server's id of this request (nginx: `$request_id`); empty if it sends none.
+  package let requestID: String
+  /// The content; empty if there is a defect of the body.
+  package let body: [UInt8]
+  /// What the handler has to refuse; nil as a rule.
+  package let defect: Defect?
+
+  let parameters: Parameters
+
+  /// The request that `parameters` describe; nil without `REQUEST_METHOD`.
+  ///
+  /// - Parameter bodyDefect: What was found when the body was read.
+  package init?(_ parameters: Parameters, body: [UInt8], bodyDefect: Defect?) {
+    guard let method = parameters.text("REQUEST_METHOD"), !method.isEmpty else { return nil }
+    self.method = method
+    let script = parameters.text("SCRIPT_NAME") ?? ""
+    let info = parameters.text("PATH_INFO") ?? ""
+    path = info.isEmpty ? script : script + info
+    requestID = parameters.text("REQUEST_ID") ?? ""
+    self.body = body
+    self.parameters = parameters
+    defect = bodyDefect ?? (Self.isPathAmbiguous(parameters, path) ? .ambiguousPath : nil)
+  }
+
+  private static func isPathAmbiguous(_ parameters: Parameters, _ path: String) -> Bool {
+    let judged = parameters.value("REQUEST_URI") { $0.isEmpty ? nil : isAmbiguous(target: $0) }
+    if let isAmbiguous = judged ?? nil { return isAmbiguous }
+    var path = path
+    return path.withUTF8(isAmbiguous(target:))
+  }
+
+  /// The query as sent, without `?`.
+  package var query: String { parameters.text("QUERY_STRING") ?? "" }
+
+  /// The request target as the client sent it: in a subrequest of nginx, that of the main request.
+  package var requestURI: String { parameters.text("REQUEST_URI") ?? "" }
+
+  /// The client's address, as the web server sees it.
+  package var remoteAddress: String { parameters.text("REMOTE_ADDR") ?? "" }
+
+  /// The first value of the HTTP field `name` (`Content-Type`, say), whatever its case.
+  package func field(_ name: String) -> String? {
+    parameters.text(name, after: Self.prefix(ofField: name))
+  }
+
+  /// All values of the HTTP field `name`, one per field line where the web server keeps lines apart
+  /// (nginx before 1.23 does), blank ones too.
+  package func fieldValues(_ name: String) -> [String] {
+    var values: [String] = []
+    parameters.forEachValue(of: name, after: Self.prefix(ofField: name)) {
+      values.append(String(decoding: $0, as: UTF8.self))
+      return true
+    }
+    return values
+  }
+
+  /// These two fields are meta-variables of their own (RFC 3875 §4.1.2, §4.1.3).
+  private static func prefix(ofField name: String) -> Parameters.Prefix {
+    func matches(_ variable: StaticString) -> Bool {
+      name.utf8.count == variable.utf8CodeUnitCount
+        && zip(name.utf8, 0...).allSatisfy {
+          Parameters.metaVariable($0) == variable.utf8Start[$1]
+        }
+    }
+    return matches("CONTENT_TYPE") || matches("CONTENT_LENGTH") ? .none : .http
+  }
+}
+
+extension Request {
+  /// A request made by hand, for tests of handlers.
+  ///
+  /// - Parameter requestURI: The raw target; by default, `path` and `query`.
+  /// - Parameter defect: What the server would have found in the body.
+  package init(
+    method: String = "GET", path: String = "/", query: String = "",
+    fields: [(name: String, value: String)] = [], body: [UInt8] = [],
+    remoteAddress: String = "127.0.0.1", requestID: String = "00000000000000000000000000000000",
+    requestURI: String? = nil, defect: Defect? = nil
+  ) {
+    var parameters = Parameters()
+    parameters.append("REQUEST_METHOD", method)
+    parameters.append("SCRIPT_NAME", path)
+    parameters.append("QUERY_STRING", query)
+    parameters.append("REQUEST_URI", requestURI ?? (query.isEmpty ? path : "\(path)?\(query)"))
+    parameters.append("REMOTE_ADDR", remoteAddress)
+    parameters.append("REQUEST_ID", requestID)
+    parameters.append("CONTENT_LENGTH", body.isEmpty ? "" : String(body.count))
+    for field in fields {
+      let prefix = Self.prefix(ofField: field.name) == .http ? "HTTP_" : ""
+      let name = String(
+        decoding: field.name.utf8.map(Parameters.metaVariable), as: UTF8.self)
+      parameters.append(prefix + name, field.value)
+    }
+    guard let request = Request(parameters, body: body, bodyDefect: defect) else {
+      preconditionFailure("a request has a method")
+    }
+    self = request
+  }
+}

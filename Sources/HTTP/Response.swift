@@ -1,0 +1,85 @@
+/// An answer to a request.
+package struct Response: Sendable {
+  /// The status code (RFC 9110 §15).
+  package var status: Int
+  /// The fields, without `Content-Length`, which is added when the response is sent.
+  package var fields: [(name: String, value: String)]
+  /// The content. Of an answer to HEAD only the length is sent.
+  package var body: [UInt8]
+
+  package init(
+    status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []
+  ) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
+
+  /// The CGI response (RFC 3875 §6) to a request of `method`.
+  ///
+  /// A name or a value that would break the field apart is our own mistake, and stops the process.
+  package func serialized(for method: String) -> [UInt8] {
+    precondition((200...599).contains(status), "not a final status code")
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(
+      fields.reduce(96 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+    Self.append("Status", "\(status) \(reason)", to: &bytes)
+    for field in fields {
+      precondition(!field.name.isEmpty, "a field must have a name")
+      Self.append(field.name, field.value, to: &bytes)
+    }
+    // These two have no content, and so no length of it (RFC 9110 §8.6).
+    let hasContent = status != 204 && status != 304
+    if hasContent { Self.append("Content-Length", String(body.count), to: &bytes) }
+    bytes.append(contentsOf: "\r\n".utf8)
+    if hasContent, method != "HEAD" { bytes.append(contentsOf: body) }
+    return bytes
+  }
+
+  /// The reason phrase (RFC 9110 §15). nginx takes the line as it is, and a status line without one
+  /// lacks the space that RFC 9112 §4 demands.
+  private var reason: String {
+    switch status {
+    case 200: "OK"
+    case 201: "Created"
+    case 204: "No Content"
+    case 302: "Found"
+    case 303: "See Other"
+    case 304: "Not Modified"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 409: "Conflict"
+    case 413: "Content Too Large"
+    case 429: "Too Many Requests"
+    case 500: "Internal Server Error"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    default: "Status \(status)"
+    }
+  }
+
+  /// - Parameter mark: what `text` must not hold either, as a name must not hold a colon.
+  private static func append(_ text: String, without mark: UInt8 = 0, to bytes: inout [UInt8]) {
+    var text = text
+    text.withUTF8 { utf8 in
+      for byte in utf8 {
+        precondition(
+          byte != 13 && byte != 10 && byte != 0 && byte != mark,
+          "a field must not contain CR, LF or NUL, nor its name a colon")
+      }
+      bytes.append(contentsOf: utf8)
+    }
+  }
+
+  private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
+    append(name, without: UInt8(ascii: ":"), to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(UInt8(ascii: " "))
+    append(value, to: &bytes)
+    bytes.append(13)
+    bytes.append(10)
+  }
+}

@@ -1,0 +1,85 @@
+import Base
+
+/// How the target of a request is read: its path judged, its query taken apart.
+extension Request {
+  typealias Bytes = UnsafeBufferPointer<UInt8>
+
+  /// Whether the path of `target` (what precedes `?`) could be read in two ways: it has an encoded
+  /// slash, a backslash, a `..` segment, `//` or NUL, plain or percent-encoded.
+  static func isAmbiguous(target: Bytes) -> Bool {
+    var index = 0
+    var segment = (length: 0, dots: 0)
+    while index < target.count, target[index] != UInt8(ascii: "?") {
+      let triplet = target[index] == UInt8(ascii: "%") ? octet(at: index, of: target) : nil
+      switch triplet ?? target[index] {
+      case UInt8(ascii: "\\"), 0: return true
+      case UInt8(ascii: "/"):
+        if triplet != nil || index > 0 && segment.length == 0 || segment == (2, 2) { return true }
+        segment = (0, 0)
+      case UInt8(ascii: "."): segment = (segment.length + 1, segment.dots + 1)
+      default: segment.length += 1
+      }
+      index += triplet == nil ? 1 : 3
+    }
+    return segment == (2, 2)
+  }
+
+  /// The first value of `name` in the query, decoded as a form; nil if the query has no such name.
+  package func queryItem(_ name: String) -> String? {
+    parameters.value("QUERY_STRING") { Self.item(name, of: $0) } ?? nil
+  }
+
+  /// Like ``queryItem(_:)``, from the query of ``requestURI``: nginx gives the subrequest of
+  /// `auth_request` an empty `QUERY_STRING`.
+  package func requestURIQueryItem(_ name: String) -> String? {
+    parameters.value("REQUEST_URI") { target in
+      guard let mark = target.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+      return Self.item(name, of: Bytes(rebasing: target[(mark + 1)...]))
+    } ?? nil
+  }
+
+  /// Like ``queryItem(_:)``, from a body that is a form (`application/x-www-form-urlencoded`).
+  package func formItem(_ name: String) -> String? {
+    body.withUnsafeBufferPointer { Self.item(name, of: $0) }
+  }
+
+  private static func item(_ name: String, of query: Bytes) -> String? {
+    for pair in query.split(separator: UInt8(ascii: "&")) {
+      let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+      guard formDecoded(pair[..<equals]) == name else { continue }
+      return equals == pair.endIndex ? "" : formDecoded(pair[(equals + 1)...])
+    }
+    return nil
+  }
+
+  /// `text` with `+` as a space and `%XX` as an octet; what is not hexadecimal stays as it is
+  /// (WHATWG URL, application/x-www-form-urlencoded parsing).
+  private static func formDecoded(_ text: Slice<Bytes>) -> String {
+    let source = Bytes(rebasing: text)
+    return String(unsafeUninitializedCapacity: source.count) { target in
+      var index = 0
+      var count = 0
+      while index < source.count {
+        var byte = source[index]
+        index += 1
+        if byte == UInt8(ascii: "+") {
+          byte = UInt8(ascii: " ")
+        } else if byte == UInt8(ascii: "%"), let octet = octet(at: index - 1, of: source) {
+          byte = octet
+          index += 2
+        }
+        target[count] = byte
+        count += 1
+      }
+      return count
+    }
+  }
+
+  /// The octet of the triplet `%XX` at `index`; nil if it is not one.
+  private static func octet(at index: Int, of text: Bytes) -> UInt8? {
+    guard index + 2 < text.count, let high = text[index + 1].hexDigitValue,
+      let low = text[index + 2].hexDigitValue
+    else { return nil }
+    return high << 4 | low
+  }
+}

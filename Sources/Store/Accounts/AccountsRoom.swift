@@ -1,0 +1,57 @@
+extension Room {
+  static let accounts = Room(
+    name: "Accounts",
+    retention: [
+      Retention(
+        .after(.zero), "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?"),
+      Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE ended_at < ? LIMIT ?"),
+      Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE expires_at < ? LIMIT ?"),
+      Retention(.after(Retention.day), "DELETE FROM login_codes WHERE expires_at < ? LIMIT ?"),
+      Retention(
+        .after(Retention.day), "DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?"),
+      Retention(
+        .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
+    ],
+    whenDeviceIsRevoked: ["DELETE FROM biometric_keys WHERE device_id = ?"],
+    whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"])
+}
+
+extension Limit {
+  static let deviceRegistrations = Limit(name: "device-register", allowed: 60, window: .seconds(3600))
+  static let signUps = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
+  static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
+  static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
+  static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
+  static let biometricChallenges = Limit(name: "biometric-challenge", allowed: 10, window: .seconds(60))
+  static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
+  static let passkeyStarts = Limit(name: "passkey-start", allowed: 20, window: .seconds(60))
+  static let passkeyRegistrations = Limit(name: "passkey-register", allowed: 60, window: .seconds(3600))
+  static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
+  static let deadSignIns = Limit(name: "sign-in-dead", allowed: 600, window: .seconds(3600))
+  static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))
+}
+
+extension AuditEvent {
+  static let accountCreated = AuditEvent("account_created")
+  static let biometricEnabled = AuditEvent("biometric_enabled")
+  static let biometricLocked = AuditEvent("biometric_locked")
+  static let biometricRefused = AuditEvent("biometric_refused")
+  static let codeDead = AuditEvent("code_dead")
+  static let codeRefused = AuditEvent("code_refused")
+  static let codeRequested = AuditEvent("code_requested")
+  static let credentialRefused = AuditEvent("credential_refused")
+  static let deviceRegistered = AuditEvent("device_registered")
+  static let deviceRevoked = AuditEvent("device_revoked")
+  static let logout = AuditEvent("logout")
+  static let passkeyAdded = AuditEvent("passkey_added")
+  static let passkeyCloned = AuditEvent("passkey_cloned")
+  static let passkeyRefused = AuditEvent("passkey_refused")
+  static let passkeyRemoved = AuditEvent("passkey_removed")
+  static let pushTokenRemoved = AuditEvent("push_token_removed")
+  static let pushTokenSet = AuditEvent("push_token_set")
+  static let refreshRefused = AuditEvent("refresh_refused")
+  static let refreshReuse = AuditEvent("refresh_reuse")
+  static let refreshed = AuditEvent("refreshed")
+  static let signIn = AuditEvent("sign_in")
+  static let signInRefused = AuditEvent("sign_in_refused")
+}

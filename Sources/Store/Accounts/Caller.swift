@@ -1,0 +1,50 @@
+import Base
+
+/// What a verified access token says of its bearer. Only the database knows whether the session is
+/// still alive.
+package struct Caller: Sendable {
+  /// `sub`
+  package let accountID: String
+  /// `deviceId`
+  package let clientDeviceID: String
+  /// `sid`
+  package let sessionID: String
+  /// `gen`
+  package let generation: Int64
+  /// SHA-256 of the `X-Device-Credential` that came along, if one did.
+  package let credentialHash: [UInt8]?
+  /// What `X-Username` names, where the family asks for it: it must be the account's username.
+  package var username: String?
+
+  package init(
+    accountID: String, clientDeviceID: String, sessionID: String, generation: Int64,
+    credentialHash: [UInt8]?, username: String? = nil
+  ) {
+    self.accountID = accountID
+    self.clientDeviceID = clientDeviceID
+    self.sessionID = sessionID
+    self.generation = generation
+    self.credentialHash = credentialHash
+    self.username = username
+  }
+}
+
+/// Why a caller is not let in, whatever the request asks.
+package enum Refusal: Error, Equatable {
+  /// The session of the access token has ended, or its device is revoked.
+  case sessionEnded
+  /// The device credential is wrong, expired or another device's. `account` and `device` are those
+  /// that it was shown for.
+  case credential(account: String?, device: String?)
+  /// The username is not the account's.
+  case username
+}
+
+extension Refusal: AuditedRefusal {
+  package func writeAudit(in records: Records) throws {
+    guard case .credential(let account, let device) = self else { return }
+    try records.write { transaction in
+      try transaction.audit.write(.credentialRefused, account: account, device: device)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import Base
+
+/// A family of rotating refresh tokens as its row stands.
+struct RefreshFamily {
+  /// Of the newest refresh token.
+  let generation: Int64
+  /// Whether an access token of the newest generation has been used.
+  let isConfirmed: Bool
+  /// When the newest generation was made.
+  let rotatedAt: Timestamp
+  let isAlive: Bool
+
+  enum Verdict {
+    /// The newest: make a successor.
+    case rotate
+    /// Its successor has not arrived, or not everywhere: hand it out again.
+    case sameAgain
+    /// Another call has just rotated the family; nothing changes.
+    case tooLate
+    /// The family has ended, or never had this token.
+    case dead
+    /// The token had been used before: somebody copied it.
+    case reused
+  }
+
+  /// Confirm-by-use: what to do with the refresh token of `presented`.
+  ///
+  /// | presented | answer |
+  /// |---|---|
+  /// | the newest | rotate |
+  /// | the one before, its successor unused or made at most 10 s ago | the same successor again |
+  /// | any other, last rotation at most 60 s ago | too late |
+  /// | any other | reused |
+  func verdict(on presented: Int64, at now: Timestamp) -> Verdict {
+    guard isAlive, presented <= generation else { return .dead }
+    let age = now - rotatedAt
+    if presented == generation { return .rotate }
+    if presented == generation - 1, !isConfirmed || age <= .seconds(10) { return .sameAgain }
+    return age <= .seconds(60) ? .tooLate : .reused
+  }
+}

@@ -1,0 +1,131 @@
+import Base
+import MariaDB
+
+/// What became of a refresh token that was presented.
+package enum RefreshOutcome: Sendable {
+  /// The token was the newest, and a successor was made; or its successor is handed out again.
+  case refreshed(Session)
+  /// Another call has just rotated the family; nothing has changed.
+  case tooLate
+  /// The family has ended, or never was.
+  case dead
+  /// The token had been used before: somebody copied it. The family has ended now.
+  case reused
+}
+
+extension Sessions {
+  /// Does with the refresh token of `generation` of a family what ``RefreshFamily/verdict(on:at:)``
+  /// says.
+  ///
+  /// - Throws: ``RateLimited`` at more than 30 rotations an hour.
+  package func refresh(_ id: String, generation: Int64) throws -> RefreshOutcome {
+    try records.repeatingLostRaces { transaction in
+      let statements = transaction.refreshes
+      guard let family = try statements.find(id) else { return .dead }
+      switch family.tokens(at: records.now).verdict(on: generation, at: records.now) {
+      case .rotate: return .refreshed(try statements.rotate(family))
+      case .sameAgain: return .refreshed(family.session)
+      case .dead: return .dead
+      case .tooLate:
+        try transaction.audit.write(
+          .refreshRefused, account: family.accountID, device: family.deviceID,
+          detail: "another call has just refreshed")
+        return .tooLate
+      case .reused:
+        try transaction.sessions.end(of: family.deviceID, because: .reuse)
+        try transaction.audit.write(
+          .refreshReuse, account: family.accountID, device: family.deviceID,
+          detail: "generation \(generation) of \(family.generation)")
+        return .reused
+      }
+    }
+  }
+
+  /// Counts a refresh token that leads to no living family, for the address that sent it.
+  ///
+  /// - Throws: ``RateLimited`` at more than 30 a minute.
+  package func countDeadRefresh() throws {
+    _ = try records.write { transaction in
+      try transaction.limits.count(.deadRefreshes, of: records.origin.address)
+    }
+  }
+}
+
+/// Statements on the refresh tokens of `sessions`.
+struct RefreshStatements: ~Copyable {
+  let transaction: Transaction
+
+  fileprivate func find(_ id: String) throws(DatabaseError) -> Family? {
+    try transaction.connection.row(
+      """
+      SELECT s.id, s.generation, s.confirmed, s.created_at, s.rotated_at, s.expires_at,
+        s.ended_at IS NOT NULL OR d.revoked_at IS NOT NULL, d.id, d.client_device_id, d.account_id
+      FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ?
+      """,
+      [.text(id)]
+    ) { row in Family(row: row) }
+  }
+
+  /// - Throws: ``LostRace``; ``RateLimited``.
+  fileprivate func rotate(_ family: Family) throws -> Session {
+    let now = transaction.now
+    let expiresAt = min(now + Session.idleLifetime, family.createdAt + Session.lifetime)
+    let rotated = try transaction.connection.execute(
+      """
+      UPDATE sessions SET generation = generation + 1, confirmed = FALSE, rotated_at = ?, expires_at = ?
+      WHERE id = ? AND generation = ? AND ended_at IS NULL
+      """,
+      [.time(now), .time(expiresAt), .text(family.id), .integer(family.generation)])
+    guard rotated == 1 else { throw LostRace() }
+    // After the race: the loser is told the outcome even if this was the last that the limit allows.
+    try transaction.limits.count(.rotations, of: family.id)
+    try transaction.audit.write(
+      .refreshed, account: family.accountID, device: family.deviceID,
+      detail: "generation \(family.generation + 1)")
+    return Session(
+      id: family.id, accountID: family.accountID, clientDeviceID: family.clientDeviceID,
+      generation: family.generation + 1, rotatedAt: now, expiresAt: expiresAt)
+  }
+}
+
+extension Transaction {
+  var refreshes: RefreshStatements { RefreshStatements(transaction: Transaction(sharing: self)) }
+}
+
+private struct Family {
+  let id: String
+  let generation: Int64
+  let confirmed: Bool
+  let createdAt: Timestamp
+  let rotatedAt: Timestamp
+  let expiresAt: Timestamp
+  let ended: Bool
+  let deviceID: String
+  let clientDeviceID: String
+  let accountID: String
+
+  init(row: borrowing Row) {
+    id = row.text(0)
+    generation = row.integer(1)
+    confirmed = row.boolean(2)
+    createdAt = row.timestamp(3)
+    rotatedAt = row.timestamp(4)
+    expiresAt = row.timestamp(5)
+    ended = row.boolean(6)
+    deviceID = row.text(7)
+    clientDeviceID = row.text(8)
+    accountID = row.text(9)
+  }
+
+  func tokens(at now: Timestamp) -> RefreshFamily {
+    RefreshFamily(
+      generation: generation, isConfirmed: confirmed, rotatedAt: rotatedAt,
+      isAlive: !ended && expiresAt > now)
+  }
+
+  var session: Session {
+    Session(
+      id: id, accountID: accountID, clientDeviceID: clientDeviceID, generation: generation,
+      rotatedAt: rotatedAt, expiresAt: expiresAt)
+  }
+}

@@ -1,0 +1,21 @@
+extension Room {
+  static let attestation = Room(
+    name: "Attestation",
+    retention: [
+      Retention(
+        .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?")
+    ],
+    whenDeviceIsRevoked: ["DELETE FROM attestation_keys WHERE device_id = ?"])
+}
+
+extension Limit {
+  static let attestationChallenges = Limit(name: "attestation-challenge", allowed: 60, window: .seconds(60))
+  static let attestationRefusals = Limit(name: "attestation-refused", allowed: 600, window: .seconds(3600))
+}
+
+extension AuditEvent {
+  static let attestationRefused = AuditEvent("attestation_refused")
+  static let keyAttested = AuditEvent("key_attested")
+  static let keyBound = AuditEvent("key_bound")
+  static let writeRefused = AuditEvent("write_refused")
+}

@@ -1,0 +1,21 @@
+extension Room {
+  static let pairing = Room(
+    name: "Pairing",
+    retention: [
+      Retention(.after(Retention.day), "DELETE FROM pairing_tickets WHERE expires_at < ? LIMIT ?"),
+      Retention(.after(Retention.day), "DELETE FROM pairing_tokens WHERE expires_at < ? LIMIT ?"),
+      Retention(.after(Retention.day * 30), "DELETE FROM pairings WHERE ended_at < ? LIMIT ?"),
+      Retention(.after(Retention.day * 30), "DELETE FROM pairings WHERE expires_at < ? LIMIT ?"),
+    ])
+}
+
+extension Limit {
+  static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))
+}
+
+extension AuditEvent {
+  static let exchangeRefused = AuditEvent("exchange_refused")
+  static let pairingEnded = AuditEvent("pairing_ended")
+  static let pairingTokensRevoked = AuditEvent("pairing_tokens_revoked")
+  static let phonePaired = AuditEvent("phone_paired")
+}

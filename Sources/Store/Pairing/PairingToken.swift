@@ -1,0 +1,167 @@
+package import Base
+package import Cryptography
+
+/// A token of the pairing family: prefix and base64url of `{"p":payload,"s":signature}`, both parts
+/// base64url in turn; the signature is HMAC-SHA256 over the payload's bytes as they are.
+package struct PairingToken: Sendable, Equatable {
+  package enum Kind: String, CaseIterable, Sendable {
+    case pairing, access, refresh
+
+    package var prefix: String {
+      switch self {
+      case .pairing: "cdev_p_"
+      case .access: "cdev_s_"
+      case .refresh: "cdev_r_"
+      }
+    }
+
+    package var lifetime: Duration {
+      switch self {
+      case .pairing: .seconds(3600)
+      case .access: .seconds(900)
+      case .refresh: .seconds(7 * 86_400)
+      }
+    }
+  }
+
+  /// Of the longest text that is looked at, in bytes.
+  package static let maximumSize = 1024
+  /// Of a server id and of a nonce: bytes, 16 characters of base64url.
+  package static let idSize = 12
+
+  package let kind: Kind
+  package let serverID: String
+  /// Whole seconds.
+  package let issuedAt: Timestamp
+  /// Whole seconds; the last at which the token is good.
+  package let expiresAt: Timestamp
+  package let nonce: String
+  /// Of the paired phone; nil of a pairing token.
+  package let deviceID: String?
+
+  /// - Parameter expiresAt: by default, when the kind's lifetime is over.
+  package init(
+    _ kind: Kind, serverID: String, issuedAt: Timestamp, expiresAt: Timestamp? = nil,
+    nonce: String, deviceID: String? = nil
+  ) {
+    self.kind = kind
+    self.serverID = serverID
+    self.issuedAt = Timestamp(seconds: issuedAt.seconds)
+    self.expiresAt = Timestamp(seconds: (expiresAt ?? issuedAt + kind.lifetime).seconds)
+    self.nonce = nonce
+    self.deviceID = deviceID
+  }
+
+  package func hasExpired(at now: Timestamp) -> Bool { now.seconds > expiresAt.seconds }
+
+  /// The token signed with `key`.
+  package func text(signedWith key: Key) -> String {
+    let payload = payload
+    let parts = JSONWriter.object { json in
+      json.member("p", base64URLEncoded(payload))
+      json.member("s", base64URLEncoded(hmacSHA256(payload, with: key)))
+    }
+    return kind.prefix + base64URLEncoded(parts)
+  }
+
+  /// The token that `text` is, if a key of `keyring` signed it; whether it has expired or is spent
+  /// is for the caller to ask.
+  ///
+  /// Nothing but what ``text(signedWith:)`` writes is accepted: no other spelling, order or member.
+  package init?(_ text: String, signedWith keyring: Keyring) {
+    guard text.utf8.count <= Self.maximumSize,
+      let kind = Kind.allCases.first(where: { text.hasPrefix($0.prefix) }),
+      let parts = base64URLDecoded(String(text.utf8.dropFirst(kind.prefix.utf8.count)) ?? ""),
+      let (payload, signature) = Self.payloadAndSignature(of: parts),
+      keyring.keys.contains(where: {
+        isEqualInConstantTime(signature, hmacSHA256(payload, with: $0))
+      }),
+      let token = try? Self(kind, payload: payload),  // whatever is wrong with it, it is none
+      token.payload == payload
+    else { return nil }
+    self = token
+  }
+}
+
+extension PairingToken {
+  private var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("v", 1)
+      json.member("type", kind.rawValue)
+      json.member("server_id", serverID)
+      json.member("issued_at", issuedAt.seconds)
+      json.member("expires_at", expiresAt.seconds)
+      json.member("nonce", nonce)
+      json.member("mode", "local")
+      json.member("agent_id", serverID)
+      if let deviceID { json.member("device_id", deviceID) }
+    }
+  }
+
+  /// Reads what can differ between two payloads of a kind; that all else is as it must be shows when
+  /// the payload is written again.
+  private init(_ kind: Kind, payload: [UInt8]) throws {
+    var (serverID, nonce, deviceID) = ("", "", nil as String?)
+    var (issuedAt, expiresAt) = (Int64(0), Int64(0))
+    var reader = JSONReader(payload)
+    try reader.object { name, value in
+      switch name {
+      case "server_id": serverID = try value.string()
+      case "issued_at": issuedAt = try value.integer()
+      case "expires_at": expiresAt = try value.integer()
+      case "nonce": nonce = try value.string()
+      case "device_id": deviceID = try value.string()
+      default: try value.skip()
+      }
+    }
+    try reader.end()
+    guard Self.isID(serverID), Self.isID(nonce), (deviceID == nil) == (kind == .pairing),
+      deviceID?.isEmpty != true, let issuedAt = Timestamp(checkedSeconds: issuedAt),
+      let expiresAt = Timestamp(checkedSeconds: expiresAt)
+    else { throw JSONReader.Failure.wrongType }
+    self.init(
+      kind, serverID: serverID, issuedAt: issuedAt, expiresAt: expiresAt, nonce: nonce,
+      deviceID: deviceID)
+  }
+
+  /// What stands in `{"p":"…","s":"…"}`, whose last part always has the same length.
+  private static func payloadAndSignature(of parts: [UInt8]) -> ([UInt8], [UInt8])? {
+    let (begin, middle, end) = (Array(#"{"p":""#.utf8), Array(#"","s":""#.utf8), Array(#""}"#.utf8))
+    let signatureSize = 43  // 32 bytes in base64url
+    let signatureStart = parts.count - end.count - signatureSize
+    let payloadEnd = signatureStart - middle.count
+    guard payloadEnd >= begin.count, parts.starts(with: begin),
+      parts[payloadEnd...].starts(with: middle), parts.suffix(end.count).elementsEqual(end),
+      let payload = base64URLDecoded(parts.span.extracting(begin.count..<payloadEnd)),
+      let signature = base64URLDecoded(
+        parts.span.extracting(signatureStart..<(signatureStart + signatureSize)))
+    else { return nil }
+    return (payload, signature)
+  }
+
+  private static func isID(_ text: String) -> Bool {
+    base64URLDecoded(text)?.count == idSize
+  }
+}
+
+/// Nonces of the tokens of a paired phone begin with the generation of its refresh tokens, in four
+/// bytes, so that a token says which it belongs to.
+extension PairingToken {
+  static func nonce(ofGeneration generation: Int64, _ rest: some Sequence<UInt8>) -> String {
+    let bytes = withUnsafeBytes(of: UInt32(truncatingIfNeeded: generation).bigEndian) { Array($0) }
+    return base64URLEncoded(Array((bytes + rest).prefix(idSize)))
+  }
+
+  /// Of an access or a refresh token.
+  var generation: Int64 {
+    (base64URLDecoded(nonce) ?? []).prefix(4).reduce(0) { $0 << 8 | Int64($1) }
+  }
+}
+
+extension Timestamp {
+  /// nil outside of the years 1970 to 9999.
+  fileprivate init?(checkedSeconds seconds: Int64) {
+    guard (0...253_402_300_799).contains(seconds) else { return nil }
+    self.init(seconds: seconds)
+  }
+}

@@ -1,0 +1,20 @@
+extension Room {
+  static let preferences = Room(
+    name: "Preferences",
+    whenDeviceIsAdded: [
+      """
+      INSERT INTO device_preferences (device_id, last_updated_at) VALUES (?, ?)
+      ON DUPLICATE KEY UPDATE device_id = device_id
+      """
+    ])
+}
+
+extension Limit {
+  static let preferencesWrites = Limit(name: "device-prefs", allowed: 30, window: .seconds(3600))
+  static let pushRegistrations = Limit(name: "push-register", allowed: 60, window: .seconds(3600))
+  static let modelsReads = Limit(name: "models", allowed: 600, window: .seconds(3600))
+}
+
+extension AuditEvent {
+  static let preferencesWritten = AuditEvent("preferences_written")
+}

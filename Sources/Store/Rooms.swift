@@ -1,0 +1,18 @@
+package import MariaDB
+
+extension Room {
+  /// Every room, in the order of schema.sql. A new room is a line here.
+  package static let all: [Room] = [
+    .accounts, .preferences, .attestation, .wallet, .pairing, .turns, .work,
+  ]
+}
+
+extension Database {
+  /// - Parameter beginWaiting: asked before a request waits for the database server to come back;
+  ///   false refuses to wait.
+  package convenience init(
+    _ settings: ConnectionSettings, beginWaiting: @escaping @Sendable () -> Bool = { true }
+  ) {
+    self.init(settings, rooms: Room.all, beginWaiting: beginWaiting)
+  }
+}

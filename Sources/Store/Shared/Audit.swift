@@ -1,0 +1,71 @@
+import Base
+import MariaDB
+
+/// What an app says of itself in its headers, kept for risk analysis and never believed, and what
+/// came of its proof that it is genuine.
+package struct ClientFacts: Sendable, Equatable {
+  package enum Attestation: String, Sendable {
+    case none, stub, unverified, verified, refused
+  }
+
+  package let platform: String?
+  package let bundleID: String?
+  package let appVersion: String?
+  package var attestation: Attestation
+  /// Why the app is not believed to be genuine; nil where it is, and where nobody asks.
+  package var attestationReason: String?
+
+  package init(
+    platform: String?, bundleID: String?, appVersion: String?, attestation: Attestation,
+    attestationReason: String? = nil
+  ) {
+    self.platform = platform
+    self.bundleID = bundleID
+    self.appVersion = appVersion
+    self.attestation = attestation
+    self.attestationReason = attestationReason
+  }
+}
+
+/// A kind of event in the audit log. Each room declares its own.
+struct AuditEvent: Hashable, Sendable {
+  /// The word in the column `event`.
+  let name: String
+
+  init(_ name: String) { self.name = name }
+}
+
+/// Statements on `audit_log`.
+struct AuditStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Writes one row. `detail` says what happened in words and never holds a secret.
+  func write(
+    _ event: AuditEvent, account: String? = nil, device: String? = nil, detail: String? = nil,
+    facts: ClientFacts? = nil
+  ) throws(DatabaseError) {
+    let origin = transaction.origin
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO audit_log (at, event, account_id, device_id, request_id, address, detail,
+        platform, bundle_id, app_version, attestation, attestation_reason)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .time(transaction.now), .text(event.name), .text(account), .text(device),
+        .text(origin.storedRequestID), .text(origin.storedAddress), .text(detail?.cut(to: 200)),
+        .text(facts?.platform?.cut(to: 20)), .text(facts?.bundleID?.cut(to: 128)),
+        .text(facts?.appVersion?.cut(to: 32)), .text(facts?.attestation.rawValue),
+        .text(facts?.attestationReason),
+      ])
+  }
+}
+
+extension Transaction {
+  var audit: AuditStatements { AuditStatements(transaction: Transaction(sharing: self)) }
+}
+
+/// A refusal that leaves an audit row although its transaction was rolled back.
+package protocol AuditedRefusal: Error {
+  func writeAudit(in records: Records) throws
+}

@@ -1,0 +1,63 @@
+package import Base
+package import MariaDB
+
+/// All of Switchboard's data, behind a pool of connections.
+package final class Database: Sendable {
+  let pool: Pool
+  let rooms: [Room]
+
+  /// - Parameters:
+  ///   - rooms: what the rooms declare about their rows.
+  ///   - beginWaiting: asked before a request waits for the database server to come back; false
+  ///     refuses to wait.
+  init(
+    _ settings: ConnectionSettings, rooms: [Room], beginWaiting: @escaping @Sendable () -> Bool
+  ) {
+    pool = Pool(settings, beginWaiting: beginWaiting)
+    self.rooms = rooms
+  }
+
+  /// The database as a request or a pass uses it.
+  ///
+  /// - Parameter now: the request's time. Leases and the outbox live by the database's clock instead.
+  package func records(at now: Timestamp, from origin: Origin) -> Records {
+    Records(database: self, now: now, origin: origin)
+  }
+
+  /// Whether `error` says that the database does not answer now, or did not say what became of a
+  /// write: the same request may be sent again later.
+  package static func isUnavailable(_ error: any Error) -> Bool {
+    guard let error = error as? DatabaseError else { return false }
+    return error.isUnreachable || error.isConnectionLost || error.isRetryable
+      || error.isOutcomeUnknown || error.isTimeout
+  }
+
+  /// The database's clock.
+  package func now() throws -> Timestamp {
+    try pool.read { connection in
+      try connection.row("SELECT UTC_TIMESTAMP(3)") { row in row.timestamp(0) }!  // always one row
+    }
+  }
+}
+
+/// Where a request came from, for the audit log.
+package struct Origin: Sendable {
+  /// nginx's `$request_id`.
+  package let requestID: String
+  /// The caller's address, as the web server gives it.
+  package let address: String
+
+  package init(requestID: String, address: String) {
+    self.requestID = requestID
+    self.address = address
+  }
+
+  /// The companion's own work.
+  package static let companion = Origin(requestID: "switchboard-companion", address: "")
+
+  /// As much of the address as the columns for it hold.
+  var storedAddress: String { address.cut(to: 45) }
+
+  /// As much of the request id as the columns for it hold.
+  var storedRequestID: String { requestID.cut(to: 64) }
+}

@@ -1,0 +1,53 @@
+import Base
+import MariaDB
+
+/// At most `allowed` hits of one subject in `window`, which begins with the first hit. Each room
+/// declares its own.
+struct Limit: Sendable {
+  let name: String
+  let allowed: Int64
+  let window: Duration
+}
+
+/// The limit is used up; it is free again after `retryAfter`.
+package struct RateLimited: Error, Equatable {
+  package let retryAfter: Duration
+}
+
+/// Statements on `rate_limits`.
+struct LimitStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Counts one hit, exactly under concurrency: one statement counts and reads.
+  ///
+  /// - Throws: ``RateLimited`` over the limit. In a transaction, the refused hit is rolled back with
+  ///   it.
+  /// - Returns: the hits of the window, with this one.
+  @discardableResult
+  func count(_ limit: Limit, of subject: String) throws -> Int64 {
+    let now = transaction.now
+    let windowEnd = Parameter.time(now - limit.window)
+    let (hits, startedAt) = try transaction.connection.row(
+      """
+      INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+      VALUES (?, ?, ?, ?, 1, ?)
+      ON DUPLICATE KEY UPDATE hits = IF(window_started_at <= ?, 1, hits + 1),
+        window_started_at = IF(window_started_at <= ?, VALUES(window_started_at), window_started_at),
+        window_seconds = VALUES(window_seconds), allowed = VALUES(allowed)
+      RETURNING hits, window_started_at
+      """,
+      [
+        .text(limit.name), .text(subject), .time(now),
+        .integer(limit.window.components.seconds), .integer(limit.allowed), windowEnd, windowEnd,
+      ]
+    ) { row in (row.integer(0), row.timestamp(1)) }!  // the row that has just been counted
+    if hits > limit.allowed {
+      throw RateLimited(retryAfter: max(.seconds(1), startedAt + limit.window - now))
+    }
+    return hits
+  }
+}
+
+extension Transaction {
+  var limits: LimitStatements { LimitStatements(transaction: Transaction(sharing: self)) }
+}

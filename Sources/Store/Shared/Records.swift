@@ -1,0 +1,65 @@
+package import Base
+import MariaDB
+
+/// The database as one request or one pass uses it: at one instant, for one origin.
+///
+/// Each room extends this with the types through which its rows are read and changed. Each of their
+/// methods is one or more whole transactions.
+package final class Records: Sendable {
+  let database: Database
+  package let now: Timestamp
+  package let origin: Origin
+
+  init(database: Database, now: Timestamp, origin: Origin) {
+    self.database = database
+    self.now = now
+    self.origin = origin
+  }
+
+  /// Runs `body`, which only reads. It runs again, once, if the connection is lost.
+  func read<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+    try database.pool.read { connection in
+      try body(Transaction(connection: connection, records: self))
+    }
+  }
+
+  /// Runs `body`, which executes exactly one statement. It runs again if the statement certainly was
+  /// not executed.
+  func write<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+    try database.pool.write { connection in
+      try body(Transaction(connection: connection, records: self))
+    }
+  }
+
+  /// Runs `body` and commits; rolls back if it throws. It may run several times, so it has no other
+  /// effect.
+  func transaction<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+    try database.pool.transaction { connection in
+      try body(Transaction(connection: connection, records: self))
+    }
+  }
+
+  /// Runs a transaction until it does not throw ``LostRace``.
+  func repeatingLostRaces<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+    while true {
+      do { return try transaction(body) } catch is LostRace { continue }
+    }
+  }
+
+  /// Runs a transaction that may end with a "no" for which nothing must be written.
+  ///
+  /// - Parameter body: throws ``RolledBack`` with the outcome to return after the rollback.
+  func transaction<T: Sendable>(
+    rollingBack type: T.Type, _ body: (borrowing Transaction) throws -> T
+  ) throws -> T {
+    do { return try transaction(body) } catch let end as RolledBack<T> { return end.outcome }
+  }
+}
+
+/// Another transaction changed the row between our read and our conditional write: all runs again.
+struct LostRace: Error {}
+
+/// Ends a transaction without a trace; see ``Records/transaction(rollingBack:_:)``.
+struct RolledBack<Outcome: Sendable>: Error {
+  let outcome: Outcome
+}

@@ -1,0 +1,37 @@
+import Base
+
+/// What a room declares about its rows, so that others need not know them.
+package struct Room: Sendable {
+  let name: String
+  var retention: [Retention] = []
+  /// Run when a device is added. Parameters: device id, now.
+  var whenDeviceIsAdded: [StaticString] = []
+  /// Run when a device is revoked. Parameter: device id.
+  var whenDeviceIsRevoked: [StaticString] = []
+  /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
+  /// before which a registration counts.
+  var whenTokenDies: [StaticString] = []
+}
+
+/// Rows that nobody needs after a time. A rule deletes them slice by slice.
+package struct Retention: Sendable {
+  package enum Age: Sendable {
+    /// The statement asks the database's clock. Parameter: LIMIT.
+    case byDatabaseClock
+    /// Parameters: now less the duration, LIMIT.
+    case after(Duration)
+    /// The time that an administrator sets for the audit log. Parameters as of `after`.
+    case afterAuditLifetime
+  }
+
+  /// `DELETE FROM … LIMIT ?`
+  let statement: StaticString
+  let age: Age
+
+  init(_ age: Age, _ statement: StaticString) {
+    self.age = age
+    self.statement = statement
+  }
+
+  static let day = Duration.seconds(86_400)
+}

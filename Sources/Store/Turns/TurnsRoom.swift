@@ -1,0 +1,21 @@
+extension Room {
+  static let turns = Room(
+    name: "Turns",
+    retention: [
+      Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?")
+    ],
+    whenTokenDies: ["DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?"])
+}
+
+extension Limit {
+  static let masterKeyTries = Limit(name: "master-key", allowed: 10, window: .seconds(60))
+  static let turnRegistrations = Limit(name: "turns-register", allowed: 60, window: .seconds(3600))
+  static let turnChecks = Limit(name: "turns-check", allowed: 20, window: .seconds(60))
+}
+
+extension AuditEvent {
+  static let apiKeyIssued = AuditEvent("api_key_issued")
+  static let masterKeyRefused = AuditEvent("master_key_refused")
+  static let turnsRegistered = AuditEvent("turns_registered")
+  static let turnsUnregistered = AuditEvent("turns_unregistered")
+}

@@ -1,0 +1,31 @@
+extension Room {
+  static let wallet = Room(
+    name: "Wallet",
+    retention: [
+      Retention(.after(Retention.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
+      Retention(
+        .after(Retention.day),
+        "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
+      Retention(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
+    ])
+}
+
+extension Limit {
+  static let enrollments = Limit(name: "enrollment", allowed: 30, window: .seconds(3600))
+}
+
+extension AuditEvent {
+  static let bankConnected = AuditEvent("bank_connected")
+  static let bankDisconnected = AuditEvent("bank_disconnected")
+  static let bankEnrolled = AuditEvent("bank_enrolled")
+  static let bankEnrollmentBegun = AuditEvent("bank_enrollment_begun")
+  static let bankRefused = AuditEvent("bank_refused")
+  static let cardDefault = AuditEvent("card_default")
+  static let cardRemoved = AuditEvent("card_removed")
+  static let enrollmentRemoved = AuditEvent("enrollment_removed")
+  static let merchantAdded = AuditEvent("merchant_added")
+  static let merchantRevoked = AuditEvent("merchant_revoked")
+  static let paymentBegun = AuditEvent("payment_begun")
+  static let paymentConfirmed = AuditEvent("payment_confirmed")
+  static let paymentRefused = AuditEvent("payment_refused")
+}

@@ -1,0 +1,191 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Testing
+
+@testable import API
+
+/// `POST /api/mobile/device/register`
+@Suite struct WalletDeviceRegistrationTests {
+  static let body: [String: any Sendable] = [
+    "deviceId": "8C0C7C3E-6C8B-4E5E-9F59-6C4B41E7E0F1", "platform": "ios",
+    "deviceName": "iPhone 15 Pro", "pushToken": walletPushToken(),
+  ]
+
+  private func register(_ site: TestApplication, address: String = "192.0.2.1") -> Answer {
+    site.send("POST", WalletPath.registerDevice, walletJSON(Self.body), address: address)
+  }
+
+  @Test func eachRegistrationGetsAFreshCredentialForNinetyDays() throws {
+    try withApplication { site in
+      var credentials: Set<String> = []
+      for _ in 1...3 {
+        let answer = register(site)
+        let credential = try #require(answer.string("deviceCredential"))
+        #expect(answer.status == 200)
+        #expect(
+          answer.text
+            == #"{"deviceCredential":"\#(credential)","expiresAt":"\#(walletTime(site.now + .seconds(90 * 86_400)))"}"#
+        )
+        #expect(answer.field("Cache-Control") == "no-store")
+        credentials.insert(credential)
+      }
+      #expect(credentials.count == 3)
+    }
+  }
+
+  @Test func theCredentialIsSealedAndBoundToTheDevice() throws {
+    try withApplication { site in
+      let credential = try #require(register(site).string("deviceCredential"))
+      let id = try #require(Self.body["deviceId"] as? String)
+      #expect(
+        try Cryptography.open(credential, authenticating: id, with: TestApplication.keys).count
+          >= 16)
+      #expect(throws: CryptographyError.unauthentic) {
+        try Cryptography.open(credential, authenticating: "device-1", with: TestApplication.keys)
+      }
+    }
+  }
+
+  @Test func theDatabaseKnowsOnlyTheHashOfACredential() throws {
+    try withApplication { site in
+      let credential = try #require(register(site).string("deviceCredential"))
+      #expect(
+        site.sql("SELECT LOWER(HEX(credential_hash)) FROM device_registrations")
+          == hexEncoded(sha256(credential)))
+      #expect(!site.rows("device_registrations", "audit_log").contains(credential))
+    }
+  }
+
+  @Test func theRegistrationIsKeptAsItWasSent() throws {
+    try withApplication { site in
+      _ = register(site)
+      #expect(
+        site.sql(
+          """
+          SELECT client_device_id, address, name, platform, push_token, registered_at,
+            DATEDIFF(credential_expires_at, registered_at) FROM device_registrations
+          """)
+          == [
+            "8C0C7C3E-6C8B-4E5E-9F59-6C4B41E7E0F1", "192.0.2.1", "iPhone 15 Pro", "ios",
+            walletPushToken(), sqlTime(site.now), "90",
+          ].joined(separator: "\t"))
+    }
+  }
+
+  private func sqlTime(_ instant: Timestamp) -> String {
+    walletTime(instant).replacing("T", with: " ").replacing("Z", with: ".000")
+  }
+
+  @Test func registeringAgainReplacesNamePlatformPushTokenAndCredential() throws {
+    try withApplication { site in
+      try site.registerDevice(pushToken: walletPushToken("a"))
+      let credential = try site.registerDevice(name: "New", platform: "android")
+      #expect(
+        site.sql(
+          "SELECT name, platform, push_token, LOWER(HEX(credential_hash)) FROM device_registrations"
+        ) == "New\tandroid\tNULL\t\(hexEncoded(sha256(credential)))")
+    }
+  }
+
+  @Test func aStrangerWithTheSameDeviceIDReplacesNothing() throws {
+    try withApplication { site in
+      try site.registerDevice(pushToken: walletPushToken("a"))
+      let own = site.sql("SELECT * FROM device_registrations")
+      try site.registerDevice(
+        name: "Evil", platform: "android", pushToken: walletPushToken("b"), address: "203.0.113.9")
+      #expect(
+        site.sql("SELECT * FROM device_registrations WHERE address = '192.0.2.1'") == own)
+      #expect(site.count("device_registrations") == 2)
+    }
+  }
+
+  @Test(arguments: ["192.0.2.1", "203.0.113.9"])
+  func nothingChangesOfADeviceThatIsSignedIn(address: String) throws {
+    try withApplication { site in
+      try site.registerDevice(pushToken: walletPushToken("a"))
+      let ann = try site.signUp()
+      let tables = { site.rows("accounts", "devices", "sessions", "push_tokens") }
+      let before = tables()
+      let credential = try site.registerDevice(
+        name: "Other", platform: "android", pushToken: walletPushToken("b"), address: address)
+      #expect(tables() == before)
+      #expect(site.summary(ann.accessToken, credential: credential).status == 401)
+      #expect(site.summary(ann.accessToken).status == 200)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("deviceId", nil), ("deviceId", ""), ("deviceId", "   "), ("deviceId", 17),
+      ("deviceId", NSNull()), ("deviceId", String(repeating: "x", count: 129)),
+      ("deviceId", "a\u{0}b"), ("deviceId", "a\u{1B}b"), ("deviceId", ["x"]),
+      ("deviceName", nil), ("deviceName", ""), ("deviceName", " \n "), ("deviceName", true),
+      ("deviceName", String(repeating: "x", count: 201)), ("deviceName", "a\u{7}b"),
+      ("platform", nil), ("platform", ""), ("platform", "symbian"), ("platform", 1),
+      ("pushToken", ""), ("pushToken", String(repeating: "a", count: 19)),
+      ("pushToken", String(repeating: "a", count: 513)), ("pushToken", walletPushToken() + " x"),
+      ("pushToken", walletPushToken() + "'"), ("pushToken", walletPushToken() + "é"),
+      ("pushToken", 12),
+    ] as [(String, (any Sendable)?)])
+  func aBadMemberIsNamed(member: String, value: (any Sendable)?) throws {
+    try withApplication { site in
+      let answer = site.send(
+        "POST", WalletPath.registerDevice, walletBody(Self.body, but: member, is: value))
+      #expect(answer.isError(400, "bad_request"), "\(answer.text)")
+      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(site.count("device_registrations") == 0)
+    }
+  }
+
+  @Test(arguments: ["", "null", "[]", "17", "\"text\"", "{", "{\"deviceId\":}", "{}}"])
+  func aBodyThatIsNoObjectIsRefused(body: String) throws {
+    try withApplication { site in
+      let answer = site.send("POST", WalletPath.registerDevice, body)
+      #expect(answer.isError(400, "bad_request"), "\(answer.text)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("deviceId", String(repeating: "x", count: 128)),
+      ("deviceName", String(repeating: "é", count: 200)),
+      ("platform", "android"), ("platform", "macos"),
+      ("pushToken", String(repeating: "a", count: 20)),
+      ("pushToken", String(repeating: "Az09:_-.", count: 64)), ("pushToken", NSNull()),
+      ("pushToken", nil), ("somethingElse", ["is": "ignored"]),
+    ] as [(String, (any Sendable)?)])
+  func theLimitsThemselvesAreAllowed(member: String, value: (any Sendable)?) throws {
+    try withApplication { site in
+      let answer = site.send(
+        "POST", WalletPath.registerDevice, walletBody(Self.body, but: member, is: value))
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(site.count("device_registrations") == 1)
+    }
+  }
+
+  @Test func sixtyAnHourFromOneAddress() throws {
+    try withApplication { site in
+      for _ in 1...60 { #expect(register(site).status == 200) }
+      site.advance(by: .seconds(600))
+      let refused = register(site)
+      #expect(refused.isError(429, "too_many_requests"), "\(refused.text)")
+      #expect(refused.retryAfter == 3000)
+      #expect(register(site, address: "198.51.100.7").status == 200)
+      site.advance(by: .seconds(2999))
+      #expect(register(site).retryAfter == 1)
+      site.advance(by: .seconds(1))
+      #expect(register(site).status == 200)
+    }
+  }
+
+  @Test func aRefusedRegistrationLeavesNoTrace() throws {
+    try withApplication { site in
+      for _ in 1...60 { _ = register(site) }
+      let before = site.rows("device_registrations", "audit_log", "rate_limits")
+      _ = register(site)
+      #expect(site.rows("device_registrations", "audit_log", "rate_limits") == before)
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import Base
+import Foundation
+import Store
+import Testing
+
+@testable import API
+
+/// Confirm-by-use against a model of its rules, along random walks of clock, uses and refreshes.
+@Suite struct WalletRefreshModelTests {
+  /// SplitMix64: the same walk for the same seed.
+  struct Chance: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  /// What the rules say of one family.
+  struct Family {
+    struct Generation {
+      let refreshToken: String
+      let expiresAt: Timestamp
+      var accessToken: String
+      var accessExpiresAt: Timestamp
+    }
+
+    enum Expected { case rotated, same, conflict, limited, dead, reuse }
+
+    let createdAt: Timestamp
+    var generations: [Generation]
+    var isConfirmed = false
+    var rotatedAt: Timestamp
+    var hasEnded = false
+    var rotations = 0
+    var windowBegan: Timestamp?
+
+    init(_ tokens: SignedIn, at now: Timestamp) {
+      createdAt = now
+      rotatedAt = now
+      generations = [
+        Generation(
+          refreshToken: tokens.refreshToken, expiresAt: now + .seconds(30 * 86_400),
+          accessToken: tokens.accessToken, accessExpiresAt: now + .seconds(3600))
+      ]
+    }
+
+    func isAlive(at now: Timestamp) -> Bool {
+      !hasEnded && generations.last!.expiresAt > now
+    }
+
+    /// The row of the table that is met by the token `back` generations before the newest.
+    func expected(back: Int, at now: Timestamp) -> Expected {
+      let presented = generations[generations.count - 1 - back]
+      guard isAlive(at: now), presented.expiresAt > now else { return .dead }
+      let age = now - rotatedAt
+      if back == 0 { return hasRotationsLeft(at: now) ? .rotated : .limited }
+      if back == 1, !isConfirmed { return .same }
+      if back == 1, age <= .seconds(10) { return .same }
+      return age <= .seconds(60) ? .conflict : .reuse
+    }
+
+    private func hasRotationsLeft(at now: Timestamp) -> Bool {
+      guard let windowBegan, now - windowBegan < .seconds(3600) else { return true }
+      return rotations < 30
+    }
+
+    mutating func rotate(_ answer: Answer, at now: Timestamp) throws {
+      if let began = windowBegan, now - began < .seconds(3600) {
+        rotations += 1
+      } else {
+        windowBegan = now
+        rotations = 1
+      }
+      isConfirmed = false
+      rotatedAt = now
+      generations.append(
+        Generation(
+          refreshToken: try #require(answer.refreshToken),
+          expiresAt: min(now + .seconds(30 * 86_400), createdAt + .seconds(365 * 86_400)),
+          accessToken: try #require(answer.accessToken), accessExpiresAt: now + .seconds(3600)))
+    }
+  }
+
+  /// One device on which an account has signed in twice.
+  struct Walk {
+    let site: TestApplication
+    var chance: Chance
+    var families: [Family] = []
+    private var step = 0
+    private var people = 0
+    var seen: [Family.Expected: Int] = [:]
+
+    init(_ site: TestApplication, seed: UInt64) {
+      self.site = site
+      chance = Chance(state: seed)
+    }
+
+    mutating func signIn() throws {
+      people += 1
+      let (email, device) = ("user\(people)@example.org", "device-\(people)")
+      let address = "192.0.2.\(people % 250)"
+      let first = try site.signUp(email: email, device: device, address: address)
+      let second = try site.signIn(email, device: device, address: address)
+      families = [Family(first, at: site.now), Family(second, at: site.now)]
+    }
+
+    mutating func takeStep() throws {
+      step += 1
+      let isIn = families.contains { $0.isAlive(at: site.now) }
+      if families.isEmpty || !isIn && Int.random(in: 0...3, using: &chance) == 0 { try signIn() }
+      switch Int.random(in: 0..<100, using: &chance) {
+      case ..<30: pass()
+      case ..<55: use(.random(in: 0...1, using: &chance))
+      default: try refresh(.random(in: 0...1, using: &chance))
+      }
+    }
+
+    private mutating func pass() {
+      let spans: [Double] = [
+        0.5, 2, 4, 9.9, 10.1, 20, 45, 59.9, 60.1, 90, 600, 3500, 3700, 86_400, 2e6,
+      ]
+      site.advance(by: .milliseconds(Int64(spans.randomElement(using: &chance)! * 1000)))
+    }
+
+    private mutating func use(_ index: Int) {
+      let back = min(Int.random(in: 0...1, using: &chance), families[index].generations.count - 1)
+      let generation = families[index].generations[families[index].generations.count - 1 - back]
+      let isGood = families[index].isAlive(at: site.now) && generation.accessExpiresAt > site.now
+      let answer = site.summary(generation.accessToken)
+      #expect(answer.status == (isGood ? 200 : 401), "step \(step)")
+      if isGood, back == 0 { families[index].isConfirmed = true }
+    }
+
+    private mutating func refresh(_ index: Int) throws {
+      let now = site.now
+      let steps = [0, 0, 0, 1, 1, 1, 1, 2, 3].randomElement(using: &chance)!
+      let back = min(steps, families[index].generations.count - 1)
+      let newest = families[index].generations.count - 1
+      let expected = families[index].expected(back: back, at: now)
+      seen[expected, default: 0] += 1
+      let answer = site.refresh(
+        families[index].generations[newest - back].refreshToken,
+        address: "10.0.\(step / 250).\(step % 250)")
+      let note = "step \(step): family \(index), g-\(back), \(expected), \(answer.text)"
+      switch expected {
+      case .rotated:
+        try #require(answer.status == 200, "\(note)")
+        try families[index].rotate(answer, at: now)
+      case .same:
+        #expect(answer.status == 200, "\(note)")
+        #expect(answer.refreshToken == families[index].generations[newest].refreshToken, "\(note)")
+        families[index].generations[newest].accessToken = try #require(answer.accessToken)
+        families[index].generations[newest].accessExpiresAt = now + .seconds(3600)
+      case .conflict: #expect(answer.status == 409, "\(note)")
+      case .limited: #expect(answer.status == 429, "\(note)")
+      case .dead: #expect(answer.status == 401, "\(note)")
+      case .reuse:
+        #expect(answer.status == 401, "\(note)")
+        for index in families.indices { families[index].hasEnded = true }
+      }
+    }
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func aRandomWalkFindsWhatTheRulesSay(seed: UInt64) throws {
+    try withApplication { site in
+      var walk = Walk(site, seed: seed)
+      for _ in 1...500 { try walk.takeStep() }
+      for outcome in [Family.Expected.rotated, .same, .conflict, .reuse, .dead] {
+        #expect(walk.seen[outcome, default: 0] > 2, "\(outcome) in \(walk.seen)")
+      }
+    }
+  }
+
+  /// An owner and a thief who copied a refresh token: after both have used what they got, at most
+  /// one of them can go on.
+  @Test(arguments: [false, true], [Duration.seconds(20), .seconds(70), .seconds(4000)])
+  func anOwnerAndAThiefDoNotBothLiveOn(thiefIsFirst: Bool, pause: Duration) throws {
+    try withApplication { site in
+      let stolen = try site.signUp().refreshToken
+      let first = site.refresh(stolen, address: thiefIsFirst ? "203.0.113.9" : "192.0.2.1")
+      #expect(site.summary(try #require(first.accessToken)).status == 200)
+      site.advance(by: pause)
+      let second = site.refresh(stolen, address: thiefIsFirst ? "192.0.2.1" : "203.0.113.9")
+      #expect(second.status == (pause < .seconds(60) ? 409 : 401))
+      #expect(second.accessToken == nil)
+      #expect(
+        site.refresh(try #require(first.refreshToken)).status == (pause < .seconds(60) ? 200 : 401))
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Testing
+
+@testable import API
+
+/// `POST /api/mobile/auth/token/refresh`
+@Suite struct WalletRefreshTests {
+  static let deadText = "Invalid or expired refresh token"
+
+  enum Outcome { case rotated, same, tooLate, reuse }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    /// How many generations before the newest.
+    let back: Int
+    let confirmed: Bool
+    /// Since the last rotation.
+    let age: Duration
+    let outcome: Outcome
+
+    init(_ back: Int, confirmed: Bool, _ age: Duration, _ outcome: Outcome) {
+      (self.back, self.confirmed, self.age, self.outcome) = (back, confirmed, age, outcome)
+    }
+
+    var testDescription: String {
+      "g-\(back) \(confirmed ? "confirmed" : "unconfirmed") \(age): \(outcome)"
+    }
+  }
+
+  static let table = [
+    Case(0, confirmed: false, .zero, .rotated), Case(0, confirmed: true, .zero, .rotated),
+    Case(0, confirmed: false, .seconds(3600), .rotated),
+    Case(0, confirmed: true, .seconds(86_400 * 29), .rotated),
+    Case(1, confirmed: false, .zero, .same), Case(1, confirmed: false, .seconds(30), .same),
+    Case(1, confirmed: false, .seconds(61), .same),
+    Case(1, confirmed: false, .seconds(86_400 * 29), .same),
+    Case(1, confirmed: true, .zero, .same), Case(1, confirmed: true, .seconds(10), .same),
+    Case(1, confirmed: true, .milliseconds(10_001), .tooLate),
+    Case(1, confirmed: true, .seconds(60), .tooLate),
+    Case(1, confirmed: true, .milliseconds(60_001), .reuse),
+    Case(1, confirmed: true, .seconds(86_400 * 29), .reuse),
+    Case(2, confirmed: false, .zero, .tooLate),
+    Case(2, confirmed: false, .seconds(60), .tooLate),
+    Case(2, confirmed: false, .milliseconds(60_001), .reuse),
+    Case(2, confirmed: true, .zero, .tooLate), Case(2, confirmed: true, .seconds(5), .tooLate),
+    Case(2, confirmed: true, .seconds(60), .tooLate),
+    Case(2, confirmed: true, .milliseconds(60_001), .reuse),
+    Case(3, confirmed: true, .seconds(30), .tooLate),
+    Case(3, confirmed: true, .seconds(61), .reuse),
+  ]
+
+  @Test(arguments: table)
+  func whatAPresentedTokenGets(row: Case) throws {
+    try withApplication { site in
+      var tokens = [try site.signUp().refreshToken]
+      var access = ""
+      for _ in 1...3 {
+        site.advance(by: .seconds(100))
+        let answer = site.refresh(try #require(tokens.last))
+        tokens.append(try #require(answer.refreshToken))
+        access = try #require(answer.accessToken)
+      }
+      if row.confirmed { #expect(site.summary(access).status == 200) }
+      site.advance(by: row.age)
+      let before = site.sql("SELECT * FROM sessions")
+      let answer = site.refresh(tokens[tokens.count - 1 - row.back])
+      let after = site.sql("SELECT * FROM sessions")
+      let generation = site.sql("SELECT generation FROM sessions")
+      switch row.outcome {
+      case .rotated:
+        #expect(answer.status == 200)
+        #expect(!tokens.contains(try #require(answer.refreshToken)))
+        #expect(generation == "5")
+      case .same:
+        #expect(answer.status == 200)
+        #expect(answer.refreshToken == tokens.last)
+        #expect(after == before)
+      case .tooLate:
+        #expect(answer.isError(409, "conflict"), "\(answer.text)")
+        #expect(after == before)
+      case .reuse:
+        #expect(answer.isError(401, "unauthorized", Self.deadText), "\(answer.text)")
+        #expect(site.sql("SELECT end_reason FROM sessions") == "reuse")
+      }
+      let lives = row.outcome != .reuse
+      #expect(site.refresh(try #require(tokens.last)).status == (lives ? 200 : 401))
+    }
+  }
+
+  @Test func theAnswerIsAPairOfTokens() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.advance(by: .seconds(1000))
+      let answer = site.refresh(ann.refreshToken)
+      let (access, refresh) = (
+        try #require(answer.accessToken), try #require(answer.refreshToken)
+      )
+      #expect(
+        answer.text
+          == #"{"accessToken":"\#(access)","refreshToken":"\#(refresh)","expiresIn":3600}"#)
+      #expect(answer.field("Cache-Control") == "no-store")
+      #expect(access != ann.accessToken)
+      #expect(site.summary(access).status == 200)
+    }
+  }
+
+  @Test func theSameSuccessorComesWithAnAccessTokenThatIsGoodForAnHour() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let first = site.refresh(ann.refreshToken)
+      site.advance(by: .seconds(3600))
+      #expect(site.summary(try #require(first.accessToken)).status == 401)
+      let again = site.refresh(ann.refreshToken)
+      #expect(again.refreshToken == first.refreshToken)
+      site.advance(by: .seconds(3599))
+      #expect(site.summary(try #require(again.accessToken)).status == 200)
+    }
+  }
+
+  @Test func onlyTheNewestAccessTokenConfirms() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let second = site.refresh(ann.refreshToken)
+      site.advance(by: .seconds(30))
+      #expect(site.summary(ann.accessToken).status == 200)
+      #expect(site.sql("SELECT generation, confirmed FROM sessions") == "2\t0")
+      #expect(site.refresh(ann.refreshToken).refreshToken == second.refreshToken)
+      #expect(site.summary(try #require(second.accessToken)).status == 200)
+      #expect(site.sql("SELECT generation, confirmed FROM sessions") == "2\t1")
+      #expect(site.refresh(ann.refreshToken).status == 409)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", WalletPath.summary), ("GET", WalletPath.devices), ("DELETE", WalletPath.pushToken),
+    ("GET", "/api/v1/device-prefs"),
+  ])
+  func anyRouteConfirms(method: String, path: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let second = site.refresh(ann.refreshToken)
+      #expect(site.send(method, path, token: second.accessToken).status == 200)
+      #expect(site.sql("SELECT generation, confirmed FROM sessions") == "2\t1")
+    }
+  }
+
+  @Test func reuseEndsAllOfThatAccountOnThatDeviceAndNothingElse() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let parallel = try site.signIn()
+      let elsewhere = try site.signIn(device: "device-2")
+      let bob = try site.signUp(email: "bob@example.org")
+      let second = site.refresh(ann.refreshToken)
+      #expect(site.summary(try #require(second.accessToken)).status == 200)
+      site.advance(by: .seconds(61))
+      #expect(site.refresh(ann.refreshToken).status == 401)
+      for token in [ann.accessToken, second.accessToken, parallel.accessToken] {
+        #expect(site.summary(try #require(token)).status == 401)
+      }
+      for token in [second.refreshToken, parallel.refreshToken] {
+        #expect(site.refresh(try #require(token)).status == 401)
+      }
+      for person in [elsewhere, bob] {
+        #expect(site.summary(person.accessToken).status == 200)
+        #expect(site.refresh(person.refreshToken).status == 200)
+      }
+    }
+  }
+
+  @Test func sixtyFourAtOnceAreOneRotation() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answers = simultaneously(64) { _ in site.refresh(ann.refreshToken) }
+      #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.status)))")
+      #expect(Set(answers.map(\.refreshToken)).count == 1)
+      #expect(site.sql("SELECT generation FROM sessions") == "2")
+      #expect(site.count("audit_log WHERE event = 'refreshed'") == 1)
+      let next = try #require(answers[0].refreshToken)
+      #expect(site.refresh(next).status == 200)
+    }
+  }
+
+  @Test func sixtyFourAtOnceAreOneRotationAlsoOverTwoResponders() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let other = site.sibling()
+      let body = walletJSON(["refreshToken": ann.refreshToken])
+      let answers = simultaneously(64) { number in
+        number.isMultiple(of: 2)
+          ? site.refresh(ann.refreshToken) : other.send("POST", WalletPath.refresh, body)
+      }
+      #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.status)))")
+      #expect(Set(answers.map(\.refreshToken)).count == 1)
+      #expect(site.sql("SELECT generation FROM sessions") == "2")
+    }
+  }
+
+  /// A phone's calls and its refresh run at the same time.
+  @Test func usesAndRefreshesAtOnceSignNobodyOut() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answers = simultaneously(32) { number in
+        number.isMultiple(of: 2)
+          ? site.refresh(ann.refreshToken) : site.summary(ann.accessToken)
+      }
+      #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.text)))")
+      #expect(site.sql("SELECT generation, ended_at FROM sessions") == "2\tNULL")
+    }
+  }
+
+  @Test func thirtyRotationsAnHour() throws {
+    try withApplication { site in
+      var token = try site.signUp().refreshToken
+      for _ in 1...30 { token = try #require(site.refresh(token).refreshToken) }
+      site.advance(by: .seconds(600))
+      let before = site.sql("SELECT * FROM sessions")
+      let refused = site.refresh(token)
+      #expect(refused.isError(429, "too_many_requests"), "\(refused.text)")
+      #expect(refused.retryAfter == 3000)
+      #expect(site.sql("SELECT * FROM sessions") == before)
+      let bob = try site.signUp(email: "bob@example.org")
+      #expect(site.refresh(bob.refreshToken).status == 200)
+      site.advance(by: .seconds(2999))
+      #expect(site.refresh(token).status == 429)
+      site.advance(by: .seconds(1))
+      #expect(site.refresh(token).status == 200)
+    }
+  }
+
+  @Test(arguments: [
+    #"{}"#, #"{"refreshToken":null}"#, #"{"refreshToken":17}"#, #"{"refreshToken":["x"]}"#,
+    "", "[]", "{",
+  ])
+  func aBodyWithoutTokenIsRefused(body: String) throws {
+    try withApplication { site in
+      let answer = site.send("POST", WalletPath.refresh, body)
+      #expect(answer.isError(400, "bad_request"), "\(answer.text)")
+    }
+  }
+}

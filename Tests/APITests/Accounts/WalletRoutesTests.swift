@@ -1,0 +1,117 @@
+import Foundation
+import HTTP
+import Store
+import Testing
+
+@testable import API
+
+/// Paths and methods of the wallet's family.
+@Suite struct WalletRoutesTests {
+  static let unknown = [
+    "/api/mobile/", "/api/mobile/profile", "/api/mobile/accounts", "/api/mobile/auth",
+    "/api/mobile/auth/login/password", "/api/mobile/auth/login/", "/api/mobile/AUTH/login",
+    "/api/mobile/payment/initiate", "/api/mobile/contracts", "/api/mobile/devices/",
+    "/api/mobile/devices/a/b", "/api/mobile/passkeys/", "/api/mobile/passkeys/a/b",
+    "/api/mobile/auth/passkey/register", "/api/mobile/device/push-token/a/b", "/api/mobile/wallet",
+    "/api/mobile/wallet/summary/", "/api/mobile/wallet/summary/x", "/api/enrollment/x",
+    "/api/merchant/x", "/api/mobile/wallet/cards/", "/api/mobile/wallet/cards//default",
+    "/api/mobile/wallet/cards/x/y", "/api/mobile/wallet/cards/x/default/",
+    "/api/mobile/wallet/cards/x/y/default", "/api/mobile/enrollment", "/api/mobile/enrollment/",
+    "/api/mobile/enrollment/x/y",
+  ]
+
+  /// A 401 would start the app's refresh loop.
+  @Test(arguments: unknown)
+  func anUnknownPathIs404WhoeverAsks(path: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for token in [nil, "garbage", ann.accessToken] {
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+          let answer = site.send(method, path, token: token)
+          #expect(answer.isError(404, "not_found"), "\(method) \(path) \(answer.text)")
+          #expect(answer.field("WWW-Authenticate") == nil)
+        }
+      }
+    }
+  }
+
+  static let allowed: [(String, Set<String>)] = [
+    (WalletPath.registerDevice, ["POST"]), (WalletPath.register, ["POST"]),
+    (WalletPath.login, ["POST"]), (WalletPath.verify, ["POST"]), (WalletPath.refresh, ["POST"]),
+    (WalletPath.setup, ["POST"]), (WalletPath.challenge, ["POST"]),
+    (WalletPath.biometricVerify, ["POST"]), (WalletPath.passkeyOptions, ["POST"]),
+    (WalletPath.passkeyVerify, ["POST"]), (WalletPath.passkeys, ["GET", "HEAD"]),
+    (WalletPath.passkeys + "/x", ["DELETE"]), (WalletPath.logout, ["POST"]),
+    (WalletPath.summary, ["GET", "HEAD"]), (WalletPath.cards, ["GET", "HEAD"]),
+    (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
+    (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
+    ("/api/mobile/enrollment/x", ["DELETE"]), ("/api/mobile/enrollment/start/x", ["POST"]),
+    // They change something, so that HEAD is none of them.
+    ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET", "POST"]),
+    ("/api/merchant/payment/initiate", ["POST"]),
+    ("/api/merchant/payment/confirm", ["POST"]),
+    (WalletPath.devices, ["GET", "HEAD"]), (WalletPath.devices + "/device-1", ["DELETE"]),
+    (WalletPath.pushToken, ["POST", "DELETE"]), (WalletPath.pushToken + "/device-1", ["DELETE"]),
+  ]
+
+  @Test(arguments: allowed)
+  func anotherMethodIs405WithThoseAllowed(path: String, methods: Set<String>) throws {
+    try withApplication { site in
+      for method in Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get"])
+        .subtracting(methods)
+      {
+        let answer = site.send(method, path)
+        #expect(answer.isError(405, "method_not_allowed"), "\(method) \(answer.text)")
+        let allow = answer.field("Allow")?.components(separatedBy: ", ")
+        #expect(allow.map(Set.init) == methods, "\(method)")
+      }
+    }
+  }
+
+  @Test func eachAnswerIsJSONThatNobodyStoresAndNamesItsRequest() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for answer in [
+        site.send("GET", WalletPath.summary, token: ann.accessToken, requestID: "abc"),
+        site.send("GET", WalletPath.summary, requestID: "abc"),
+        site.send("POST", WalletPath.login, "{", requestID: "abc"),
+        site.send("GET", "/api/mobile/unknown", requestID: "abc"),
+        site.send("POST", WalletPath.refresh, #"{"refreshToken":"x"}"#, requestID: "abc"),
+      ] {
+        #expect(answer.field("Content-Type") == "application/json")
+        #expect(answer.field("Cache-Control") == "no-store")
+        #expect(answer.field("X-Request-Id") == "abc")
+      }
+    }
+  }
+
+  /// RFC 9110 §11.6.1: a 401 names the scheme that is wanted.
+  @Test func each401SaysWhichSchemeIsWanted() throws {
+    try withApplication { site in
+      _ = try site.signUp()
+      #expect(site.requestCode().status == 200)
+      for answer in [
+        site.send("GET", WalletPath.summary), site.summary("garbage"),
+        site.verify(code: "no code"), site.refresh("garbage"),
+        site.verify(code: "no code", credential: "garbage"),
+      ] {
+        #expect(answer.status == 401)
+        #expect(answer.field("WWW-Authenticate")?.hasPrefix("Bearer") == true, "\(answer.text)")
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (["app.one", "app.two"], #"{"webcredentials":{"apps":["TEAM.app.one","TEAM.app.two"]}}"#),
+      ([], nil),
+    ] as [(Set<String>, String?)])
+  func appsThatAreNamedMayUseThePasskeys(bundleIDs: Set<String>, text: String?) throws {
+    let apps = AttestedApps(teamID: "TEAM", bundleIDs: bundleIDs, environments: [.production])
+    try withApplication(attestation: AttestationPolicy(mode: .off, apps: apps)) { site in
+      let answer = site.send("GET", "/.well-known/apple-app-site-association")
+      #expect(answer.status == (text == nil ? 404 : 200))
+      if let text { #expect(answer.text == text) }
+    }
+  }
+}

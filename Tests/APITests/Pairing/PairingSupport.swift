@@ -1,0 +1,79 @@
+import Cryptography
+import Foundation
+import HTTP
+import Store
+import Support
+import Testing
+
+@testable import API
+
+/// The tokens of a phone that has paired.
+struct Paired {
+  let access: String
+  let refresh: String
+
+  init(_ answer: Answer) throws {
+    try #require(answer.status == 200, "\(answer.text)")
+    access = try #require(answer.string("access_token"))
+    refresh = try #require(answer.string("refresh_token"))
+  }
+}
+
+extension TestApplication {
+  static let agent = GuardedAgent(publicURL: "http://127.0.0.1:8766", repo: "cdev")
+
+  func pairInfo() -> Answer { send("GET", "/api/pair/info") }
+
+  func pairingToken() throws -> String { try #require(pairInfo().string("token")) }
+
+  func exchange(_ token: String, address: String = "192.0.2.1") -> Answer {
+    send(
+      "POST", "/api/auth/exchange", #"{"pairing_token":"\#(token)"}"#,
+      fields: [("User-Agent", "cdev/1.0")], address: address)
+  }
+
+  func pair() throws -> Paired { try Paired(exchange(pairingToken())) }
+
+  func refreshPairing(_ token: String) -> Answer {
+    send("POST", "/api/auth/refresh", #"{"refresh_token":"\#(token)"}"#)
+  }
+
+  func revokePairing(_ token: String) -> Answer {
+    send("POST", "/api/auth/revoke", #"{"refresh_token":"\#(token)"}"#)
+  }
+
+  func replaceTokens(_ json: String = "") -> Answer { send("POST", "/api/pair/refresh", json) }
+
+  /// What nginx asks before it lets a request for `target` through to the agent.
+  func ask(_ target: String = "/ws", bearer: String? = nil) -> Int {
+    let fields = bearer.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+    return application.respond(
+      to: Request(method: "GET", path: "/_auth", fields: fields, requestURI: target)
+    ).status
+  }
+
+  /// The same site under other settings.
+  func withAgent(_ agent: GuardedAgent) -> TestApplication {
+    let other = TestApplication(root, agent: agent)
+    other.advance(by: now - other.now)
+    return other
+  }
+
+  /// The payload of a token, read.
+  func payload(_ token: String) throws -> PairingToken {
+    try #require(PairingToken(token, signedWith: Self.keys))
+  }
+}
+
+/// Calls `body` with a responder of its own that guards an agent.
+func withAgent<T>(
+  _ agent: GuardedAgent = TestApplication.agent, _ body: (TestApplication) throws -> T
+) throws -> T {
+  try withApplication(agent: agent, body)
+}
+
+/// A file of `Tests/Fixtures/pairing`.
+func pairingFixture(_ name: String) throws -> NSDictionary {
+  let json = try JSONSerialization.jsonObject(with: Data(try fixture("pairing/\(name)").utf8))
+  return try #require(json as? NSDictionary)
+}

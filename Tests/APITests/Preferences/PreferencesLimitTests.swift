@@ -1,0 +1,114 @@
+import Base
+import Testing
+
+@testable import API
+
+@Suite struct PreferencesLimitTests {
+  private func expectLimited(
+    _ answer: Answer, retryAfter: String?, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(answer.status == 429, sourceLocation: sourceLocation)
+    #expect(
+      answer.text == #"{"error":{"code":"rate_limited","message":"Too many requests"}}"#,
+      sourceLocation: sourceLocation)
+    #expect(answer.field("Retry-After") == retryAfter, sourceLocation: sourceLocation)
+    #expect(answer.field("Cache-Control") == "no-store", sourceLocation: sourceLocation)
+  }
+
+  @Test func ofFortyWritesAtOnceThirtyAreStored() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answers = site.atOnce(40) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
+      #expect(answers.filter { $0.status == 200 }.count == 30)
+      let refused = answers.filter { $0.status != 200 }
+      #expect(refused.count == 10)
+      for answer in refused { expectLimited(answer, retryAfter: "3600") }
+      #expect(site.preferences(of: ann).version == 30)
+      #expect(site.audited("preferences_written") == 30)
+    }
+  }
+
+  @Test func theWritesOfAnHourAreLimitedByTheClock() throws {
+    try withApplication { site in
+      var ann = try site.signUp()
+      for _ in 1...30 { #expect(site.post("{}", by: ann).status == 200) }
+      expectLimited(site.post("{}", by: ann), retryAfter: "3600")
+      site.advance(by: .milliseconds(1_500_400))
+      expectLimited(site.post("{}", by: ann), retryAfter: "2100")
+      site.advance(by: .milliseconds(2_099_599))
+      ann = try site.refreshed(ann)
+      expectLimited(site.post("{}", by: ann), retryAfter: "1")
+      #expect(site.preferences(of: ann).version == 30)
+      site.advance(by: .milliseconds(1))
+      #expect(site.post("{}", by: ann).version == 31)
+      #expect(site.hits("device-prefs") == "1")
+    }
+  }
+
+  @Test func refusedWritesDoNotLengthenTheWindow() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.post("{}", by: ann)
+      site.sql("UPDATE rate_limits SET hits = 30 WHERE name = 'device-prefs'")
+      for _ in 0..<3 {
+        site.advance(by: .seconds(600))
+        #expect(site.post("{}", by: ann).status == 429)
+      }
+      expectLimited(site.post("{}", by: ann), retryAfter: "1800")
+    }
+  }
+
+  @Test func anotherDeviceHasALimitOfItsOwn() throws {
+    try withApplication { site in
+      let ann = try site.signUp(email: "ann@example.org", device: "shared")
+      let bob = try site.signUp(email: "bob@example.org", device: "shared")
+      site.post("{}", by: ann)
+      site.sql("UPDATE rate_limits SET hits = 30 WHERE name = 'device-prefs'")
+      #expect(site.post("{}", by: ann).status == 429)
+      #expect(site.post("{}", by: bob).status == 200)
+    }
+  }
+
+  @Test func readingIsNotLimitedByWrites() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.post("{}", by: ann)
+      site.sql("UPDATE rate_limits SET hits = 30 WHERE name = 'device-prefs'")
+      #expect(site.preferences(of: ann).status == 200)
+      #expect(site.register("apns_dev_ABC123", by: ann).status == 200)
+    }
+  }
+
+  @Test func ofSeventyRegistrationsAtOnceSixtyAreStored() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answers = site.atOnce(70) { number in
+        site.register("apns_dev_token_number_\(number)", by: ann)
+      }
+      #expect(answers.filter { $0.status == 200 }.count == 60)
+      let refused = answers.filter { $0.status != 200 }
+      #expect(refused.count == 10)
+      for answer in refused { expectLimited(answer, retryAfter: "3600") }
+      #expect(site.preferences(of: ann).version == 60)
+      #expect(site.audited("push_token_set") == 60)
+      #expect(
+        site.sql("SELECT token FROM push_tokens")
+          == site.preferences(of: ann).string("push_token"))
+    }
+  }
+
+  @Test func registrationsOfAnHourAreLimitedByTheClock() throws {
+    try withApplication { site in
+      var ann = try site.signUp()
+      site.register("apns_dev_ABC123", by: ann)
+      site.sql("UPDATE rate_limits SET hits = 59 WHERE name = 'push-register'")
+      #expect(site.register("apns_dev_ABC123", by: ann).status == 200)
+      expectLimited(site.register("apns_dev_ABC123", by: ann), retryAfter: "3600")
+      site.advance(by: .seconds(3599))
+      expectLimited(site.register("apns_dev_ABC123", by: ann), retryAfter: "1")
+      ann = try site.refreshed(ann)
+      site.advance(by: .seconds(1))
+      #expect(site.register("apns_dev_ABC123", by: ann).status == 200)
+    }
+  }
+}

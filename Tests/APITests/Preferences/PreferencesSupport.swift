@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import MariaDB
+import Store
+import Support
+import Synchronization
+import Testing
+
+@testable import API
+
+/// The clock of a ``TestApplication`` that nobody has moved.
+let startOfTests = "2026-11-18T11:06:40Z"
+
+extension TestApplication {
+  func preferences(of who: SignedIn, fields: [(name: String, value: String)] = []) -> Answer {
+    send("GET", "/api/v1/device-prefs", token: who.accessToken, fields: fields)
+  }
+
+  @discardableResult
+  func post(
+    _ json: String, by who: SignedIn, fields: [(name: String, value: String)] = []
+  ) -> Answer {
+    send("POST", "/api/v1/device-prefs", json, token: who.accessToken, fields: fields)
+  }
+
+  @discardableResult
+  func register(_ token: String, platform: String = "ios", by who: SignedIn) -> Answer {
+    send(
+      "POST", "/api/v1/push/register", #"{"platform":"\#(platform)","token":"\#(token)"}"#,
+      token: who.accessToken)
+  }
+
+  /// `who` with the tokens of now, for tests that last longer than an access token.
+  func refreshed(_ who: SignedIn) throws -> SignedIn {
+    let answer = send(
+      "POST", "/api/mobile/auth/token/refresh", #"{"refreshToken":"\#(who.refreshToken)"}"#)
+    try #require(answer.status == 200, "\(answer.text)")
+    return SignedIn(
+      email: who.email, deviceID: who.deviceID, accountID: who.accountID,
+      accessToken: try #require(answer.string("accessToken")),
+      refreshToken: try #require(answer.string("refreshToken")))
+  }
+
+  /// How many rows of the audit log have `event`.
+  func audited(_ event: String) -> Int {
+    Int(sql("SELECT COUNT(*) FROM audit_log WHERE event = '\(event)'")) ?? -1
+  }
+
+  /// How often the limit `name` was hit in its window.
+  func hits(_ name: String) -> String {
+    sql("SELECT hits FROM rate_limits WHERE name = '\(name)'")
+  }
+
+  /// The server-made id of the only device.
+  var onlyDevice: String { sql("SELECT id FROM devices") }
+
+  /// Answers to `count` requests that begin together, each on a thread of its own.
+  func atOnce(_ count: Int, _ request: @escaping @Sendable (Int) -> Answer) -> [Answer] {
+    let answers = Mutex<[Answer]>([])
+    let isReady = DispatchSemaphore(value: 0)
+    let start = DispatchSemaphore(value: 0)
+    let isDone = DispatchSemaphore(value: 0)
+    for number in 0..<count {
+      Thread.detachNewThread {
+        isReady.signal()
+        start.wait()
+        let answer = request(number)
+        answers.withLock { $0.append(answer) }
+        isDone.signal()
+      }
+    }
+    for _ in 0..<count { isReady.wait() }
+    for _ in 0..<count { start.signal() }
+    for _ in 0..<count { isDone.wait() }
+    return answers.withLock { $0 }
+  }
+}
+
+/// A responder with the settings of the tests on another database, which does not wait for it.
+func application(
+  on settings: ConnectionSettings, log: Logger? = nil
+) -> Application {
+  Application(
+    database: Database(settings, beginWaiting: { false }), settings: TestApplication.settings,
+    log: log ?? Evidence.log(of: settings.database))
+}
+
+extension Answer {
+  /// `details` of an error of the preferences' family, as `field: reason`, with `= value` if there
+  /// is one.
+  var complaint: String? {
+    guard let field = string("error", "details", "field"),
+      let reason = string("error", "details", "reason")
+    else { return nil }
+    return "\(field): \(reason)" + (string("error", "details", "value").map { " = \($0)" } ?? "")
+  }
+
+  var version: Int? { self["version"] as? Int }
+  var models: [String]? { self["preferred_models"] as? [String] }
+  var quota: Int? { self["archive_cache_quota_mb"] as? Int }
+}
+
+/// `names` as a JSON array.
+func jsonArray(_ names: [String]) -> String {
+  let bytes = try! JSONSerialization.data(withJSONObject: names)
+  return String(decoding: bytes, as: UTF8.self)
+}

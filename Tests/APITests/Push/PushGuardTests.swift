@@ -1,0 +1,221 @@
+import Foundation
+import HTTP
+import Program
+import Testing
+
+@testable import API
+
+/// Who may come in to `/api/push/…`, and in which order it is asked.
+@Suite struct PushGuardTests {
+  private static let actions = ["register", "unregister", "test"]
+  private static let missing = "Unauthorized - missing credentials"
+  private static let invalid = "Unauthorized - invalid token"
+
+  /// The fields of a request with these two values; nil leaves one out.
+  private func fields(_ authorization: String?, _ username: String?) -> [(
+    name: String, value: String
+  )] {
+    [pushOrigin] + (authorization.map { [("Authorization", $0)] } ?? [])
+      + (username.map { [("X-Username", $0)] } ?? [])
+  }
+
+  @Test func credentialsAreAskedForBeforeTheyAreLookedAt() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let bearer = "Bearer \(ann.accessToken)"
+      let cases: [(String?, String?, String)] = [
+        (nil, nil, Self.missing), (bearer, nil, Self.missing), (bearer, "", Self.missing),
+        (bearer, "  ", Self.missing), (nil, ann.email, Self.missing),
+        ("", ann.email, Self.missing), ("Bearer", ann.email, Self.missing),
+        ("Bearer ", ann.email, Self.missing), ("Basic YTpi", ann.email, Self.missing),
+        (ann.accessToken, ann.email, Self.missing), ("Bearer nonsense", nil, Self.missing),
+        ("Bearer nonsense", ann.email, Self.invalid),
+        ("Bearer \(ann.refreshToken)", ann.email, Self.invalid),
+        (bearer + "x", ann.email, Self.invalid), (bearer, "bob@example.org", Self.invalid),
+        (bearer, "ann", Self.invalid), (bearer, ann.accountID, Self.invalid),
+      ]
+      for (authorization, username, message) in cases {
+        for action in Self.actions {
+          for body in ["{}", "[", #"{"token":5}"#] {
+            let answer = site.application.push(
+              action, body, fields: fields(authorization, username))
+            #expect(
+              answer.isPushError(401, message),
+              "\(action) \(body) \(username ?? "-"): \(answer.text)")
+            #expect(answer.field("WWW-Authenticate")?.hasPrefix("Bearer") == true)
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: ["ann@example.org", "  ANN@Example.ORG ", ", ann@example.org"])
+  func theUsernameIsTrimmedAndLowerCased(username: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for scheme in ["Bearer", "bearer", "BEARER"] {
+        let answer = site.application.push(
+          "unregister", fields: fields("\(scheme) \(ann.accessToken)", username))
+        #expect(answer.status == 200, "\(answer.text)")
+      }
+    }
+  }
+
+  @Test func theUsernameIsNotTheAddressButTheAccounts() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.sql("UPDATE accounts SET username = 'annie'")
+      let bearer = "Bearer \(ann.accessToken)"
+      #expect(site.application.push("unregister", fields: fields(bearer, "Annie")).status == 200)
+      #expect(
+        site.application.push("unregister", fields: fields(bearer, ann.email))
+          .isPushError(401, Self.invalid))
+    }
+  }
+
+  @Test func aTokenThatHasExpiredOrWhoseSessionHasEndedIsInvalid() throws {
+    try withApplication { site in
+      site.seeCompanion()
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2")
+      #expect(
+        site.send("POST", "/api/mobile/auth/logout", token: ann.accessToken).status == 200)
+      for action in Self.actions {
+        for body in ["{}", "["] {
+          #expect(site.push(action, body, by: ann).isPushError(401, Self.invalid))
+        }
+      }
+      site.advance(by: .seconds(3600))
+      for action in Self.actions {
+        #expect(site.push(action, "{}", by: bob).isPushError(401, Self.invalid))
+      }
+      #expect(site.count("push_tokens") == 0)
+    }
+  }
+
+  @Test func aWrongDeviceCredentialIsInvalid() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let answer = site.application.push(
+        "register", #"{"token":"\#(pushToken())"}"#,
+        fields: fields("Bearer \(ann.accessToken)", ann.email) + [("X-Device-Credential", "x")])
+      #expect(answer.isPushError(401, Self.invalid))
+      #expect(site.count("push_tokens") == 0)
+    }
+  }
+
+  @Test func testAsksWhetherAPNsIsConfiguredBeforeItLooksAtTheBody() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let notRunning = { (body: String) in
+        let answer = site.push("test", body, by: ann)
+        #expect(answer.isPushError(503, "Push delivery is not running"), "\(answer.text)")
+        #expect(answer.field("Retry-After") == "60")
+      }
+      notRunning("[")
+      site.seeCompanion(age: "5 MINUTE")
+      notRunning("{}")
+      site.seeCompanion(
+        missing: "SWITCHBOARD_MAIL_COMMAND APNS_KEY_ID APNS_TEAM_ID APNS_BUNDLE_ID APNS_PRIVATE_KEY"
+      )
+      for body in ["{}", "["] {
+        let answer = site.push("test", body, by: ann)
+        #expect(answer.status == 500)
+        #expect(
+          answer.text
+            == #"{"error":"APNs is not configured.","missingEnvVars":["APNS_KEY_ID","APNS_TEAM_ID","APNS_BUNDLE_ID","APNS_PRIVATE_KEY"]}"#
+        )
+        #expect(answer.crossOriginFields == Answer.allowed)
+      }
+      site.seeCompanion(missing: "SWITCHBOARD_MAIL_COMMAND", age: "4 MINUTE")
+      #expect(
+        site.push("test", "[", by: ann).isPushError(400, "Request body must be a JSON object"))
+      // Register and unregister do not need Apple.
+      site.sql("DELETE FROM companion_status")
+      #expect(site.push("unregister", "{}", by: ann).status == 200)
+    }
+  }
+
+  @Test func ofSeveralCompanionsTheOneSeenLastDecides() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.seeCompanion(missing: "APNS_KEY_ID", age: "20 SECOND")
+      site.sql(
+        "INSERT INTO companion_status (host, version, last_pass_at) VALUES ('g', '1', UTC_TIMESTAMP(3))"
+      )
+      #expect(
+        site.push("test", "[", by: ann).isPushError(400, "Request body must be a JSON object"))
+    }
+  }
+
+  @Test func errorsFromDeeperCarryTheFieldsOfTheOriginToo() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.seeCompanion()
+      site.sql("RENAME TABLE push_tokens TO gone")
+      for (action, body) in [
+        ("register", #"{"token":"\#(pushToken())"}"#), ("unregister", "{}"), ("test", "{}"),
+      ] {
+        #expect(site.push(action, body, by: ann).isPushError(500, "Internal server error"))
+      }
+    }
+  }
+
+  @Test func aDatabaseThatIsAwayIsTemporarilyUnavailable() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let application = Application.withoutDatabase(clock: { site.now })
+      for action in Self.actions {
+        for body in [#"{"token":"\#(pushToken())"}"#, "["] {
+          let answer = site.push(action, body, by: ann, to: application)
+          #expect(answer.isPushError(503, "Temporarily unavailable"), "\(answer.text)")
+          #expect(answer.field("Retry-After") == "2")
+        }
+      }
+    }
+  }
+
+  static let variables = [
+    "SWITCHBOARD_PUBLIC_URL": "https://api.example.org",
+    "SWITCHBOARD_JWT_KEYS": key, "SWITCHBOARD_HMAC_KEYS": key, "SWITCHBOARD_CREDENTIAL_KEYS": key,
+  ]
+  private static let key = "k1:" + String(repeating: "A", count: 43)
+
+  @Test(arguments: [
+    ("", []), ("tauri://localhost", ["tauri://localhost"]),
+    (
+      " tauri://localhost , https://a.example:8443 ",
+      ["tauri://localhost", "https://a.example:8443"]
+    ),
+  ])
+  func theAllowedOriginsAreAList(value: String, origins: [String]) {
+    var environment = Environment(
+      Self.variables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
+    let settings = API.Settings(from: &environment)
+    #expect(environment.complaints == [])
+    #expect(settings?.allowedOrigins == origins)
+    #expect(settings?.pushLookupConcurrency == 8)
+  }
+
+  @Test(arguments: [
+    "*", "null", "localhost", "https://a.example/", "https://a.example,*", "a://b c",
+  ])
+  func anAllowedOriginThatIsNoneIsAComplaint(value: String) {
+    var environment = Environment(
+      Self.variables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
+    _ = API.Settings(from: &environment)
+    #expect(
+      environment.complaints == [
+        "SWITCHBOARD_ALLOWED_ORIGINS must be a list of origins, scheme://host[:port], separated by commas."
+      ])
+  }
+
+  @Test(arguments: [("1", 1), ("20", 20), ("0", nil), ("21", nil), ("x", nil)])
+  func theLookupConcurrencyIsFromOneToTwenty(value: String, number: Int?) {
+    var environment = Environment(
+      Self.variables.merging(["PUSH_METADATA_LOOKUP_CONCURRENCY": value]) { $1 })
+    let settings = API.Settings(from: &environment)
+    #expect(environment.complaints.isEmpty == (number != nil))
+    if let number { #expect(settings?.pushLookupConcurrency == number) }
+  }
+}

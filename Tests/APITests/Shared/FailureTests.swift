@@ -1,0 +1,182 @@
+import Foundation
+import HTTP
+import Logging
+import MariaDB
+import Store
+import Support
+import Synchronization
+import Testing
+
+@testable import API
+
+@Suite struct FailureTests {
+  private static let requests = [
+    Request(method: "GET", path: "/health", requestID: "r"),
+    Request(method: "GET", path: "/api/v1/models", requestID: "r"),
+    Request(
+      method: "POST", path: "/api/mobile/auth/register",
+      body: Array(
+        #"{"email":"a@example.org","name":"A","deviceId":"d","deviceName":"D","platform":"ios"}"#
+          .utf8), requestID: "r"),
+  ]
+  private static let unavailable = [
+    #"{"error":"Temporarily unavailable"}"#,
+    #"{"error":{"code":"server_error","message":"Temporarily unavailable"}}"#,
+    #"{"error":"server_error","message":"Temporarily unavailable"}"#,
+  ]
+
+  private func expectUnavailable(
+    _ application: Application, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    for (request, body) in zip(Self.requests, Self.unavailable) {
+      let answer = Answer(application.respond(to: request))
+      #expect(answer.status == 503, sourceLocation: sourceLocation)
+      #expect(answer.text == body, sourceLocation: sourceLocation)
+      #expect(answer.field("Retry-After") == "2", sourceLocation: sourceLocation)
+      #expect(answer.field("Cache-Control") == "no-store", sourceLocation: sourceLocation)
+      #expect(answer.field("X-Request-Id") == "r", sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func withoutADatabaseServerAllIsTemporarilyUnavailable() {
+    expectUnavailable(
+      application(on: ConnectionSettings(socket: "/nonexistent", database: "x", user: "x")))
+  }
+
+  @Test func aServerThatStopsAndComesBackIsNoticedAtOnce() throws {
+    let server = MariaDBServer()
+    let schema = try String(contentsOf: projectSchema, encoding: .utf8)
+    server.run("CREATE DATABASE switchboard; USE switchboard;\n" + schema)
+    let application = application(on: server.settings(database: "switchboard"))
+    let health = Request(method: "GET", path: "/health")
+    #expect(application.respond(to: health).status == 200)
+    server.stop()
+    expectUnavailable(application)
+    server.start()
+    #expect(application.respond(to: health).status == 200)
+  }
+
+  @Test func aWriteWhoseAnswerIsLostIsUnavailableAndNotAnError() throws {
+    try withDatabase { root in
+      let isCut = Mutex(false)
+      let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
+        command == .query("COMMIT") && isCut.withLock({ $0 }) ? .cutAfter : .pass
+      }
+      let application = application(on: proxy.settings)
+      isCut.withLock { $0 = true }
+      let answer = Answer(application.respond(to: Self.requests[2]))
+      #expect(answer.status == 503)
+      #expect(answer.text == Self.unavailable[2])
+    }
+  }
+
+  @Test(arguments: [UInt16(1213), 1205, 1020, 1047, 1180])
+  func workThatTheDatabaseWantsAgainIsDoneAgain(code: UInt16) throws {
+    try withDatabase { root in
+      let refusals = Mutex(0)
+      let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
+        guard case .execute(let sql) = command, sql.contains("INTO rate_limits") else {
+          return .pass
+        }
+        return refusals.withLock { refusals in
+          refusals += 1
+          return refusals == 1 ? .refuse(code) : .pass
+        }
+      }
+      let answer = Answer(application(on: proxy.settings).respond(to: Self.requests[1]))
+      #expect(answer.status == 200)
+      #expect(refusals.withLock { $0 } == 2)
+    }
+  }
+
+  @Test(arguments: [UInt16(1213), 1205])
+  func workThatTheDatabaseNeverDoesIsUnavailable(code: UInt16) throws {
+    try withDatabase { root in
+      let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
+        if case .execute(let sql) = command, sql.contains("INTO rate_limits") {
+          return .refuse(code)
+        }
+        return .pass
+      }
+      let answer = Answer(application(on: proxy.settings).respond(to: Self.requests[1]))
+      #expect(answer.status == 503)
+      #expect(answer.text == Self.unavailable[1])
+    }
+  }
+
+  @Test func ourOwnErrorSaysNothingOfItself() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.sql("RENAME TABLE device_preferences TO gone, models TO gone_too, accounts TO none")
+      for (answer, body) in [
+        (
+          site.preferences(of: ann),
+          #"{"error":{"code":"server_error","message":"Internal server error"}}"#
+        ),
+        (
+          site.send("GET", "/api/v1/models"),
+          #"{"error":{"code":"server_error","message":"Internal server error"}}"#
+        ),
+        (
+          site.send("GET", "/api/mobile/wallet/summary", token: ann.accessToken),
+          #"{"error":"server_error","message":"Internal server error"}"#
+        ),
+      ] {
+        #expect(answer.status == 500)
+        #expect(answer.text == body)
+        #expect(answer.field("Cache-Control") == "no-store")
+        #expect(answer.field("Retry-After") == nil)
+      }
+      site.sql("RENAME TABLE companion_status TO hidden")
+      let health = site.send("GET", "/health")
+      #expect(health.status == 500)
+      #expect(health.text == #"{"error":"Internal server error"}"#)
+    }
+  }
+
+  @Test func anErrorIsLoggedOnceWithItsRequestAndWithoutItsSecrets() throws {
+    try withDatabase { root in
+      let lines = LogLines()
+      let application = application(
+        on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
+      let body = #"{"email":"secret-address","name":"secret-name"}"#
+      _ = application.respond(
+        to: Request(
+          method: "POST", path: "/api/mobile/auth/register", query: "token=secret-query",
+          fields: [("Authorization", "Bearer secret-token")], body: Array(body.utf8),
+          requestID: "id-1"))
+      MariaDBServer.shared.run("DROP TABLE models", database: root.database)
+      _ = application.respond(
+        to: Request(method: "GET", path: "/api/v1/models", requestID: "id-2"))
+      let logged = lines.all
+      #expect(logged.count == 2)
+      #expect(logged.first?.hasPrefix("info 400 ") == true)
+      #expect(logged.first?.contains("request=id-1") == true)
+      #expect(logged.first?.contains("path=/api/mobile/auth/register") == true)
+      #expect(logged.last?.hasPrefix("error 500 MariaDB error 1146") == true)
+      #expect(logged.last?.contains("request=id-2") == true)
+      #expect(!logged.joined().contains("secret"))
+    }
+  }
+}
+
+/// Keeps what is logged: level, message, metadata.
+struct LogLines: LogHandler {
+  private final class Store: Sendable { let lines = Mutex<[String]>([]) }
+
+  var logLevel = Logger.Level.trace
+  var metadata: Logger.Metadata = [:]
+  private let store = Store()
+
+  var all: [String] { store.lines.withLock { $0 } }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0)=\($1)" }
+    store.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs.joined())") }
+  }
+}

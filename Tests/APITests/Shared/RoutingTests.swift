@@ -1,0 +1,139 @@
+import HTTP
+import Testing
+
+@testable import API
+
+@Suite struct RoutingTests {
+  /// `message` in the shape of the family to which `path` belongs.
+  private func body(_ path: String, _ code: String, _ message: String) -> String {
+    if path.hasPrefix("/api/v1/") {
+      return #"{"error":{"code":"\#(code)","message":"\#(message)"}}"#
+    }
+    if path.hasPrefix("/api/app-attestation/") {
+      return #"{"success":false,"error":"\#(message)"}"#
+    }
+    let isWallet =
+      path.hasPrefix("/api/mobile/") || path.hasPrefix("/api/enrollment/")
+      || path.hasPrefix("/api/merchant/")
+    return isWallet
+      ? #"{"error":"\#(code)","message":"\#(message)"}"# : #"{"error":"\#(message)"}"#
+  }
+
+  @Test(arguments: [
+    "/api/v1/nothing", "/api/v1/", "/api/v1/device-prefs/", "/api/v1/device-prefs/x",
+    "/api/v1/Device-Prefs", "/api/v1/models/", "/api/v1/push", "/api/mobile/nothing",
+    "/api/app-attestation/", "/api/app-attestation/verify/", "/api/app-attestation/nothing",
+    "/api/push", "/api/push/", "/api/push/nothing", "/api/push/test/x",
+    "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/password",
+    "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "/", "", "/api",
+    "/api/v1", "/health/", "/favicon.ico", "/api/mobile/device/push-token/a/b",
+  ])
+  func anUnknownPathIsNotFoundWhateverTheMethodAndWhoeverAsks(path: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "BREW"] {
+        for token in [nil, ann.accessToken, "nonsense"] {
+          let answer = site.send(method, path, token: token)
+          #expect(answer.status == 404)
+          #expect(answer.text == body(path, "not_found", "Not found"))
+          #expect(answer.field("WWW-Authenticate") == nil)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("PUT", "/health", "GET, HEAD"), ("POST", "/health", "GET, HEAD"),
+    ("DELETE", "/api/v1/device-prefs", "GET, HEAD, POST"),
+    ("OPTIONS", "/api/v1/device-prefs", "GET, HEAD, POST"),
+    ("get", "/api/v1/device-prefs", "GET, HEAD, POST"),
+    ("POST", "/api/v1/models", "GET, HEAD"),
+    ("GET", "/api/app-attestation/challenge", "POST"),
+    ("DELETE", "/api/app-attestation/verify", "POST"),
+    ("GET", "/api/v1/push/register", "POST"), ("HEAD", "/api/v1/push/register", "POST"),
+    ("GET", "/api/mobile/auth/login", "POST"),
+    ("GET", "/api/mobile/device/push-token", "POST, DELETE"),
+    ("GET", "/api/mobile/device/push-token/device-1", "DELETE"),
+    ("POST", "/api/mobile/devices/device-1", "DELETE"),
+    ("POST", "/api/mobile/wallet/summary", "GET, HEAD"),
+  ])
+  func anotherMethodIsRefusedWithTheOnesThereAre(
+    method: String, path: String, allow: String
+  ) throws {
+    try withApplication { site in
+      let answer = site.send(method, path, "{}")
+      #expect(answer.status == 405)
+      #expect(answer.field("Allow") == allow)
+      #expect(answer.text == body(path, "method_not_allowed", "Method not allowed"))
+    }
+  }
+
+  @Test func headIsAnsweredAsGet() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for path in ["/health", "/api/v1/device-prefs", "/api/mobile/wallet/summary"] {
+        let get = site.send("GET", path, token: ann.accessToken)
+        let head = site.send("HEAD", path, token: ann.accessToken)
+        #expect(get.status == 200)
+        #expect(head.status == 200)
+        #expect(head.response.fields.map(\.name) == get.response.fields.map(\.name))
+        // The server sends only its length.
+        #expect(head.response.body.count == get.response.body.count)
+      }
+    }
+  }
+
+  @Test func theQueryIsNoPartOfThePath() throws {
+    try withApplication { site in
+      #expect(site.send("GET", "/api/v1/models", query: "a=/api/v1/nothing").status == 200)
+    }
+  }
+
+  @Test(arguments: [
+    (Request.Defect.bodyTooLarge, 413, "payload_too_large", "The body is larger than 65536 bytes"),
+    (.bodyIncomplete, 400, "", "The body is shorter than its Content-Length says"),
+    (.ambiguousPath, 404, "not_found", "Not found"),
+  ])
+  func aDefectIsAnsweredInTheShapeOfTheFamilyBeforeAnyHandler(
+    defect: Request.Defect, status: Int, code: String, message: String
+  ) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      for path in [
+        "/api/v1/device-prefs", "/api/v1/nothing", "/api/mobile/auth/login", "/api/merchant/x",
+        "/api/app-attestation/verify",
+        "/health", "/nothing",
+      ] {
+        let answer = Answer(
+          site.application.respond(
+            to: Request(
+              method: "POST", path: path,
+              fields: [("Authorization", "Bearer \(ann.accessToken)")], body: Array("{}".utf8),
+              requestID: "defective", defect: defect)))
+        let ofFamily = path.hasPrefix("/api/v1/") ? "validation_error" : "bad_request"
+        #expect(answer.status == status)
+        #expect(answer.text == body(path, code.isEmpty ? ofFamily : code, message))
+        #expect(answer.field("X-Request-Id") == "defective")
+        #expect(answer.field("Cache-Control") == "no-store")
+      }
+      #expect(site.preferences(of: ann).version == 0)
+    }
+  }
+
+  @Test func everyRouteIsReachedByItsOwnPath() throws {
+    let router = Router(Route.all)
+    for route in Route.all {
+      let path = route.path.replacing(
+        #/:\w+/#, with: "an id with / no slash".replacing("/", with: ""))
+      let (found, item) = try router.route(for: Request(method: route.method, path: path))
+      #expect(found.method == route.method)
+      #expect(found.path == route.path)
+      #expect(item == (route.path.contains(":") ? "an id with  no slash" : ""))
+    }
+  }
+
+  @Test func noTwoRoutesAreTheSame() {
+    let names = Route.all.map { "\($0.method) \($0.path)" }
+    #expect(Set(names).count == names.count)
+  }
+}

@@ -1,0 +1,202 @@
+import Base
+import Cryptography
+import Delivery
+import Foundation
+import HTTP
+import Store
+import Support
+import Testing
+
+@testable import API
+
+extension TestApplication {
+  /// A bank that takes no enrolments.
+  func addBank(_ id: String, _ name: String, logo: String?) {
+    let logo = logo.map { "'\($0)'" } ?? "NULL"
+    sql("INSERT INTO banks (bsim_id, name, logo_url) VALUES ('\(id)', '\(name)', \(logo))")
+  }
+
+  /// - Returns: the enrolment's id.
+  func enroll(_ person: SignedIn, _ bank: String, day: Int) -> String {
+    let id = UUID().uuidString.lowercased()
+    sql(
+      """
+      INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
+      VALUES ('\(id)', '\(person.accountID)', '\(bank)', '2024-01-\(day)')
+      """)
+    return id
+  }
+
+  /// - Returns: the card's id.
+  @discardableResult
+  func addCard(
+    _ enrollment: String, _ digits: String, type: String = "VISA", isDefault: Bool = false,
+    active: Bool = true, day: Int = 15
+  ) -> String {
+    let id = UUID().uuidString.lowercased()
+    sql(
+      """
+      INSERT INTO cards (id, enrollment_id, last_four, card_type, is_default, active, added_at)
+      VALUES ('\(id)', '\(enrollment)', '\(digits)', '\(type)', \(isDefault), \(active),
+        '2024-01-\(day) 00:00:00')
+      """)
+    return id
+  }
+
+  /// The last four digits of the active cards as the summary shows them, `*` at the default.
+  func cards(of person: SignedIn) -> [String] {
+    (summary(person.accessToken)["cards"] as? [[String: Any]] ?? []).map {
+      "\($0["lastFour"] ?? "")\($0["isDefault"] as? Bool == true ? "*" : "")"
+    }
+  }
+}
+
+/// What an app is told of an enrolment that has begun.
+struct StartedEnrollment {
+  /// Of the bank.
+  let url: String
+  let id: String
+  /// What the browser was given, as it sends it back.
+  var cookie: String?
+
+  private var items: [URLQueryItem] { URLComponents(string: url)?.queryItems ?? [] }
+
+  /// The value that the bank's URL has for `name`.
+  func item(_ name: String) -> String? { items.first { $0.name == name }?.value }
+
+  /// The URL with another value for `name`.
+  func changing(_ name: String, to value: String) -> String {
+    var changed = URLComponents(string: url)!
+    changed.queryItems = items.map { $0.name == name ? URLQueryItem(name: name, value: value) : $0 }
+    return changed.string!
+  }
+}
+
+extension TestApplication {
+  /// Connects `bank` as an administrator does.
+  func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
+    let desk = BankDesk(
+      database: Database(accountSettings(of: "companion", in: root)), keys: Self.keys)
+    try desk.add(
+      BankConnection(
+        bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",
+        tokenURL: "\(bank.url)/token", cardsURL: "\(bank.url)/cards", clientID: bank.clientID,
+        scope: "openid cards"), secret: bank.clientSecret, at: now)
+  }
+
+  /// Begins an enrolment as the app does.
+  func startEnrollment(by person: SignedIn, at bank: String = "test-bank") throws
+    -> StartedEnrollment
+  {
+    let answer = send(
+      "POST", "/api/mobile/enrollment/start/\(bank)", token: person.accessToken)
+    try #require(answer.status == 200, "\(answer.text)")
+    return StartedEnrollment(
+      url: try #require(answer.string("authUrl")), id: try #require(answer.string("enrollmentId")))
+  }
+
+  /// Begins one as a page does.
+  func startEnrollmentInBrowser(by person: SignedIn, query: String = "") throws
+    -> StartedEnrollment
+  {
+    let answer = send(
+      "GET", "/api/enrollment/start/test-bank", token: person.accessToken, query: query)
+    try #require(answer.status == 302, "\(answer.text)")
+    let cookie = try #require(answer.field("Set-Cookie")?.split(separator: ";").first)
+    Evidence.keep(secret: String(cookie.split(separator: "=").last ?? ""))
+    return StartedEnrollment(
+      url: try #require(answer.field("Location")), id: "", cookie: String(cookie))
+  }
+
+  /// The browser follows the bank's redirect back to us.
+  func comeBack(
+    to location: String, application: Application? = nil, cookie: String? = nil,
+    address: String = "192.0.2.1"
+  ) -> Answer {
+    let (path, query) = Self.parts(of: location)
+    return Answer(
+      (application ?? self.application).respond(
+        to: Request(
+          path: path, query: query, fields: cookie.map { [(name: "Cookie", value: $0)] } ?? [],
+          remoteAddress: address, requestID: "request-1")))
+  }
+
+  /// The same by a form.
+  func comeBackByForm(to location: String, application: Application) -> Answer {
+    let (path, query) = Self.parts(of: location)
+    return application.send(
+      "POST", path, query,
+      fields: [(name: "Content-Type", value: "application/x-www-form-urlencoded")])
+  }
+
+  /// The person confirms what was asked, with what the bank had sent along.
+  func confirm(
+    _ location: String, address: String = "198.51.100.7",
+    type: String? = "application/x-www-form-urlencoded", cookie: String? = nil
+  ) -> Answer {
+    let (path, query) = Self.parts(of: location)
+    let fields = [("Content-Type", type), ("Cookie", cookie)].compactMap { name, value in
+      value.map { (name: name, value: $0) }
+    }
+    return send("POST", path, query, fields: fields, address: address)
+  }
+
+  private static func parts(of location: String) -> (path: String, query: String) {
+    let parts = location.dropFirst(publicURL.count).split(separator: "?", maxSplits: 1)
+    return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
+  }
+
+  /// All of an enrolment in the app, while a companion runs.
+  ///
+  /// - Returns: where the app is sent.
+  func enroll(_ person: SignedIn, at bank: FakeBank) throws -> String {
+    let location = try #require(bank.consent(to: try startEnrollment(by: person).url))
+    let answer = try withCompanion(of: .banks) { comeBack(to: location) }
+    try #require(answer.status == 302)
+    return answer.field("Location") ?? ""
+  }
+
+  /// Nobody is asked and nothing is stored.
+  func expectInvalidState(
+    _ bank: FakeBank, _ location: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let before = rows("errands")
+    let answer = comeBack(to: location)
+    #expect(answer.status == 302, sourceLocation: sourceLocation)
+    #expect(
+      failedEnrollment("invalid_state", in: answer.field("Location")),
+      sourceLocation: sourceLocation)
+    #expect(rows("errands") == before, sourceLocation: sourceLocation)
+    #expect(bank.exchanges == 0, sourceLocation: sourceLocation)
+    #expect(stored == 0, sourceLocation: sourceLocation)
+  }
+
+  /// How many rows an enrolment has written.
+  var stored: Int { count("enrollments") + count("cards") }
+
+  /// A responder beside this one that waits for the companion for a moment only.
+  func hastySibling(
+    patience: Duration = .milliseconds(50), beginWaiting: @escaping @Sendable () -> Bool = { true }
+  ) -> Application {
+    Application(
+      database: database, settings: Self.settings, log: Evidence.log(of: root.database),
+      clock: { self.now }, beginWaiting: beginWaiting, patience: patience)
+  }
+}
+
+/// Calls `body` with a site to which a bank is connected, and Ann.
+func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) throws {
+  let bank = try #require(FakeBank())
+  defer { bank.end() }
+  try withApplication { site in
+    try site.connect(bank)
+    try body(site, site.signUp(), bank)
+  }
+}
+
+/// Where the app is sent when an enrolment has failed.
+func failedEnrollment(_ error: String, in location: String?) -> Bool {
+  location?.hasPrefix("mwsim://enrollment/callback?success=false&error=\(error)&message=") == true
+    && location?.contains(" ") == false
+}

@@ -1,0 +1,152 @@
+import Base
+import Foundation
+import Testing
+
+@testable import API
+
+/// Who may begin a payment, and of what.
+@Suite struct WalletPaymentOrderTests {
+  @Test func withoutAGoodAPIKeyNothingIsLookedAt() throws {
+    try withCheckout { shop in
+      let revoked = try shop.site.merchants.add("Gone", at: shop.site.now)
+      let id = shop.site.sql("SELECT id FROM merchants WHERE name = 'Gone'")
+      #expect(try shop.site.merchants.revoke(id, at: shop.site.now))
+      #expect(try !shop.site.merchants.revoke(id, at: shop.site.now))
+      for (key, code, message) in [
+        (nil, "missing_api_key", "x-api-key header is required"),
+        (revoked, "invalid_api_key", "Invalid API key"),
+        ("msk_wrong", "invalid_api_key", "Invalid API key"),
+        (shop.key + "x", "invalid_api_key", "Invalid API key"),
+      ] {
+        for token in [nil, shop.ann.accessToken] {
+          #expect(
+            shop.site.initiate("{", key: key, token: token).isError(401, code, message), "\(code)")
+          #expect(shop.site.confirm([:], key: key, token: token).isError(401, code, message))
+        }
+      }
+      for answer in [
+        shop.site.initiate("{", key: shop.key, token: nil),
+        shop.site.confirm([:], key: shop.key, token: nil),
+      ] {
+        #expect(answer.isError(401, "unauthorized", "Missing or invalid authorization header"))
+      }
+      #expect(shop.site.count("payments") == 0)
+    }
+  }
+
+  @Test func merchantsAreListedWithoutTheirKeys() throws {
+    try withApplication { site in
+      let merchants = site.merchants
+      let key = try merchants.add("Shop \u{1b}[31m", at: site.now)
+      let id = site.sql("SELECT id FROM merchants")
+      #expect(try merchants.revoke(id, at: site.now))
+      let list = try merchants.list()
+      let time = site.now.rfc3339
+      #expect(list.hasSuffix("\n\(id)  \(time)  \(time)  \(key.prefix(12))  Shop ·[31m"), "\(list)")
+      #expect(!list.contains(key))
+    }
+  }
+
+  /// What is written, and what is stored; nil where it is refused.
+  @Test(
+    arguments: [
+      ("99.99", "99.99"), ("0.01", "0.01"), ("1", "1.00"), ("1.0", "1.00"), ("1.10", "1.10"),
+      ("1.100", "1.10"), ("1e2", "100.00"), ("1.5E+1", "15.00"), ("9999e-2", "99.99"),
+      ("9999999999.99", "9999999999.99"), ("0.29", "0.29"), ("1.005e1", "10.05"),
+      ("4503599627370497.5e-6", nil), ("0", nil), ("0.00", nil), ("-0.01", nil), ("-1", nil),
+      ("0.001", nil), ("99.999", nil), ("1e-3", nil), ("10000000000", nil), ("1e10", nil),
+      ("1e999999999999999999999", nil), ("1e-999999999999999999999", nil), ("1e400", nil),
+      ("1e\(Int.min)", nil), ("1e\(Int.max)", nil),
+      ("0.\(String(repeating: "0", count: 400))1", nil),
+      ("1.\(String(repeating: "0", count: 400))", "1.00"),
+      ("1.\(String(repeating: "0", count: 40))1", nil), ("\"99.99\"", nil), ("null", nil),
+      ("true", nil), ("[1]", nil),
+    ] as [(String, String?)])
+  func anAmountIsExact(written: String, stored: String?) throws {
+    try withCheckout { shop in
+      let answer = shop.site.initiate(
+        #"{"cardId":"\#(shop.card)","amount":\#(written)}"#, key: shop.key,
+        token: shop.ann.accessToken)
+      #expect(answer.status == (stored == nil ? 400 : 200), "\(answer.text)")
+      if stored == nil { #expect(answer.string("message")?.hasPrefix("amount: ") == true) }
+      #expect(shop.site.sql("SELECT amount FROM payments") == stored ?? "")
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#"{"amount":1}"#, "cardId: missing"), (#"{"cardId":"C"}"#, "amount: missing"),
+      (#"{"cardId":7,"amount":1}"#, "cardId: wrong_type"),
+      (#"{"cardId":"","amount":1}"#, "cardId: empty"),
+      (#"{"cardId":"C","amount":1,"currency":"cad"}"#, "currency: not_a_currency_code"),
+      (#"{"cardId":"C","amount":1,"currency":"DOLLAR"}"#, "currency: not_a_currency_code"),
+      (#"{"cardId":"C","amount":1,"currency":1}"#, "currency: wrong_type"),
+      (#"{"cardId":"C","amount":1,"\u0061mount":5}"#, "amount: twice"),
+      (#"{"cardId":"C","amount":1,"orderId":1}"#, "orderId: wrong_type"),
+      (#"{"cardId":"C","amount":1,"orderId":""}"#, "orderId: empty"),
+      (#"[]"#, ": wrong_type"), (#"{"#, "The body is not valid JSON"),
+    ])
+  func aBadMemberIsNamed(body: String, message: String) throws {
+    try withCheckout { shop in
+      let answer = shop.site.initiate(
+        body.replacingOccurrences(of: #""C""#, with: #""\#(shop.card)""#), key: shop.key,
+        token: shop.ann.accessToken)
+      #expect(answer.status == 400)
+      #expect(
+        message.hasPrefix(":")
+          ? answer.string("message") == "The body must be a JSON object"
+          : answer.string("message") == message, "\(answer.text)")
+      #expect(shop.site.count("payments") == 0)
+    }
+  }
+
+  @Test func aCurrencyIsKept() throws {
+    try withCheckout { shop in
+      _ = try shop.begin(
+        #"{"cardId":"\#(shop.card)","amount":5,"currency":"USD","orderId":null,"more":{}}"#)
+      #expect(shop.site.sql("SELECT currency, order_id FROM payments") == "USD\tNULL")
+    }
+  }
+
+  enum OtherCard: CaseIterable { case unknown, notAnID, anothers, removed }
+
+  @Test(arguments: OtherCard.allCases)
+  func onlyAnActiveCardOfTheAccountPays(other: OtherCard) throws {
+    try withCheckout { shop in
+      let card =
+        switch other {
+        case .unknown: "01890a5d-ac96-774b-bcce-b302099a8fff"
+        case .notAnID: "card-123"
+        case .anothers: shop.site.addCard(of: try shop.site.signUp(email: "bob@example.org"))
+        case .removed: shop.site.addCard(of: shop.ann, active: false)
+        }
+      let answer = shop.site.initiate(
+        #"{"cardId":"\#(card)","amount":1}"#, key: shop.key, token: shop.ann.accessToken)
+      #expect(answer.isError(404, "not_found", "Card not found"), "\(answer.text)")
+      #expect(shop.site.count("payments") == 0)
+    }
+  }
+
+  @Test func aCardThatIsRemovedMeanwhilePaysNothing() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      shop.site.sql("UPDATE cards SET active = FALSE")
+      #expect(shop.confirm(payment).isNotOpen)
+      #expect(shop.site.count("payments WHERE confirmed_at IS NOT NULL") == 0)
+    }
+  }
+
+  @Test(arguments: ["paymentId", "deviceId", "signature"])
+  func aMemberThatIsMissingFromAConfirmationIsNamed(member: String) throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      var body: [String: Any?] = [
+        "paymentId": payment.id, "deviceId": "device-1", "signature": PhoneKey.one.sign(payment),
+      ]
+      body.removeValue(forKey: member)
+      let answer = shop.site.confirm(body, key: shop.key, token: shop.ann.accessToken)
+      #expect(answer.isError(400, "bad_request", "\(member): missing"), "\(answer.text)")
+      #expect(shop.site.sql("SELECT attempts FROM payments") == "0")
+    }
+  }
+}

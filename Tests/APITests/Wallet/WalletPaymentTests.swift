@@ -1,0 +1,259 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Testing
+
+@testable import API
+
+/// `POST /api/merchant/payment/initiate`, `POST /api/merchant/payment/confirm`
+@Suite struct WalletPaymentTests {
+  @Test func aPaymentIsBegunAndConfirmed() throws {
+    try withCheckout { shop in
+      let begun = shop.site.initiate(shop.order, key: shop.key, token: shop.ann.accessToken)
+      let id = try #require(begun.string("paymentId"))
+      let challenge = try #require(begun.string("challenge"))
+      let end = shop.site.now + .seconds(300)
+      #expect(
+        begun.text
+          == #"{"paymentId":"\#(id)","challenge":"\#(challenge)","expiresAt":"\#(end.rfc3339)","#
+          + #""card":{"lastFour":"4242","cardType":"VISA"},"orderId":"order-xyz"}"#)
+      #expect(base64URLDecoded(challenge)?.count == 32)
+
+      shop.site.advance(by: .milliseconds(299_999))
+      let payment = BegunPayment(id: id, challenge: challenge)
+      let answer = shop.confirm(payment)
+      let token = try #require(answer.string("token"), "\(answer.text)")
+      let cardToken = try #require(answer.string("cardToken"))
+      let expiresAt = shop.site.now + .seconds(300)
+      #expect(
+        answer.text
+          == #"{"success":true,"token":"\#(token)","cardToken":"\#(cardToken)","cardLast4":"4242","#
+          + #""cardBrand":"visa","expiresAt":"\#(expiresAt.rfc3339)"}"#)
+      let merchant = shop.site.sql("SELECT id FROM merchants")
+      let claims = try JSONWebToken.verify(token, with: TestApplication.keys)
+      #expect(
+        String(decoding: claims, as: UTF8.self)
+          == #"{"iss":"\#(TestApplication.publicURL)","aud":"\#(merchant)","jti":"\#(id)","#
+          + #""iat":\#(shop.site.now.seconds),"exp":\#(expiresAt.seconds),"type":"payment","#
+          + #""card":"\#(cardToken)","amount":"99.99","currency":"CAD","orderId":"order-xyz"}"#)
+      #expect(
+        shop.site.sql("SELECT amount, currency, attempts, confirmed_by FROM payments")
+          == "99.99\tCAD\t1\tbiometric")
+    }
+  }
+
+  @Test func aPaymentSucceedsOnce() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      #expect(shop.confirm(payment).status == 200)
+      #expect(
+        shop.confirm(payment).isError(409, "conflict", "The payment has been confirmed already"))
+      let rows = shop.site.rows("payments")
+      #expect(shop.confirm(payment, with: .two).status == 409)
+      #expect(shop.site.rows("payments") == rows)
+    }
+  }
+
+  @Test func ofSixtyFourConfirmationsAtOnceOneSucceeds() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let answers = simultaneously(64) { _ in shop.confirm(payment).status }
+      #expect(answers.filter { $0 == 200 }.count == 1)
+      // Only a few of them are compared at once: those over the limits say so.
+      #expect(Set(answers).isSubset(of: [200, 400, 409, 429]), "\(Set(answers))")
+      #expect(shop.site.count("audit_log WHERE event = 'payment_confirmed'") == 1)
+    }
+  }
+
+  /// Fewer than are counted out.
+  @Test func whoIsNotFirstIsToldThatThePaymentHasBeenConfirmed() throws {
+    try withCheckout { shop in
+      for _ in 1...20 {
+        let payment = try shop.begin()
+        let answers = simultaneously(4) { _ in shop.confirm(payment).status }
+        #expect(answers.sorted() == [200, 409, 409, 409])
+      }
+    }
+  }
+
+  @Test func bothReadingsOfTheChallengeMayBeSigned() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let answer = shop.site.confirm(
+        [
+          "paymentId": payment.id, "deviceId": "device-1",
+          "signature": PhoneKey.one.sign(payment.challenge, as: .text),
+        ], key: shop.key, token: shop.ann.accessToken)
+      #expect(answer.status == 200, "\(answer.text)")
+    }
+  }
+
+  @Test func aFailedTrySpendsNothingButATry() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let other = try shop.begin()
+      for _ in 1...2 { #expect(shop.confirm(payment, with: .two).isUnproven) }
+      #expect(shop.confirm(payment, signing: other).isUnproven)
+      #expect(shop.confirm(payment).status == 200)
+      #expect(
+        shop.site.sql("SELECT attempts FROM payments WHERE id = '\(payment.id)'") == "4")
+      #expect(
+        shop.site.sql("SELECT detail FROM audit_log WHERE event = 'payment_refused'")
+          == Array(repeating: "\(payment.id) biometric", count: 3).joined(separator: "\n"))
+    }
+  }
+
+  @Test func fiveWrongSignaturesLockTheDeviceForSigningInToo() throws {
+    try withCheckout { shop in
+      for number in 1...5 {
+        #expect(shop.confirm(try shop.begin(), with: .two).isUnproven, "\(number)")
+      }
+      let payment = try shop.begin()
+      #expect(shop.confirm(payment).isLocked(for: 900))
+      #expect(try shop.site.signIn(with: .one).isLocked(for: 900))
+      #expect(shop.site.sql("SELECT attempts FROM payments WHERE id = '\(payment.id)'") == "0")
+      shop.site.advance(by: .seconds(900))
+      #expect(shop.confirm(try shop.begin()).status == 200)
+    }
+  }
+
+  @Test func wrongSignaturesOfASignInLockPaymentsToo() throws {
+    try withCheckout { shop in
+      for _ in 1...5 { _ = try shop.site.signIn(with: .two) }
+      #expect(shop.confirm(try shop.begin()).isLocked(for: 900))
+    }
+  }
+
+  @Test func afterFiveTriesOnSeveralDevicesAPaymentIsDead() throws {
+    try withCheckout { shop in
+      let tablet = try shop.site.signIn(device: "device-2")
+      _ = try shop.site.setUp(.two, of: tablet)
+      let payment = try shop.begin()
+      for _ in 1...4 { #expect(shop.confirm(payment, with: .two).isUnproven) }
+      #expect(shop.confirm(payment, with: .one, by: tablet).isUnproven)
+      #expect(shop.confirm(payment, with: .two, by: tablet).isNotOpen)
+      #expect(shop.confirm(payment).isNotOpen)
+      #expect(shop.confirm(try shop.begin()).status == 200)
+    }
+  }
+
+  @Test func ofAHundredGuessesAtOnceFiveAreCompared() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let answers = simultaneously(100) { _ in shop.confirm(payment, with: .two) }
+      #expect(answers.allSatisfy { $0.isUnproven || $0.status == 429 || $0.isNotOpen })
+      #expect(answers.filter(\.isUnproven).count == 5)
+      #expect(shop.site.count("audit_log WHERE event = 'payment_refused'") == 5)
+      #expect(shop.site.sql("SELECT attempts FROM payments") == "5")
+    }
+  }
+
+  @Test func aPaymentLivesFiveMinutes() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      shop.site.advance(by: .seconds(300))
+      #expect(shop.confirm(payment).isNotOpen)
+      #expect(shop.site.sql("SELECT attempts FROM payments") == "0")
+    }
+  }
+
+  @Test func aPaymentBelongsToItsAccountAndMerchant() throws {
+    try withCheckout { shop in
+      let bob = try shop.site.signUp(email: "bob@example.org", device: "device-2")
+      _ = try shop.site.setUp(.two, of: bob)
+      let rival = try shop.site.merchants.add("Rival", at: shop.site.now)
+      let payment = try shop.begin()
+      #expect(shop.confirm(payment, with: .two, by: bob).isNotOpen)
+      #expect(shop.confirm(payment, key: rival).isNotOpen)
+      #expect(shop.confirm(BegunPayment(id: "pay_x", challenge: payment.challenge)).isNotOpen)
+      #expect(shop.site.sql("SELECT attempts FROM payments") == "0")
+      #expect(shop.confirm(payment).status == 200)
+    }
+  }
+
+  @Test func onlyTheCallersDeviceWithItsOwnKeyConfirms() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let unknown = { (answer: Answer) in
+        answer.isError(404, "not_found", "Device or biometric not found")
+      }
+      #expect(unknown(shop.confirm(payment, device: "device-2")))
+      let tablet = try shop.site.signIn(device: "device-2")
+      #expect(unknown(shop.confirm(payment, by: tablet)))
+      // Bob's key on the same phone is not Ann's.
+      let bob = try shop.site.signUp(email: "bob@example.org")
+      _ = try shop.site.setUp(.two, of: bob)
+      #expect(shop.confirm(payment, with: .two).isUnproven)
+    }
+  }
+
+  @Test func aSignatureForOnePurposeIsNoneForAnother() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let challenge = try shop.site.challenge()
+      let signature = PhoneKey.one.sign(payment)
+      #expect(shop.site.verify(challenge, signature: signature).isWrongSignature)
+      #expect(
+        shop.confirm(
+          payment,
+          signing: BegunPayment(
+            id: "", challenge: base64URLEncoded(base64Decoded(challenge) ?? []))
+        ).isUnproven)
+    }
+  }
+
+  /// The statement for the merchant lets nobody in.
+  @Test func aStatementIsNoToken() throws {
+    try withCheckout { shop in
+      let statement = try #require(shop.confirm(try shop.begin()).string("token"))
+      #expect(shop.site.summary(statement).status == 401)
+      #expect(shop.site.refresh(statement).status == 401)
+    }
+  }
+
+  @Test func aMerchantKnowsTheCardAgainAndNobodyElseDoes() throws {
+    try withCheckout { shop in
+      let rival = try shop.site.merchants.add("Rival", at: shop.site.now)
+      let first = try #require(shop.confirm(try shop.begin()).string("cardToken"))
+      #expect(first.wholeMatch(of: /card_[\w-]{32}/) != nil)
+      #expect(shop.confirm(try shop.begin()).string("cardToken") == first)
+      let answer = shop.site.initiate(shop.order, key: rival, token: shop.ann.accessToken)
+      let payment = BegunPayment(
+        id: try #require(answer.string("paymentId")),
+        challenge: try #require(answer.string("challenge")))
+      let other = shop.confirm(payment, key: rival).string("cardToken")
+      #expect(other != nil && other != first)
+    }
+  }
+
+  @Test func aPaymentOutlivesTheRotationOfTheKeys() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      let newer = try Keyring(
+        parsing: "k2:\(base64URLEncoded([UInt8](repeating: 8, count: 32))),k1:"
+          + base64URLEncoded([UInt8](repeating: 7, count: 32)))
+      let sibling = shop.site.sibling(jwtKeys: newer, hmacKeys: newer)
+      let body = walletJSON([
+        "paymentId": payment.id, "deviceId": "device-1", "signature": PhoneKey.one.sign(payment),
+      ])
+      let answer = sibling.send(
+        "POST", "/api/merchant/payment/confirm", body, token: shop.ann.accessToken,
+        fields: [(name: "x-api-key", value: shop.key)])
+      #expect(answer.status == 200, "\(answer.text)")
+    }
+  }
+
+  @Test func aSessionThatHasEndedPaysNothing() throws {
+    try withCheckout { shop in
+      let payment = try shop.begin()
+      #expect(
+        shop.site.send("POST", "/api/mobile/auth/logout", token: shop.ann.accessToken).status
+          == 200)
+      #expect(shop.confirm(payment).isError(401, "unauthorized"))
+      #expect(
+        shop.site.initiate(shop.order, key: shop.key, token: shop.ann.accessToken).status == 401)
+      #expect(shop.site.count("payments WHERE attempts > 0 OR confirmed_at IS NOT NULL") == 0)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import Base
+import Delivery
+import Store
+import Testing
+
+/// Apple's table of answers and what we do about each.
+@Suite struct APNsActionTests {
+  static let registeredAt = Timestamp(milliseconds: 1_763_712_000_000)
+  static let retries = APNsRetries(delay: .seconds(900))
+
+  func action(_ outcome: APNsOutcome, attempts: Int = 1) -> APNsAction {
+    outcome.action(registeredAt: Self.registeredAt, attempts: attempts, retries: Self.retries)
+  }
+
+  @Test(
+    arguments: [
+      (400, "BadDeviceToken", .markMismatch),
+      (400, "DeviceTokenNotForTopic", .markMismatch),
+      (400, "BadTopic", .stopTopic),
+      (400, "MissingTopic", .stopTopic),
+      (400, "TopicDisallowed", .stopTopic),
+      (400, "BadCollapseId", .deadLetter(isAlarm: true)),
+      (400, "BadExpirationDate", .deadLetter(isAlarm: true)),
+      (400, "BadMessageId", .deadLetter(isAlarm: true)),
+      (400, "BadPriority", .deadLetter(isAlarm: true)),
+      (400, "InvalidPushType", .deadLetter(isAlarm: true)),
+      (400, "PayloadEmpty", .deadLetter(isAlarm: true)),
+      (400, "MissingDeviceToken", .deadLetter(isAlarm: true)),
+      (400, "DuplicateHeaders", .deadLetter(isAlarm: true)),
+      (400, "IdleTimeout", .retryNow),
+      (403, "ExpiredProviderToken", .renewProviderToken),
+      (403, "InvalidProviderToken", .stop),
+      (403, "MissingProviderToken", .stop),
+      (403, "BadCertificate", .stop),
+      (403, "BadCertificateEnvironment", .stop),
+      (403, "Forbidden", .stop),
+      (403, "UnrelatedKeyIdInToken", .stop),
+      (403, "BadEnvironmentKeyIdInToken", .stop),
+      (403, "BadEnvironmentKeyInToken", .stop),
+      (404, "BadPath", .deadLetter(isAlarm: false)),
+      (405, "MethodNotAllowed", .deadLetter(isAlarm: false)),
+      (413, "PayloadTooLarge", .deadLetter(isAlarm: false)),
+      (429, "TooManyRequests", .deferDevice(.seconds(900))),
+      (429, "TooManyProviderTokenUpdates", .pause(.seconds(900))),
+      (500, "InternalServerError", .retry(after: .seconds(900))),
+      (503, "ServiceUnavailable", .retry(after: .seconds(900))),
+      (503, "Shutdown", .retry(after: .seconds(900))),
+      // What nobody knows yet goes by its class.
+      (400, "SomethingNew", .deadLetter(isAlarm: true)),
+      (403, "SomethingNew", .deadLetter(isAlarm: true)),
+      (429, "", .deadLetter(isAlarm: true)),
+      (499, "", .deadLetter(isAlarm: true)),
+      (500, "SomethingNew", .retry(after: .seconds(900))),
+      (599, "", .retry(after: .seconds(900))),
+      (302, "", .retry(after: .seconds(900))),
+      // A server's trouble is not the token's fault, whatever word it uses.
+      (500, "BadDeviceToken", .retry(after: .seconds(900))),
+    ] as [(Int, String, APNsAction)])
+  func eachRefusalHasItsAction(_ status: Int, _ reason: String, _ expected: APNsAction) {
+    let outcome = APNsOutcome.rejected(status: status, reason: .init(rawValue: reason))
+    #expect(action(outcome) == expected)
+  }
+
+  @Test func whatAppleHasIsDone() {
+    #expect(action(.accepted(apnsID: "x")) == .done)
+  }
+
+  @Test(arguments: ["Unregistered", "ExpiredToken", "SomethingNew"])
+  func aTokenIsRemovedOnlyIfItDiedAfterItsRegistration(_ word: String) {
+    func action(since milliseconds: Int64?) -> APNsAction {
+      self.action(
+        .unregistered(
+          reason: .init(rawValue: word), since: milliseconds.map { Timestamp(milliseconds: $0) }))
+    }
+    #expect(action(since: Self.registeredAt.milliseconds + 1) == .removeToken)
+    #expect(action(since: Self.registeredAt.milliseconds) == .keepToken)
+    #expect(action(since: Self.registeredAt.milliseconds - 1) == .keepToken)
+    #expect(action(since: nil) == .keepToken)
+  }
+
+  @Test func retriesBackOffFromApplesQuarterOfAnHour() {
+    let outcome = APNsOutcome.rejected(status: 503, reason: .init(rawValue: "ServiceUnavailable"))
+    let delays = [1, 2, 3, 4, 5, 6, 100].map { action(outcome, attempts: $0) }
+    #expect(
+      delays
+        == [900, 1800, 3600, 7200, 14_400, 14_400, 14_400].map { .retry(after: .seconds($0)) })
+  }
+
+  @Test func silenceIsRetriedSoonerAndWhatWasNotTakenAtOnce() {
+    #expect(action(.unanswered) == .retry(after: .seconds(60)))
+    #expect(action(.unanswered, attempts: 3) == .retry(after: .seconds(240)))
+    #expect(action(.notProcessed) == .retryNow)
+  }
+
+  @Test func configurationAndOurOwnMistakesRaiseTheAlarm() {
+    #expect(APNsAction.stop.isAlarm)
+    #expect(APNsAction.stopTopic.isAlarm)
+    #expect(APNsAction.deadLetter(isAlarm: true).isAlarm)
+    #expect(!APNsAction.deadLetter(isAlarm: false).isAlarm)
+    #expect(!APNsAction.removeToken.isAlarm)
+    #expect(!APNsAction.markMismatch.isAlarm)
+  }
+}

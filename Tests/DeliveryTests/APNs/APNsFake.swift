@@ -1,0 +1,221 @@
+import Base
+import Cryptography
+import Foundation
+import Program
+import Store
+import Testing
+
+@testable import Delivery
+
+/// `switchboard-fakes apns` as a process of its own, and what a client needs to speak to it.
+final class FakeAPNs: @unchecked Sendable {
+  static let topic = "com.example.switchboard"
+  let folder: String
+  let port: UInt16
+  private let process = Process()
+  /// Its end is the fake's, however this process ends.
+  private let lifeline: FileHandle
+
+  struct Received: Decodable {
+    let token: String
+    let id: String
+    let collapseID: String
+    let topic: String
+    let expiration: String
+    let priority: String
+    let payload: String
+    let providerTokenHash: String
+    let connection: Int
+    let status: Int
+    let reason: String?
+  }
+
+  fileprivate init(_ faults: [String], host: String, clock: Timestamp?) throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID().uuidString)")
+      .path()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try testPublicKey.write(toFile: "\(folder)/provider.pem", atomically: true, encoding: .utf8)
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
+    lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    let output = Pipe()
+    process.executableURL = Bundle.main.executableURL!.deletingLastPathComponent()
+      .appending(path: "switchboard-fakes")
+    process.arguments =
+      [
+        "apns", "--folder", folder, "--host", host, "--topic", Self.topic, "--public-key",
+        "\(folder)/provider.pem", "--until-input-ends",
+      ] + faults.flatMap { ["--fault", $0] }
+    if let clock {
+      try "\(clock.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
+      process.arguments! += ["--clock", "\(folder)/clock"]
+    }
+    process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    process.standardOutput = output
+    try process.run()
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    port = try #require(UInt16(line.dropFirst(5).dropLast()), "the fake said: \(line)")
+  }
+
+  /// Ends the fake, after which its records are whole.
+  fileprivate func end() {
+    try? lifeline.close()
+    process.waitUntilExit()
+  }
+
+  /// From now on it is `now` for the fake.
+  func setClock(_ now: Timestamp) throws {
+    try "\(now.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
+  }
+
+  var endpoint: APNsEndpoint { APNsEndpoint(host: "localhost", port: port) }
+
+  func trust() throws -> TLSContext { try TLSContext(trusting: .text(certificate())) }
+
+  /// PEM
+  func certificate() throws -> String {
+    try String(contentsOfFile: "\(folder)/certificate.pem", encoding: .utf8)
+  }
+
+  /// What sends to this fake, and as its other host to `other`.
+  func settings(
+    other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil
+  ) throws -> APNsSettings {
+    APNsSettings(
+      keyID: "KEY1234567", teamID: "TEAM123456", topic: Self.topic,
+      key: try P256PrivateKey(pem: testPrivateKey), environment: .production, endpoint: endpoint,
+      otherEndpoint: other?.endpoint ?? otherEndpoint,
+      trust: try TLSContext(trusting: .text(certificate() + (other?.certificate() ?? ""))),
+      testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))
+  }
+
+  /// The same for a program.
+  func environment(other: FakeAPNs? = nil) throws -> [String: String] {
+    [
+      "APNS_KEY_ID": "KEY1234567", "APNS_TEAM_ID": "TEAM123456", "APNS_BUNDLE_ID": Self.topic,
+      "APNS_PRIVATE_KEY": testPrivateKey, "APNS_ENDPOINT_OVERRIDE": "\(endpoint)",
+      "APNS_OTHER_ENDPOINT_OVERRIDE": other.map { "\($0.endpoint)" } ?? "",
+      "APNS_CA_CERT": try certificate() + (other?.certificate() ?? ""), "APNS_RETRY_SECONDS": "1",
+    ]
+  }
+
+  /// What came, in its order.
+  func received() throws -> [Received] {
+    try String(contentsOfFile: "\(folder)/received.jsonl", encoding: .utf8).split(separator: "\n")
+      .map { try JSONDecoder().decode(Received.self, from: Data($0.utf8)) }
+  }
+
+  /// By device token and collapse id, what the devices show.
+  func visible() throws -> [String: [String: String]] {
+    try JSONDecoder().decode(
+      [String: [String: String]].self,
+      from: Data(contentsOf: URL(filePath: "\(folder)/visible.json")))
+  }
+}
+
+/// Calls `body` with a fake of its own, then `look` once it has ended and its records are whole.
+func withAPNs<T>(
+  _ faults: String..., host: String = "localhost", _ body: (FakeAPNs) throws -> T,
+  thenLook look: (FakeAPNs, T) throws -> Void = { _, _ in }
+) throws {
+  try withAPNs(faults: faults, host: host, body, thenLook: look)
+}
+
+func withAPNs<T>(
+  faults: [String], host: String = "localhost", clock: Timestamp? = nil,
+  _ body: (FakeAPNs) throws -> T,
+  thenLook look: (FakeAPNs, T) throws -> Void = { _, _ in }
+) throws {
+  let fake = try FakeAPNs(faults, host: host, clock: clock)
+  defer { try? FileManager.default.removeItem(atPath: fake.folder) }
+  let result: T
+  do {
+    defer { fake.end() }
+    result = try body(fake)
+  }
+  try look(fake, result)
+}
+
+/// A run with all that was handed out and reported in it.
+struct CountedRun {
+  var run = APNsRun()
+  var outcomes: [String: [APNsOutcome]] = [:]
+  var duration = Duration.zero
+
+  /// Each of `count` notifications has exactly one outcome.
+  func isComplete(_ count: Int) -> Bool {
+    outcomes.count == count && outcomes.values.allSatisfy { $0.count == 1 }
+      && run.reported == count
+  }
+
+  func count(where isCounted: (APNsOutcome) -> Bool) -> Int {
+    outcomes.values.count { $0.contains(where: isCounted) }
+  }
+}
+
+func notification(_ number: Int, collapseID: String? = nil, payload: String? = nil)
+  -> APNsNotification
+{
+  let digits = String(repeating: "0", count: 12 - "\(number)".count) + "\(number)"
+  return APNsNotification(
+    id: "00000000-0000-4000-8000-\(digits)",
+    token: PushToken(hexEncoded(sha256("\(number)")))!, topic: FakeAPNs.topic,
+    collapseID: collapseID ?? "event-\(number)",
+    payload: Array((payload ?? #"{"aps":{"alert":"\#(number)"}}"#).utf8))!
+}
+
+func providerToken(issuedAt: Timestamp = .now()) throws -> String {
+  try ProviderToken.make(
+    keyID: "KEY1234567", teamID: "TEAM123456", issuedAt: issuedAt,
+    key: P256PrivateKey(pem: testPrivateKey))
+}
+
+/// Sends `count` notifications to `fake`.
+func send(
+  _ count: Int, to fake: FakeAPNs, limits: APNsClient.Limits = quickLimits(),
+  atMost lifetime: Duration = .seconds(60), endpoint: APNsEndpoint? = nil,
+  trust: TLSContext? = nil,
+  tokens: @escaping @Sendable (String?) throws -> String = { _ in
+    try providerToken()
+  }
+) throws -> CountedRun {
+  let client = APNsClient(
+    endpoint: endpoint ?? fake.endpoint, trust: try trust ?? fake.trust(), limits: limits,
+    providerToken: tokens)
+  var counted = CountedRun()
+  var handedOut = 0
+  let start = ContinuousClock.now
+  counted.run = client.run(until: start + lifetime) { asked in
+    let batch = (handedOut..<min(handedOut + asked, count)).map { notification($0) }
+    handedOut += batch.count
+    for notification in batch { counted.outcomes[notification.id] = [] }
+    return batch
+  } report: { notification, outcome in
+    counted.outcomes[notification.id]!.append(outcome)
+  }
+  counted.duration = .now - start
+  return counted
+}
+
+func quickLimits(_ change: (inout APNsClient.Limits) -> Void = { _ in }) -> APNsClient.Limits {
+  var limits = APNsClient.Limits()
+  limits.engine.window = 100
+  limits.backOff = .milliseconds(1)
+  change(&limits)
+  return limits
+}
+
+let testPrivateKey = """
+  -----BEGIN PRIVATE KEY-----
+  MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg8dqzcCXUpe7eivW2
+  cOgWGiqB/J/x9ZS/lx34czoiNnmhRANCAASyAEEVZPhHVWyRNYawaufsGrwDaUC2
+  G6uBqCqWbxv+W+Bguair2CFoydJ+pGqnCPz2zIsQduXecFYxHIUlwmHn
+  -----END PRIVATE KEY-----
+  """
+let testPublicKey = """
+  -----BEGIN PUBLIC KEY-----
+  MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEsgBBFWT4R1VskTWGsGrn7Bq8A2lA
+  thurgagqlm8b/lvgYLmoq9ghaMnSfqRqpwj89syLEHbl3nBWMRyFJcJh5w==
+  -----END PUBLIC KEY-----
+  """

@@ -1,0 +1,128 @@
+import Base
+import Delivery
+import Foundation
+import Testing
+
+/// Whom the client refuses to speak to: nothing is lost, and the reason is said.
+@Suite(.serialized) struct APNsTLSTests {
+  /// - Returns: why the run ended; all of it within a few tries and nothing sent.
+  func failure(
+    of fake: FakeAPNs, endpoint: APNsEndpoint? = nil, trust: TLSContext? = nil,
+    connecting: Duration = .seconds(10)
+  ) throws -> APNsConnectionError {
+    let limits = quickLimits {
+      $0.fruitlessConnections = 2
+      $0.connecting = connecting
+    }
+    let sent = try send(100, to: fake, limits: limits, endpoint: endpoint, trust: trust)
+    // One was taken from its source, and comes back unsent.
+    #expect(sent.isComplete(1))
+    #expect(sent.count { $0 == .notProcessed } == 1)
+    #expect(sent.run.connections == 2)
+    #expect(sent.duration < .seconds(20))
+    guard case .unreachable(let error) = sent.run.end else {
+      throw APNsConnectionError.lost(reason: "ended otherwise: \(sent.run.end)")
+    }
+    return error
+  }
+
+  @Test func aCertificateThatNobodyVouchesForIsRefused() throws {
+    try withAPNs {
+      let error = try failure(of: $0, trust: TLSContext(trusting: nil))
+      #expect(error == .untrusted(host: "localhost", reason: "self-signed certificate"))
+    } thenLook: { fake, _ in
+      let received = try fake.received()
+      #expect(received.isEmpty)
+    }
+  }
+
+  @Test func aCertificateOfAnotherHostIsRefused() throws {
+    try withAPNs(host: "api.push.apple.com") {
+      let error = try failure(of: $0)
+      #expect(error == .untrusted(host: "localhost", reason: "hostname mismatch"))
+    }
+  }
+
+  @Test func aNameIsNoAddress() throws {
+    try withAPNs {
+      let error = try failure(of: $0, endpoint: APNsEndpoint(host: "127.0.0.1", port: $0.port))
+      #expect(error == .untrusted(host: "127.0.0.1", reason: "IP address mismatch"))
+    }
+  }
+
+  @Test func anAddressInTheCertificateIsTrusted() throws {
+    try withAPNs(host: "127.0.0.1") {
+      let sent = try send(5, to: $0, endpoint: APNsEndpoint(host: "127.0.0.1", port: $0.port))
+      #expect(sent.run.accepted == 5)
+    }
+  }
+
+  @Test func aServerWithoutHTTP2IsRefused() throws {
+    try withAPNs("alpn http/1.1") {
+      let error = try failure(of: $0)
+      #expect(error == .noHTTP2($0.endpoint))
+    }
+  }
+
+  @Test func aServerThatHangsUpIsAnError() throws {
+    try withAPNs("tls none") {
+      guard case .handshakeFailed = try failure(of: $0) else {
+        Issue.record("another error")
+        return
+      }
+    }
+  }
+
+  @Test func aPortOnWhichNobodyListensIsAnError() throws {
+    var port: UInt16 = 0
+    try withAPNs { port = $0.port }
+    try withAPNs {
+      let endpoint = APNsEndpoint(host: "localhost", port: port)
+      let error = try failure(of: $0, endpoint: endpoint)
+      #expect(error == .unreachable(endpoint, reason: "Connection refused"))
+    }
+  }
+
+  @Test func aNameThatNobodyHasIsAnError() throws {
+    try withAPNs {
+      guard
+        case .unresolved("nobody.invalid", _) = try failure(
+          of: $0, endpoint: APNsEndpoint(host: "nobody.invalid"))
+      else {
+        Issue.record("another error")
+        return
+      }
+    }
+  }
+
+  /// Its queue takes the connection; nobody ever answers.
+  @Test func aServerThatDoesNotShakeHandsTakesItsTimeOnly() throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        precondition(bind(listener, $0, size) == 0 && listen(listener, 8) == 0)
+        getsockname(listener, $0, &size)
+      }
+    }
+    let endpoint = APNsEndpoint(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port))
+    try withAPNs {
+      let error = try failure(of: $0, endpoint: endpoint, connecting: .milliseconds(200))
+      #expect(error == .timedOut(endpoint))
+    }
+  }
+
+  @Test func certificatesThatAreNoneAreRefused() {
+    for certificates in [
+      TLSContext.Certificates.text("-----BEGIN x"), .text(""), .file("/nowhere"),
+    ] {
+      #expect(throws: APNsConnectionError.noCertificates) {
+        try TLSContext(trusting: certificates)
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Base
+import Foundation
+import MariaDB
+import Program
+import Store
+import Support
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+/// A companion that polls a fake, users of which SQL knows.
+struct TestPolling: Sendable {
+  let delivery: TestDelivery
+  let site: FakeOGS
+
+  static let tokens = ["a", "b", "c"].map { String(repeating: $0, count: 64) }
+
+  func sql(_ statements: String) -> String {
+    delivery.sql("SET time_zone = '+00:00'; \(statements)")
+  }
+
+  func companion(
+    prefix: String = "", rate: Int = 1000, interval: Int = 30
+  ) -> Companion {
+    Companion(
+      database: Database(accountSettings(of: "companion", in: delivery.root)),
+      settings: Settings(
+        credentialKeys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
+        auditLifetime: .seconds(86_400), interval: .seconds(interval),
+        polling: PollSettings(
+          baseURL: site.url, contact: "admin@example.org", requestsPerSecond: rate,
+          pace: PollPace(interval: .seconds(interval)), prefix: prefix)),
+      log: Evidence.log(of: delivery.root.database))
+  }
+
+  /// For the companion's program.
+  var environment: [String: String] {
+    ["OGS_BASE_URL": site.url, "SWITCHBOARD_CONTACT": "admin@example.org"]
+  }
+
+  /// Registers devices as the responder does.
+  func register(_ user: Int64 = 7, devices: Int = 1) throws {
+    let responder = Database(accountSettings(of: "responder", in: delivery.root))
+    for token in Self.tokens.prefix(devices) {
+      try responder.register(
+        try #require(DeviceToken(token)), of: user,
+        from: Origin(requestID: "r", address: "192.0.2.1"), at: Timestamp.now())
+    }
+  }
+
+  /// Polls all users, due or not.
+  ///
+  /// - Returns: when it began, by the database's clock.
+  @discardableResult
+  func poll(_ companion: Companion? = nil) throws -> String {
+    let began = clock()
+    _ = sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
+    try (companion ?? self.companion()).poll(atMost: .seconds(60))
+    return began
+  }
+
+  func clock() -> String { sql(databaseClock) }
+
+  /// Whether user 7 is due so many seconds after a moment between `began` and now.
+  func isDue(in seconds: ClosedRange<Int>, since began: String) -> Bool {
+    sql(isAhead("due_at", in: "ogs_users WHERE id = 7", by: seconds, since: began)) == "1"
+  }
+
+  /// The same of the end of the pause.
+  func isPaused(for seconds: ClosedRange<Int>, since began: String) -> Bool {
+    sql(isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)) == "1"
+  }
+
+  /// The texts of all notifications, oldest first.
+  var alerts: [String] {
+    sql("SELECT JSON_VALUE(payload, '$.aps.alert') FROM notifications ORDER BY id")
+      .split(separator: "\n").map(String.init)
+  }
+
+  var failure: String { sql("SELECT failures, failure FROM ogs_users WHERE id = 7") }
+}
+
+/// Calls `body` with a database and a fake online-go.com of its own.
+func withPolling<T>(_ body: (TestPolling) throws -> T) throws -> T {
+  try withDelivery { delivery throws in
+    let site = try #require(FakeOGS())
+    defer { site.end() }
+    return try body(TestPolling(delivery: delivery, site: site))
+  }
+}

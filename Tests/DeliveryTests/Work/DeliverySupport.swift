@@ -1,0 +1,139 @@
+import Base
+import Cryptography
+import Foundation
+import MariaDB
+import Program
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// A database in which Ann has an account, and a folder, for tests of the companion.
+struct TestDelivery: Sendable {
+  let root: ConnectionSettings
+  let folder: String
+  var server = MariaDBServer.shared
+
+  static let keys = try! Keyring(
+    parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
+
+  /// Nobody is registered who would be asked for there.
+  static let polling = PollSettings(
+    baseURL: "http://127.0.0.1:9", contact: "admin@example.org", requestsPerSecond: 5,
+    pace: PollPace(interval: .seconds(30)), prefix: "")
+
+  /// A companion with its own rights.
+  func companion(
+    mailer: Mailer?, keys: Keyring = keys, polling: PollSettings? = polling,
+    apns: APNsSettings? = nil, pushGateway: PushGateway? = nil, missingForPushes: [String] = []
+  ) -> Companion {
+    Companion(
+      database: Database(accountSettings(of: "companion", in: root)),
+      settings: Settings(
+        credentialKeys: keys, mailer: mailer, sender: "switchboard@example.org",
+        auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
+        polling: polling, apns: apns, missingForPushes: missingForPushes),
+      log: Evidence.log(of: root.database), pushGateway: pushGateway)
+  }
+
+  /// The settings under the least rights of a program.
+  func account(of program: String) -> ConnectionSettings {
+    guard server !== MariaDBServer.shared else { return accountSettings(of: program, in: root) }
+    return ConnectionSettings(
+      socket: root.socket, database: root.database, user: program, password: nil)
+  }
+
+  /// What SQL prints as root: a line for each row, tabs between columns.
+  @discardableResult
+  func sql(_ statements: String) -> String {
+    server.run(statements, database: root.database)
+      .trimmingCharacters(in: .newlines)
+  }
+
+  /// Asks for a code as the responder does.
+  ///
+  /// - Returns: the id of the mail.
+  @discardableResult
+  func requestCode(
+    _ code: String = "012345", email: String = "ann@example.org", sealedWith keys: Keyring = keys,
+    sealedFor other: String? = nil
+  ) throws -> String {
+    let now = Timestamp.now()
+    let id = timeOrderedUUID(milliseconds: now.milliseconds)
+    let new = NewLoginCode(
+      email: email, challengeHash: randomBytes(32), codeMAC: randomBytes(32), mailID: id,
+      sealed: seal(
+        Array(code.utf8), authenticating: Mail.sealingContext(other ?? id), with: keys),
+      expiresAt: now + .seconds(300))
+    let start = try Database(accountSettings(of: "responder", in: root)).startSignIn(
+      with: new, or: nil,
+      on: SigningDevice(clientDeviceID: id, name: "D", platform: .ios, credentialHash: nil),
+      from: Origin(requestID: "request", address: "192.0.2.1"), at: now)
+    try #require(start == .codeMailed)
+    return id
+  }
+
+  /// A command that runs `lines` of shell; what it does with its standard input is its own affair.
+  ///
+  /// The shell reads the file: one that is executed may not be open for writing, as it still is in
+  /// another test's child between fork and exec.
+  func script(_ lines: String) throws -> String {
+    let path = "\(folder)/script-\(UUID().uuidString)"
+    try Data("\(lines)\n".utf8).write(to: URL(filePath: path))
+    return "/bin/sh \(path)"
+  }
+
+  func text(_ file: String) throws -> String {
+    try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+  }
+
+  var files: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+  }
+}
+
+/// Calls `body` with a folder of its own.
+func withFolder<T>(_ body: (TestDelivery) throws -> T) throws -> T {
+  signal(SIGPIPE, SIG_IGN)  // as the companion does
+  let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
+  try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(atPath: folder) }
+  let nowhere = ConnectionSettings(socket: "/nonexistent", database: "x", user: "x")
+  return try body(TestDelivery(root: nowhere, folder: folder))
+}
+
+/// Calls `body` with a database and a folder of its own.
+func withDelivery<T>(_ body: (TestDelivery) throws -> T) throws -> T {
+  try withFolder { empty in
+    try withDatabase { root in
+      let delivery = TestDelivery(root: root, folder: empty.folder)
+      delivery.sql(
+        """
+        INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+        VALUES (UUID(), 'ann@example.org', 'Ann', 'ann@example.org', 'wsim_ABCDEFGHIJKL', NOW(3))
+        """)
+      return try body(delivery)
+    }
+  }
+}
+
+/// The same on a server of its own, which may be killed.
+func withDeliveryOnItsOwnServer<T>(_ body: (TestDelivery) throws -> T) throws -> T {
+  try withFolder { empty in
+    let server = MariaDBServer()
+    defer { server.kill() }
+    try server.run(
+      "CREATE DATABASE own; USE own;\n" + String(contentsOf: projectSchema, encoding: .utf8))
+    for program in ["companion", "responder"] {
+      server.run(
+        """
+        CREATE USER \(program)@localhost; GRANT switchboard_\(program) TO \(program)@localhost;
+        SET DEFAULT ROLE switchboard_\(program) FOR \(program)@localhost;
+        """)
+    }
+    return try body(
+      TestDelivery(
+        root: server.settings(database: "own"), folder: empty.folder, server: server))
+  }
+}

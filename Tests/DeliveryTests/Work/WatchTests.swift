@@ -1,0 +1,255 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// The companion's program, with a listening socket as its standard input.
+@Suite(.serialized) struct WatchTests {
+  @Test func aKnockWakesTheCompanionAndATermEndsIt() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(delivery, "watch")
+      defer { companion.end() }
+      let passes = "SELECT COUNT(*) FROM companion_status"
+      #expect(holds { delivery.sql(passes) == "1" })
+      for number in 1...2 {
+        let id = try delivery.requestCode("00000\(number)")
+        companion.knock()
+        let mail = "\(delivery.folder)/mails/\(id).eml"
+        #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      }
+      companion.process.terminate()
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationReason == .exit)
+      #expect(companion.process.terminationStatus == 0)
+    }
+  }
+
+  @Test func aPassThatFailsIsLoggedAndTheNextOneWorks() throws {
+    try withDelivery { delivery throws in
+      delivery.sql("RENAME TABLE outbox TO hidden")
+      let companion = try RunningCompanion(delivery, "watch")
+      defer { companion.end() }
+      #expect(holds { companion.log.contains("<3>the pass failed: MariaDB error 1146") })
+      delivery.sql("RENAME TABLE hidden TO outbox")
+      let id = try delivery.requestCode()
+      companion.knock()
+      let mail = "\(delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+    }
+  }
+
+  @Test func oneRunIsOnePass() throws {
+    try withDelivery { delivery throws in
+      let id = try delivery.requestCode()
+      let companion = try RunningCompanion(delivery, "run")
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationStatus == 0)
+      #expect(
+        FileManager.default.fileExists(atPath: "\(delivery.folder)/mails/\(id).eml"))
+    }
+  }
+
+  /// A run that a knock has started does what the knock was for, though no pass asks banks.
+  @Test func oneRunDoesTheErrandsOfBanks() throws {
+    try withDelivery { delivery throws in
+      let exchange = BankExchange(
+        enrollmentID: timeOrderedUUID(milliseconds: 0), sealedCode: "", redirectURI: "",
+        deviceID: timeOrderedUUID(milliseconds: 0), address: "192.0.2.1")
+      _ = try Database(accountSettings(of: "responder", in: delivery.root)).post(
+        .bankEnrollment, Errand.json(exchange), from: Origin(requestID: "r", address: "192.0.2.1"),
+        at: .now())
+      let companion = try RunningCompanion(delivery, "run")
+      companion.process.waitUntilExit()
+      #expect(delivery.sql("SELECT state, attempts FROM errands") == "done\t1")
+      let end = try Errand.decode(
+        EnrollmentEnd.self, from: Array(delivery.sql("SELECT result FROM errands").utf8))
+      #expect(end == .failed(.bankUnavailable))
+    }
+  }
+
+  /// systemd starts `run` again for a knock that it finds on the socket when a run has ended.
+  @Test(arguments: [[:], ["SWITCHBOARD_CREDENTIAL_KEYS": ""]])
+  func aRunTakesTheKnocksOffTheSocket(_ changes: [String: String]) throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(delivery, "run", changing: changes, knocks: 3)
+      companion.process.waitUntilExit()
+      #expect((companion.process.terminationStatus == 0) == changes.isEmpty)
+      #expect(!companion.isKnockWaiting)
+    }
+  }
+
+  /// By `systemd-socket-activate`, which hands over a socket as systemd does.
+  @Test func aRunThatAKnockStartedAttendsToTheNextOne() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      polling.site.answer(7, .silence)
+      let companion = try RunningCompanion(
+        polling.delivery, "run", changing: polling.environment, socketIsSystemds: true)
+      defer { companion.end() }
+      companion.knock()
+      #expect(holds { polling.site.isBeingAsked(7) })
+      let id = try polling.delivery.requestCode()
+      companion.knock()
+      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      #expect(polling.site.isBeingAsked(7))
+    }
+  }
+
+  @Test(arguments: ["watch", "run"])
+  func aMailIsSentWhileAPollHangs(_ command: String) throws {
+    try withPolling { polling throws in
+      try polling.register()
+      polling.site.answer(7, .silence)
+      let companion = try RunningCompanion(
+        polling.delivery, command, changing: polling.environment)
+      defer { companion.end() }
+      #expect(holds { polling.site.isBeingAsked(7) })
+      let id = try polling.delivery.requestCode()
+      companion.knock()
+      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      #expect(polling.site.isBeingAsked(7))
+    }
+  }
+
+  @Test func aMailIsSentWhileAnErrandHangs() throws {
+    try withPolling { polling throws in
+      polling.site.answer(8, .silence)
+      let companion = try RunningCompanion(
+        polling.delivery, "watch", changing: polling.environment)
+      defer { companion.end() }
+      #expect(holds { polling.sql("SELECT COUNT(*) FROM companion_status") == "1" })
+      let responder = Database(accountSettings(of: "responder", in: polling.delivery.root))
+      _ = try responder.post(
+        .turnCheck, Array(#"{"user_id":8}"#.utf8),
+        from: Origin(requestID: "r", address: "192.0.2.1"), at: Timestamp.now())
+      companion.knock()
+      #expect(holds { polling.site.isBeingAsked(8) })
+      let id = try polling.delivery.requestCode()
+      companion.knock()
+      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
+      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      #expect(polling.site.isBeingAsked(8))
+    }
+  }
+
+  @Test func aTermLetsARunFinishWhatItHasInHand() throws {
+    try withPolling { polling throws in
+      for user in 7...8 as ClosedRange<Int64> {
+        try polling.register(user)
+        polling.site.answer(user, .slow(full([FakeGame]())))
+      }
+      let companion = try RunningCompanion(
+        polling.delivery, "run", changing: polling.environment)
+      defer { companion.end() }
+      #expect(holds { polling.site.total == 1 })
+      companion.process.terminate()
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationReason == .exit)
+      #expect(companion.process.terminationStatus == 0)
+      #expect(polling.site.total == 1)
+      #expect(polling.sql("SELECT COUNT(*) FROM ogs_users WHERE checked_at IS NOT NULL") == "1")
+    }
+  }
+
+  @Test func withoutItsSettingsTheCompanionSaysWhatIsMissing() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(
+        delivery, "run",
+        changing: ["SWITCHBOARD_CREDENTIAL_KEYS": "", "SWITCHBOARD_DB_USER": ""])
+      companion.process.waitUntilExit()
+      #expect(companion.process.terminationStatus != 0)
+      #expect(companion.log.contains("SWITCHBOARD_CREDENTIAL_KEYS is missing"))
+      #expect(companion.log.contains("SWITCHBOARD_DB_USER is missing"))
+    }
+  }
+}
+
+/// `switchboard-companion` as it was built with these tests, or as `SWITCHBOARD_BIN` names it.
+final class RunningCompanion {
+  let process = Process()
+  private let socket: Int32
+  private let path: String
+  private let folder: String
+
+  init(
+    _ delivery: TestDelivery, _ command: String, changing changes: [String: String] = [:],
+    knocks: Int = 0, socketIsSystemds: Bool = false
+  ) throws {
+    folder = delivery.folder
+    // Short, because the path of a unix socket holds 107 bytes.
+    path = "/tmp/switchboard-knock-\(UUID().uuidString.prefix(8))"
+    socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let status = withAddress(of: path) { bind(socket, $0, $1) }
+    try #require(status == 0 && listen(socket, 16) == 0)
+    let settings = delivery.account(of: "companion")
+    let log = "\(folder)/log"
+    try #require(FileManager.default.createFile(atPath: log, contents: nil))
+    let environment = [
+      "SWITCHBOARD_DB_SOCKET": settings.socket!, "SWITCHBOARD_DB_NAME": settings.database,
+      "SWITCHBOARD_DB_USER": settings.user, "CHECK_INTERVAL_SECONDS": "86400",
+      "SWITCHBOARD_CREDENTIAL_KEYS": "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)),
+      "SWITCHBOARD_MAIL_DIRECTORY": "\(folder)/mails",
+    ].merging(changes) { $1 }
+    process.environment = environment
+    let arguments = command.split(separator: " ").map(String.init)
+    if socketIsSystemds {
+      unlink(path)
+      process.executableURL = URL(filePath: "/usr/bin/systemd-socket-activate")
+      process.arguments =
+        ["--listen=\(path)"] + environment.keys.map { "--setenv=\($0)" }
+        + [Self.program.path()] + arguments
+      process.standardInput = FileHandle.nullDevice
+    } else {
+      process.executableURL = Self.program
+      process.arguments = arguments
+      process.standardInput = FileHandle(fileDescriptor: socket)
+    }
+    for _ in 0..<knocks { knock() }
+    let output = "\(folder)/output"
+    try #require(FileManager.default.createFile(atPath: output, contents: nil))
+    process.standardOutput = FileHandle(forWritingAtPath: output)
+    process.standardError = FileHandle(forWritingAtPath: log)
+    try process.run()
+  }
+
+  deinit {
+    close(socket)
+    unlink(path)
+  }
+
+  func end() {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+  }
+
+  var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
+
+  /// What it has printed on standard output.
+  var output: String { (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? "" }
+
+  /// Connects, once somebody listens, and leaves, as the responder does.
+  func knock() {
+    let knock = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    #expect(holds { withAddress(of: path) { connect(knock, $0, $1) } == 0 })
+    close(knock)
+  }
+
+  /// Whether somebody has knocked whom the companion has not taken off the socket.
+  var isKnockWaiting: Bool {
+    var polled = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 0) == 1
+  }
+
+  static var program: URL {
+    let named = ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"].map { URL(filePath: $0) }
+    let folder =
+      named ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    return folder.appending(path: "switchboard-companion")
+  }
+}

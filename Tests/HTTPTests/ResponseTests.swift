@@ -1,0 +1,47 @@
+import HTTP
+import Testing
+
+@testable import HTTP
+
+/// Responses as they are sent.
+@Suite struct ResponseTests {
+  private func text(_ response: Response, _ method: String = "GET") -> String {
+    String(decoding: response.serialized(for: method), as: UTF8.self)
+  }
+
+  @Test func fieldsKeepTheirOrderAndTheLengthIsAdded() {
+    let response = Response(
+      status: 401, fields: [("WWW-Authenticate", "Bearer"), ("X-A", ""), ("X-A", "2")],
+      body: Array("no".utf8))
+    #expect(
+      text(response)
+        == "Status: 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nX-A: \r\nX-A: 2\r\nContent-Length: 2\r\n\r\nno"
+    )
+  }
+
+  @Test func anEmptyBodyHasALength() {
+    #expect(text(Response(status: 200)) == "Status: 200 OK\r\nContent-Length: 0\r\n\r\n")
+  }
+
+  @Test(arguments: [(204, "No Content"), (304, "Not Modified")])
+  func aStatusWithoutContentHasNoLength(status: Int, reason: String) {
+    #expect(text(Response(status: status)) == "Status: \(status) \(reason)\r\n\r\n")
+  }
+
+  @Test func anAnswerToHEADHasNoBody() {
+    let response = Response(status: 200, body: [65, 66])
+    #expect(text(response, "HEAD") == "Status: 200 OK\r\nContent-Length: 2\r\n\r\n")
+  }
+
+  @Test func aFieldThatBreaksOutStopsTheProcess() async {
+    await #expect(processExitsWith: .failure) {
+      _ = Response(status: 200, fields: [("A", "b\r\nSet-Cookie: x")]).serialized(for: "GET")
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = Response(status: 200, fields: [("A\n", "b")]).serialized(for: "GET")
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = Response(status: 200, fields: [("A", "b\0")]).serialized(for: "GET")
+    }
+  }
+}

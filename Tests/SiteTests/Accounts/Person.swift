@@ -1,0 +1,83 @@
+import Base
+import Foundation
+import Support
+import Testing
+
+/// Somebody who has signed in on the phone `phone-1`.
+struct Person: Sendable {
+  let email: String
+  let token: String
+  let refreshToken: String
+
+  /// What both `auth/register` and `auth/login` take.
+  var body: String { Self.body(email) }
+  var bearer: String { "Authorization: Bearer \(token)" }
+
+  fileprivate static func body(_ email: String) -> String {
+    """
+    {"email":"\(email)","name":"Ann","deviceId":"phone-1","deviceName":"Phone","platform":"ios"}
+    """
+  }
+}
+
+extension Site {
+  func post(_ path: String, _ json: String, _ header: String = "Accept: */*") -> Answer {
+    curl(path, "--header", header, "--header", "Content-Type: application/json", "--data", json)
+  }
+
+  /// Makes an account and signs it in.
+  func signUp(email: String = "ann@example.org") throws -> Person {
+    let answer = post("/api/mobile/auth/register", Person.body(email))
+    try #require(answer.status == 201, "\(answer.body)")
+    return Person(
+      email: email, token: try answer.token("accessToken"),
+      refreshToken: try answer.token("refreshToken"))
+  }
+
+  /// The code in a mail to `recipient`, if one has come.
+  func mailedCode(to recipient: String) throws -> String? {
+    let folder = URL(filePath: state).appending(path: "mail")
+    guard FileManager.default.fileExists(atPath: folder.path()) else { return nil }
+    let files = try FileManager.default.contentsOfDirectory(
+      at: folder, includingPropertiesForKeys: nil)
+    for file in files where file.pathExtension == "eml" {
+      let mail = try String(contentsOf: file, encoding: .utf8)
+      guard mail.contains("To: <\(recipient)>") else { continue }
+      let code = mail.firstMatch(of: /code is (\d{6})/).map { String($0.1) }
+      if let code { Evidence.keep(code: code, of: evidenceName) }
+      return code
+    }
+    return nil
+  }
+
+  /// Every key and password that `nginx/run` made.
+  func developmentSecrets() throws -> [String] {
+    let folder = URL(filePath: state).appending(path: "secrets")
+    return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .map { file in
+        let text = try String(contentsOf: file, encoding: .utf8).trimmed
+        return String(text.split(separator: ":").last ?? "")
+      }
+  }
+}
+
+extension Site.Answer {
+  private func member(_ path: [String]) throws -> String {
+    var value: Any? = try JSONSerialization.jsonObject(with: Data(body.utf8))
+    for name in path { value = (value as? [String: Any])?[name] }
+    return try #require(value as? String, "\(path) in \(body)")
+  }
+
+  func string(_ name: String) throws -> String { try member([name]) }
+  func token(_ name: String) throws -> String { try member(["tokens", name]) }
+}
+
+extension String {
+  var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
+
+  /// Whether `secret` is in it; six digits only where they stand alone, for any long number holds them.
+  func holds(_ secret: String) -> Bool {
+    guard secret.count == 6 else { return contains(secret) }
+    return range(of: "(?<![0-9a-f])\(secret)(?![0-9a-f])", options: .regularExpression) != nil
+  }
+}

@@ -1,0 +1,63 @@
+import Base
+import Foundation
+import Support
+import Synchronization
+import Testing
+
+/// The site under load while its parts end. More rounds: `SWITCHBOARD_ROUNDS`.
+@Suite(.serialized) struct FaultTests {
+  @Test func whileMariaDBDiesUnderLoadAnswersAreRightOr503() async throws {
+    try await withSite { site in
+      let person = try site.signUp()
+      let statuses = try site.underLoad(by: person) {
+        for _ in 1...rounds(default: 5) {
+          guard let server = site.pid(of: "mariadb") else { continue }
+          kill(server, SIGKILL)
+          #expect(holds { site.pid(of: "mariadb") != server && site.curl("/health").status == 200 })
+        }
+      }
+      #expect(statuses.keys.allSatisfy { [200, 503].contains($0) }, "\(statuses)")
+      #expect(statuses[200, default: 0] > 100)
+    }
+  }
+
+  @Test func noAcknowledgedWriteIsLostWhenMariaDBDies() async throws {
+    try await withSite { site in
+      let person = try site.signUp()
+      let isOver = Atomic(false)
+      let killer = Thread {
+        while !isOver.load(ordering: .relaxed) {
+          if let server = site.pid(of: "mariadb") { kill(server, SIGKILL) }
+          usleep(700_000)
+        }
+      }
+      killer.start()
+      var acknowledged = 0
+      for _ in 1...30 {
+        let answer = site.post("/api/v1/device-prefs", #"{"push_enabled":true}"#, person.bearer)
+        #expect([200, 503].contains(answer.status), "\(answer.body)")
+        if answer.status == 200 { acknowledged += 1 }
+      }
+      isOver.store(true, ordering: .relaxed)
+      #expect(holds { killer.isFinished })
+      #expect(holds { site.curl("/health").status == 200 })
+      let version = try #require(
+        Int(try site.sql("SELECT version FROM device_preferences").trimmed))
+      #expect(acknowledged > 0)
+      #expect(version >= acknowledged)
+    }
+  }
+
+  @Test func noRequestFailsWhenTheResponderIsRestartedTwentyTimes() async throws {
+    try await withSite { site in
+      let person = try site.signUp()
+      let statuses = try site.underLoad(by: person) {
+        for _ in 1...rounds(default: 20) {
+          site.restart("responder")
+        }
+      }
+      #expect(statuses.keys.allSatisfy { $0 == 200 }, "\(statuses)")
+      #expect(statuses[200, default: 0] > 100)
+    }
+  }
+}
