@@ -18,6 +18,8 @@ package struct Retention: Sendable {
   package enum Age: Sendable {
     /// The statement asks the database's clock. Parameter: LIMIT.
     case byDatabaseClock
+    /// The same, once for each channel. Parameters: channel, LIMIT.
+    case perChannel
     /// Parameters: now less the duration, LIMIT.
     case after(Duration)
     /// The time that an administrator sets for the audit log. Parameters as of `after`.

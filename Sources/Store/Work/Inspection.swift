@@ -6,9 +6,29 @@ package struct Inspection: Sendable {
   package let text: String
 }
 
+/// The database has another schema than these programs are written for.
+package struct SchemaMismatch: Error, CustomStringConvertible {
+  package let found: Int64
+
+  package var description: String {
+    let advice =
+      found < Database.schemaVersion
+      ? "apply the schema.sql of this release (nginx/apply-schema), then start the program again"
+      : "install the programs of the release that this schema belongs to"
+    return "The schema has version \(found), this program needs version \(Database.schemaVersion): "
+      + advice + "."
+  }
+}
+
 extension Database {
   /// The version of `schema.sql` that these programs are written for.
-  package static let schemaVersion: Int64 = 1
+  package static let schemaVersion: Int64 = 21
+
+  /// - Throws: ``SchemaMismatch`` unless the schema has exactly ``schemaVersion``.
+  package func requireSchemaVersion() throws {
+    let found = try pool.read { connection in try connection.schemaVersion() }
+    guard found == Self.schemaVersion else { throw SchemaMismatch(found: found) }
+  }
 
   /// Looks at what the companion's own account can see: server, schema, engine, keys, rights.
   package func inspect() throws -> [Inspection] {
@@ -22,22 +42,33 @@ extension Database {
 }
 
 extension Connection {
+  /// 0 in a database without the table or its row.
+  fileprivate func schemaVersion() throws -> Int64 {
+    do {
+      return try row("SELECT version FROM schema_version") { row in row.integer(0) } ?? 0
+    } catch let error where error.code == .noSuchTable {
+      return 0
+    }
+  }
+
   fileprivate func inspectServer() throws -> Inspection {
     let version = try row("SELECT VERSION()") { row in row.text(0) } ?? ""
     let numbers = version.split(whereSeparator: { !$0.isNumber }).prefix(2).compactMap { Int($0) }
     let isRight =
       version.contains("MariaDB") && numbers.count == 2 && (numbers[0], numbers[1]) >= (10, 11)
-    return Inspection(isRight: isRight, text: "the server is \(version); 10.11 or later is needed")
+    return Inspection(
+      isRight: isRight, text: "the server is \(version); MariaDB 10.11 or later is needed")
   }
 
   fileprivate func inspectSchema() throws -> Inspection {
-    let version = try row("SELECT version FROM schema_version") { row in row.integer(0) } ?? 0
+    let version = try schemaVersion()
+    let isRight = version == Database.schemaVersion
     return Inspection(
-      isRight: version >= Database.schemaVersion,
-      text: "the schema's version is \(version); \(Database.schemaVersion) or later is needed")
+      isRight: isRight,
+      text: isRight ? "the schema has version \(version)" : "\(SchemaMismatch(found: version))")
   }
 
-  /// Every table InnoDB with a primary key: a Galera cluster needs both.
+  /// A Galera cluster needs InnoDB and a primary key in every table.
   fileprivate func inspectTables() throws -> Inspection {
     let wrong = try rows("SELECT name FROM tables_unfit_for_a_cluster ORDER BY name") { row in
       row.text(0)
@@ -49,7 +80,7 @@ extension Connection {
         : "not InnoDB, or without a primary key: \(wrong.joined(separator: ", "))")
   }
 
-  /// The wall: this account has no business in the tables that only the responder writes.
+  /// This account must not read the tables that only the responder uses.
   fileprivate func inspectRights() throws -> Inspection {
     do {
       _ = try row("SELECT email FROM accounts LIMIT 1") { row in row.text(0) }
@@ -66,4 +97,6 @@ extension DatabaseError.Code {
   fileprivate static let tableAccessDenied = DatabaseError.Code(rawValue: 1142)
   /// ER_COLUMNACCESS_DENIED_ERROR
   fileprivate static let columnAccessDenied = DatabaseError.Code(rawValue: 1143)
+  /// ER_NO_SUCH_TABLE
+  fileprivate static let noSuchTable = DatabaseError.Code(rawValue: 1146)
 }

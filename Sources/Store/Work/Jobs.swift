@@ -4,25 +4,22 @@ import FoundationEssentials
 import MariaDB
 
 /// Work for the companion whose outcome a request waits for.
-package struct Errand: Sendable {
-  package enum Kind: String, Sendable {
-    case pushTest = "push_test"
-    case turnCheck = "turn_check"
-    case bankEnrollment = "bank_enrollment"
+package struct Job: Sendable {
+  /// What is to be done. Each room declares its own kinds.
+  package struct Kind: Hashable, Sendable {
+    /// Which worker does it: a slow bank keeps nobody waiting but those who wait for it.
+    package enum Worker: Sendable { case banks, others }
 
-    /// Whether nobody may do it any more once its request has been told that there is no outcome.
-    package var endsWithItsRequest: Bool { self == .bankEnrollment }
-  }
+    /// The word in the column `kind`.
+    package let name: String
+    package let worker: Worker
+    /// Whether the job is withdrawn once its request has been told that there is no outcome.
+    package let endsWithItsRequest: Bool
 
-  /// Which errands a thread does: a bank that is slow keeps nobody waiting but those who wait for it.
-  package enum Lane: Sendable {
-    case banks, others
-
-    fileprivate var kinds: String {
-      switch self {
-      case .banks: Kind.bankEnrollment.rawValue
-      case .others: "\(Kind.pushTest.rawValue),\(Kind.turnCheck.rawValue)"
-      }
+    init(_ name: String, worker: Worker = .others, endsWithItsRequest: Bool = false) {
+      self.name = name
+      self.worker = worker
+      self.endsWithItsRequest = endsWithItsRequest
     }
   }
 
@@ -38,122 +35,145 @@ package struct Errand: Sendable {
   package let requestID: String
 }
 
-/// What has come of an errand.
-package enum ErrandOutcome: Sendable {
+/// What has come of a job.
+package enum JobOutcome: Sendable {
   /// JSON
   case done([UInt8])
   /// Given up without a result.
   case dead
+  /// Still to be done.
+  case open
 }
 
-extension Database {
-  /// Writes an errand for the companion.
+package struct Jobs: Sendable {
+  let records: Records
+
+  /// Writes a job for the companion.
   ///
   /// - Returns: its id.
-  package func post(
-    _ kind: Errand.Kind, _ request: [UInt8], from origin: Origin, at now: Timestamp
-  ) throws -> String {
-    let id = timeOrderedUUID(milliseconds: now.milliseconds)
-    try pool.write { connection in
-      _ = try connection.execute(
-        "INSERT INTO errands (id, kind, request, request_id) VALUES (?, ?, ?, ?)",
-        [.text(id), .text(kind.rawValue), .bytes(request), .text(origin.requestID.cut(to: 64))])
+  package func post(_ kind: Job.Kind, _ request: [UInt8]) throws -> String {
+    let id = timeOrderedUUID(milliseconds: records.now.milliseconds)
+    try records.write { transaction in
+      _ = try transaction.connection.execute(
+        "INSERT INTO jobs (id, kind, request, request_id) VALUES (?, ?, ?, ?)",
+        [
+          .text(id), .text(kind.name), .bytes(request),
+          .text(transaction.origin.storedRequestID),
+        ])
     }
     return id
   }
 
-  /// What has come of the errand; nil while it is open.
-  package func outcome(ofErrand id: String) throws -> ErrandOutcome? {
-    try pool.read { connection in
-      try connection.row(
-        "SELECT state, result FROM errands WHERE id = ? AND state <> 'open'", [.text(id)]
+  package func outcome(of id: String) throws -> JobOutcome {
+    try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT state, result FROM jobs WHERE id = ? AND state <> 'open'", [.text(id)]
       ) { row in row.text(0) == "done" ? .done(row.bytes(1)) : .dead }
-    }
+    } ?? .open
   }
 
-  /// Gives up an errand that nobody waits for any more.
+  /// Gives up a job that nobody waits for any more.
   ///
   /// - Returns: false where it has ended already.
-  package func withdraw(errand id: String) throws -> Bool {
-    try pool.transaction { connection in
-      try connection.execute(
+  package func withdraw(_ id: String) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.connection.execute(
         """
-        UPDATE errands SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+        UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
         WHERE id = ? AND state = 'open'
         """,
         [.text(id)]) == 1
     }
   }
 
-  /// Claims the errand of the lane that has waited longest, for one minute. The claim is committed before the
-  /// work begins, and counts as an attempt; the third that fails to end it buries it.
+  /// Claims the job of one of `kinds` that has waited longest, for one minute. The claim is committed
+  /// before the work begins, and counts as an attempt; after the third the job is given up.
   ///
   /// - Parameter claimID: a UUID, made for this claim alone.
-  package func claimErrand(of lane: Errand.Lane, as claimID: String) throws -> Errand? {
-    let claimed = try pool.transaction { connection in
-      _ = try connection.execute(
+  package func claim(of kinds: [Job.Kind], as claimID: String) throws -> Job? {
+    let names = kinds.map(\.name).joined(separator: ",")
+    let claimed = try records.transaction { transaction in
+      _ = try transaction.connection.execute(
         """
-        UPDATE errands SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+        UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
         WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND attempts >= 3
         """)
-      return try connection.execute(
+      return try transaction.connection.execute(
         """
-        UPDATE errands
+        UPDATE jobs
         SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
         WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND FIND_IN_SET(kind, ?) > 0
         ORDER BY due_at LIMIT 1
         """,
-        [.text(claimID), .text(lane.kinds)])
+        [.text(claimID), .text(names)])
     }
     guard claimed == 1 else { return nil }
-    return try pool.read { connection in
-      try connection.row(
-        "SELECT id, kind, request, attempts, request_id FROM errands WHERE claim_id = ? AND state = 'open'",
+    return try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT id, kind, request, attempts, request_id FROM jobs WHERE claim_id = ? AND state = 'open'",
         [.text(claimID)]
       ) { row in
-        Errand(
-          id: row.text(0), kind: Errand.Kind(rawValue: row.text(1))!,  // an ENUM of these words
+        let name = row.text(1)
+        return Job(
+          id: row.text(0), kind: kinds.first { $0.name == name }!,  // the claim asked for these
           request: row.bytes(2), claimID: claimID, attempts: row.integer(3), requestID: row.text(4))
       }
     }
   }
 
-  /// Records the result of an errand, if the claim is still one's own and somebody waits for it.
+  /// Records the result of a job, if the claim still holds and somebody waits for it.
   ///
-  /// - Returns: false where the lease has passed to another pass, or the errand was given up; nothing
-  ///   is written then.
-  package func finish(_ errand: Errand, with result: [UInt8]) throws -> Bool {
-    try finish(errand, with: result) { _ in }
+  /// - Returns: false where another pass has the lease, or the job was given up; nothing is written
+  ///   then.
+  package func finish(_ job: Job, with result: [UInt8]) throws -> Bool {
+    try finish(job, with: result) { _ in }
   }
 
-  /// The same, and in the same transaction what `storing` writes.
+  /// The same, with what `store` writes in the same transaction.
   func finish(
-    _ errand: Errand, with result: [UInt8], storing: (Connection) throws -> Void
+    _ job: Job, with result: [UInt8], store: (borrowing Transaction) throws -> Void
   ) throws -> Bool {
-    try pool.transaction { connection in
-      let finished = try connection.execute(
+    try records.transaction { transaction in
+      let finished = try transaction.connection.execute(
         """
-        UPDATE errands SET state = 'done', result = ?, finished_at = UTC_TIMESTAMP(3)
+        UPDATE jobs SET state = 'done', result = ?, finished_at = UTC_TIMESTAMP(3)
         WHERE id = ? AND claim_id = ? AND state = 'open'
         """,
-        [.bytes(result), .text(errand.id), .text(errand.claimID)])
+        [.bytes(result), .text(job.id), .text(job.claimID)])
       guard finished == 1 else { return false }
-      try storing(connection)
+      try store(transaction)
       return true
+    }
+  }
+
+  /// The kinds of at most `limit` jobs that are due, the longest waiting first.
+  package func dueKinds(limit: Int) throws -> [String] {
+    try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT kind FROM jobs WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3)
+        ORDER BY due_at LIMIT ?
+        """,
+        [.integer(Int64(limit))]
+      ) { row in row.text(0) }
     }
   }
 }
 
-extension Errand {
-  /// What is to be done, or what came of it, as it is kept in its row.
-  package static func json(_ value: some Encodable) throws -> [UInt8] {
+extension Records {
+  package var jobs: Jobs { Jobs(records: self) }
+}
+
+extension Job {
+  /// A request or a result as its row keeps it.
+  package static func encode(_ value: some Encodable) throws -> [UInt8] {
     Array(try JSONEncoder().encode(value))
   }
 
   /// - Throws: `DecodingError`
-  package static func decode<Value: Decodable>(_ type: Value.Type, from json: [UInt8]) throws
-    -> Value
-  {
+  package static func decode<Value: Decodable>(
+    _ type: Value.Type, from json: [UInt8]
+  ) throws -> Value {
     try JSONDecoder().decode(type, from: Data(json))
   }
 }

@@ -14,8 +14,38 @@ extension Room {
       Retention(
         .byDatabaseClock,
         "DELETE FROM jobs WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?"),
+    ] + Room.pastNotifications + [
       Retention(
         .after(Retention.day), "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?"),
       Retention(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
     ])
+}
+
+extension Room {
+  // The index leads from channel and shard to the time: the columns before it are named for it.
+  fileprivate static let pastNotifications = [
+    Retention(
+      .perChannel,
+      """
+      DELETE FROM deliveries WHERE channel = ?
+        AND shard IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+        AND state = 'delivered' AND due_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
+        AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?
+      """),
+    Retention(
+      .perChannel,
+      """
+      DELETE FROM deliveries WHERE channel = ?
+        AND shard IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+        AND state = 'dead' AND due_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY
+        AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?
+      """),
+    Retention(
+      .byDatabaseClock,
+      """
+      DELETE FROM notifications WHERE created_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
+        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.notification_id = notifications.id)
+      LIMIT ?
+      """),
+  ]
 }

@@ -1,33 +1,26 @@
-package import Base
 import MariaDB
 
 /// The provider token that all processes of a team share.
 package struct SharedProviderToken: Sendable, Equatable {
   /// AES-256-GCM
   package let sealed: String
-  /// Changes with each minting.
+  /// Changes with each new token.
   package let generation: Int64
   /// By the database's clock.
   package let age: Duration
 }
 
-extension Database {
-  /// The database's clock.
-  package func now() throws -> Timestamp {
-    try pool.read { connection in
-      try connection.row("SELECT UTC_TIMESTAMP(3)") { row in
-        Timestamp(milliseconds: row.milliseconds(0))
-      }!  // without a table there is one row
-    }
-  }
+/// Provider tokens of APNs.
+package struct ProviderTokens: Sendable {
+  let records: Records
 
-  /// The token that was minted last; nil before the first.
-  package func providerToken(team: String, key: String) throws -> SharedProviderToken? {
-    try pool.read { connection in
-      try connection.row(
+  /// The newest token; nil before the first.
+  package func newest(team: String, key: String) throws -> SharedProviderToken? {
+    try records.read { transaction in
+      try transaction.connection.row(
         """
         SELECT sealed, generation,
-          TIMESTAMPDIFF(MICROSECOND, minted_at, UTC_TIMESTAMP(3)) DIV 1000
+          TIMESTAMPDIFF(MICROSECOND, issued_at, UTC_TIMESTAMP(3)) DIV 1000
         FROM provider_tokens WHERE team_id = ? AND key_id = ? AND sealed IS NOT NULL
         """,
         [.text(team), .text(key)]
@@ -38,27 +31,27 @@ extension Database {
     }
   }
 
-  /// Replaces the token of `generation`, if it is still that and was minted at least `minimumAge`
-  /// ago: Apple takes one new token for a team in 20 minutes.
+  /// Replaces the token of `generation`, if it is still the newest and was issued at least
+  /// `minimumAge` ago: Apple takes one new token for a team in 20 minutes.
   ///
   /// - Parameter generation: 0 where there was none.
-  /// - Returns: whether this call is the one that replaces it.
-  package func replaceProviderToken(
+  /// - Returns: whether this call replaced it.
+  package func replace(
     team: String, key: String, sealed: String, generation: Int64, minimumAge: Duration
   ) throws -> Bool {
-    try pool.transaction { connection in
-      _ = try connection.execute(
+    try records.transaction { transaction in
+      _ = try transaction.connection.execute(
         """
         INSERT INTO provider_tokens (team_id, key_id) VALUES (?, ?)
         ON DUPLICATE KEY UPDATE key_id = key_id
         """,
         [.text(team), .text(key)])
-      return try connection.execute(
+      return try transaction.connection.execute(
         """
         UPDATE provider_tokens
-        SET sealed = ?, minted_at = UTC_TIMESTAMP(3), generation = generation + 1
+        SET sealed = ?, issued_at = UTC_TIMESTAMP(3), generation = generation + 1
         WHERE team_id = ? AND key_id = ? AND generation = ?
-          AND (minted_at IS NULL OR minted_at <= UTC_TIMESTAMP(3) - INTERVAL ? SECOND)
+          AND (issued_at IS NULL OR issued_at <= UTC_TIMESTAMP(3) - INTERVAL ? SECOND)
         """,
         [
           .text(sealed), .text(team), .text(key), .integer(generation),
@@ -66,4 +59,8 @@ extension Database {
         ]) == 1
     }
   }
+}
+
+extension Records {
+  package var providerTokens: ProviderTokens { ProviderTokens(records: self) }
 }

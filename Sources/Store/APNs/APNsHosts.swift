@@ -1,0 +1,60 @@
+import Base
+import MariaDB
+
+extension Channel {
+  /// Apple Push Notification service.
+  package static let apns = Channel("apns")
+}
+
+extension Room {
+  static let apns = Room(
+    name: "APNs", whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"])
+}
+
+/// Apple has two hosts, and a token belongs to one of them.
+package enum APNsEnvironment: String, Sendable {
+  case production, sandbox
+
+  package var other: APNsEnvironment { self == .production ? .sandbox : .production }
+}
+
+/// Where Apple takes notifications to a token, as far as it was learned.
+package struct APNsHosts: Sendable {
+  let records: Records
+
+  /// The environment of each of `tokens` for which one was learned.
+  package func environments(
+    of tokens: [String], topic: String
+  ) throws -> [String: APNsEnvironment] {
+    guard !tokens.isEmpty else { return [:] }
+    let known = try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT h.token, h.environment
+        FROM JSON_TABLE(?, '$[*]' COLUMNS (
+          token VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS asked
+        JOIN apns_hosts h ON h.token = asked.token AND h.topic = ?
+        """,
+        [.bytes(JSONWriter.array(of: tokens)), .text(topic)]
+      ) { row in (row.text(0), APNsEnvironment(rawValue: row.text(1))!) }  // an ENUM of these words
+    }
+    return Dictionary(known) { first, _ in first }
+  }
+
+  /// Remembers that Apple takes notifications of `topic` to `token` in `environment`.
+  package func learn(_ environment: APNsEnvironment, topic: String, ofToken token: String) throws {
+    try records.write { transaction in
+      _ = try transaction.connection.execute(
+        """
+        INSERT INTO apns_hosts (token, topic, environment, learned_at)
+        VALUES (?, ?, ?, UTC_TIMESTAMP(3))
+        ON DUPLICATE KEY UPDATE environment = VALUES(environment), learned_at = VALUES(learned_at)
+        """,
+        [.text(token), .text(topic), .text(environment.rawValue)])
+    }
+  }
+}
+
+extension Records {
+  package var apnsHosts: APNsHosts { APNsHosts(records: self) }
+}

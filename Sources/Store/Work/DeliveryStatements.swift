@@ -1,0 +1,90 @@
+import Base
+import MariaDB
+
+/// Statements on `deliveries` and their leases.
+struct DeliveryStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Writes down what is in hand, for two minutes from now.
+  ///
+  /// The time always grows: a row that stays as it is does not count as affected, and the lease
+  /// would seem lost.
+  ///
+  /// - Returns: false where another pass has the lease.
+  func renew(_ lease: ShardLease, holding ids: [String]) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE delivery_leases
+      SET batch = ?, leased_until = GREATEST(leased_until + INTERVAL 1000 MICROSECOND,
+        UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)
+      WHERE channel = ? AND shard = ? AND claim_id = ? AND leased_until > UTC_TIMESTAMP(3)
+      """,
+      [
+        .bytes(JSONWriter.array(of: ids)), .text(lease.channel.name), .integer(lease.shard),
+        .text(lease.claimID),
+      ]) == 1
+  }
+
+  /// Counts an attempt for whatever stands in the lease's batch, and empties the batch.
+  func countLosses(under lease: ShardLease) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE delivery_leases l
+      JOIN JSON_TABLE(l.batch, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS held
+      JOIN deliveries d ON d.id = held.id
+      SET d.state = IF(d.losses + 1 >= 5, 'dead', 'open'),
+        d.finished_at = IF(d.losses + 1 >= 5, UTC_TIMESTAMP(3), NULL),
+        d.reason = 'no outcome', d.due_at = UTC_TIMESTAMP(3) + INTERVAL 5 SECOND,
+        d.attempts = d.attempts + 1, d.losses = d.losses + 1
+      WHERE l.channel = ? AND l.shard = ? AND d.state = 'open'
+      """,
+      [.text(lease.channel.name), .integer(lease.shard)])
+    _ = try transaction.connection.execute(
+      "UPDATE delivery_leases SET batch = '[]' WHERE channel = ? AND shard = ?",
+      [.text(lease.channel.name), .integer(lease.shard)])
+  }
+
+  func recordDelivered(_ ids: [String]) throws(DatabaseError) {
+    guard !ids.isEmpty else { return }
+    _ = try transaction.connection.execute(
+      """
+      UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS sent
+        ON d.id = sent.id
+      SET d.state = 'delivered', d.status = 200, d.reason = NULL, d.attempts = d.attempts + 1,
+        d.finished_at = UTC_TIMESTAMP(3)
+      WHERE d.state = 'open'
+      """,
+      [.bytes(JSONWriter.array(of: ids))])
+  }
+
+  func record(_ outcome: DeliveryOutcome, of delivery: Delivery) throws(DatabaseError) {
+    switch outcome {
+    case .delivered: try recordDelivered([delivery.id])
+    case .later(let delay, let status, let reason, let counts):
+      _ = try transaction.connection.execute(
+        """
+        UPDATE deliveries
+        SET attempts = attempts + ?, status = ?, reason = ?,
+          due_at = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+        WHERE id = ? AND state = 'open' AND attempts = ?
+        """,
+        [
+          .integer(counts ? 1 : 0), .integer(status), .text(reason.cut(to: 64)),
+          .integer(delay.milliseconds * 1000), .text(delivery.id), .integer(delivery.attempts),
+        ])
+    case .dead(let status, let reason):
+      _ = try transaction.connection.execute(
+        """
+        UPDATE deliveries
+        SET state = 'dead', attempts = attempts + 1, status = ?, reason = ?,
+          finished_at = UTC_TIMESTAMP(3)
+        WHERE id = ? AND state = 'open'
+        """,
+        [.integer(status), .text(reason.cut(to: 64)), .text(delivery.id)])
+    }
+  }
+}
+
+extension Transaction {
+  var deliveries: DeliveryStatements { DeliveryStatements(transaction: Transaction(sharing: self)) }
+}

@@ -1,0 +1,173 @@
+import Base
+import MariaDB
+
+/// A mail in the outbox.
+package struct Mail: Sendable, Equatable {
+  package let id: String
+  /// E-mail address.
+  package let recipient: String
+  /// The part that nobody else may read.
+  package let sealed: String
+
+  package init(id: String, recipient: String, sealed: String) {
+    self.id = id
+    self.recipient = recipient
+    self.sealed = sealed
+  }
+
+  /// What ``sealed`` is bound to, so that it opens in its own row only.
+  package static func sealingContext(_ id: String) -> String { "mail \(id)" }
+}
+
+/// A mail that one pass of the companion holds until its lease ends.
+package struct ClaimedMail: Sendable {
+  package let mail: Mail
+  /// Of the pass.
+  package let claimID: String
+  /// This one included.
+  package let attempts: Int64
+}
+
+package enum MailOutcome: Sendable {
+  case delivered
+  /// Tried again later, until it expires.
+  case failed(reason: String)
+  /// Given up: trying again cannot help.
+  case dead(reason: String)
+}
+
+/// The outbox of mails as the companion uses it. It lives by the database's clock alone.
+package struct Mails: Sendable {
+  let records: Records
+
+  /// Claims up to `limit` mails that are due, for two minutes. The claim is committed before the
+  /// work begins, and counts as an attempt.
+  ///
+  /// - Parameter claimID: a UUID, made for this claim alone.
+  package func claim(limit: Int, as claimID: String) throws -> [ClaimedMail] {
+    let claimed = try records.transaction { transaction in
+      try transaction.connection.execute(
+        """
+        UPDATE outbox
+        SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at > UTC_TIMESTAMP(3)
+        ORDER BY due_at LIMIT ?
+        """,
+        [.text(claimID), .integer(Int64(limit))])
+    }
+    guard claimed > 0 else { return [] }
+    return try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT id, recipient, sealed, attempts FROM outbox
+        WHERE claim_id = ? AND state = 'open' ORDER BY created_at
+        """,
+        [.text(claimID)]
+      ) { row in
+        ClaimedMail(
+          mail: Mail(id: row.text(0), recipient: row.text(1), sealed: row.text(2)),
+          claimID: claimID, attempts: row.integer(3))
+      }
+    }
+  }
+
+  /// Records what became of a mail, if the claim still holds.
+  ///
+  /// A failed mail is due again after 2, 4, 8 … seconds, at most a minute.
+  ///
+  /// - Returns: false where another pass has the lease; nothing is written then.
+  package func record(_ outcome: MailOutcome, of claimed: ClaimedMail) throws -> Bool {
+    try records.transaction { transaction in
+      switch outcome {
+      case .delivered: try transaction.mails.close(claimed, as: "delivered", reason: nil)
+      case .dead(let reason): try transaction.mails.close(claimed, as: "dead", reason: reason)
+      case .failed(let reason): try transaction.mails.postpone(claimed, reason: reason)
+      }
+    }
+  }
+
+  /// Closes mails that have expired unsent.
+  ///
+  /// - Returns: how many.
+  package func expire() throws -> Int {
+    try records.transaction { transaction in
+      try transaction.connection.execute(
+        """
+        UPDATE outbox
+        SET state = 'dead', sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+          reason = COALESCE(reason, 'expired before it was sent')
+        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at <= UTC_TIMESTAMP(3)
+        ORDER BY due_at LIMIT 500
+        """)
+    }
+  }
+
+  /// The recipients of at most `limit` mails that are due, the longest waiting first.
+  package func dueRecipients(limit: Int) throws -> [String] {
+    try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT recipient FROM outbox
+        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at > UTC_TIMESTAMP(3)
+        ORDER BY due_at LIMIT ?
+        """,
+        [.integer(Int64(limit))]
+      ) { row in row.text(0) }
+    }
+  }
+}
+
+extension Records {
+  package var mails: Mails { Mails(records: self) }
+}
+
+/// Statements on `outbox`.
+struct MailStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Puts a mail into the outbox. A `suppressed` one is never sent.
+  func post(_ mail: Mail, suppressed: Bool, lifetime: Duration) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at)
+      VALUES (?, 'login_code', ?, IF(?, NULL, ?), IF(?, 'suppressed', 'open'),
+        UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL))
+      """,
+      [
+        .text(mail.id), .text(mail.recipient), .boolean(suppressed), .text(mail.sealed),
+        .boolean(suppressed), .integer(lifetime.components.seconds),
+        .text(transaction.origin.storedRequestID), .boolean(suppressed),
+      ])
+  }
+
+  fileprivate func postpone(
+    _ claimed: ClaimedMail, reason: String
+  ) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE outbox SET due_at = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, reason = ?, claim_id = NULL
+      WHERE id = ? AND claim_id = ? AND state = 'open'
+      """,
+      [
+        .integer(min(60, 1 << min(claimed.attempts, 6))), .text(reason.cut(to: 200)),
+        .text(claimed.mail.id), .text(claimed.claimID),
+      ]) == 1
+  }
+
+  fileprivate func close(
+    _ claimed: ClaimedMail, as state: String, reason: String?
+  ) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE outbox SET state = ?, reason = ?, sealed = NULL, finished_at = UTC_TIMESTAMP(3)
+      WHERE id = ? AND claim_id = ? AND state = 'open'
+      """,
+      [
+        .text(state), .text(reason?.cut(to: 200)), .text(claimed.mail.id), .text(claimed.claimID),
+      ]) == 1
+  }
+}
+
+extension Transaction {
+  var mails: MailStatements { MailStatements(transaction: Transaction(sharing: self)) }
+}

@@ -1,0 +1,82 @@
+import Base
+import Cryptography
+import MariaDB
+
+/// A way to send deliveries: the word in the column `channel`.
+package struct Channel: Hashable, Sendable {
+  package let name: String
+
+  package init(_ name: String) { self.name = name }
+}
+
+/// A notification that is new to the outbox.
+package struct NewNotification: Sendable {
+  package enum Kind: String, Sendable { case turn }
+
+  package let kind: Kind
+  /// Names the event: the same event again makes no second notification.
+  package let eventKey: String
+  /// At most 64 bytes.
+  package let collapseID: String
+  /// JSON, at most 4096 bytes.
+  package let payload: [UInt8]
+  /// After this it is neither sent nor kept for the device.
+  package let lifetime: Duration
+  package let channel: Channel
+  /// As the channel knows devices.
+  package let tokens: [String]
+
+  package init(
+    kind: Kind, eventKey: String, collapseID: String, payload: [UInt8], lifetime: Duration,
+    channel: Channel, tokens: [String]
+  ) {
+    self.kind = kind
+    self.eventKey = eventKey
+    self.collapseID = collapseID
+    self.payload = payload
+    self.lifetime = lifetime
+    self.channel = channel
+    self.tokens = tokens
+  }
+}
+
+/// Statements on `notifications`.
+struct NotificationStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Puts a notification into the outbox, in the transaction of the event that it tells of.
+  ///
+  /// - Returns: false where the event has been told already; nothing is written then.
+  func post(_ new: NewNotification) throws(DatabaseError) -> Bool {
+    let id = transaction.makeID()
+    let inserted = try transaction.connection.execute(
+      """
+      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+      VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? SECOND)
+      ON DUPLICATE KEY UPDATE event_key = event_key
+      """,
+      [
+        .text(id), .text(new.kind.rawValue), .text(new.eventKey), .text(new.collapseID),
+        .bytes(new.payload), .integer(new.lifetime.components.seconds),
+      ])
+    guard inserted == 1 else { return false }
+    for token in new.tokens {
+      _ = try transaction.connection.execute(
+        """
+        INSERT INTO deliveries (id, notification_id, token, channel, shard)
+        VALUES (?, ?, ?, ?, ?)
+        """,
+        [
+          .text(transaction.makeID()), .text(id), .text(token), .text(new.channel.name),
+          .integer(Int64(sha256(token)[0] & 15)),
+        ])
+    }
+    return true
+  }
+}
+
+extension Transaction {
+  var notifications: NotificationStatements {
+    NotificationStatements(transaction: Transaction(sharing: self))
+  }
+}
