@@ -1,5 +1,4 @@
-package import Base
-import Cryptography
+import Base
 import MariaDB
 
 /// A person, as the apps see one.
@@ -12,7 +11,7 @@ package struct Account: Sendable, Equatable {
   package let walletID: String
 }
 
-/// What a person who makes an account gives.
+/// What a person who creates an account gives.
 package struct NewAccount: Sendable {
   /// Lower-cased; compared byte by byte.
   package let email: String
@@ -29,94 +28,88 @@ package struct NewAccount: Sendable {
 package enum NewAccountOutcome: Sendable {
   case signedIn(Account, Session)
   case emailTaken
-  /// Five accounts live on the device already.
+  /// The device has five accounts already.
   case deviceFull
   /// The device is neither registered nor described.
   case deviceUnknown
 }
 
-extension Database {
-  /// Makes an account and signs it in on the device.
+/// Accounts as requests use them.
+package struct Accounts: Sendable {
+  let records: Records
+
+  /// Creates an account and signs it in on the device.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)``; ``Refusal/rateLimited(retryAfter:)`` at more
-  ///   than 60 an hour on one device.
-  package func createAccount(
-    _ new: NewAccount, on device: SigningDevice, from origin: Origin, at now: Timestamp
+  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 60 an hour on one
+  ///   device.
+  package func create(
+    _ new: NewAccount, on device: SigningDevice
   ) throws -> NewAccountOutcome {
-    let account = Account(
-      id: timeOrderedUUID(milliseconds: now.milliseconds), email: new.email, name: new.name,
-      walletID: new.walletID)
     do {
-      return try pool.transaction { connection in
-        // First, for it also locks: those who sign up on one device do so one after the other, and
-        // each sees the accounts before.
-        try connection.count(.signUps, of: device.clientDeviceID, at: now)
-        guard try connection.isKnown(device) else { return .deviceUnknown }
-        guard try connection.accountCount(onDevice: device.clientDeviceID) < 5 else {
+      return try records.transaction { transaction in
+        // First, because it also locks: sign-ups on one device run one after the other, and each
+        // sees the accounts before.
+        try transaction.limits.count(.signUps, of: device.clientDeviceID)
+        guard try transaction.signIns.isKnown(device) else { return .deviceUnknown }
+        guard try transaction.accounts.count(on: device.clientDeviceID) < 5 else {
           return .deviceFull
         }
-        try connection.insert(account, at: now)
-        try connection.audit(.accountCreated, account: account.id, from: origin, at: now)
-        let session = try connection.signIn(account.id, on: device, from: origin, at: now)
+        let account = try transaction.accounts.insert(new)
+        try transaction.audit.write(.accountCreated, account: account.id)
+        let session = try transaction.signIns.begin(account.id, on: device)
         return .signedIn(account, session)
       }
     } catch let error as DatabaseError where error.code == .duplicateEntry {
       return .emailTaken
     }
   }
-
-  /// The account of the caller, its cards, its banks.
-  ///
-  /// - Throws: ``Refusal``.
-  /// - Returns: nil where the account is gone.
-  package func summary(of caller: Caller, at now: Timestamp) throws -> WalletSummary? {
-    try pool.read { connection in
-      // First: with the account its sessions are gone as well, and that is not the same answer.
-      guard let account = try connection.account(id: caller.accountID) else { return nil }
-      let session = try connection.live(caller, at: now)
-      return WalletSummary(
-        account: account, cards: try connection.cards(of: account.id),
-        banks: try connection.enrolledBanks(of: account.id),
-        biometricEnabled: try connection.hasBiometricKey(session.deviceID))
-    }
-  }
 }
 
-extension Connection {
+extension Records {
+  package var accounts: Accounts { Accounts(records: self) }
+}
+
+/// Statements on `accounts`.
+struct AccountStatements: ~Copyable {
+  let transaction: Transaction
+
   /// The account with `email`, lower-cased.
-  func account(email: String) throws(DatabaseError) -> Account? {
-    try row(
+  func find(email: String) throws(DatabaseError) -> Account? {
+    try transaction.connection.row(
       "SELECT id, email, name, wallet_id FROM accounts WHERE email = ?", [.text(email)]
     ) { row in Account(row: row) }
   }
 
-  func account(id: String) throws(DatabaseError) -> Account? {
-    try row(
+  func find(id: String) throws(DatabaseError) -> Account? {
+    try transaction.connection.row(
       "SELECT id, email, name, wallet_id FROM accounts WHERE id = ?", [.text(id)]
     ) { row in Account(row: row) }
   }
 
-  fileprivate func accountCount(
-    onDevice clientDeviceID: String
-  ) throws(DatabaseError) -> Int64 {
-    try row(
+  fileprivate func count(on clientDeviceID: String) throws(DatabaseError) -> Int64 {
+    try transaction.connection.row(
       "SELECT COUNT(*) FROM devices WHERE client_device_id = ?", [.text(clientDeviceID)]
     ) { row in row.integer(0) }!  // an aggregate always has a row
   }
 
-  fileprivate func insert(
-    _ account: Account, at now: Timestamp
-  ) throws(DatabaseError) {
-    _ = try execute(
+  fileprivate func insert(_ new: NewAccount) throws(DatabaseError) -> Account {
+    let account = Account(
+      id: transaction.makeID(), email: new.email, name: new.name, walletID: new.walletID)
+    _ = try transaction.connection.execute(
       """
       INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
       VALUES (?, ?, ?, ?, ?, ?)
       """,
       [
         .text(account.id), .text(account.email), .text(account.name), .text(account.email),
-        .text(account.walletID), .time(now),
+        .text(account.walletID), .time(transaction.now),
       ])
+    return account
   }
+}
+
+extension Transaction {
+  var accounts: AccountStatements { AccountStatements(transaction: Transaction(sharing: self)) }
 }
 
 extension Account {

@@ -2,7 +2,7 @@ package import Base
 import Cryptography
 import MariaDB
 
-/// A mailed code, and what is kept of it.
+/// A mailed code, as it is kept.
 package struct NewLoginCode: Sendable {
   /// Lower-cased.
   package let email: String
@@ -38,129 +38,127 @@ package enum SignInStart: Sendable, Equatable {
   case deviceUnknown
 }
 
-/// What somebody who types a code names it by.
+/// By what somebody who types a code names it.
 package enum LoginCodeName: Sendable {
   case email(String)
   /// SHA-256 of the challenge.
   case challenge([UInt8])
 }
 
-extension Database {
-  /// Keeps `challenge` where an account with passkeys has the code's e-mail address. Else replaces the live code of
-  /// e-mail and device, and puts the mail into the outbox.
+/// Mailed codes as requests use them.
+package struct LoginCodes: Sendable {
+  let records: Records
+
+  /// Offers the passkeys of the account that has the code's e-mail address, and keeps `challenge` for
+  /// them. Without passkeys it replaces the live code of e-mail and device and posts the mail.
   ///
-  /// An unknown e-mail takes the same statements as that of an account without passkeys, with a mail that is never sent,
-  /// so that neither answer nor time tells.
+  /// For an e-mail address that nobody has it runs the statements of an account without passkeys, and
+  /// posts a mail that is never sent, so that neither answer nor time tells.
   ///
   /// - Parameter challenge: nil where a code is asked for.
-  /// - Throws: ``Refusal/rateLimited(retryAfter:)``: 20 codes an hour from one address, 10 to one e-mail
-  ///   and 3 for it and one device in 15 minutes; 20 challenges a minute from one address.
-  package func startSignIn(
-    with code: NewLoginCode, or challenge: NewPasskeyChallenge?, on device: SigningDevice,
-    from origin: Origin, at now: Timestamp
+  /// - Throws: ``RateLimited``: 20 codes an hour from one address; in 15 minutes 10 to one e-mail and
+  ///   3 for one e-mail and one device; 20 challenges a minute from one address.
+  package func start(
+    with code: NewLoginCode, or challenge: NewPasskeyChallenge?, on device: SigningDevice
   ) throws -> SignInStart {
-    try pool.transaction { connection in
-      guard try connection.isKnown(device) else { return .deviceUnknown }
+    try records.transaction { transaction in
+      guard try transaction.signIns.isKnown(device) else { return .deviceUnknown }
       if let challenge {
-        let offered = try connection.startSignIn(
-          code.email, with: challenge, on: device, from: origin, at: now)
+        let offered = try transaction.passkeys.startSignIn(code.email, with: challenge, on: device)
         if !offered.isEmpty { return .passkey(offered: offered) }
       }
-      try connection.count(.codesByAddress, of: origin.address, at: now)
-      try connection.count(.codesByEmail, of: code.email, at: now)
-      try connection.count(
-        .codesByDevice, of: "\(code.email) \(device.clientDeviceID)", at: now)
-      let account = try connection.account(email: code.email)
-      try connection.replaceCode(code, device: device)
-      try connection.post(
+      try transaction.limits.count(.codesByAddress, of: records.origin.address)
+      try transaction.limits.count(.codesByEmail, of: code.email)
+      try transaction.limits.count(
+        .codesByDevice, of: "\(code.email) \(device.clientDeviceID)")
+      let account = try transaction.accounts.find(email: code.email)
+      try transaction.loginCodes.replace(code, on: device)
+      try transaction.mails.post(
         Mail(id: code.mailID, recipient: code.email, sealed: code.sealed),
-        suppressed: account == nil, lifetime: code.expiresAt - now, from: origin)
-      try connection.audit(
+        suppressed: account == nil, lifetime: code.expiresAt - records.now)
+      try transaction.audit.write(
         .codeRequested, account: account?.id,
-        device: try connection.deviceID(device.clientDeviceID, of: account), from: origin, at: now)
+        device: try transaction.devices.id(of: device.clientDeviceID, account: account))
       return .codeMailed
     }
   }
 
-  /// Signs in with a mailed code. The try is counted before the code is compared.
+  /// Signs in with a mailed code. It counts the try before it compares the code.
   ///
   /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
   /// - Throws: ``Refusal/credential(account:device:)``.
-  /// - Returns: nil where the code is wrong, expired, spent, or dead after five tries.
+  /// - Returns: ``SignInOutcome/refused`` also where the code is dead after five tries.
   package func signIn(
-    withCodeOf name: LoginCodeName, on device: SigningDevice, from origin: Origin,
-    at now: Timestamp, macs: (_ email: String) -> [[UInt8]]
-  ) throws -> (Account, Session)? {
-    guard let typed = try countTry(of: name, on: device, at: now) else {
-      try auditDeadSignIn("no live code", from: origin, at: now) { connection in
-        guard case .email(let email) = name else { return [(nil, nil)] }
-        let account = try connection.account(email: email)
-        return [(account?.id, try connection.deviceID(device.clientDeviceID, of: account))]
-      }
-      return nil
+    with name: LoginCodeName, on device: SigningDevice, macs: (_ email: String) -> [[UInt8]]
+  ) throws -> SignInOutcome {
+    guard let typed = try countTry(of: name, on: device) else {
+      try auditDead(name, on: device)
+      return .refused
     }
     let isRight = macs(typed.email).contains { isEqualInConstantTime($0, typed.codeMAC) }
     guard isRight else {
-      try pool.transaction { connection in
-        let account = try connection.account(email: typed.email)
-        try connection.audit(
-          typed.attempts < 5 ? .codeRefused : .codeDead, account: account?.id,
-          device: try connection.deviceID(device.clientDeviceID, of: account),
-          detail: "try \(typed.attempts)", from: origin, at: now)
-      }
-      return nil
+      try auditWrong(typed, on: device)
+      return .refused
     }
-    return try pool.transaction { connection in
-      guard try connection.spend(typed, on: device, at: now),
-        let account = try connection.account(email: typed.email)
-      else { return nil }
+    return try records.transaction { transaction in
+      guard try transaction.loginCodes.spend(typed, on: device),
+        let account = try transaction.accounts.find(email: typed.email)
+      else { return .refused }
       var device = device
       device.name = device.name ?? typed.deviceName
       device.platform = device.platform ?? typed.platform
-      return (account, try connection.signIn(account.id, on: device, from: origin, at: now))
+      return .signedIn(account, try transaction.signIns.begin(account.id, on: device))
     }
   }
 
   /// Counts a try against the live code.
   ///
   /// - Returns: nil where there is no code that may still be tried.
-  private func countTry(
-    of name: LoginCodeName, on device: SigningDevice, at now: Timestamp
-  ) throws -> TypedCode? {
-    try pool.transaction { connection in
-      let email: String
+  private func countTry(of name: LoginCodeName, on device: SigningDevice) throws -> TypedCode? {
+    try records.transaction { transaction in
       switch name {
-      case .email(let given): email = given
+      case .email(let email):
+        return try transaction.loginCodes.countTry(email: email, on: device)
       case .challenge(let hash):
-        let found = try connection.row(
-          "SELECT email FROM login_codes WHERE challenge_hash = ? AND client_device_id = ?",
-          [.bytes(hash), .text(device.clientDeviceID)]
-        ) { row in row.text(0) }
-        guard let found else { return nil }
-        email = found
+        guard let email = try transaction.loginCodes.email(ofChallenge: hash, on: device) else {
+          return nil
+        }
+        return try transaction.loginCodes.countTry(email: email, on: device)
       }
-      return try connection.countTry(email: email, on: device, at: now)
+    }
+  }
+
+  private func auditDead(_ name: LoginCodeName, on device: SigningDevice) throws {
+    try records.signIns.auditDead("no live code") { transaction in
+      guard case .email(let email) = name else { return [(nil, nil)] }
+      let account = try transaction.accounts.find(email: email)
+      return [
+        (account?.id, try transaction.devices.id(of: device.clientDeviceID, account: account))
+      ]
+    }
+  }
+
+  private func auditWrong(_ typed: TypedCode, on device: SigningDevice) throws {
+    try records.transaction { transaction in
+      let account = try transaction.accounts.find(email: typed.email)
+      try transaction.audit.write(
+        typed.attempts < 5 ? .codeRefused : .codeDead, account: account?.id,
+        device: try transaction.devices.id(of: device.clientDeviceID, account: account),
+        detail: "try \(typed.attempts)")
     }
   }
 }
 
-extension Connection {
-  /// The row of the account's device, nil where it has none; asks also where there is no account, so
-  /// that the time does not tell.
-  func deviceID(
-    _ clientDeviceID: String, of account: Account?
-  ) throws(DatabaseError) -> String? {
-    try row(
-      "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ?",
-      // Of nobody, for NULL would need no look.
-      [.text(account?.id ?? "00000000-0000-0000-0000-000000000000"), .text(clientDeviceID)]
-    ) { row in row.text(0) }
-  }
+extension Records {
+  package var loginCodes: LoginCodes { LoginCodes(records: self) }
+}
 
-  fileprivate func replaceCode(
-    _ code: NewLoginCode, device: SigningDevice
-  ) throws(DatabaseError) {
-    _ = try execute(
+/// Statements on `login_codes`.
+private struct LoginCodeStatements: ~Copyable {
+  let transaction: Transaction
+
+  func replace(_ code: NewLoginCode, on device: SigningDevice) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
       """
       INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, device_name,
         platform, expires_at)
@@ -176,17 +174,25 @@ extension Connection {
       ])
   }
 
-  fileprivate func countTry(
-    email: String, on device: SigningDevice, at now: Timestamp
-  ) throws(DatabaseError) -> TypedCode? {
-    let counted = try execute(
+  func email(
+    ofChallenge hash: [UInt8], on device: SigningDevice
+  ) throws(DatabaseError) -> String? {
+    try transaction.connection.row(
+      "SELECT email FROM login_codes WHERE challenge_hash = ? AND client_device_id = ?",
+      [.bytes(hash), .text(device.clientDeviceID)]
+    ) { row in row.text(0) }
+  }
+
+  /// - Returns: nil where there is no code that may still be tried.
+  func countTry(email: String, on device: SigningDevice) throws(DatabaseError) -> TypedCode? {
+    let counted = try transaction.connection.execute(
       """
       UPDATE login_codes SET attempts = attempts + 1
       WHERE email = ? AND client_device_id = ? AND attempts < 5 AND spent_at IS NULL AND expires_at > ?
       """,
-      [.text(email), .text(device.clientDeviceID), .time(now)])
+      [.text(email), .text(device.clientDeviceID), .time(transaction.now)])
     guard counted == 1 else { return nil }
-    return try row(
+    return try transaction.connection.row(
       """
       SELECT email, code_mac, attempts, device_name, platform FROM login_codes
       WHERE email = ? AND client_device_id = ?
@@ -196,18 +202,20 @@ extension Connection {
   }
 
   /// - Returns: whether this call is the one that spends the code.
-  fileprivate func spend(
-    _ code: TypedCode, on device: SigningDevice, at now: Timestamp
-  ) throws(DatabaseError) -> Bool {
-    try execute(
+  func spend(_ code: TypedCode, on device: SigningDevice) throws(DatabaseError) -> Bool {
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.execute(
       """
       UPDATE login_codes SET spent_at = ?
       WHERE email = ? AND client_device_id = ? AND code_mac = ? AND spent_at IS NULL AND expires_at > ?
       """,
-      [
-        .time(now), .text(code.email), .text(device.clientDeviceID), .bytes(code.codeMAC),
-        .time(now),
-      ]) == 1
+      [now, .text(code.email), .text(device.clientDeviceID), .bytes(code.codeMAC), now]) == 1
+  }
+}
+
+extension Transaction {
+  fileprivate var loginCodes: LoginCodeStatements {
+    LoginCodeStatements(transaction: Transaction(sharing: self))
   }
 }
 

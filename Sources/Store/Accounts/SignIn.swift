@@ -2,39 +2,57 @@ import Base
 import Cryptography
 import MariaDB
 
-extension Database {
-  /// Writes down a sign-in by what is not live, of one address 600 an hour: nothing else limits them.
+/// What became of a sign-in with a code or a passkey.
+package enum SignInOutcome: Sendable {
+  case signedIn(Account, Session)
+  /// What was shown is wrong, expired or used up.
+  case refused
+}
+
+/// Sign-ins as requests use them.
+package struct SignIns: Sendable {
+  let records: Records
+
+  /// Audits a sign-in with something that is not live: at most 600 an hour from one address, because
+  /// nothing else limits them.
   ///
   /// - Parameters:
   ///   - reason: what is not live, in words.
-  ///   - owners: the accounts that it was an attempt at, with their devices, as far as they are known.
-  func auditDeadSignIn(
-    _ reason: String, from origin: Origin, at now: Timestamp,
-    owners: (Connection) throws -> [(account: String?, device: String?)]
+  ///   - owners: the accounts that the sign-in was meant for and their devices, as far as they are
+  ///     known.
+  func auditDead(
+    _ reason: String,
+    owners: (borrowing Transaction) throws -> [(account: String?, device: String?)]
   ) throws {
     do {
-      try pool.transaction { connection in
-        try connection.count(.deadSignIns, of: origin.address, at: now)
-        for owner in try owners(connection) {
-          try connection.audit(
-            .signInRefused, account: owner.account, device: owner.device, detail: reason,
-            from: origin, at: now)
+      try records.transaction { transaction in
+        try transaction.limits.count(.deadSignIns, of: records.origin.address)
+        for owner in try owners(transaction) {
+          try transaction.audit.write(
+            .signInRefused, account: owner.account, device: owner.device, detail: reason)
         }
       }
-    } catch Refusal.rateLimited {
+    } catch is RateLimited {
       return
     }
   }
 }
 
-extension Connection {
-  /// Whether enough is known of the device for a sign-in: the request describes it, or it was
-  /// registered.
+extension Records {
+  package var signIns: SignIns { SignIns(records: self) }
+}
+
+/// Statements by which a device becomes an account's.
+struct SignInStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Whether enough is known of the device for a sign-in: the request describes it, or somebody has
+  /// registered it.
   ///
-  /// Whose device it is does not matter, so that the answer says nothing of any account.
+  /// It does not matter whose device it is, so that the answer says nothing of any account.
   func isKnown(_ device: SigningDevice) throws(DatabaseError) -> Bool {
     if device.name != nil, device.platform != nil { return true }
-    return try row(
+    return try transaction.connection.row(
       """
       SELECT EXISTS (SELECT 1 FROM device_registrations WHERE client_device_id = ?)
         OR EXISTS (SELECT 1 FROM devices WHERE client_device_id = ?)
@@ -45,50 +63,51 @@ extension Connection {
 
   /// Makes the device the account's and begins a session.
   ///
-  /// A pending registration gives what the request leaves out. Its push token and credential are
-  /// adopted only where the sign-in shows that credential or comes from the same address: anybody
-  /// may register any id.
+  /// A pending registration gives what the request leaves out. The device gets the registration's
+  /// push token and credential only where the sign-in shows that credential or comes from the same
+  /// address, because anybody may register any id.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)`` where a credential came along that belongs neither to a
-  ///   registration nor to the device.
-  func signIn(
-    _ account: String, on device: SigningDevice, detail: String? = nil, from origin: Origin,
-    at now: Timestamp
+  /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
+  ///   to a registration nor to the device.
+  func begin(
+    _ account: String, on device: SigningDevice, detail: String? = nil
   ) throws -> Session {
-    let registration = try registration(of: device, from: origin)
+    let now = transaction.now
+    let registration = try registration(of: device)
     let isShown = device.credentialHash.map {
       registration?.credential.matches($0, at: now) == true
     }
     if let hash = device.credentialHash, isShown == false {
-      guard
-        try credential(of: device.clientDeviceID, account: account)?.matches(hash, at: now) == true
-      else { throw Refusal.credential(account: account, device: nil) }
+      let own = try credential(of: device.clientDeviceID, account: account)
+      guard own?.matches(hash, at: now) == true else {
+        throw Refusal.credential(account: account, device: nil)
+      }
     }
-    let id = try upsert(device, of: account, registration: registration, at: now)
+    let id = try upsert(device, of: account, registration: registration)
     if let registration, isShown == true || registration.isFromSameAddress {
-      try adopt(registration, for: id, at: now)
+      try adopt(registration, for: id)
     }
-    let session = try beginSession(
-      id: timeOrderedUUID(milliseconds: now.milliseconds), deviceID: id, account: account,
-      clientDeviceID: device.clientDeviceID, at: now)
-    try audit(.signIn, account: account, device: id, detail: detail, from: origin, at: now)
+    let session = try transaction.sessions.begin(
+      deviceID: id, account: account, clientDeviceID: device.clientDeviceID)
+    try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
     return session
   }
 
   /// The registration that fits best: the one whose credential is shown, else the one from the same
   /// address, else the newest.
   private func registration(
-    of device: SigningDevice, from origin: Origin
+    of device: SigningDevice
   ) throws(DatabaseError) -> PendingRegistration? {
-    try row(
+    let address = Parameter.text(transaction.origin.address)
+    return try transaction.connection.row(
       """
       SELECT address, name, platform, push_token, credential_hash, credential_expires_at, address = ?
       FROM device_registrations WHERE client_device_id = ?
       ORDER BY credential_hash <=> ? DESC, address = ? DESC, registered_at DESC LIMIT 1
       """,
       [
-        .text(origin.address), .text(device.clientDeviceID),
-        device.credentialHash.map { .bytes($0) } ?? .null, .text(origin.address),
+        address, .text(device.clientDeviceID), device.credentialHash.map { .bytes($0) } ?? .null,
+        address,
       ]
     ) { row in PendingRegistration(row: row, clientDeviceID: device.clientDeviceID) }
   }
@@ -96,7 +115,7 @@ extension Connection {
   private func credential(
     of clientDeviceID: String, account: String
   ) throws(DatabaseError) -> StoredCredential? {
-    try row(
+    try transaction.connection.row(
       """
       SELECT credential_hash, credential_expires_at FROM devices
       WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
@@ -107,12 +126,12 @@ extension Connection {
 
   /// - Returns: the device's id.
   private func upsert(
-    _ device: SigningDevice, of account: String, registration: PendingRegistration?,
-    at now: Timestamp
+    _ device: SigningDevice, of account: String, registration: PendingRegistration?
   ) throws(DatabaseError) -> String {
+    let now = Parameter.time(transaction.now)
     let name = device.name ?? registration?.name
     let platform = device.platform ?? registration?.platform
-    let id = try row(
+    let id = try transaction.connection.row(
       """
       INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
       VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -121,43 +140,43 @@ extension Connection {
       RETURNING id
       """,
       [
-        .text(timeOrderedUUID(milliseconds: now.milliseconds)), .text(account),
-        .text(device.clientDeviceID), .text(name ?? "Unnamed device"),
-        .text((platform ?? .ios).rawValue), .time(now), .time(now), .text(name),
+        .text(transaction.makeID()), .text(account), .text(device.clientDeviceID),
+        .text(name ?? "Unnamed device"), .text((platform ?? .ios).rawValue), now, now, .text(name),
         .text(platform?.rawValue),
       ]
-    ) { row in row.text(0) }!
-    _ = try execute(
-      """
-      INSERT INTO device_preferences (device_id, last_updated_at) VALUES (?, ?)
-      ON DUPLICATE KEY UPDATE device_id = device_id
-      """,
-      [.text(id), .time(now)])
+    ) { row in row.text(0) }!  // the row that has just been written
+    for statement in transaction.rooms.flatMap(\.whenDeviceIsAdded) {
+      _ = try transaction.connection.execute(statement, [.text(id), now])
+    }
     return id
   }
 
   private func adopt(
-    _ registration: PendingRegistration, for deviceID: String, at now: Timestamp
+    _ registration: PendingRegistration, for deviceID: String
   ) throws(DatabaseError) {
-    _ = try execute(
+    _ = try transaction.connection.execute(
       "UPDATE devices SET credential_hash = ?, credential_expires_at = ? WHERE id = ?",
       [
         .bytes(registration.credentialHash), .time(registration.credentialExpiresAt),
         .text(deviceID),
       ])
     if let token = registration.pushToken {
-      try store(token, platform: registration.platform, of: deviceID, at: now)
+      try transaction.pushTokens.store(token, platform: registration.platform, of: deviceID)
     }
-    _ = try execute(
+    _ = try transaction.connection.execute(
       """
       DELETE FROM device_registrations
       WHERE client_device_id = ? AND address = ? AND credential_hash = ?
       """,
       [
         .text(registration.clientDeviceID), .text(registration.address),
-        .bytes(registration.credentialHash),  // not one that has replaced it meanwhile
+        .bytes(registration.credentialHash),  // a newer registration stays
       ])
   }
+}
+
+extension Transaction {
+  var signIns: SignInStatements { SignInStatements(transaction: Transaction(sharing: self)) }
 }
 
 private struct PendingRegistration {
@@ -179,7 +198,7 @@ private struct PendingRegistration {
     pushToken = row.optionalText(3).flatMap { PushToken($0) }
     credential = StoredCredential(row: row, hash: 4, expiresAt: 5)!  // the column is NOT NULL
     credentialHash = row.bytes(4)
-    credentialExpiresAt = Timestamp(milliseconds: row.milliseconds(5))
+    credentialExpiresAt = row.timestamp(5)
     isFromSameAddress = row.boolean(6)
   }
 }

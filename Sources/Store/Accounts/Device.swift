@@ -1,0 +1,83 @@
+package import Base
+import Cryptography
+import MariaDB
+
+package enum DevicePlatform: String, Sendable, CaseIterable {
+  case ios, android, macos
+}
+
+/// A device as `POST /api/mobile/device/register` describes it.
+package struct DeviceRegistration: Sendable {
+  package let clientDeviceID: String
+  package let name: String
+  package let platform: DevicePlatform
+  package let pushToken: PushToken?
+  /// SHA-256 of the credential that the device gets.
+  package let credentialHash: [UInt8]
+  package let credentialExpiresAt: Timestamp
+
+  package init(
+    clientDeviceID: String, name: String, platform: DevicePlatform, pushToken: PushToken?,
+    credentialHash: [UInt8], credentialExpiresAt: Timestamp
+  ) {
+    self.clientDeviceID = clientDeviceID
+    self.name = name
+    self.platform = platform
+    self.pushToken = pushToken
+    self.credentialHash = credentialHash
+    self.credentialExpiresAt = credentialExpiresAt
+  }
+}
+
+/// The device on which somebody signs in, as the request describes it.
+package struct SigningDevice: Sendable {
+  package let clientDeviceID: String
+  package var name: String?
+  package var platform: DevicePlatform?
+  /// SHA-256 of the request's `X-Device-Credential`, if there is one.
+  package let credentialHash: [UInt8]?
+
+  package init(
+    clientDeviceID: String, name: String?, platform: DevicePlatform?, credentialHash: [UInt8]?
+  ) {
+    self.clientDeviceID = clientDeviceID
+    self.name = name
+    self.platform = platform
+    self.credentialHash = credentialHash
+  }
+}
+
+/// A device of an account, as `GET /api/mobile/devices` shows it.
+package struct Device: Sendable {
+  package let id: String
+  package let clientDeviceID: String
+  package let name: String
+  package let platform: DevicePlatform
+  package let createdAt: Timestamp
+  package let lastUsedAt: Timestamp
+  package let pushEnabled: Bool
+  package let biometricEnabled: Bool
+}
+
+/// The credential of a device, as the database knows it.
+struct StoredCredential {
+  private let hash: [UInt8]
+  private let expiresAt: Timestamp
+
+  /// nil where the column of the hash is NULL.
+  init?(row: borrowing Row, hash column: Int, expiresAt expiryColumn: Int) {
+    guard !row.isNull(column) else { return nil }
+    hash = row.bytes(column)
+    expiresAt = row.timestamp(expiryColumn)
+  }
+
+  func matches(_ presented: [UInt8], at now: Timestamp) -> Bool {
+    isEqualInConstantTime(hash, presented) && expiresAt > now
+  }
+}
+
+extension DevicePlatform {
+  init(row: borrowing Row, _ column: Int) {
+    self = DevicePlatform(rawValue: row.text(column))!  // the column is an ENUM of these words
+  }
+}
