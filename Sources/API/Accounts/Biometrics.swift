@@ -5,10 +5,10 @@ import Store
 
 private let challengeLifetime = Duration.seconds(300)
 
-/// `POST /api/mobile/auth/biometric/setup`: the key that signs in on the signed-in device.
+/// `POST /api/mobile/auth/biometric/setup`: sets the key that signs in on the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for another device
-///   than that of the access token.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` if the device is
+///   not that of the access token.
 func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let deviceId: ClientDeviceID
@@ -18,16 +18,16 @@ func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -
   let caller = try context.authenticate(request)
   let body = try request.decode(Body.self)
   let key = NewBiometricKey(publicKey: body.publicKey.text, type: body.biometricType)
-  let id = try context.database.setUp(
-    key, onDevice: body.deviceId.text, by: caller, at: context.now)
-  guard let id else { throw Failure.notFound("Device not found") }
+  guard let id = try context.records.biometrics.setUp(key, on: body.deviceId.text, by: caller)
+  else { throw Failure.notFound("Device not found") }
   return .json { json in
     json.member("biometricId", id)
     json.member("status", "enabled")
   }
 }
 
-/// `POST /api/mobile/auth/biometric/challenge`: what the device is to sign, once, within five minutes.
+/// `POST /api/mobile/auth/biometric/challenge`: issues what the device must sign, once, within five
+/// minutes.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for a device
 ///   without a key; ``Failure/tooManyRequests(retryAfter:)``.
@@ -38,9 +38,9 @@ func requestChallenge(_ request: Request, in context: borrowing Context) throws 
   let device = try request.decode(Body.self).deviceId.text
   let challenge = base64Encoded(context.random(32))
   let expiresAt = context.now + challengeLifetime
-  guard
-    try context.database.keepChallenge(challenge, of: device, until: expiresAt, at: context.now)
-  else { throw Failure.badRequest("Device not found or biometric not enabled") }
+  let isKept = try context.records.biometrics.keepChallenge(
+    challenge, of: device, until: expiresAt)
+  guard isKept else { throw Failure.badRequest("Device not found or biometric not enabled") }
   return .json { json in
     json.member("challenge", challenge)
     json.member("expiresAt", expiresAt.rfc3339)
@@ -50,7 +50,7 @@ func requestChallenge(_ request: Request, in context: borrowing Context) throws 
 /// `POST /api/mobile/auth/biometric/verify`: signs in with a signature of the challenge.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device
-///   without a key; ``Failure/unauthorized(_:)``, always in the same words;
+///   without a key; ``Failure/unauthorized(_:)``, always with the same message;
 ///   ``Failure/tooManyRequests(retryAfter:)`` while the device is locked;
 ///   ``Failure/invalidDeviceCredential``.
 func signInWithBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -63,9 +63,8 @@ func signInWithBiometrics(_ request: Request, in context: borrowing Context) thr
   let device = SigningDevice(
     clientDeviceID: body.deviceId.text, name: nil, platform: nil,
     credentialHash: request.deviceCredentialHash)
-  let outcome = try context.database.signIn(
-    withSignature: body.signature, of: body.challenge, on: device, from: context.origin,
-    at: context.now)
+  let outcome = try context.records.biometrics.signIn(
+    withSignature: body.signature, of: body.challenge, on: device)
   switch outcome {
   case .signedIn(let account, let session):
     return .json { json in
@@ -83,7 +82,8 @@ private struct BiometricPublicKey: Decodable {
 
   init(from decoder: any Decoder) throws {
     text = try decoder.singleValueContainer().decode(String.self)
-    // Whatever is wrong with it, the answer is the same. A key that names its curve has 124 characters; another may spell the curve out.
+    // A key that names its curve has 124 characters; one that spells the curve out has more. The
+    // answer is the same whatever is wrong with the key.
     guard text.utf8.count <= 200, (try? BiometricKey(base64: text)) != nil else {
       throw Failure.validation(field: decoder.field, reason: "not_a_p256_public_key")
     }

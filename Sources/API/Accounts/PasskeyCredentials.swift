@@ -1,0 +1,118 @@
+import Base
+import Cryptography
+import Store
+
+/// A passkey that an app has just made, in JSON as browsers write it.
+struct CreatedCredential: Decodable {
+  private let response: AttestationResponse
+
+  init(from decoder: any Decoder) throws {
+    response = try CredentialJSON<AttestationResponse>(from: decoder).response
+  }
+
+  func passkey(named name: String) -> NewPasskey {
+    NewPasskey(
+      name: name, clientDataJSON: response.clientDataJSON,
+      attestationObject: response.attestationObject,
+      challengeHash: hash(ofChallenge: nil, orIn: response.clientDataJSON))
+  }
+}
+
+/// The assertion of a passkey, in JSON as browsers write it.
+struct AssertedCredential: Decodable {
+  let assertion: PasskeyAssertion
+
+  init(from decoder: any Decoder) throws {
+    let credential = try CredentialJSON<AssertionResponse>(from: decoder)
+    assertion = PasskeyAssertion(
+      credentialID: credential.id, clientDataJSON: credential.response.clientDataJSON,
+      authenticatorData: credential.response.authenticatorData,
+      signature: credential.response.signature, userHandle: credential.response.userHandle)
+  }
+
+  /// SHA-256 of the challenge that the assertion must answer: `named` in base64url, or else the one
+  /// in its client data. If that is no challenge, the hash is that of none that was issued.
+  func challengeHash(_ named: String?) -> [UInt8] {
+    hash(ofChallenge: named, orIn: assertion.clientDataJSON)
+  }
+}
+
+private func hash(ofChallenge named: String?, orIn clientDataJSON: [UInt8]) -> [UInt8] {
+  let challenge =
+    if let named { base64URLDecoded(named) } else { challenge(inClientData: clientDataJSON) }
+  return sha256(challenge ?? [])
+}
+
+/// A `PublicKeyCredential` in JSON (WebAuthn §5.1.8).
+private struct CredentialJSON<Response: Decodable>: Decodable {
+  let id: [UInt8]
+  let response: Response
+
+  private enum Member: String, CodingKey { case id, rawId, type, response }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Member.self)
+    id = try members.bytes(.id, atMost: 1023)
+    guard try members.bytes(.rawId, atMost: 1023) == id else {
+      throw members.failure(.rawId, "not_the_id")
+    }
+    guard try members.decode(String.self, forKey: .type) == "public-key" else {
+      throw members.failure(.type, "unknown_type")
+    }
+    response = try members.decode(Response.self, forKey: .response)
+  }
+}
+
+/// `AuthenticatorAttestationResponse`
+private struct AttestationResponse: Decodable {
+  let clientDataJSON: [UInt8]
+  let attestationObject: [UInt8]
+
+  private enum Member: String, CodingKey { case clientDataJSON, attestationObject }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Member.self)
+    clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
+    // Some authenticators send a statement that we did not ask for, with its certificates.
+    attestationObject = try members.bytes(.attestationObject, atMost: 16_384)
+  }
+}
+
+/// `AuthenticatorAssertionResponse`
+private struct AssertionResponse: Decodable {
+  let clientDataJSON: [UInt8]
+  let authenticatorData: [UInt8]
+  let signature: [UInt8]
+  let userHandle: [UInt8]?
+
+  private enum Member: String, CodingKey {
+    case clientDataJSON, authenticatorData, signature, userHandle
+  }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Member.self)
+    clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
+    authenticatorData = try members.bytes(.authenticatorData, atMost: 4096)
+    signature = try members.bytes(.signature, atMost: 512)  // of RSA with 4,096 bits
+    // Some browsers write a missing handle as an empty one.
+    let handle = try members.decodeIfPresent(String.self, forKey: .userHandle) ?? ""
+    userHandle = handle.isEmpty ? nil : try members.bytes(.userHandle, atMost: 64)
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// The bytes of a member in base64url without padding: at least one.
+  fileprivate func bytes(_ key: Key, atMost count: Int) throws -> [UInt8] {
+    let text = try decode(String.self, forKey: key)
+    guard text.utf8.count <= (count * 4 + 2) / 3 else { throw failure(key, "too_long") }
+    guard let bytes = base64URLDecoded(text), !bytes.isEmpty else {
+      throw failure(key, "not_base64url")
+    }
+    return bytes
+  }
+
+  fileprivate func failure(_ key: Key, _ reason: String) -> Failure {
+    let path = codingPath.map(\.stringValue) + [key.stringValue]
+    return .validation(field: path.joined(separator: "."), reason: reason)
+  }
+}
