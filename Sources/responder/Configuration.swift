@@ -4,7 +4,7 @@ import MariaDB
 import Program
 import Store
 
-/// What the responder is told by its environment.
+/// What the environment tells the responder.
 struct Configuration {
   private let settings: Settings
   private let connection: ConnectionSettings
@@ -26,21 +26,32 @@ struct Configuration {
   }
 
   /// Answers requests until SIGTERM; as a plain CGI program, one.
+  ///
+  /// - Throws: ``SchemaMismatch``; ``FastCGIError``.
   func serve() throws {
     guard let listener = try inheritedListener() else {
-      let application = application { true }
+      let application = try application { true }
       return try respondAsCGI(bodyLimit: Application.bodyLimit) { application.respond(to: $0) }
     }
     let server = try Server(
       listener: listener, workers: workers, waiters: Self.waiters,
       bodyLimit: Application.bodyLimit)
-    let application = application { server.beginWaiting() }
+    let application = try application { server.beginWaiting() }
     try server.run { application.respond(to: $0) }
   }
 
-  private func application(beginWaiting: @escaping @Sendable () -> Bool) -> Application {
-    Application(
-      database: Database(connection, beginWaiting: beginWaiting), settings: settings,
-      log: JournalLog.logger(), beginWaiting: beginWaiting)
+  private func application(
+    beginWaiting: @escaping @Sendable () -> Bool
+  ) throws -> Application {
+    let log = JournalLog.logger()
+    let database = Database(connection, beginWaiting: beginWaiting)
+    do {
+      try database.requireSchemaVersion()
+    } catch where Database.isUnavailable(error) {
+      // The site answers 503 until the database is back, and then by itself.
+      log.warning("The database does not answer: the schema's version was not checked. \(error)")
+    }
+    return Application(
+      database: database, settings: settings, log: log, beginWaiting: beginWaiting)
   }
 }

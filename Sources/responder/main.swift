@@ -1,12 +1,12 @@
-import API
-import FastCGI
 import Glibc
 import Program
 
 do {
-  let configuration = try Configuration(Environment.ofProcess())
-  try configuration.serve()
+  try Configuration(Environment.ofProcess()).serve()
+} catch let error as ConfigurationError {
+  JournalLog.logger().critical("\(error)")
+  exit(78)  // EX_CONFIG (sysexits.h): restarting cannot fix the configuration
 } catch {
   JournalLog.logger().critical("\(error)")
-  exit(78)  // EX_CONFIG (sysexits.h)
+  exit(1)
 }

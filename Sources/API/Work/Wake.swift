@@ -1,10 +1,10 @@
 import Glibc
 
 extension Context {
-  /// Wakes the companion by connecting to its socket. Only a hint: a companion that is not there
-  /// looks again by itself, so whatever goes wrong is no error.
-  func knock() {
-    guard let path = settings.knockSocket else { return }
+  /// Wakes the companion by connecting to its socket. This is only a hint: the companion also looks
+  /// by itself, so a failure here is not an error.
+  func wakeCompanion() {
+    guard let path = settings.wakeSocket else { return }
     let socket = Glibc.socket(
       AF_UNIX,
       CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)

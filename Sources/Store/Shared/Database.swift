@@ -1,5 +1,5 @@
 package import Base
-package import MariaDB
+import MariaDB
 
 /// All of Switchboard's data, behind a pool of connections.
 package final class Database: Sendable {

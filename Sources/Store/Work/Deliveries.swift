@@ -1,4 +1,4 @@
-import Base
+package import Base
 import MariaDB
 
 /// One notification to one device, as a pass holds it.

@@ -1,4 +1,4 @@
-import Base
+package import Base
 import MariaDB
 
 /// What a companion says of itself.

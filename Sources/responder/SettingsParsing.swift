@@ -1,0 +1,117 @@
+import API
+import Base
+import Cryptography
+import Program
+import Store
+
+extension Settings {
+  /// - Returns: nil after a complaint in `environment`.
+  init?(from environment: inout Program.Environment) {
+    let kind = environment.choice("SWITCHBOARD_ENV", default: Environment.production)
+    let publicURL = environment.publicURL()
+    let jwtKeys = environment.keyring("SWITCHBOARD_JWT_KEYS", "the keys that sign access tokens")
+    let hmacKeys = environment.keyring("SWITCHBOARD_HMAC_KEYS", "the keys that hide mailed codes")
+    let credentialKeys = environment.keyring(
+      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal credentials and mails")
+    let wakeSocket =
+      environment.optional("SWITCHBOARD_WAKE_SOCKET")
+      ?? environment.optional("SWITCHBOARD_KNOCK_SOCKET")  // the name in earlier releases
+    let masterKey = environment.optional("MASTER_API_KEY")
+    let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
+    let allowedOrigins = environment.list(
+      "SWITCHBOARD_ALLOWED_ORIGINS", of: "origins, scheme://host[:port]"
+    ) { WebURL($0)?.rest == "" }
+    let passkeyOrigins = environment.list(
+      "SWITCHBOARD_PASSKEY_ORIGINS",
+      of: "origins, https://host[:port] or android:apk-key-hash:…, as apps send them",
+      where: isPasskeyOrigin)
+    let concurrency = environment.integer(
+      "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
+    let attestation = AttestationPolicy(of: kind, from: &environment)
+    let agent = environment.agent(at: publicURL ?? "")
+    if let publicURL, WebURL(publicURL) == nil {
+      environment.complain(about: "SWITCHBOARD_PUBLIC_URL", "must name a host")
+      return nil
+    }
+    guard let publicURL, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
+    self.init(
+      environment: kind, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
+      credentialKeys: credentialKeys, wakeSocket: wakeSocket,
+      masterKeyHash: masterKey.map { sha256($0) },
+      checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
+      passkeyOrigins: passkeyOrigins, pushLookupConcurrency: concurrency, agent: agent,
+      attestation: attestation)
+  }
+}
+
+extension Program.Environment {
+  /// The entries of `name`, separated by commas. Complains about a list with a malformed entry.
+  fileprivate mutating func list(
+    _ name: String, of what: String, where isGood: (String) -> Bool
+  ) -> [String] {
+    guard let list = optional(name) else { return [] }
+    let entries = list.split(separator: ",").map { String($0).trimmed }
+    if entries.isEmpty || !entries.allSatisfy(isGood) {
+      complain(about: name, "must be a list of \(what), separated by commas")
+    }
+    return entries
+  }
+}
+
+/// Whether an app may send `text` as its origin: that of a page, spelled as browsers spell it, or that
+/// of an Android app, which is the SHA-256 of its certificate.
+private func isPasskeyOrigin(_ text: String) -> Bool {
+  let android = "android:apk-key-hash:"
+  if text.hasPrefix(android) {
+    return base64URLDecoded(String(text.dropFirst(android.count)))?.count == 32
+  }
+  return WebURL(text)?.origin == text
+}
+
+extension AttestationPolicy {
+  fileprivate init(of kind: Settings.Environment, from environment: inout Program.Environment) {
+    let mode = environment.choice("SWITCHBOARD_ATTESTATION", default: Mode.observe)
+    let teamID = environment.optional("SWITCHBOARD_APPLE_TEAM_ID")
+    let bundleIDs = environment.list(
+      "SWITCHBOARD_APPLE_BUNDLE_IDS", of: "bundle ids", where: \.isBundleID)
+    let root = Certificate.attestationRoot(of: kind, from: &environment)
+    if teamID == nil, mode == .enforce {
+      environment.complain(
+        about: "SWITCHBOARD_APPLE_TEAM_ID", "is missing: SWITCHBOARD_ATTESTATION is enforce")
+    }
+    if let teamID, teamID.isEmpty || !teamID.utf8.allSatisfy(\.isAlphanumeric) {
+      environment.complain(
+        about: "SWITCHBOARD_APPLE_TEAM_ID", "must be Apple's id of the team, letters and digits")
+    }
+    let apps = teamID.map { teamID in
+      AttestedApps(
+        teamID: teamID, bundleIDs: Set(bundleIDs),
+        environments: kind == .production ? [.production] : [.production, .development],
+        root: root ?? .appleAppAttestationRoot)
+    }
+    self.init(mode: mode, acceptsStubs: kind == .development, apps: apps)
+  }
+}
+
+extension Certificate {
+  /// The certificate that replaces Apple's root in development; nil where none does, and after a
+  /// complaint.
+  fileprivate static func attestationRoot(
+    of kind: Settings.Environment, from environment: inout Program.Environment
+  ) -> Certificate? {
+    let name = "SWITCHBOARD_ATTESTATION_ROOT"
+    guard kind == .development else {
+      if environment.optional(name) != nil {
+        environment.complain(about: name, "is for SWITCHBOARD_ENV=development only")
+      }
+      return nil
+    }
+    guard let text = environment.contentOfFile(namedBy: name) else { return nil }
+    do {
+      return try Certificate(pem: text)
+    } catch {
+      environment.complain(about: name, "must name a file with a certificate in PEM")
+      return nil
+    }
+  }
+}
