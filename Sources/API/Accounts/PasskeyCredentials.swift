@@ -37,10 +37,9 @@ struct AssertedCredential: Decodable {
   }
 }
 
-private func hash(ofChallenge named: String?, orIn clientDataJSON: [UInt8]) -> [UInt8] {
-  let challenge =
-    if let named { base64URLDecoded(named) } else { challenge(inClientData: clientDataJSON) }
-  return sha256(challenge ?? [])
+private func hash(ofChallenge named: String?, orIn clientData: [UInt8]) -> [UInt8] {
+  let bytes = if let named { base64URLDecoded(named) } else { challenge(inClientData: clientData) }
+  return sha256(bytes ?? [])
 }
 
 /// A `PublicKeyCredential` in JSON (WebAuthn §5.1.8).
