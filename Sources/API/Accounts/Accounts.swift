@@ -1,25 +1,22 @@
 import Base
-import Cryptography
 import HTTP
 import Store
 
-/// `POST /api/mobile/auth/register`: makes an account and signs it in. 201.
+/// `POST /api/mobile/auth/register`: creates an account and signs it in. 201.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for an unknown
-///   device; ``Failure/conflict(_:code:)`` for a known e-mail address, or `device_conflict` at five
-///   accounts; ``Failure/invalidDeviceCredential``.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
+///   ``Failure/conflict(_:code:)`` for a known e-mail address, or `device_conflict` at five accounts;
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func createAccount(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let email: EmailAddress
     let name: ShortText
   }
   let body = try request.decode(Body.self)
-  let device = try context.signingDevice(of: request)
+  let device = try request.signingDevice()
   let new = NewAccount(
     email: body.email.text, name: body.name.text, walletID: context.makeWalletID())
-  let outcome = try context.database.createAccount(
-    new, on: device, from: context.origin, at: context.now)
-  switch outcome {
+  switch try context.records.accounts.create(new, on: device) {
   case .signedIn(let account, let session):
     return .json(201) { json in context.write(account, session, into: &json) }
   case .emailTaken:
@@ -32,42 +29,7 @@ func createAccount(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `GET /api/mobile/wallet/summary`: who is signed in, with cards and banks.
-///
-/// - Throws: ``Failure/notFound(_:)`` where the account is gone.
-func getSummary(_ request: Request, in context: borrowing Context) throws -> Response {
-  let caller = try context.authenticate(request)
-  guard let summary = try context.database.summary(of: caller, at: context.now) else {
-    throw Failure.notFound("Account not found")
-  }
-  return .json { json in
-    json.member("user", object: { $0.members(of: summary.account) })
-    json.write(summary.cards)
-    json.member(
-      "enrolledBanks",
-      array: { array in
-        for bank in summary.banks { array.object { $0.members(of: bank) } }
-      })
-    json.member("biometricEnabled", summary.biometricEnabled)
-  }
-}
-
 extension Context {
-  /// The device that signs in, as the body describes it.
-  ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``.
-  func signingDevice(of request: Request) throws -> SigningDevice {
-    struct Body: Decodable {
-      let deviceId: ClientDeviceID
-      let deviceName: ShortText?
-      let platform: DevicePlatform?
-    }
-    let body = try request.decode(Body.self)
-    return SigningDevice(
-      clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
-      credentialHash: request.deviceCredentialHash)
-  }
-
   /// Writes who has signed in, and the tokens.
   func write(_ account: Account, _ session: Session, into json: inout JSONWriter) {
     json.member("user") { user in
@@ -89,23 +51,12 @@ extension Context {
   }
 }
 
-extension Failure {
-  static let unknownDevice = Failure.badRequest(
-    "Device not registered: register it first, or send deviceName and platform")
-}
-
 extension JSONWriter {
   /// Writes who an account belongs to: `id`, `email`, `name`.
   mutating func members(of account: Account) {
     member("id", account.id)
     member("email", account.email)
     member("name", account.name)
-  }
-
-  fileprivate mutating func members(of bank: EnrolledBank) {
-    member("bsimId", bank.bsimID)
-    member("name", bank.name)
-    member("cardCount", bank.cardCount)
   }
 
   fileprivate mutating func member(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {

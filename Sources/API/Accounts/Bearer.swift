@@ -36,22 +36,21 @@ private struct AccessClaims {
 }
 
 extension Context {
-  /// The bearer of the request's access token (RFC 6750 §2.1), with the device credential if one
-  /// came along.
+  /// The bearer of the request's access token (RFC 6750 §2.1), with the device credential if the
+  /// request has one.
   ///
-  /// Whether the session is alive is asked by the statement that does the work.
+  /// Whether the session is alive is checked by the transaction that does the work.
   ///
-  /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``;
-  ///   ``Failure/invalidDeviceCredential``.
+  /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``.
   func authenticate(_ request: Request) throws -> Caller {
     guard let token = request.bearerToken else { throw Failure.noCredentials }
     guard let claims = claims(of: token) else { throw Failure.invalidToken }
     return Caller(
       accountID: claims.sub, clientDeviceID: claims.deviceId, sessionID: claims.sid,
-      generation: claims.gen, credentialHash: request.deviceCredentialHash, origin: origin)
+      generation: claims.gen, credentialHash: request.deviceCredentialHash)
   }
 
-  /// The account of the bearer, if the token is good; for routes that may be asked without one.
+  /// The id of the bearer's account if the token is valid, for routes that need none.
   func account(of request: Request) -> String? {
     request.bearerToken.flatMap { claims(of: $0)?.sub }
   }
@@ -61,7 +60,7 @@ extension Context {
   /// - Note: `exp` equal to `now` is already expired (RFC 7519 §4.1.4); `iat` may be a minute
   ///   ahead.
   private func claims(of token: String) -> AccessClaims? {
-    // Any reason is the same answer: a refusal by either line is 401.
+    // try?: whatever is wrong with the token, the answer is 401.
     guard let payload = try? JSONWebToken.verify(token, with: settings.jwtKeys),
       let claims = try? AccessClaims(json: payload)
     else { return nil }
@@ -75,8 +74,7 @@ extension Context {
 }
 
 extension Request {
-  /// SHA-256 of the `X-Device-Credential` that came along, if one did; whose it is the database
-  /// knows.
+  /// SHA-256 of the `X-Device-Credential`, if there is one. The database knows whose it is.
   var deviceCredentialHash: [UInt8]? { field("X-Device-Credential").map { sha256($0) } }
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
@@ -89,5 +87,14 @@ extension Request {
     }
     let token = value.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
     return token.isEmpty ? nil : String(Substring(token))
+  }
+}
+
+extension Refusal: FailureConvertible {
+  var failure: Failure {
+    switch self {
+    case .sessionEnded, .username: .invalidToken
+    case .credential: .invalidDeviceCredential
+    }
   }
 }

@@ -3,8 +3,10 @@ import Cryptography
 import HTTP
 import Store
 
-/// `POST /api/mobile/device/register`: keeps the device until somebody signs in on it, and hands
-/// out its credential.
+private let credentialLifetime = Duration.seconds(90 * 86_400)
+
+/// `POST /api/mobile/device/register`: keeps the device until somebody signs in on it, and gives it a
+/// credential.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
 func registerDevice(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -17,13 +19,12 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
   let body = try request.decode(Body.self)
   let credential = seal(
     context.random(32), authenticating: body.deviceId.text, with: context.settings.credentialKeys)
-  let expiresAt = context.now + .seconds(90 * 86_400)
-  try context.database.register(
+  let expiresAt = context.now + credentialLifetime
+  try context.records.devices.register(
     DeviceRegistration(
       clientDeviceID: body.deviceId.text, name: body.deviceName.text, platform: body.platform,
       pushToken: body.pushToken, credentialHash: sha256(credential),
-      credentialExpiresAt: expiresAt),
-    from: context.origin, at: context.now)
+      credentialExpiresAt: expiresAt))
   return .json { json in
     json.member("deviceCredential", credential)
     json.member("expiresAt", expiresAt.rfc3339)
@@ -33,7 +34,7 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
 /// `GET /api/mobile/devices`: the account's devices.
 func getDevices(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  let devices = try context.database.devices(of: caller, at: context.now)
+  let devices = try context.records.devices.list(for: caller)
   return .json { json in
     json.member(
       "devices",
@@ -47,53 +48,14 @@ func getDevices(_ request: Request, in context: borrowing Context) throws -> Res
   }
 }
 
-/// `DELETE /api/mobile/devices/:deviceId`: ends the device's sessions and drops its push tokens.
+/// `DELETE /api/mobile/devices/:deviceId`: ends the device's sessions and removes its push tokens.
 ///
 /// - Throws: ``Failure/notFound(_:)`` for a device that is not the account's.
 func revokeDevice(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  guard try context.database.revokeDevice(context.pathItem, by: caller, at: context.now) else {
+  guard try context.records.devices.revoke(context.pathItem, by: caller) else {
     throw Failure.notFound("Device not found")
   }
-  return .json { json in json.member("success", true) }
-}
-
-/// `POST /api/mobile/device/push-token`: the one push token of the signed-in device.
-///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)`` for another
-///   device's id.
-func setPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    enum Kind: String, Decodable { case apns, fcm }
-    let deviceId: ClientDeviceID?
-    let pushToken: PushToken
-    let platform: DevicePlatform?
-    let tokenType: Kind?
-  }
-  let caller = try context.authenticate(request)
-  let body = try request.decode(Body.self)
-  if let device = body.deviceId, device.text != caller.clientDeviceID {
-    throw Failure.forbidden("The access token belongs to another device")
-  }
-  let platform = body.tokenType == .fcm ? .android : body.platform
-  try context.database.setPushToken(
-    body.pushToken, platform: platform, by: caller, at: context.now)
-  return .json { json in
-    json.member("success", true)
-    json.member("registeredAt", context.now.rfc3339)
-  }
-}
-
-/// `DELETE /api/mobile/device/push-token[/:deviceId]`: no more notifications to that device of the
-/// account.
-///
-/// - Throws: ``Failure/notFound(_:)`` for a device that is not the account's.
-func clearPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
-  let caller = try context.authenticate(request)
-  let device = context.pathItem.isEmpty ? caller.clientDeviceID : context.pathItem
-  guard
-    try context.database.clearPushTokens(ofDevice: device, by: caller, at: context.now)
-  else { throw Failure.notFound("Device not found") }
   return .json { json in json.member("success", true) }
 }
 

@@ -1,8 +1,6 @@
 import Base
-import Cryptography
 import FoundationEssentials
 import HTTP
-import Store
 
 /// Shared: a decoder holds nothing of what it decodes.
 private let decoder = JSONDecoder()
@@ -61,60 +59,14 @@ struct ShortText: Decodable {
   }
 }
 
-/// The id that an app made for its device: 1 to 128 characters.
-struct ClientDeviceID: Decodable {
-  let text: String
-
-  init(from decoder: any Decoder) throws {
-    text = try decoder.text(atMost: 128)
-  }
-}
-
-/// An e-mail address, lower-cased: something, `@`, something; at most 254 bytes, no white space.
-struct EmailAddress: Decodable {
-  let text: String
-
-  init(from decoder: any Decoder) throws {
-    let given = try decoder.text(atMost: 254).lowercased()
-    // By scalars: a mark that a combining character follows is another Character, but the same byte
-    // in a mail's To field.
-    let parts = given.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
-    let special = "<>,;:\"()[]\\".unicodeScalars
-    let isAddress =
-      parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && given.utf8.count <= 254
-      && !given.unicodeScalars.contains { $0.properties.isWhitespace || special.contains($0) }
-    guard isAddress else {
-      throw Failure.validation(field: decoder.field, reason: "not_an_email_address")
-    }
-    text = given
-  }
-}
-
-extension DevicePlatform: Decodable {
-  package init(from decoder: any Decoder) throws {
-    let word = try decoder.text(atMost: 20).lowercased()
-    guard let platform = DevicePlatform(rawValue: word) else {
-      throw Failure.validation(field: decoder.field, reason: "unknown_platform", value: word)
-    }
-    self = platform
-  }
-}
-
-extension PushToken: Decodable {
-  package init(from decoder: any Decoder) throws {
-    let text = try decoder.singleValueContainer().decode(String.self)
-    guard let token = PushToken(text) else {
-      throw Failure.validation(field: decoder.field, reason: "not_a_push_token")
-    }
-    self = token
-  }
-}
-
 extension Decoder {
   /// The member's name, or its path.
   var field: String { codingPath.map(\.stringValue).joined(separator: ".") }
 
-  fileprivate func text(atMost count: Int) throws -> String {
+  /// The string, trimmed, if it has 1 to `count` characters and no control character.
+  ///
+  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  func text(atMost count: Int) throws -> String {
     let text = try singleValueContainer().decode(String.self).trimmed
     guard !text.isEmpty else { throw Failure.validation(field: field, reason: "empty") }
     guard text.unicodeScalars.count <= count else {

@@ -1,4 +1,4 @@
-import Base
+package import Base
 import MariaDB
 
 /// One sign-in of one device: a family of rotating refresh tokens.

@@ -1,0 +1,53 @@
+import HTTP
+import Store
+
+/// The id that an app made for its device: 1 to 128 characters.
+struct ClientDeviceID: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    text = try decoder.text(atMost: 128)
+  }
+}
+
+extension DevicePlatform: Decodable {
+  package init(from decoder: any Decoder) throws {
+    let word = try decoder.text(atMost: 20).lowercased()
+    guard let platform = DevicePlatform(rawValue: word) else {
+      throw Failure.validation(field: decoder.field, reason: "unknown_platform", value: word)
+    }
+    self = platform
+  }
+}
+
+extension PushToken: Decodable {
+  package init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let token = PushToken(text) else {
+      throw Failure.validation(field: decoder.field, reason: "not_a_push_token")
+    }
+    self = token
+  }
+}
+
+extension Request {
+  /// The device that signs in, as the body describes it.
+  ///
+  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  func signingDevice() throws -> SigningDevice {
+    struct Body: Decodable {
+      let deviceId: ClientDeviceID
+      let deviceName: ShortText?
+      let platform: DevicePlatform?
+    }
+    let body = try decode(Body.self)
+    return SigningDevice(
+      clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
+      credentialHash: deviceCredentialHash)
+  }
+}
+
+extension Failure {
+  static let unknownDevice = Failure.badRequest(
+    "Device not registered: register it first, or send deviceName and platform")
+}

@@ -1,0 +1,51 @@
+import Base
+import Cryptography
+import Store
+
+/// Of a mailed code and its challenge.
+private let codeLifetime = Duration.seconds(300)
+
+extension Context {
+  /// Signs in with a mailed code, whichever of our keys its MAC was made with.
+  func signIn(
+    withCode code: String, of name: LoginCodeName, on device: SigningDevice
+  ) throws -> SignInOutcome {
+    let keys = settings.hmacKeys.keys
+    return try records.loginCodes.signIn(with: name, on: device) { email in
+      keys.map { mac(ofCode: code, for: email, on: device.clientDeviceID, under: $0) }
+    }
+  }
+
+  /// A new code of six digits: its MAC for the database, and the code itself sealed for the companion.
+  func makeCode(
+    for email: String, on clientDeviceID: String, challenge: String
+  ) -> NewLoginCode {
+    let digits = makeDigits()
+    let mailID = timeOrderedUUID(milliseconds: now.milliseconds)
+    return NewLoginCode(
+      email: email, challengeHash: sha256(challenge),
+      codeMAC: mac(
+        ofCode: digits, for: email, on: clientDeviceID, under: settings.hmacKeys.newest),
+      mailID: mailID,
+      sealed: seal(
+        Array(digits.utf8), authenticating: Mail.sealingContext(mailID),
+        with: settings.credentialKeys),
+      expiresAt: now + codeLifetime)
+  }
+
+  /// Six decimal digits, each number as likely as any other.
+  private func makeDigits() -> String {
+    while true {
+      let number = random(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      guard number < 4_294_000_000 else { continue }
+      let digits = String(number % 1_000_000)
+      return String(repeating: "0", count: 6 - digits.count) + digits
+    }
+  }
+}
+
+private func mac(
+  ofCode code: String, for email: String, on clientDeviceID: String, under key: Key
+) -> [UInt8] {
+  hmacSHA256("login code\n\(email)\n\(clientDeviceID)\n\(code)", with: key)
+}

@@ -1,0 +1,41 @@
+import Base
+import HTTP
+import Store
+
+/// `POST /api/mobile/device/push-token`: sets the only push token of the signed-in device.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)`` for another
+///   device's id.
+func setPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    enum Kind: String, Decodable { case apns, fcm }
+    let deviceId: ClientDeviceID?
+    let pushToken: PushToken
+    let platform: DevicePlatform?
+    let tokenType: Kind?
+  }
+  let caller = try context.authenticate(request)
+  let body = try request.decode(Body.self)
+  if let device = body.deviceId, device.text != caller.clientDeviceID {
+    throw Failure.forbidden("The access token belongs to another device")
+  }
+  let platform = body.tokenType == .fcm ? .android : body.platform
+  try context.records.pushTokens.set(body.pushToken, platform: platform, by: caller)
+  return .json { json in
+    json.member("success", true)
+    json.member("registeredAt", context.now.rfc3339)
+  }
+}
+
+/// `DELETE /api/mobile/device/push-token[/:deviceId]`: stops notifications to a device of the
+/// account.
+///
+/// - Throws: ``Failure/notFound(_:)`` for a device that is not the account's.
+func clearPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticate(request)
+  let device = context.pathItem.isEmpty ? caller.clientDeviceID : context.pathItem
+  guard try context.records.pushTokens.clear(ofDevice: device, by: caller) else {
+    throw Failure.notFound("Device not found")
+  }
+  return .json { json in json.member("success", true) }
+}
