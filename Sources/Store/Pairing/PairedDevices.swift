@@ -1,181 +1,139 @@
-package import Base
-import Cryptography
+import Base
 import MariaDB
 
-/// Phones that have exchanged a pairing token: each has a family of refresh tokens.
-package struct PairedDevice: Sendable {
-  /// `device_id` of its tokens.
-  package let id: String
-  let serverID: String
-  let generation: Int64
-  /// When the newest generation was made.
-  let rotatedAt: Timestamp
-  let expiresAt: Timestamp
+/// Phones that have exchanged a pairing token.
+package struct PairedDevices: Sendable {
+  let records: Records
 
-  /// A new access token of the newest generation.
-  package func accessToken(_ minting: Minting) -> PairingToken {
-    PairingToken(
-      .access, serverID: serverID, issuedAt: minting.now,
-      nonce: PairingToken.nonce(ofGeneration: generation, minting.randomBytes), deviceID: id)
-  }
-
-  /// The refresh token of the newest generation: made of nothing but the row and our keys, so that
-  /// the same one can be made again.
-  package func refreshToken(_ minting: Minting) -> PairingToken {
-    let rest = hmacSHA256("pairing refresh\n\(id)\n\(generation)", with: minting.keys.newest)
-    return PairingToken(
-      .refresh, serverID: serverID, issuedAt: rotatedAt, expiresAt: expiresAt,
-      nonce: PairingToken.nonce(ofGeneration: generation, rest), deviceID: id)
-  }
-}
-
-/// What became of a phone's refresh token that was presented.
-package enum PairingRefresh: Sendable {
-  /// A successor was made, or is handed out again.
-  case refreshed(PairedDevice)
-  /// Another call has just refreshed; nothing has changed.
-  case tooLate
-  /// The pairing has ended: now, if the token had been used before.
-  case dead
-}
-
-/// A phone that may reach the agent, for administrators.
-package struct ListedDevice: Sendable {
-  package let id: String
-  /// As the app says.
-  package let userAgent: String
-  /// When it was paired.
-  package let address: String
-  package let pairedAt: Timestamp
-  /// Up to 15 minutes too early.
-  package let lastUsedAt: Timestamp
-}
-
-extension Database {
-  /// Spends a pairing token: of many that try at once, one gets a device.
+  /// Spends a pairing token and pairs a phone: of many that try at once, one succeeds.
   ///
   /// - Parameters:
   ///   - id: of the device, a UUID made by the caller.
   ///   - userAgent: what the app says of itself.
   /// - Returns: nil where the token is spent, revoked, expired or another server's.
-  package func exchange(
-    _ token: PairingToken, forDevice id: String, userAgent: String, from origin: Origin,
-    at now: Timestamp
+  package func pair(
+    _ id: String, exchanging token: PairingToken, userAgent: String
   ) throws -> PairedDevice? {
+    let now = records.now
     guard token.kind == .pairing, !token.hasExpired(at: now) else { return nil }
-    return try pool.transaction { connection in
-      let spent = try connection.execute(
-        """
-        UPDATE pairing_tokens SET spent_at = ?
-        WHERE nonce = ? AND spent_at IS NULL AND revoked_at IS NULL
-          AND EXISTS (SELECT 1 FROM pairing_server WHERE server_id = ?)
-        """,
-        [.time(now), .text(token.nonce), .text(token.serverID)])
-      guard spent == 1 else { return nil }
-      let device = PairedDevice(
-        id: id, serverID: token.serverID, generation: 1, rotatedAt: now,
-        expiresAt: now + PairingToken.Kind.refresh.lifetime)
-      _ = try connection.execute(
-        """
-        INSERT INTO pairings
-          (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        """,
-        [
-          .text(id), .text(userAgent.cut(to: 200)), .text(origin.address.cut(to: 45)), .time(now),
-          .time(now), .time(now), .time(device.expiresAt),
-        ])
-      try connection.audit(.phonePaired, device: id, from: origin, at: now)
+    let device = PairedDevice(
+      id: id, serverID: token.serverID, generation: 1, rotatedAt: now,
+      expiresAt: now + PairingToken.Kind.refresh.lifetime)
+    return try records.transaction { transaction in
+      guard try transaction.pairedDevices.spend(token) else { return nil }
+      try transaction.pairedDevices.insert(device, userAgent: userAgent)
+      try transaction.audit.write(.phonePaired, device: id)
       return device
     }
   }
 
-  /// Counts and writes down an exchange that failed.
+  /// Counts and records an exchange that failed.
   ///
-  /// - Throws: ``Refusal/rateLimited(retryAfter:)``: more than 10 a minute from one address.
-  package func countFailedExchange(from origin: Origin, at now: Timestamp) throws {
-    try pool.transaction { connection in
-      try connection.count(.failedExchanges, of: origin.address, at: now)
-      try connection.audit(.exchangeRefused, from: origin, at: now)
+  /// - Throws: ``RateLimited`` at more than 10 a minute from one address.
+  package func countFailedExchange() throws {
+    try records.transaction { transaction in
+      try transaction.limits.count(.failedExchanges, of: records.origin.address)
+      try transaction.audit.write(.exchangeRefused)
     }
   }
 
   /// Does with a phone's refresh token what ``RefreshFamily/verdict(on:at:)`` says.
   ///
-  /// - Throws: ``Refusal/rateLimited(retryAfter:)`` at more than 30 rotations an hour.
-  package func refresh(
-    _ token: PairingToken, from origin: Origin, at now: Timestamp
-  ) throws -> PairingRefresh {
+  /// - Throws: ``RateLimited`` at more than 30 rotations an hour.
+  package func refresh(_ token: PairingToken) throws -> PairingRefresh {
+    let now = records.now
     guard token.kind == .refresh, !token.hasExpired(at: now), let id = token.deviceID else {
       return .dead
     }
-    return try repeatingLostRaces { connection in
-      guard let family = try connection.pairing(id, of: token.serverID) else {
-        return .dead
-      }
+    return try records.repeatingLostRaces { transaction in
+      let statements = transaction.pairedDevices
+      guard let family = try statements.find(id, of: token.serverID) else { return .dead }
       switch family.tokens.verdict(on: token.generation, at: now) {
-      case .rotate: return .refreshed(try connection.rotate(family.device, from: origin, at: now))
+      case .rotate: return .refreshed(try statements.rotate(family.device))
       case .sameAgain: return .refreshed(family.device)
       case .dead: return .dead
       case .tooLate:
-        try connection.audit(
-          .refreshRefused, device: id, detail: "another call has just refreshed", from: origin,
-          at: now)
+        try transaction.audit.write(
+          .refreshRefused, device: id, detail: "another call has just refreshed")
         return .tooLate
       case .reused:
-        _ = try connection.endPairing(id, because: .reuse, from: origin, at: now)
+        _ = try statements.end(id, because: .reuse)
         return .dead
       }
     }
   }
 
   /// Ends the pairing that a refresh token belongs to, however old the token is.
-  package func endPairing(of token: PairingToken, from origin: Origin, at now: Timestamp) throws {
+  package func unpair(holderOf token: PairingToken) throws {
     guard let id = token.deviceID else { return }
-    try pool.transaction { connection in
-      _ = try connection.endPairing(id, because: .phone, from: origin, at: now)
+    _ = try records.transaction { transaction in
+      try transaction.pairedDevices.end(id, because: .phone)
     }
   }
 
   /// Ends a pairing for an administrator.
   ///
   /// - Returns: false where no living pairing has this id.
-  package func revokePairedDevice(
-    _ id: String, from origin: Origin, at now: Timestamp
-  ) throws -> Bool {
-    try pool.transaction { connection in
-      try connection.endPairing(id, because: .administrator, from: origin, at: now)
+  package func revoke(_ id: String) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.pairedDevices.end(id, because: .administrator)
     }
   }
 
-  /// The phones that may reach the agent, the one that was used last first.
-  package func pairedDevices(at now: Timestamp) throws -> [ListedDevice] {
-    try pool.read { connection in
-      try connection.rows(
+  /// The phones that may reach the agent, the last used one first.
+  package func list() throws -> [ListedDevice] {
+    try records.read { transaction in
+      try transaction.connection.rows(
         """
         SELECT id, user_agent, address, paired_at, last_used_at FROM pairings
         WHERE ended_at IS NULL AND expires_at > ? ORDER BY last_used_at DESC, id
         """,
-        [.time(now)]
+        [.time(records.now)]
       ) { row in
         ListedDevice(
           id: row.text(0), userAgent: row.text(1), address: row.text(2),
-          pairedAt: Timestamp(milliseconds: row.milliseconds(3)),
-          lastUsedAt: Timestamp(milliseconds: row.milliseconds(4)))
+          pairedAt: row.timestamp(3), lastUsedAt: row.timestamp(4))
       }
     }
   }
 }
 
-private enum PairingEnd: String {
-  case phone, administrator, reuse
+extension Records {
+  package var pairedDevices: PairedDevices { PairedDevices(records: self) }
 }
 
-extension Connection {
-  fileprivate func pairing(
+/// Statements on `pairings`.
+struct PairedDeviceStatements: ~Copyable {
+  let transaction: Transaction
+
+  fileprivate func spend(_ token: PairingToken) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE pairing_tokens SET spent_at = ?
+      WHERE nonce = ? AND spent_at IS NULL AND revoked_at IS NULL
+        AND EXISTS (SELECT 1 FROM pairing_server WHERE server_id = ?)
+      """,
+      [.time(transaction.now), .text(token.nonce), .text(token.serverID)]) == 1
+  }
+
+  fileprivate func insert(_ device: PairedDevice, userAgent: String) throws(DatabaseError) {
+    let now = Parameter.time(transaction.now)
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO pairings
+        (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .text(device.id), .text(userAgent.cut(to: 200)), .text(transaction.origin.storedAddress),
+        now, now, now, .time(device.expiresAt),
+      ])
+  }
+
+  fileprivate func find(
     _ id: String, of serverID: String
-  ) throws -> (device: PairedDevice, tokens: RefreshFamily)? {
-    try row(
+  ) throws(DatabaseError) -> (device: PairedDevice, tokens: RefreshFamily)? {
+    try transaction.connection.row(
       """
       SELECT p.generation, p.confirmed, p.rotated_at, p.expires_at, p.ended_at
       FROM pairings p JOIN pairing_server s ON s.server_id = ? WHERE p.id = ?
@@ -183,9 +141,8 @@ extension Connection {
       [.text(serverID), .text(id)]
     ) { row in
       let device = PairedDevice(
-        id: id, serverID: serverID, generation: row.integer(0),
-        rotatedAt: Timestamp(milliseconds: row.milliseconds(2)),
-        expiresAt: Timestamp(milliseconds: row.milliseconds(3)))
+        id: id, serverID: serverID, generation: row.integer(0), rotatedAt: row.timestamp(2),
+        expiresAt: row.timestamp(3))
       return (
         device,
         RefreshFamily(
@@ -195,11 +152,11 @@ extension Connection {
     }
   }
 
-  fileprivate func rotate(
-    _ device: PairedDevice, from origin: Origin, at now: Timestamp
-  ) throws -> PairedDevice {
+  /// - Throws: ``LostRace``; ``RateLimited``.
+  fileprivate func rotate(_ device: PairedDevice) throws -> PairedDevice {
+    let now = transaction.now
     let expiresAt = now + PairingToken.Kind.refresh.lifetime
-    let rotated = try execute(
+    let rotated = try transaction.connection.execute(
       """
       UPDATE pairings
       SET generation = generation + 1, confirmed = FALSE, rotated_at = ?, expires_at = ?
@@ -207,25 +164,35 @@ extension Connection {
       """,
       [.time(now), .time(expiresAt), .text(device.id), .integer(device.generation)])
     guard rotated == 1 else { throw LostRace() }
-    try count(.rotations, of: device.id, at: now)  // after the race, as sessions do
-    try audit(
-      .refreshed, device: device.id, detail: "generation \(device.generation + 1)", from: origin,
-      at: now)
+    try transaction.limits.count(.rotations, of: device.id)  // after the race, as sessions do
+    try transaction.audit.write(
+      .refreshed, device: device.id, detail: "generation \(device.generation + 1)")
     return PairedDevice(
       id: device.id, serverID: device.serverID, generation: device.generation + 1, rotatedAt: now,
       expiresAt: expiresAt)
   }
 
-  fileprivate func endPairing(
-    _ id: String, because end: PairingEnd, from origin: Origin, at now: Timestamp
-  ) throws -> Bool {
-    let ended = try execute(
+  /// - Returns: false where no living pairing has this id.
+  fileprivate func end(_ id: String, because end: PairingEnd) throws(DatabaseError) -> Bool {
+    let ended = try transaction.connection.execute(
       "UPDATE pairings SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
-      [.time(now), .text(end.rawValue), .text(id)])
+      [.time(transaction.now), .text(end.rawValue), .text(id)])
     guard ended == 1 else { return false }
-    try audit(
-      end == .reuse ? .refreshReuse : .pairingEnded, device: id, detail: "by \(end.rawValue)",
-      from: origin, at: now)
+    try transaction.audit.write(
+      end == .reuse ? .refreshReuse : .pairingEnded, device: id, detail: "by \(end.rawValue)")
     return true
+  }
+
+  /// - Returns: how many pairings have ended.
+  func endAll() throws(DatabaseError) -> Int {
+    try transaction.connection.execute(
+      "UPDATE pairings SET ended_at = ?, end_reason = ? WHERE ended_at IS NULL",
+      [.time(transaction.now), .text(PairingEnd.revokeAll.rawValue)])
+  }
+}
+
+extension Transaction {
+  var pairedDevices: PairedDeviceStatements {
+    PairedDeviceStatements(transaction: Transaction(sharing: self))
   }
 }

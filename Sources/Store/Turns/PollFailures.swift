@@ -20,7 +20,7 @@ package enum PollFailure: Sendable, Equatable {
   }
 }
 
-/// What has come of recording a failure.
+/// What came of recording a failure.
 package enum FailureRecord: Sendable {
   case recorded
   /// Three users in a row were refused: nobody is polled for a while.
@@ -29,23 +29,24 @@ package enum FailureRecord: Sendable {
   case lost
 }
 
-extension Database {
+extension Polls {
   /// Records that a poll failed.
   ///
   /// The user is due again after 10, 20, 40 … seconds, at most 15 minutes, and never before
   /// `retryAfter`; one who is gone at the longest interval. The third user in a row who is refused
   /// stops all polls, for the same times, until one of them succeeds.
-  package func record(
+  package func recordFailure(
     _ failure: PollFailure, of user: ClaimedUser, pace: PollPace
   ) throws -> FailureRecord {
-    try pool.transaction { connection in
-      guard try connection.fail(user, failure, pace: pace) else { return .lost }
+    try records.transaction { transaction in
+      let statements = transaction.polls
+      guard try statements.postpone(user, after: failure, pace: pace) else { return .lost }
       switch failure {
       case .refused(_, let retryAfter):
-        return try connection.countRefusal(of: user.id, retryAfter: retryAfter)
+        return try statements.countRefusal(of: user.id, retryAfter: retryAfter)
           ? .allPaused : .recorded
       case .gone:
-        try connection.endRefusals()
+        try statements.endRefusals()
         return .recorded
       case .unreadable: return .recorded
       }
@@ -53,22 +54,23 @@ extension Database {
   }
 }
 
-extension Connection {
-  /// online-go.com has answered: those refused before no longer count.
+extension PollStatements {
+  /// Forgets which users were refused, because online-go.com has answered.
   func endRefusals() throws(DatabaseError) {
-    // Read first: a row that every poll of every companion writes would be where they all wait.
-    let isClean = try row(
+    // Read first: all polls of all companions would wait for a row that each of them writes.
+    let isClean = try transaction.connection.row(
       "SELECT refused_users = '[]' AND pauses = 0 FROM ogs_pause WHERE id = 1"
     ) { row in row.boolean(0) }
     guard isClean == false else { return }
-    _ = try execute(
+    _ = try transaction.connection.execute(
       """
       UPDATE ogs_pause SET refused_users = '[]', pauses = 0, paused_until = NULL WHERE id = 1
       """)
   }
 
-  fileprivate func fail(
-    _ user: ClaimedUser, _ failure: PollFailure, pace: PollPace
+  /// - Returns: false where the lease has passed to another poll.
+  fileprivate func postpone(
+    _ user: ClaimedUser, after failure: PollFailure, pace: PollPace
   ) throws(DatabaseError) -> Bool {
     let (leastWait, isGone) =
       switch failure {
@@ -76,7 +78,7 @@ extension Connection {
       case .unreadable: (Int64(0), false)
       case .gone: (pace.longestSeconds, true)
       }
-    return try execute(
+    return try transaction.connection.execute(
       """
       UPDATE ogs_users
       SET claim_id = NULL, failures = LEAST(failures + 1, 1000), failure = ?, entity_tag = NULL,
@@ -94,13 +96,13 @@ extension Connection {
   fileprivate func countRefusal(
     of userID: Int64, retryAfter: Duration?
   ) throws(DatabaseError) -> Bool {
-    _ = try execute(
+    _ = try transaction.connection.execute(
       """
       UPDATE ogs_pause SET refused_users = JSON_ARRAY_APPEND(refused_users, '$', ?)
       WHERE id = 1 AND JSON_LENGTH(refused_users) < 3 AND NOT JSON_CONTAINS(refused_users, ?)
       """,
       [.integer(userID), .text(String(userID))])
-    return try execute(
+    return try transaction.connection.execute(
       """
       UPDATE ogs_pause
       SET pauses = LEAST(pauses + 1, 1000), paused_until = UTC_TIMESTAMP(3)
@@ -109,9 +111,4 @@ extension Connection {
       """,
       [.integer(retryAfter?.components.seconds ?? 0)]) == 1
   }
-}
-
-extension PollPace {
-  /// Ten times the interval.
-  fileprivate var longestSeconds: Int64 { interval.components.seconds * 10 }
 }

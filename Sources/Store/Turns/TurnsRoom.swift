@@ -19,3 +19,8 @@ extension AuditEvent {
   static let turnsRegistered = AuditEvent("turns_registered")
   static let turnsUnregistered = AuditEvent("turns_unregistered")
 }
+
+extension Job.Kind {
+  /// Polls online-go.com for one user at once.
+  package static let turnCheck = Job.Kind("turn_check")
+}

@@ -1,0 +1,26 @@
+package import Base
+package import Cryptography
+
+/// What new pairing tokens are made of, beside the rows that they belong to.
+package struct PairingIssuer: Sendable {
+  /// The newest of them signs.
+  package let keys: Keyring
+  /// ``PairingToken/idSize`` unpredictable bytes.
+  package let randomBytes: [UInt8]
+
+  package init(keys: Keyring, randomBytes: [UInt8]) {
+    self.keys = keys
+    self.randomBytes = randomBytes
+  }
+
+  package func sign(_ token: PairingToken) -> SignedPairingToken {
+    SignedPairingToken(
+      text: token.text(signedWith: keys.newest), expiresAt: token.expiresAt)
+  }
+}
+
+/// A token as a phone gets it.
+package struct SignedPairingToken: Sendable {
+  package let text: String
+  package let expiresAt: Timestamp
+}

@@ -1,0 +1,81 @@
+import Base
+import MariaDB
+
+/// A new API key, and what is kept of it.
+package struct NewAPIKey: Sendable {
+  /// SHA-256 of the key.
+  package let hash: [UInt8]
+  /// Its first 8 characters.
+  package let prefix: String
+  /// The user of online-go.com whose key it is.
+  package let userID: Int64
+  /// 1 to 200 characters.
+  package let description: String
+
+  package init(hash: [UInt8], prefix: String, userID: Int64, description: String) {
+    self.hash = hash
+    self.prefix = prefix
+    self.userID = userID
+    self.description = description
+  }
+}
+
+/// The keys with which the turns' apps show whose turns they ask for.
+package struct APIKeys: Sendable {
+  let records: Records
+
+  /// Counts a try of the master key, exactly under concurrency. A right one is given back.
+  ///
+  /// - Throws: ``RateLimited`` at more than 10 wrong ones a minute from one address. The right one is
+  ///   refused then too, or guessing would go on.
+  package func countMasterKeyTry(isRight: Bool) throws {
+    let address = records.origin.address
+    try records.transaction { transaction in
+      try transaction.limits.count(.masterKeyTries, of: address)
+      if isRight {
+        _ = try transaction.connection.execute(
+          "UPDATE rate_limits SET hits = hits - 1 WHERE name = ? AND subject = ? AND hits > 0",
+          [.text(Limit.masterKeyTries.name), .text(address)])
+      } else {
+        try transaction.audit.write(.masterKeyRefused)
+      }
+    }
+  }
+
+  /// Stores a key, and revokes the earlier key of the same user and description.
+  package func issue(_ key: NewAPIKey) throws {
+    try records.transaction { transaction in
+      _ = try transaction.connection.execute(
+        """
+        UPDATE api_keys SET revoked_at = ?
+        WHERE ogs_user_id = ? AND description = ? AND revoked_at IS NULL
+        """,
+        [.time(records.now), .integer(key.userID), .text(key.description)])
+      _ = try transaction.connection.execute(
+        """
+        INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at)
+        VALUES (?, ?, ?, ?, ?)
+        """,
+        [
+          .bytes(key.hash), .text(key.prefix), .integer(key.userID), .text(key.description),
+          .time(records.now),
+        ])
+      try transaction.audit.write(
+        .apiKeyIssued, detail: "\(key.prefix)… for OGS user \(key.userID)")
+    }
+  }
+
+  /// The user of the key with this SHA-256; nil where no such key exists, or it is revoked.
+  package func user(ofKey hash: [UInt8]) throws -> Int64? {
+    try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT ogs_user_id FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL",
+        [.bytes(hash)]
+      ) { row in row.integer(0) }
+    }
+  }
+}
+
+extension Records {
+  package var apiKeys: APIKeys { APIKeys(records: self) }
+}

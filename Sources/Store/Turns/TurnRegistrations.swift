@@ -1,0 +1,100 @@
+import Base
+import MariaDB
+
+/// Which devices are told of which user's turns.
+package struct TurnRegistrations: Sendable {
+  let records: Records
+
+  /// Registers a device for a user's turns. If the device is new, the user is due for a poll at once,
+  /// unless online-go.com has refused the last one.
+  ///
+  /// - Throws: ``RateLimited`` at more than 60 an hour for one user.
+  package func add(_ token: DeviceToken, of userID: Int64) throws {
+    try records.transaction { transaction in
+      try transaction.limits.count(.turnRegistrations, of: String(userID))
+      let statements = transaction.turnRegistrations
+      guard try statements.insert(token, of: userID) else { return }
+      try statements.makeDue(userID)
+      try transaction.audit.write(.turnsRegistered, detail: "OGS user \(userID)")
+    }
+  }
+
+  /// Removes a device from a user's turns, if it is registered for them.
+  package func remove(_ token: DeviceToken, of userID: Int64) throws {
+    try records.transaction { transaction in
+      let deleted = try transaction.connection.execute(
+        "DELETE FROM ogs_registrations WHERE ogs_user_id = ? AND device_token = ?",
+        [.integer(userID), .text(token.text)])
+      guard deleted == 1 else { return }
+      try transaction.audit.write(.turnsUnregistered, detail: "OGS user \(userID)")
+    }
+  }
+
+  /// The users that a device is registered for, in the order of registration. None unless `userID` is
+  /// among them.
+  package func users(ofDevice token: DeviceToken, askedBy userID: Int64) throws -> [Int64] {
+    let users = try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT ogs_user_id FROM ogs_registrations WHERE device_token = ?
+        ORDER BY registered_at, ogs_user_id
+        """,
+        [.text(token.text)]
+      ) { row in row.integer(0) }
+    }
+    return users.contains(userID) ? users : []
+  }
+}
+
+extension Records {
+  package var turnRegistrations: TurnRegistrations { TurnRegistrations(records: self) }
+}
+
+/// Statements on `ogs_registrations`.
+struct TurnRegistrationStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// - Returns: whether the device is new to this user.
+  fileprivate func insert(
+    _ token: DeviceToken, of userID: Int64
+  ) throws(DatabaseError) -> Bool {
+    _ = try transaction.connection.execute(
+      "INSERT IGNORE INTO ogs_users (id) VALUES (?)", [.integer(userID)])
+    return try transaction.connection.execute(
+      """
+      INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at) VALUES (?, ?, ?)
+      ON DUPLICATE KEY UPDATE registered_at = VALUES(registered_at)
+      """,
+      [.integer(userID), .text(token.text), .time(transaction.now)]) == 1
+  }
+
+  fileprivate func makeDue(_ userID: Int64) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE ogs_users SET due_at = LEAST(due_at, UTC_TIMESTAMP(3))
+      WHERE id = ? AND claim_id IS NULL AND failures = 0
+      """,
+      [.integer(userID)])
+  }
+
+  /// The device tokens that are registered for a user.
+  func tokens(of userID: Int64) throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      "SELECT device_token FROM ogs_registrations WHERE ogs_user_id = ? ORDER BY device_token",
+      [.integer(userID)]
+    ) { row in row.text(0) }
+  }
+
+  /// Remembers that the devices of a user are notified now.
+  func markNotified(of userID: Int64) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE ogs_registrations SET last_notified_at = UTC_TIMESTAMP(3) WHERE ogs_user_id = ?",
+      [.integer(userID)])
+  }
+}
+
+extension Transaction {
+  var turnRegistrations: TurnRegistrationStatements {
+    TurnRegistrationStatements(transaction: Transaction(sharing: self))
+  }
+}
