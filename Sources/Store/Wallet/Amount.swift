@@ -1,11 +1,11 @@
-/// An amount of money, exact: hundredths of its currency's unit, from 0.01 to 9,999,999,999.99.
+/// An exact amount of money: hundredths of its currency's unit, from 0.01 to 9,999,999,999.99.
 package struct Amount: Sendable, Equatable {
   package let hundredths: Int64
 
-  /// The value of a JSON number as it is written (RFC 8259 §6), `99.99` or `1.5e1`; it is never a binary
-  /// fraction.
+  /// The value of a JSON number as it is written (RFC 8259 §6), such as `99.99` or `1.5e1`. It never
+  /// becomes a binary fraction.
   ///
-  /// - Returns: nil unless it is positive, of two decimals at most, and not too large.
+  /// - Returns: nil unless it is positive, has at most two decimals, and is not too large.
   package init?(number: some Collection<UInt8>) {
     let parts = number.split(omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
     let mantissa = parts[0].split(separator: UInt8(ascii: "."))
@@ -29,13 +29,13 @@ package struct Amount: Sendable, Equatable {
     hundredths = (0..<(exponent + 2)).reduce(value) { product, _ in product * 10 }
   }
 
-  /// With two decimals, as the database takes and gives a DECIMAL.
+  /// With two decimals, as the database writes a DECIMAL.
   package var text: String {
     let cents = String(hundredths % 100)
     return "\(hundredths / 100).\(cents.count == 1 ? "0" : "")\(cents)"
   }
 
-  /// The value of a DECIMAL with two decimals, which the column's CHECK keeps positive.
+  /// The value of a DECIMAL column with two decimals, whose CHECK keeps it positive.
   init(decimal text: String) {
     self.init(number: text.utf8)!
   }

@@ -13,78 +13,87 @@ package struct Card: Sendable {
   package let addedAt: Timestamp
 }
 
-extension Database {
-  /// The active cards of the caller's account, as the summary shows them.
+/// Cards as their owners manage them.
+package struct Cards: Sendable {
+  let records: Records
+
+  /// The active cards of the caller's account; the default first, then the newest.
   ///
   /// - Throws: ``Refusal``.
-  package func cards(of caller: Caller, at now: Timestamp) throws -> [Card] {
-    try pool.read { connection in
-      _ = try connection.live(caller, at: now)
-      return try connection.cards(of: caller.accountID)
+  package func list(of caller: Caller) throws -> [Card] {
+    try records.read { transaction in
+      _ = try transaction.sessions.live(caller)
+      return try transaction.cards.list(of: caller.accountID)
     }
   }
 
   /// Makes an active card of the caller's account its default.
   ///
   /// - Throws: ``Refusal``.
-  /// - Returns: false where the account has no such card.
-  package func makeDefault(card id: String, by caller: Caller, at now: Timestamp) throws -> Bool {
-    try pool.transaction { connection in
-      try connection.holdCards(of: caller.accountID)
-      let session = try connection.live(caller, at: now)
-      guard try connection.isActive(card: id, of: caller.accountID) else { return false }
-      let changed = try connection.execute(
+  /// - Returns: false if the account has no such card.
+  package func makeDefault(_ id: String, by caller: Caller) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.cards.lock(of: caller.accountID)
+      let session = try transaction.sessions.live(caller)
+      guard try transaction.cards.isActive(id, of: caller.accountID) else { return false }
+      let changed = try transaction.connection.execute(
         """
         UPDATE enrollments e JOIN cards c ON c.enrollment_id = e.id
         SET c.is_default = (c.id = ?) WHERE e.account_id = ? AND c.active
         """,
         [.text(id), .text(caller.accountID)])
       guard changed > 0 else { return true }
-      try connection.audit(
-        .cardDefault, account: caller.accountID, device: session.deviceID, detail: id,
-        from: caller.origin, at: now)
+      try transaction.audit.write(
+        .cardDefault, account: caller.accountID, device: session.deviceID, detail: id)
       return true
     }
   }
 
-  /// Removes a card of the caller's account from the wallet, until its bank is enrolled again. If it
-  /// was the default, the newest of the others is.
+  /// Removes a card of the caller's account from the wallet, until the account enrolls at its bank
+  /// again. If it was the default, the newest of the other cards becomes the default.
   ///
   /// - Throws: ``Refusal``.
-  /// - Returns: false where the account has no such card.
-  package func remove(card id: String, by caller: Caller, at now: Timestamp) throws -> Bool {
-    try pool.transaction { connection in
-      try connection.holdCards(of: caller.accountID)
-      let session = try connection.live(caller, at: now)
-      guard try connection.isActive(card: id, of: caller.accountID) else { return false }
-      _ = try connection.execute(
+  /// - Returns: false if the account has no such card.
+  package func remove(_ id: String, by caller: Caller) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.cards.lock(of: caller.accountID)
+      let session = try transaction.sessions.live(caller)
+      guard try transaction.cards.isActive(id, of: caller.accountID) else { return false }
+      _ = try transaction.connection.execute(
         "UPDATE cards SET active = FALSE, is_default = FALSE WHERE id = ?", [.text(id)])
-      try connection.chooseDefault(of: caller.accountID)
-      try connection.audit(
-        .cardRemoved, account: caller.accountID, device: session.deviceID, detail: id,
-        from: caller.origin, at: now)
+      try transaction.cards.chooseDefault(of: caller.accountID)
+      try transaction.audit.write(
+        .cardRemoved, account: caller.accountID, device: session.deviceID, detail: id)
       return true
     }
   }
 }
 
-extension Connection {
-  /// First in a transaction that changes cards: others that do so wait for its end, and on another
-  /// node of a cluster lose to it, so that an account never gets two defaults.
-  func holdCards(of account: String) throws(DatabaseError) {
-    _ = try execute(
+extension Records {
+  package var cards: Cards { Cards(records: self) }
+}
+
+/// Statements on `cards`.
+struct CardStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Keeps others from changing the account's cards before the transaction's end. Call it first. On
+  /// another node of a cluster their transaction fails instead, so no account gets two defaults.
+  func lock(of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
       "UPDATE accounts SET cards_version = cards_version + 1 WHERE id = ?", [.text(account)])
   }
 
-  /// Sees to it that one of the active cards is the default: the one that is, else the newest.
+  /// Makes the newest active card the default, if no card is.
   func chooseDefault(of account: String) throws(DatabaseError) {
-    guard let card = try cards(of: account).first, !card.isDefault else { return }
-    _ = try execute("UPDATE cards SET is_default = TRUE WHERE id = ?", [.text(card.id)])
+    guard let card = try list(of: account).first, !card.isDefault else { return }
+    _ = try transaction.connection.execute(
+      "UPDATE cards SET is_default = TRUE WHERE id = ?", [.text(card.id)])
   }
 
   /// The active cards of an account; the default first, then the newest.
-  func cards(of account: String) throws(DatabaseError) -> [Card] {
-    try rows(
+  func list(of account: String) throws(DatabaseError) -> [Card] {
+    try transaction.connection.rows(
       """
       SELECT c.id, c.last_four, c.card_type, b.name, b.logo_url, c.is_default, c.added_at
       FROM enrollments e
@@ -97,16 +106,13 @@ extension Connection {
     ) { row in
       Card(
         id: row.text(0), lastFour: row.text(1), cardType: row.text(2), bankName: row.text(3),
-        bankLogo: row.optionalText(4), isDefault: row.boolean(5),
-        addedAt: Timestamp(milliseconds: row.milliseconds(6)))
+        bankLogo: row.optionalText(4), isDefault: row.boolean(5), addedAt: row.timestamp(6))
     }
   }
 
-  /// Asked before anything is written: where `id` is no UUID, a write that looks for it may be an error.
-  fileprivate func isActive(card id: String, of account: String) throws(DatabaseError)
-    -> Bool
-  {
-    try row(
+  /// Call it before any write: a write that looks for an `id` that is no UUID may be an error.
+  fileprivate func isActive(_ id: String, of account: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
       """
       SELECT TRUE FROM cards c JOIN enrollments e ON e.id = c.enrollment_id
       WHERE c.id = ? AND e.account_id = ? AND c.active
@@ -114,4 +120,8 @@ extension Connection {
       [.text(id), .text(account)]
     ) { row in row.boolean(0) } ?? false
   }
+}
+
+extension Transaction {
+  var cards: CardStatements { CardStatements(transaction: Transaction(sharing: self)) }
 }

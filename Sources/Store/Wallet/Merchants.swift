@@ -1,40 +1,40 @@
 package import Base
-import Cryptography
 import MariaDB
 
-/// Who takes payments, and what is kept of his API key.
+/// Who takes payments, and what is kept of their API key.
 package struct Merchant: Sendable {
   package let id: String
   package let name: String
-  /// The first characters of the key, by which administrators tell it.
+  /// The first characters of the key, by which administrators recognize it.
   package let keyPrefix: String
   package let createdAt: Timestamp
-  /// Since then the key is good for nothing.
+  /// nil while the key is valid.
   package let revokedAt: Timestamp?
 }
 
-extension Database {
-  /// The id of the merchant whose key has the hash; nil where there is none, or it was revoked.
-  package func merchant(withKeyHash hash: [UInt8]) throws -> String? {
-    try pool.read { connection in
-      try connection.row(
+package struct Merchants: Sendable {
+  let records: Records
+
+  /// The id of the merchant whose key has the hash; nil if there is none, or it was revoked.
+  package func id(withKeyHash hash: [UInt8]) throws -> String? {
+    try records.read { transaction in
+      try transaction.connection.row(
         "SELECT id FROM merchants WHERE api_key_hash = ? AND revoked_at IS NULL", [.bytes(hash)]
       ) { row in row.text(0) }
     }
   }
 
   /// All merchants, by name.
-  package func merchants() throws -> [Merchant] {
-    try pool.read { connection in
-      try connection.rows(
+  package func list() throws -> [Merchant] {
+    try records.read { transaction in
+      try transaction.connection.rows(
         """
         SELECT id, name, api_key_prefix, created_at, revoked_at FROM merchants ORDER BY name, id
         """
       ) { row in
         Merchant(
-          id: row.text(0), name: row.text(1), keyPrefix: row.text(2),
-          createdAt: Timestamp(milliseconds: row.milliseconds(3)),
-          revokedAt: row.optionalMilliseconds(4).map { Timestamp(milliseconds: $0) })
+          id: row.text(0), name: row.text(1), keyPrefix: row.text(2), createdAt: row.timestamp(3),
+          revokedAt: row.optionalTimestamp(4))
       }
     }
   }
@@ -43,37 +43,40 @@ extension Database {
   ///
   /// - Parameters:
   ///   - keyHash: SHA-256 of the API key.
-  ///   - keyPrefix: its first characters.
+  ///   - keyPrefix: the key's first characters.
   /// - Returns: the merchant's id.
-  package func addMerchant(
-    _ name: String, keyHash: [UInt8], keyPrefix: String, from origin: Origin, at now: Timestamp
-  ) throws -> String {
-    try pool.transaction { connection in
-      let id = timeOrderedUUID(milliseconds: now.milliseconds)
-      _ = try connection.execute(
+  @discardableResult
+  package func add(_ name: String, keyHash: [UInt8], keyPrefix: String) throws -> String {
+    try records.transaction { transaction in
+      let id = transaction.makeID()
+      _ = try transaction.connection.execute(
         """
         INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
         VALUES (?, ?, ?, ?, ?)
         """,
-        [.text(id), .text(name), .bytes(keyHash), .text(keyPrefix), .time(now)])
-      try connection.audit(.merchantAdded, detail: id, from: origin, at: now)
+        [
+          .text(id), .text(name), .bytes(keyHash), .text(keyPrefix), .time(transaction.now),
+        ])
+      try transaction.audit.write(.merchantAdded, detail: id)
       return id
     }
   }
 
-  /// Makes the merchant's key good for nothing.
+  /// Revokes the merchant's API key.
   ///
-  /// - Returns: false where no merchant has this id and a good key.
-  package func revokeMerchant(
-    _ id: String, from origin: Origin, at now: Timestamp
-  ) throws -> Bool {
-    try pool.transaction { connection in
-      let revoked = try connection.execute(
+  /// - Returns: false if no merchant has this id and a valid key.
+  package func revoke(_ id: String) throws -> Bool {
+    try records.transaction { transaction in
+      let revoked = try transaction.connection.execute(
         "UPDATE merchants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
-        [.time(now), .text(id)])
+        [.time(transaction.now), .text(id)])
       guard revoked == 1 else { return false }
-      try connection.audit(.merchantRevoked, detail: id, from: origin, at: now)
+      try transaction.audit.write(.merchantRevoked, detail: id)
       return true
     }
   }
+}
+
+extension Records {
+  package var merchants: Merchants { Merchants(records: self) }
 }

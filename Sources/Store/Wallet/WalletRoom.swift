@@ -2,7 +2,8 @@ extension Room {
   static let wallet = Room(
     name: "Wallet",
     retention: [
-      Retention(.after(Retention.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
+      Retention(
+        .after(Retention.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day),
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),

@@ -1,7 +1,4 @@
-package import Base
-import MariaDB
-
-/// How a bank is reached, as an administrator says.
+/// How we reach a bank, as an administrator configures it.
 package struct BankConnection: Sendable {
   /// Letters, digits, `.`, `_`, `-`.
   package let bsimID: String
@@ -28,7 +25,7 @@ package struct BankConnection: Sendable {
     self.scope = scope
   }
 
-  /// What the sealed secret is bound to.
+  /// The context that the bank's client secret is sealed with.
   package static func sealingContext(ofSecret bsimID: String) -> String {
     "bank client secret \(bsimID)"
   }
@@ -38,21 +35,27 @@ package struct BankConnection: Sendable {
 package struct BankOverview: Sendable {
   package let bsimID: String
   package let name: String
-  /// nil where it takes no enrolments.
+  /// nil if the bank takes no enrollments.
   package let authorizationURL: String?
-  /// That stand.
+  /// The number of enrollments that were not removed.
   package let enrollments: Int64
 }
 
-extension Database {
-  /// Adds a bank, or changes how it is reached.
+/// The client secret of a bank, sealed.
+package struct SealedBankSecret: Sendable {
+  package let bsimID: String
+  package let sealed: String
+}
+
+/// Banks as administrators manage them.
+extension Banks {
+  /// Adds a bank, or changes how we reach it.
   ///
-  /// - Parameter sealedSecret: of the client, bound to ``BankConnection/sealingContext(ofSecret:)``.
-  package func connect(
-    _ bank: BankConnection, sealedSecret: String, from origin: Origin, at now: Timestamp
-  ) throws {
-    try pool.transaction { connection in
-      _ = try connection.execute(
+  /// - Parameter sealedSecret: the client secret, sealed with
+  ///   ``BankConnection/sealingContext(ofSecret:)``.
+  package func connect(_ bank: BankConnection, sealedSecret: String) throws {
+    try records.transaction { transaction in
+      _ = try transaction.connection.execute(
         """
         INSERT INTO banks (bsim_id, name, logo_url, authorization_url, token_url, cards_url, client_id,
           client_secret, scope)
@@ -67,18 +70,16 @@ extension Database {
           .text(bank.tokenURL), .text(bank.cardsURL), .text(bank.clientID),
           .text(sealedSecret), .text(bank.scope),
         ])
-      try connection.audit(.bankConnected, detail: bank.bsimID, from: origin, at: now)
+      try transaction.audit.write(.bankConnected, detail: bank.bsimID)
     }
   }
 
-  /// Lets nobody enrol at the bank any more, and forgets its secret. Cards that were enrolled stay.
+  /// Stops enrollments at the bank and deletes its secret. Cards that were enrolled stay.
   ///
-  /// - Returns: false where no such bank is connected.
-  package func disconnect(bank bsimID: String, from origin: Origin, at now: Timestamp) throws
-    -> Bool
-  {
-    try pool.transaction { connection in
-      let changed = try connection.execute(
+  /// - Returns: false if no such bank is connected.
+  package func disconnect(_ bsimID: String) throws -> Bool {
+    try records.transaction { transaction in
+      let changed = try transaction.connection.execute(
         """
         UPDATE banks SET authorization_url = NULL, token_url = NULL, cards_url = NULL, client_id = NULL,
           client_secret = NULL, scope = NULL
@@ -86,15 +87,15 @@ extension Database {
         """,
         [.text(bsimID)])
       guard changed == 1 else { return false }
-      try connection.audit(.bankDisconnected, detail: bsimID, from: origin, at: now)
+      try transaction.audit.write(.bankDisconnected, detail: bsimID)
       return true
     }
   }
 
   /// All banks, by name.
-  package func bankOverviews() throws -> [BankOverview] {
-    try pool.read { connection in
-      try connection.rows(
+  package func overviews() throws -> [BankOverview] {
+    try records.read { transaction in
+      try transaction.connection.rows(
         """
         SELECT b.bsim_id, b.name, b.authorization_url,
           (SELECT COUNT(*) FROM enrollments e WHERE e.bsim_id = b.bsim_id AND e.removed_at IS NULL)
@@ -108,24 +109,22 @@ extension Database {
     }
   }
 
-  /// Banks whose secret is sealed under another key than `keyID`.
-  package func sealedBankSecrets(notUnder keyID: String) throws -> [(
-    bsimID: String, sealed: String
-  )] {
-    try pool.read { connection in
-      try connection.rows(
+  /// The secrets that are sealed under another key than `keyID`.
+  package func secrets(notUnder keyID: String) throws -> [SealedBankSecret] {
+    try records.read { transaction in
+      try transaction.connection.rows(
         "SELECT bsim_id, client_secret FROM banks WHERE SUBSTRING_INDEX(client_secret, '.', 1) <> ?",
         [.text(keyID)]
-      ) { row in (bsimID: row.text(0), sealed: row.text(1)) }
+      ) { row in SealedBankSecret(bsimID: row.text(0), sealed: row.text(1)) }
     }
   }
 
-  /// Replaces the sealed secret of a bank, if it is still `old`.
-  package func replaceBankSecret(_ old: String, ofBank bsimID: String, with new: String) throws {
-    try pool.write { connection in
-      _ = try connection.execute(
+  /// Replaces the bank's sealed secret, if it is still `old`.
+  package func replace(_ old: SealedBankSecret, with new: String) throws {
+    try records.write { transaction in
+      _ = try transaction.connection.execute(
         "UPDATE banks SET client_secret = ? WHERE bsim_id = ? AND client_secret = ?",
-        [.text(new), .text(bsimID), .text(old)])
+        [.text(new), .text(old.bsimID), .text(old.sealed)])
     }
   }
 }

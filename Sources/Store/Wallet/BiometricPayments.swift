@@ -1,0 +1,72 @@
+import Cryptography
+
+/// A try to confirm a payment that has been counted.
+private struct SignatureTry: Sendable {
+  let key: StoredBiometricKey
+  let challenge: [UInt8]
+  /// Of the device: 1 to 5.
+  let number: Int64
+}
+
+extension Payments {
+  /// Confirms a payment, once, with a signature of its challenge by the biometric key of the
+  /// caller's device. A try is counted before the signature is verified, for the payment and for
+  /// the device.
+  ///
+  /// - Parameter signature: DER in base64.
+  /// - Throws: ``Refusal``; ``RateLimited`` for 15 minutes after the fifth wrong signature on the
+  ///   device, of whatever challenge.
+  package func confirm(
+    _ confirmation: PaymentConfirmation, withSignature signature: String,
+    on clientDeviceID: String, by caller: Caller
+  ) throws -> PaymentOutcome {
+    let attempt: SignatureTry
+    switch try countTry(of: confirmation, on: clientDeviceID, by: caller) {
+    case .counted(let counted): attempt = counted
+    case .refused(let outcome): return outcome
+    }
+    let key = attempt.key
+    guard try BiometricKey(base64: key.publicKey).isSignature(signature, of: attempt.challenge)
+    else {
+      try records.transaction { transaction in
+        try transaction.biometrics.auditWrongSignature(of: [key], try: attempt.number)
+        try transaction.payments.auditUnproven(
+          confirmation, .biometric, by: caller, on: key.deviceID)
+      }
+      return .unproven
+    }
+    // In a transaction of its own: a payment that is refused does not make the signature wrong.
+    try records.write { transaction in
+      try transaction.biometrics.forgetTries(on: clientDeviceID)
+    }
+    return try records.transaction(rollingBack: PaymentOutcome.self) { transaction in
+      guard try transaction.biometrics.hold(key) else { throw Refusal.sessionEnded }
+      let outcome = try transaction.payments.confirm(
+        confirmation, by: .biometric, of: caller, on: key.deviceID)
+      guard case .confirmed = outcome else { throw RolledBack(outcome: outcome) }
+      return outcome
+    }
+  }
+
+  private func countTry(
+    of confirmation: PaymentConfirmation, on clientDeviceID: String, by caller: Caller
+  ) throws -> PaymentTry<SignatureTry> {
+    try records.transaction(rollingBack: PaymentTry<SignatureTry>.self) { transaction in
+      let session = try transaction.sessions.live(caller)
+      guard clientDeviceID == caller.clientDeviceID,
+        let key = try transaction.biometrics.keys(on: clientDeviceID)
+          .first(where: { $0.deviceID == session.deviceID })
+      else { throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.unknownKey)) }
+      if let rest = try transaction.biometrics.lock(on: clientDeviceID) {
+        throw RateLimited(retryAfter: rest)
+      }
+      switch try transaction.payments.countTry(of: confirmation, by: caller) {
+      case .counted(let challenge):
+        let number = try transaction.biometrics.countTry(on: clientDeviceID)
+        return .counted(SignatureTry(key: key, challenge: challenge, number: number))
+      case .refused(let outcome):
+        throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(outcome))
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Base
+import MariaDB
+
+/// What a bank sends along when it sends a person back to us.
+package struct BankCallback: Sendable {
+  package let bsimID: String
+  /// SHA-256 of the state.
+  package let stateHash: [UInt8]
+  /// The bank's own `error`, if it did not consent.
+  package let refusal: String?
+  /// SHA-256 of the browser's cookie.
+  package let browserHash: [UInt8]
+  /// Whether the person has confirmed that the cards are for this wallet.
+  package let isConfirmed: Bool
+
+  package init(
+    bsimID: String, stateHash: [UInt8], refusal: String?, browserHash: [UInt8], isConfirmed: Bool
+  ) {
+    self.bsimID = bsimID
+    self.stateHash = stateHash
+    self.refusal = refusal
+    self.browserHash = browserHash
+    self.isConfirmed = isConfirmed
+  }
+}
+
+/// An enrollment whose person has come back with a valid state.
+package struct ResumedEnrollment: Sendable {
+  package let id: String
+  package let isMobile: Bool
+  package let bankName: String
+  package let deviceID: String
+}
+
+package enum CallbackOutcome: Sendable {
+  /// This call has spent the state.
+  case resumed(ResumedEnrollment)
+  /// The state is valid and unspent, but the enrollment began elsewhere.
+  case beganElsewhere(bankName: String, email: String)
+  /// There is no such state, it is another bank's, spent or expired, or its session has ended.
+  case invalidState(isMobile: Bool)
+  case unknownBank
+  /// The state stays valid: the caller did not want to go on.
+  case postponed
+}
+
+extension Enrollments {
+  /// Spends the state with which a bank has sent a person back.
+  ///
+  /// - Parameter mayGoOn: called, perhaps twice, if the state is valid. If it returns false, the
+  ///   state is not spent.
+  package func resume(
+    after callback: BankCallback, if mayGoOn: () -> Bool
+  ) throws -> CallbackOutcome {
+    try records.transaction(rollingBack: CallbackOutcome.self) { transaction in
+      let isSpentHere = try transaction.spendState(of: callback)
+      guard let state = try transaction.state(of: callback) else { return .unknownBank }
+      guard let enrollment = state.enrollment else { return .invalidState(isMobile: true) }
+      guard isSpentHere else {
+        if state.isValid {
+          return .beganElsewhere(bankName: enrollment.bankName, email: state.email)
+        }
+        try transaction.audit.write(
+          .bankRefused, account: state.accountID, device: enrollment.deviceID,
+          detail: "\(callback.bsimID): the state was spent, has expired or is another bank's")
+        return .invalidState(isMobile: enrollment.isMobile)
+      }
+      guard mayGoOn() else { throw RolledBack(outcome: CallbackOutcome.postponed) }
+      if let refusal = callback.refusal {
+        try transaction.audit.write(
+          .bankRefused, account: state.accountID, device: enrollment.deviceID,
+          detail: "\(callback.bsimID): \(refusal)")
+      }
+      return .resumed(enrollment)
+    }
+  }
+}
+
+extension Transaction {
+  /// Spends the state, if it is valid and the person may come from where they do.
+  ///
+  /// - Returns: whether this call has spent it.
+  fileprivate func spendState(of callback: BankCallback) throws(DatabaseError) -> Bool {
+    let mayBeAnywhere = callback.isConfirmed || callback.refusal != nil
+    return try connection.execute(
+      """
+      UPDATE enrollment_states s
+      JOIN sessions t ON t.id = s.session_id JOIN devices d ON d.id = t.device_id
+      SET s.spent_at = ?
+      WHERE s.state_hash = ? AND s.bsim_id = ? AND s.spent_at IS NULL AND s.expires_at > ?
+        AND t.ended_at IS NULL AND t.expires_at > ? AND d.revoked_at IS NULL
+        AND (s.browser_hash <=> ? OR COALESCE(s.address = ?, TRUE))
+      """,
+      [
+        .time(now), .bytes(callback.stateHash), .text(callback.bsimID), .time(now), .time(now),
+        .bytes(callback.browserHash), .text(mayBeAnywhere ? nil : origin.storedAddress),
+      ]) == 1
+  }
+
+  /// What we know of the state that came to a bank's address; nil if there is no such bank.
+  fileprivate func state(of callback: BankCallback) throws(DatabaseError) -> KnownState? {
+    try connection.row(
+      """
+      SELECT b.name, s.id, s.is_mobile, s.account_id, t.device_id, a.email,
+        s.bsim_id = b.bsim_id AND s.spent_at IS NULL AND s.expires_at > ? AND t.ended_at IS NULL
+          AND t.expires_at > ? AND d.revoked_at IS NULL
+      FROM banks b
+      LEFT JOIN enrollment_states s ON s.state_hash = ?
+      LEFT JOIN accounts a ON a.id = s.account_id
+      LEFT JOIN sessions t ON t.id = s.session_id
+      LEFT JOIN devices d ON d.id = t.device_id
+      WHERE b.bsim_id = ?
+      """,
+      [.time(now), .time(now), .bytes(callback.stateHash), .text(callback.bsimID)]
+    ) { row in KnownState(row: row) }
+  }
+}
+
+private struct KnownState {
+  let accountID: String?
+  let email: String
+  /// Whether the state can still be spent, apart from where the person comes from.
+  let isValid: Bool
+  /// nil if we have issued no such state.
+  let enrollment: ResumedEnrollment?
+
+  init(row: borrowing Row) {
+    accountID = row.optionalText(3)
+    email = row.optionalText(5) ?? ""
+    isValid = !row.isNull(6) && row.boolean(6)
+    enrollment =
+      row.isNull(1)
+      ? nil
+      : ResumedEnrollment(
+        id: row.text(1), isMobile: row.boolean(2), bankName: row.text(0), deviceID: row.text(4))
+  }
+}
