@@ -7,7 +7,7 @@ package struct PresentedAssertion: Sendable {
   package let keyID: [UInt8]
   /// The assertion, CBOR.
   package let object: [UInt8]
-  /// What the app signed, as it was received; that it is for this request is known already.
+  /// What the app signed, as it was received. The caller has checked that it is for this request.
   package let clientData: [UInt8]
 
   package init(keyID: [UInt8], object: [UInt8], clientData: [UInt8]) {
@@ -17,98 +17,132 @@ package struct PresentedAssertion: Sendable {
   }
 }
 
-extension Database {
-  /// Judges what the app of a write says of itself, before the write.
+/// Whether a write may go on.
+package enum AssertionOutcome: Sendable {
+  /// What the app says of itself, with what came of its proof.
+  case passed(ClientFacts)
+  /// Proof is required, and is missing or wrong.
+  case refused(AttestationRefusal)
+}
+
+/// Assertions as requests use them.
+package struct Assertions: Sendable {
+  let records: Records
+
+  /// Checks the proof that the app of a write sends, before the write.
   ///
-  /// A valid assertion advances the counter of its key, and makes an unbound key the caller's device's.
-  /// That is committed: the assertion is spent whatever comes of the write.
+  /// A valid assertion advances the counter of its key, and binds an unbound key to the caller's
+  /// device. That is committed: the assertion is spent even if the write fails. A refusal is
+  /// audited.
   ///
   /// - Parameters:
-  ///   - facts: as the app says.
-  ///   - assertion: what it sent as proof, or what is wrong with that; nil where it sent none.
-  /// - Returns: `facts` with the verdict.
-  /// - Throws: ``Refusal/attestation(_:)`` where proof is asked for, which is written down then; other
-  ///   ``Refusal``s.
-  package func judge(
-    _ facts: ClientFacts, by assertion: Result<PresentedAssertion, AttestationRefusal>?,
-    of caller: Caller, under policy: AttestationPolicy, at now: Timestamp
-  ) throws -> ClientFacts {
-    guard policy.mode != .off else { return facts }
-    var facts = facts
+  ///   - facts: what the app says of itself.
+  ///   - assertion: the proof, or what is wrong with its form; nil where the app sent none.
+  /// - Throws: ``Refusal``; ``RateLimited``.
+  package func check(
+    _ facts: ClientFacts, _ assertion: Result<PresentedAssertion, AttestationRefusal>?,
+    of caller: Caller, under policy: AttestationPolicy
+  ) throws -> AssertionOutcome {
+    guard policy.mode != .off else { return .passed(facts) }
+    let verdict: Verdict
     if let assertion {
-      guard let apps = policy.apps else { return facts }  // nobody can know
-      switch assertion {
-      case .success(let presented):
-        facts.refusal = try verify(presented, of: caller, for: apps, at: now)
-      case .failure(let refusal): facts.refusal = refusal
+      guard let apps = policy.apps else { return .passed(facts) }
+      verdict =
+        switch assertion {
+        case .success(let presented): try verify(presented, of: caller, for: apps)
+        case .failure(let refusal): .invalid(refusal)
+        }
+    } else {
+      let isStub = facts.attestation == .stub
+      guard policy.mode == .enforce, !(isStub && policy.acceptsStubs) else {
+        return .passed(facts)
       }
-      facts.attestation = facts.refusal == nil ? .verified : .refused
+      verdict = .invalid(isStub ? .stub : .noAssertion)
     }
-    guard policy.mode == .enforce else { return facts }
-    if assertion == nil, !(facts.attestation == .stub && policy.acceptsStubs) {
-      facts.refusal = facts.attestation == .stub ? .stub : .noAssertion
-      facts.attestation = .refused
+    let facts = facts.with(verdict)
+    guard policy.mode == .enforce, case .invalid(let refusal) = verdict else {
+      return .passed(facts)
     }
-    guard let refusal = facts.refusal else { return facts }
-    try auditRefusedWrite(by: caller, facts: facts, at: now)
-    throw Refusal.attestation(refusal)
+    try auditRefusedWrite(by: caller, facts: facts)
+    return .refused(refusal)
   }
 
-  /// Binds the key of a valid assertion to the caller's device, if it is bound to none yet.
+  /// Binds the key of a valid assertion to the caller's device, if the key is not bound yet.
   ///
   /// - Throws: ``Refusal``.
   package func bindKey(
-    of assertion: PresentedAssertion, to caller: Caller, for apps: AttestedApps, at now: Timestamp
+    of assertion: PresentedAssertion, to caller: Caller, for apps: AttestedApps
   ) throws {
-    let isUnbound = try pool.read { connection in
-      try connection.row(
+    let isUnbound = try records.read { transaction in
+      try transaction.connection.row(
         "SELECT TRUE FROM attestation_keys WHERE id = ? AND device_id IS NULL",
         [.bytes(assertion.keyID)]
       ) { row in row.boolean(0) }
     }
-    if isUnbound == true { _ = try verify(assertion, of: caller, for: apps, at: now) }
+    if isUnbound == true { _ = try verify(assertion, of: caller, for: apps) }
   }
 
-  /// - Returns: why the assertion is not valid; nil if it is, and is spent now.
+  /// Verifies the assertion, and spends it if it is valid.
   private func verify(
-    _ assertion: PresentedAssertion, of caller: Caller, for apps: AttestedApps, at now: Timestamp
-  ) throws -> AttestationRefusal? {
+    _ assertion: PresentedAssertion, of caller: Caller, for apps: AttestedApps
+  ) throws -> Verdict {
     while true {
-      let (device, key) = try pool.read { connection in
-        let device = try connection.live(caller, at: now).deviceID
-        return (device, try connection.attestedKey(assertion.keyID))
+      let (device, key) = try records.read { transaction in
+        let device = try transaction.sessions.live(caller).deviceID
+        return (device, try transaction.attestedKeys.find(assertion.keyID))
       }
-      guard let key else { return .unknownKey }
-      guard key.deviceID ?? device == device else { return .keyOfAnotherDevice }
+      guard let key else { return .invalid(.unknownKey) }
+      guard key.deviceID ?? device == device else { return .invalid(.keyOfAnotherDevice) }
       guard let verifier = apps.verifier(ofKeyOf: key.appID, in: key.environment)
-      else { return .outdatedKey }
+      else { return .invalid(.outdatedKey) }
       let counter: UInt32
       do throws(AppAttestError) {
         counter = try verifier.verifyAssertion(
           assertion.object, of: assertion.clientData, by: key.verifiable, where: { _ in true }
         ).counter
       } catch {
-        return AttestationRefusal(error)
+        return .invalid(AttestationRefusal(error))
       }
-      let isSpent = try pool.transaction { connection in
-        try connection.spend(
-          assertion, to: counter, of: key, by: caller, on: device, at: now)
+      let isSpent = try records.transaction { transaction in
+        try transaction.attestedKeys.spend(
+          assertion, to: counter, of: key, by: caller, on: device)
       }
-      if isSpent { return nil }  // else the key or the session is not as it was: asked again
+      if isSpent { return .valid }  // else the key or the session has changed: verify again
     }
   }
 
-  /// Leaves a row though nothing is written. Counted for the device, so that the rows have an end.
-  private func auditRefusedWrite(
-    by caller: Caller, facts: ClientFacts, at now: Timestamp
-  ) throws {
-    try pool.transaction { connection in
-      let device = try connection.live(caller, at: now).deviceID
-      try connection.count(.attestationRefusals, of: device, at: now)
-      try connection.audit(
-        .writeRefused, account: caller.accountID, device: device, facts: facts,
-        from: caller.origin, at: now)
+  /// Writes the audit row of a refused write. Counted for the device, so that the rows are limited.
+  private func auditRefusedWrite(by caller: Caller, facts: ClientFacts) throws {
+    try records.transaction { transaction in
+      let device = try transaction.sessions.live(caller).deviceID
+      try transaction.limits.count(.attestationRefusals, of: device)
+      try transaction.audit.write(
+        .writeRefused, account: caller.accountID, device: device, facts: facts)
     }
+  }
+}
+
+extension Records {
+  package var assertions: Assertions { Assertions(records: self) }
+}
+
+private enum Verdict {
+  case valid
+  case invalid(AttestationRefusal)
+}
+
+extension ClientFacts {
+  fileprivate func with(_ verdict: Verdict) -> ClientFacts {
+    var facts = self
+    switch verdict {
+    case .valid:
+      facts.attestation = .verified
+      facts.attestationReason = nil
+    case .invalid(let refusal):
+      facts.attestation = .refused
+      facts.attestationReason = refusal.code
+    }
+    return facts
   }
 }
 
@@ -118,15 +152,17 @@ extension AttestedKey {
   }
 }
 
-extension Connection {
-  /// Advances the counter and binds the key, if it is bound as it was read and the session is alive.
+extension AttestedKeyStatements {
+  /// Advances the counter and binds the key, if its binding has not changed since it was read and the
+  /// session is alive.
   ///
   /// - Returns: false where another assertion, another device or the session's end came first.
   fileprivate func spend(
     _ assertion: PresentedAssertion, to counter: UInt32, of key: AttestedKey, by caller: Caller,
-    on device: String, at now: Timestamp
+    on device: String
   ) throws(DatabaseError) -> Bool {
-    let changed = try execute(
+    let now = transaction.now
+    let changed = try transaction.connection.execute(
       """
       UPDATE attestation_keys k
       JOIN sessions s ON s.id = ?
@@ -141,9 +177,9 @@ extension Connection {
       ])
     guard changed == 1 else { return false }
     if key.deviceID == nil {
-      try audit(
+      try transaction.audit.write(
         .keyBound, account: caller.accountID, device: device,
-        detail: "key \(base64Encoded(assertion.keyID))", from: caller.origin, at: now)
+        detail: "key \(base64Encoded(assertion.keyID))")
     }
     return true
   }

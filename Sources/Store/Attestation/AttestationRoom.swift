@@ -9,8 +9,10 @@ extension Room {
 }
 
 extension Limit {
-  static let attestationChallenges = Limit(name: "attestation-challenge", allowed: 60, window: .seconds(60))
-  static let attestationRefusals = Limit(name: "attestation-refused", allowed: 600, window: .seconds(3600))
+  static let attestationChallenges = Limit(
+    name: "attestation-challenge", allowed: 60, window: .seconds(60))
+  static let attestationRefusals = Limit(
+    name: "attestation-refused", allowed: 600, window: .seconds(3600))
 }
 
 extension AuditEvent {

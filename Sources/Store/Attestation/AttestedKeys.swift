@@ -1,0 +1,196 @@
+package import Base
+import Cryptography
+import MariaDB
+
+/// What an app sends to enroll a key.
+package struct PresentedAttestation: Sendable {
+  /// The attestation object, CBOR.
+  package let object: [UInt8]
+  package let keyID: [UInt8]
+  package let challengeID: String
+  package let bundleID: String
+
+  package init(object: [UInt8], keyID: [UInt8], challengeID: String, bundleID: String) {
+    self.object = object
+    self.keyID = keyID
+    self.challengeID = challengeID
+    self.bundleID = bundleID
+  }
+}
+
+/// What became of a ``PresentedAttestation``.
+package enum AttestationOutcome: Sendable {
+  case enrolled
+  case refused(AttestationRefusal)
+}
+
+/// The keys of genuine apps as requests use them.
+package struct AttestedKeys: Sendable {
+  let records: Records
+
+  /// Keeps a challenge for one attestation of the app `bundleID`.
+  ///
+  /// - Throws: ``RateLimited`` at more than 60 a minute from one address.
+  /// - Returns: the challenge's id.
+  package func keepChallenge(
+    _ challenge: [UInt8], for bundleID: String, until expiresAt: Timestamp
+  ) throws -> String {
+    try records.transaction { transaction in
+      let id = transaction.makeID()
+      try transaction.limits.count(.attestationChallenges, of: records.origin.address)
+      _ = try transaction.connection.execute(
+        """
+        INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
+        VALUES (?, ?, ?, ?)
+        """,
+        [.text(id), .bytes(sha256(challenge)), .text(bundleID), .time(expiresAt)])
+      return id
+    }
+  }
+
+  /// Enrolls the key that `attestation` attests to. Its challenge is spent even if the key is
+  /// refused.
+  ///
+  /// A key that is enrolled already keeps its counter and its device.
+  ///
+  /// - Throws: ``RateLimited`` at more than 600 refusals an hour from one address.
+  package func enroll(
+    _ attestation: PresentedAttestation, of apps: AttestedApps
+  ) throws -> AttestationOutcome {
+    let challenge = try records.transaction { transaction in
+      try transaction.attestedKeys.spendChallenge(of: attestation)
+    }
+    let verdict = challenge.flatMap { digest in
+      apps.verify(attestation, over: digest, at: records.now)
+    }
+    return try records.transaction { transaction in
+      switch verdict {
+      case .success(let key):
+        try transaction.attestedKeys.store(key)
+        try transaction.audit.write(
+          .keyAttested, detail: "\(key.environment) key \(base64Encoded(key.keyID))",
+          facts: attestation.facts(.verified))
+        return .enrolled
+      case .failure(let refusal):
+        try transaction.limits.count(.attestationRefusals, of: records.origin.address)
+        try transaction.audit.write(
+          .attestationRefused, facts: attestation.facts(.refused, because: refusal.code))
+        return .refused(refusal)
+      }
+    }
+  }
+
+  /// Whether the key is enrolled and still accepted.
+  package func isEnrolled(_ keyID: [UInt8], of apps: AttestedApps) throws -> Bool {
+    let key = try records.read { transaction in try transaction.attestedKeys.find(keyID) }
+    return key.flatMap { apps.verifier(ofKeyOf: $0.appID, in: $0.environment) } != nil
+  }
+}
+
+extension Records {
+  package var attestedKeys: AttestedKeys { AttestedKeys(records: self) }
+}
+
+extension AttestedApps {
+  fileprivate func verify(
+    _ attestation: PresentedAttestation, over challengeDigest: [UInt8], at now: Timestamp
+  ) -> Result<AppAttest.Attestation, AttestationRefusal> {
+    guard let verifier = verifier(for: attestation.bundleID) else { return .failure(.otherApp) }
+    return Result { () throws(AppAttestError) in
+      try verifier.verifyAttestation(
+        attestation.object, keyID: attestation.keyID, challengeDigest: challengeDigest,
+        at: now.milliseconds)
+    }.mapError { AttestationRefusal($0) }
+  }
+}
+
+extension PresentedAttestation {
+  fileprivate func facts(
+    _ verdict: ClientFacts.Attestation, because reason: String? = nil
+  ) -> ClientFacts {
+    ClientFacts(
+      platform: "iOS", bundleID: bundleID, appVersion: nil, attestation: verdict,
+      attestationReason: reason)
+  }
+}
+
+/// A key as it is stored.
+struct AttestedKey {
+  let publicKey: [UInt8]
+  let appID: String
+  let environment: AppAttest.Environment
+  let counter: UInt32
+  /// nil before its first assertion.
+  let deviceID: String?
+
+  init(row: borrowing Row) {
+    publicKey = row.bytes(0)
+    appID = row.text(1)
+    environment = AppAttest.Environment(rawValue: row.text(2))!  // the column is an ENUM of them
+    counter = UInt32(row.integer(3))
+    deviceID = row.optionalText(4)
+  }
+}
+
+/// Statements on `attestation_keys` and `attestation_challenges`.
+struct AttestedKeyStatements: ~Copyable {
+  let transaction: Transaction
+
+  func find(_ id: [UInt8]) throws(DatabaseError) -> AttestedKey? {
+    try transaction.connection.row(
+      """
+      SELECT public_key, app_id, environment, counter, device_id FROM attestation_keys WHERE id = ?
+      """,
+      [.bytes(id)]
+    ) { row in AttestedKey(row: row) }
+  }
+
+  /// Spends the challenge that the attestation names. Of many calls one wins.
+  ///
+  /// - Returns: the digest of the challenge.
+  fileprivate func spendChallenge(
+    of attestation: PresentedAttestation
+  ) throws(DatabaseError) -> Result<[UInt8], AttestationRefusal> {
+    let now = transaction.now
+    let spent = try transaction.connection.execute(
+      """
+      UPDATE attestation_challenges SET spent_at = ?
+      WHERE id = ? AND spent_at IS NULL AND expires_at > ?
+      """,
+      [.time(now), .text(attestation.challengeID), .time(now)])
+    let found = try transaction.connection.row(
+      """
+      SELECT challenge_hash, bundle_id, spent_at IS NULL FROM attestation_challenges WHERE id = ?
+      """,
+      [.text(attestation.challengeID)]
+    ) { row in (digest: row.bytes(0), bundleID: row.text(1), isUnspent: row.boolean(2)) }
+    guard let found else { return .failure(.unknownChallenge) }
+    guard spent == 1 else { return .failure(found.isUnspent ? .expiredChallenge : .spentChallenge) }
+    guard found.bundleID == attestation.bundleID else { return .failure(.otherApp) }
+    return .success(found.digest)
+  }
+
+  /// Enrolls `key`, or renews what Apple says of an enrolled one.
+  fileprivate func store(_ key: AppAttest.Attestation) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO attestation_keys (id, public_key, app_id, environment, category, bundle_version,
+        receipt, attested_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE category = VALUES(category), bundle_version = VALUES(bundle_version),
+        receipt = VALUES(receipt), attested_at = VALUES(attested_at)
+      """,
+      [
+        .bytes(key.keyID), .bytes(key.publicKey), .text(key.appID),
+        .text(key.environment.rawValue), .integer(key.extensions.category.map { Int64($0) }),
+        .text(key.extensions.bundleVersion?.cut(to: 64)), .bytes(key.receipt),
+        .time(transaction.now),
+      ])
+  }
+}
+
+extension Transaction {
+  var attestedKeys: AttestedKeyStatements {
+    AttestedKeyStatements(transaction: Transaction(sharing: self))
+  }
+}

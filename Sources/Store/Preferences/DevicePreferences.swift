@@ -1,0 +1,187 @@
+import Base
+import Cryptography
+import MariaDB
+
+/// The preferences of devices as requests use them.
+package struct DevicePreferences: Sendable {
+  let records: Records
+
+  /// The preferences of the caller's device.
+  ///
+  /// - Throws: ``Refusal``.
+  package func find(of caller: Caller) throws -> Preferences {
+    try records.read { transaction in try transaction.preferences.find(of: caller).preferences }
+  }
+
+  /// Merges `change` into the preferences of the caller's device.
+  ///
+  /// A client that lost the answer may send the same change again. Where the last write was this
+  /// change on this `ifVersion`, the answer is the current object, and nothing is written.
+  ///
+  /// - Throws: ``Refusal``; ``RateLimited``.
+  package func merge(
+    _ change: PreferencesChange, by caller: Caller, facts: ClientFacts
+  ) throws -> PreferencesOutcome {
+    try records.repeatingLostRaces { transaction in
+      let current = try transaction.preferences.find(of: caller)
+      var models: [UInt8]?
+      if let names = change.preferredModels {
+        let catalogue = try transaction.models.catalogue()
+        do throws(ModelsRefusal) {
+          models = JSONWriter.array(of: try catalogue.canonical(names))
+        } catch {
+          return .refused(error)
+        }
+      }
+      return try transaction.preferences.merge(
+        change, models: models, into: current, by: caller, facts: facts)
+    }
+  }
+
+  /// Sets the push token of the caller's device. The same token again changes no preferences.
+  ///
+  /// - Returns: the device's id.
+  /// - Throws: ``Refusal``; ``RateLimited``.
+  package func setPushToken(
+    _ text: String, platform: DevicePlatform, by caller: Caller, facts: ClientFacts
+  ) throws -> String {
+    try records.repeatingLostRaces { transaction in
+      try transaction.sessions.lock(caller)
+      let old = try transaction.preferences.find(of: caller).preferences
+      try transaction.limits.count(.pushRegistrations, of: old.deviceID)
+      var new = old
+      new.pushToken = text
+      if new != old {
+        new.version += 1
+        new.lastUpdatedAt = records.now
+        try transaction.preferences.replace(old, with: new, digest: nil, base: nil, by: caller)
+      }
+      try transaction.preferences.moveToken(
+        from: old, to: new, given: .set(text), platform: platform)
+      try transaction.audit.write(
+        .pushTokenSet, account: caller.accountID, device: old.deviceID, facts: facts)
+      return old.deviceID
+    }
+  }
+}
+
+extension Records {
+  package var preferences: DevicePreferences { DevicePreferences(records: self) }
+}
+
+/// Statements on `device_preferences`.
+struct PreferencesStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// - Throws: ``Refusal``.
+  fileprivate func find(of caller: Caller) throws -> StoredPreferences {
+    let found = try transaction.connection.row(
+      """
+      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
+        p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
+        p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform
+      FROM sessions s
+      JOIN devices d ON d.id = s.device_id
+      JOIN device_preferences p ON p.device_id = d.id
+      WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      """,
+      [.text(caller.sessionID), .time(transaction.now)]
+    ) { row in
+      (
+        session: LiveSession(row: row),
+        preferences: StoredPreferences(row: row, accountID: caller.accountID)
+      )
+    }
+    guard let found else { throw Refusal.sessionEnded }
+    try transaction.sessions.admit(caller, to: found.session)
+    return found.preferences
+  }
+
+  /// - Parameter models: those of `change` as they are stored.
+  /// - Throws: ``LostRace``; ``RateLimited``.
+  fileprivate func merge(
+    _ change: PreferencesChange, models: [UInt8]?, into current: StoredPreferences,
+    by caller: Caller, facts: ClientFacts
+  ) throws -> PreferencesOutcome {
+    let old = current.preferences
+    // A change that names no version is never taken for a repetition.
+    let digest = change.ifVersion.map { _ in sha256(change.canonical(models: models)) }
+    if let base = change.ifVersion {
+      if base == current.lastWriteBase, digest == current.lastWriteDigest { return .stored(old) }
+      if base != old.version { return .conflict(old) }
+    }
+    var new = change.applied(to: old, models: models)
+    new.version = old.version + 1
+    new.lastUpdatedAt = transaction.now
+    try replace(old, with: new, digest: digest, base: change.ifVersion, by: caller)
+    // After the race: the loser is not counted.
+    try transaction.limits.count(.preferencesWrites, of: old.deviceID)
+    try moveToken(from: old, to: new, given: change.pushToken, platform: current.platform)
+    try transaction.audit.write(
+      .preferencesWritten, account: caller.accountID, device: old.deviceID,
+      detail: "version \(new.version)", facts: facts)
+    return .stored(new)
+  }
+
+  /// Writes `new` if the row is still at `old`'s version and the session is alive. The session then
+  /// stays alive until the transaction's end: no push token outlives it.
+  ///
+  /// - Throws: ``LostRace``.
+  fileprivate func replace(
+    _ old: Preferences, with new: Preferences, digest: [UInt8]?, base: Int64?, by caller: Caller
+  ) throws {
+    let changed = try transaction.connection.execute(
+      """
+      UPDATE device_preferences p
+      JOIN devices d ON d.id = p.device_id
+      JOIN sessions s ON s.device_id = d.id
+      SET p.push_enabled = ?, p.push_token = ?, p.preferred_models = ?, p.archive_cache_quota_mb = ?,
+        p.last_updated_at = ?, p.last_write_digest = ?, p.last_write_base = ?, p.version = p.version + 1
+      WHERE p.device_id = ? AND p.version = ? AND d.revoked_at IS NULL AND s.id = ? AND s.ended_at IS NULL
+      """,
+      [
+        .boolean(new.pushEnabled), .text(new.pushToken), .bytes(new.preferredModels),
+        .integer(new.archiveCacheQuota), .time(new.lastUpdatedAt),
+        digest.map { .bytes($0) } ?? .null, .integer(base),
+        .text(new.deviceID), .integer(old.version), .text(caller.sessionID),
+      ])
+    guard changed == 1 else { throw LostRace() }
+  }
+
+  /// Keeps the push-token row in step with the preferences.
+  fileprivate func moveToken(
+    from old: Preferences, to new: Preferences, given change: PreferencesChange.PushTokenChange,
+    platform: DevicePlatform
+  ) throws(DatabaseError) {
+    if let token = old.pushToken, token != new.pushToken {
+      try transaction.pushTokens.remove(token, of: old.deviceID)
+    }
+    if case .set(let text) = change, let token = PushToken(text) {
+      try transaction.pushTokens.store(token, platform: platform, of: new.deviceID)
+    }
+  }
+}
+
+extension Transaction {
+  var preferences: PreferencesStatements {
+    PreferencesStatements(transaction: Transaction(sharing: self))
+  }
+}
+
+/// The row, with what it remembers of its last write.
+private struct StoredPreferences {
+  let preferences: Preferences
+  let lastWriteDigest: [UInt8]?
+  let lastWriteBase: Int64?
+  let platform: DevicePlatform
+
+  init(row: borrowing Row, accountID: String) {
+    preferences = Preferences(
+      pushEnabled: row.boolean(5), pushToken: row.optionalText(6), preferredModels: row.bytes(7),
+      archiveCacheQuota: row.integer(8), lastUpdatedAt: row.timestamp(9), deviceID: row.text(0),
+      accountID: accountID, version: row.integer(10))
+    lastWriteDigest = row.isNull(11) ? nil : row.bytes(11)
+    lastWriteBase = row.isNull(12) ? nil : row.integer(12)
+    platform = DevicePlatform(row: row, 13)
+  }
+}

@@ -1,0 +1,77 @@
+import Base
+import MariaDB
+
+/// Why a list of models was refused.
+package struct ModelsRefusal: Error, Equatable {
+  package enum Reason: String, Sendable {
+    case empty = "empty_model"
+    case unknown = "unknown_model"
+    case tooLong = "model_too_long"
+    case tooMany = "too_many_models"
+  }
+  package let reason: Reason
+  /// The name at fault; nil where it is too long, or where there are too many.
+  package let value: String?
+}
+
+/// The catalogue of models as requests use it.
+package struct Models: Sendable {
+  let records: Records
+
+  /// The names in their order. Counted for `reader`: an account, or else an address.
+  ///
+  /// - Throws: ``RateLimited``.
+  package func list(readBy reader: String) throws -> [String] {
+    try records.transaction { transaction in
+      try transaction.limits.count(.modelsReads, of: reader)
+      return try transaction.models.catalogue().names
+    }
+  }
+}
+
+extension Records {
+  package var models: Models { Models(records: self) }
+}
+
+/// The models among which the apps choose.
+struct ModelCatalogue {
+  /// In their order.
+  let names: [String]
+
+  /// `chosen` in the catalogue's spelling, each once; any names while the catalogue is empty.
+  func canonical(_ chosen: [String]) throws(ModelsRefusal) -> [String] {
+    var spelling: [String: String] = [:]
+    for name in names { spelling[name.lowercased()] = name }
+    var seen: Set<String> = []
+    var canonical: [String] = []
+    for name in chosen.map(\.trimmed) {
+      let folded = name.lowercased()
+      guard !name.isEmpty else { throw ModelsRefusal(reason: .empty, value: name) }
+      guard name.unicodeScalars.count <= 128 else {
+        throw ModelsRefusal(reason: .tooLong, value: nil)
+      }
+      guard names.isEmpty || spelling[folded] != nil else {
+        throw ModelsRefusal(reason: .unknown, value: name)
+      }
+      if seen.insert(folded).inserted { canonical.append(spelling[folded] ?? name) }
+    }
+    guard canonical.count <= 16 else { throw ModelsRefusal(reason: .tooMany, value: nil) }
+    return canonical
+  }
+}
+
+/// Statements on `models`.
+struct ModelStatements: ~Copyable {
+  let transaction: Transaction
+
+  func catalogue() throws(DatabaseError) -> ModelCatalogue {
+    ModelCatalogue(
+      names: try transaction.connection.rows("SELECT name FROM models ORDER BY position, name") {
+        row in row.text(0)
+      })
+  }
+}
+
+extension Transaction {
+  var models: ModelStatements { ModelStatements(transaction: Transaction(sharing: self)) }
+}

@@ -1,0 +1,78 @@
+package import Base
+import MariaDB
+
+/// What ``PushTokens/unregister(_:by:)`` removed.
+package struct RemovedPushTokens: Sendable, Equatable {
+  /// Well-formed ones.
+  package let tokens: Int
+  /// Malformed ones, which only an administrator can have stored.
+  package let malformed: Int
+}
+
+extension PushTokens {
+  /// Adds `token` to those of the caller's device, whoever had it before. A device keeps its newest
+  /// 100.
+  ///
+  /// - Throws: ``Refusal``.
+  package func register(
+    _ token: PushToken, platform: DevicePlatform, by caller: Caller
+  ) throws {
+    try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
+      let device = try transaction.sessions.live(caller).deviceID
+      try transaction.pushTokens.store(token, platform: platform, of: device)
+      _ = try transaction.connection.execute(
+        """
+        DELETE FROM push_tokens WHERE device_id = ? AND registered_at <
+          (SELECT registered_at FROM push_tokens WHERE device_id = ?
+           ORDER BY registered_at DESC LIMIT 1 OFFSET 99)
+        """,
+        [.text(device), .text(device)])
+      try transaction.audit.write(.pushTokenSet, account: caller.accountID, device: device)
+    }
+  }
+
+  /// Removes `token`, or all tokens, of the caller's account.
+  ///
+  /// - Throws: ``Refusal``.
+  package func unregister(_ token: PushToken?, by caller: Caller) throws -> RemovedPushTokens {
+    try records.transaction { transaction in
+      let device = try transaction.sessions.live(caller).deviceID
+      let malformed =
+        token == nil ? try transaction.pushTokens.removeMalformed(of: caller.accountID) : 0
+      let removed = try transaction.connection.execute(
+        """
+        DELETE t FROM push_tokens t JOIN devices d ON d.id = t.device_id
+        WHERE d.account_id = ? AND t.token = COALESCE(?, t.token)
+        """,
+        [.text(caller.accountID), .text(token?.text)])
+      try transaction.audit.write(
+        .pushTokenRemoved, account: caller.accountID, device: device,
+        detail: "\(removed + malformed) of the account")
+      return RemovedPushTokens(tokens: removed, malformed: malformed)
+    }
+  }
+
+  /// Removes a token that Apple calls dead, unless it was registered again at `instant` or later.
+  ///
+  /// - Returns: whether it was there.
+  package func remove(_ token: String, registeredBefore instant: Timestamp) throws -> Bool {
+    try records.write { transaction in
+      try transaction.connection.execute(
+        "DELETE FROM push_tokens WHERE token = ? AND registered_at < ?",
+        [.text(token), .time(instant)]) == 1
+    }
+  }
+}
+
+extension PushTokenStatements {
+  /// - Returns: how many tokens of the account were not what ``PushToken`` takes.
+  func removeMalformed(of account: String) throws(DatabaseError) -> Int {
+    try transaction.connection.execute(
+      #"""
+      DELETE t FROM push_tokens t JOIN devices d ON d.id = t.device_id
+      WHERE d.account_id = ? AND t.token NOT REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z'
+      """#,
+      [.text(account)])
+  }
+}

@@ -1,0 +1,76 @@
+package import Base
+
+extension Job.Kind {
+  /// Sends a ``PushTest``; its result is a ``PushTestOutcome``.
+  package static let pushTest = Job.Kind("push_test")
+}
+
+/// The request of a job of the kind ``Job/Kind/pushTest``.
+package struct PushTest: Codable, Sendable, Equatable {
+  package struct Target: Codable, Sendable, Equatable {
+    package let token: String
+    package let platform: String
+    /// Unix milliseconds
+    package let registeredAt: Int64
+    /// Whether the device's preferences allow pushes, or the request names the token: whoever names a
+    /// token wants to know whether it works.
+    package let isEnabled: Bool
+
+    package init(token: String, platform: DevicePlatform, registeredAt: Timestamp, isEnabled: Bool)
+    {
+      self.token = token
+      self.platform = platform.rawValue
+      self.registeredAt = registeredAt.milliseconds
+      self.isEnabled = isEnabled
+    }
+  }
+
+  package let tokens: [Target]
+  /// JSON text as it goes to Apple.
+  package let payload: String
+
+  package init(tokens: [Target], payload: [UInt8]) {
+    self.tokens = tokens
+    self.payload = String(decoding: payload, as: UTF8.self)
+  }
+}
+
+/// The result of a ``PushTest``.
+package struct PushTestOutcome: Codable, Sendable, Equatable {
+  package struct Result: Codable, Sendable, Equatable {
+    package let ok: Bool
+    /// Apple's; 0 where Apple has not answered or was not asked.
+    package let status: Int64
+    package let token: String
+    /// `apns-id`; nil where Apple was not asked.
+    package let apnsId: String?
+    /// Apple's word or ours; nil where Apple gave none.
+    package let reason: String?
+
+    package init(ok: Bool, status: Int64, token: String, apnsId: String?, reason: String?) {
+      self.ok = ok
+      self.status = status
+      self.token = token
+      self.apnsId = apnsId
+      self.reason = reason
+    }
+  }
+
+  /// The variables whose absence kept everything from being sent; normally none.
+  package let missing: [String]
+  /// How many requests were in flight at most.
+  package let concurrency: Int64
+  package let staleTokensRemoved: Int64
+  /// In the order of the targets.
+  package let results: [Result]
+
+  package init(
+    missing: [String] = [], concurrency: Int = 0, staleTokensRemoved: Int = 0,
+    results: [Result] = []
+  ) {
+    self.missing = missing
+    self.concurrency = Int64(concurrency)
+    self.staleTokensRemoved = Int64(staleTokensRemoved)
+    self.results = results
+  }
+}
