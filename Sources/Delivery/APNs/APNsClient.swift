@@ -60,8 +60,8 @@ package final class APNsClient: Sendable {
 }
 
 extension APNsClient {
-  /// Ends the connection that is kept, if one is.
-  package func hangUp() { replaceKept(by: nil) }
+  /// Closes the connection that is kept, if there is one.
+  package func close() { replaceKept(by: nil) }
 
   /// Keeps `connection` for the next run.
   func keep(_ connection: APNsConnection) { replaceKept(by: connection) }

@@ -4,8 +4,8 @@ import Store
 /// The provider token of the team, shared by all runs, processes and hosts through the database.
 ///
 /// Apple takes one new token for a team in 20 minutes and calls one older than an hour expired, so
-/// one is minted after 50 minutes, by one writer. The database's clock alone says when: a host whose
-/// clock is wrong mints no token that Apple refuses.
+/// one is issued after 50 minutes, by one writer. The database's clock alone says when: a host whose
+/// clock is wrong issues no token that Apple refuses.
 struct SharedProviderTokens: Sendable {
   let database: Database
   let settings: APNsSettings
@@ -23,7 +23,8 @@ struct SharedProviderTokens: Sendable {
   func token(insteadOf refused: String?) throws -> String {
     let context = "provider token \(settings.teamID) \(settings.keyID)"
     while true {
-      let shared = try database.providerToken(team: settings.teamID, key: settings.keyID)
+      let tokens = database.records(at: .now(), from: .companion).providerTokens
+      let shared = try tokens.newest(team: settings.teamID, key: settings.keyID)
       if let shared {
         do throws(CryptographyError) {
           let current = String(
@@ -35,14 +36,14 @@ struct SharedProviderTokens: Sendable {
           if shared.age < Self.leastAge { throw error }
         }
       }
-      let minted = try ProviderToken.make(
+      let issued = try ProviderToken.make(
         keyID: settings.keyID, teamID: settings.teamID, issuedAt: database.now(),
         key: settings.key)
-      let isOurs = try database.replaceProviderToken(
+      let isOurs = try tokens.replace(
         team: settings.teamID, key: settings.keyID,
-        sealed: seal(Array(minted.utf8), authenticating: context, with: sealingKeys),
+        sealed: seal(Array(issued.utf8), authenticating: context, with: sealingKeys),
         generation: shared?.generation ?? 0, minimumAge: Self.leastAge)
-      if isOurs { return minted }
+      if isOurs { return issued }
     }
   }
 }

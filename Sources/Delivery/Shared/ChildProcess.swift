@@ -86,3 +86,10 @@ struct ChildProcess: ~Copyable {
     return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
   }
 }
+
+/// Whether `program` can be executed, looked up in PATH where it holds no slash (posix_spawnp).
+func isExecutable(_ program: String) -> Bool {
+  if program.contains("/") { return access(program, X_OK) == 0 }
+  let path = getenv("PATH").map { String(cString: $0) } ?? ""
+  return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+}

@@ -20,7 +20,7 @@ struct BankFailure: Error, Equatable {
 
 /// One conversation with a bank: a code for a token, the token for cards.
 struct Bank: ~Copyable {
-  private let client = HTTPClient(userAgent: "Switchboard/\(Companion.version)")
+  private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
   private let enrollment: EnrollmentInHand
   private let deadline: ContinuousClock.Instant
 

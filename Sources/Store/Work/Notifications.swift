@@ -11,7 +11,13 @@ package struct Channel: Hashable, Sendable {
 
 /// A notification that is new to the outbox.
 package struct NewNotification: Sendable {
-  package enum Kind: String, Sendable { case turn }
+  /// What it tells of. Each room declares its own kinds.
+  package struct Kind: Hashable, Sendable {
+    /// The word in the column `kind`.
+    package let name: String
+
+    init(_ name: String) { self.name = name }
+  }
 
   package let kind: Kind
   /// Names the event: the same event again makes no second notification.
@@ -56,7 +62,7 @@ struct NotificationStatements: ~Copyable {
       ON DUPLICATE KEY UPDATE event_key = event_key
       """,
       [
-        .text(id), .text(new.kind.rawValue), .text(new.eventKey), .text(new.collapseID),
+        .text(id), .text(new.kind.name), .text(new.eventKey), .text(new.collapseID),
         .bytes(new.payload), .integer(new.lifetime.components.seconds),
       ])
     guard inserted == 1 else { return false }

@@ -3,30 +3,18 @@ import Cryptography
 import Glibc
 import Store
 
-/// What a shard has in hand, or had.
-struct PushBatch: Sendable {
-  let lease: ShardLease
-  /// Tokens registered later are not those that are sent to.
-  let readAt: Timestamp
-  var deliveries: [Delivery]
-  var outcomes: [(delivery: Delivery, outcome: DeliveryOutcome)] = []
-  var removals: [(token: String, before: Timestamp)] = []
-  /// Tokens that the other host has taken.
-  var found: [String] = []
-}
-
-/// The database's side of a sending, on threads of its own: while a batch is sent, the next are read
-/// and those before recorded. Two at a time, because a commit waits for the disk.
+/// Reads batches from the database and records them, on threads of its own: while a batch is sent, the
+/// next are read and those before are recorded. Two threads, because a commit waits for the disk.
 ///
-/// Few are read ahead, so that memory does not grow with what waits.
-final class PushBatches: Sendable {
+/// Few batches are read ahead, so that memory does not grow with what waits.
+final class DeliveryBatches: Sendable {
   private struct State {
     /// Due, and not claimed yet.
     var shards: [Int64] = []
     /// Claimed, with nothing in hand.
     var idle: [ShardLease] = []
-    var ready: [PushBatch] = []
-    var done: [PushBatch] = []
+    var ready: [DeliveryBatch] = []
+    var done: [DeliveryBatch] = []
     /// How many are read or recorded now.
     var busy = 0
     var isEnding = false
@@ -37,22 +25,24 @@ final class PushBatches: Sendable {
   private enum Job {
     case claim(Int64)
     case read(ShardLease)
-    case record(PushBatch)
+    case record(DeliveryBatch)
   }
 
   private let database: Database
-  private let topic: String
-  private let environment: PushEnvironment
+  private let channel: DeliveryChannel
   private let state = Monitor(State())
 
   private static let batchSize = 500
   private static let batchesAhead = 2
   private static let threads = 2
 
-  init(_ database: Database, topic: String, environment: PushEnvironment) {
+  init(_ database: Database, of channel: DeliveryChannel) {
     self.database = database
-    self.topic = topic
-    self.environment = environment
+    self.channel = channel
+  }
+
+  private var deliveries: Deliveries {
+    database.records(at: .now(), from: .companion).deliveries
   }
 
   /// Calls `body` while others read and record; then whatever is still in hand is given back.
@@ -61,7 +51,7 @@ final class PushBatches: Sendable {
   /// - Throws: where the database does not answer; what is in hand then counts as attempted when its
   ///   lease ends.
   /// - Returns: how many tokens were removed.
-  func serve(_ body: () -> [PushBatch]) throws -> Int {
+  func serve(_ body: () -> [DeliveryBatch]) throws -> Int {
     let threads = (0..<Self.threads).map { _ in startThread { self.work() } }
     let partial = body()
     state.with { $0.isEnding = true }
@@ -74,12 +64,12 @@ final class PushBatches: Sendable {
 
   var hasFailed: Bool { state.with { $0.failure != nil } }
 
-  /// Looks which shards are due that nobody holds.
+  /// Finds the shards that are due.
   ///
   /// - Returns: whether there is anything to be sent.
   func look() -> Bool {
     do {
-      let due = try database.dueShards().shuffled()
+      let due = try deliveries.dueShards(of: channel.name).shuffled()
       return state.with { state in
         state.shards = due
         return !due.isEmpty || !state.idle.isEmpty
@@ -94,8 +84,8 @@ final class PushBatches: Sendable {
   /// longest, so that all advance together.
   ///
   /// - Returns: nil where nothing is left, or other passes hold it.
-  func next() -> PushBatch? {
-    state.wait { state -> PushBatch?? in
+  func next() -> DeliveryBatch? {
+    state.wait { state -> DeliveryBatch?? in
       if !state.ready.isEmpty { return state.ready.removeFirst() }
       let isOver = state.failure != nil || state.isEnding
       let isMore =
@@ -105,12 +95,12 @@ final class PushBatches: Sendable {
   }
 
   /// Has the outcomes of a whole batch recorded.
-  func finish(_ batch: PushBatch) {
+  func finish(_ batch: DeliveryBatch) {
     state.with { $0.done.append(batch) }
   }
 }
 
-extension PushBatches {
+extension DeliveryBatches {
   private func work() {
     while let job = nextJob() {
       do {
@@ -149,8 +139,8 @@ extension PushBatches {
   private func perform(_ job: Job) throws {
     switch job {
     case .claim(let shard):
-      let claimID = timeOrderedUUID(milliseconds: Timestamp.now().milliseconds)
-      guard let lease = try database.claim(shard: shard, as: claimID) else { return }
+      let lease = try deliveries.claim(shard: shard, of: channel.name, as: newClaimID())
+      guard let lease else { return }
       try read(lease)
     case .read(let lease): try read(lease)
     case .record(let batch):
@@ -160,33 +150,38 @@ extension PushBatches {
 
   private func read(_ lease: ShardLease) throws {
     let readAt = Timestamp.now()
-    guard let due = try database.nextBatch(of: lease, limit: Self.batchSize, topic: topic)
-    else { return }
-    if due.isEmpty { return try database.release(lease) }
-    state.with { $0.ready.append(PushBatch(lease: lease, readAt: readAt, deliveries: due)) }
+    let due = try deliveries.nextBatch(of: lease, limit: Self.batchSize)
+    guard let due else { return }
+    if due.isEmpty { return try deliveries.release(lease) }
+    let routes = try channel.routes(due.map(\.token))
+    let outgoing = due.map {
+      OutgoingDelivery(delivery: $0, readAt: readAt, route: routes[$0.token])
+    }
+    state.with { $0.ready.append(DeliveryBatch(lease: lease, deliveries: outgoing)) }
   }
 
-  /// - Returns: false where the lease has passed to another pass; nothing is written then.
-  private func record(_ batch: PushBatch) throws -> Bool {
-    guard try database.record(batch.outcomes, under: batch.lease) else { return false }
-    for (token, instant) in batch.removals {
-      let removed = try database.removeDeadToken(token, registeredBefore: instant)
+  /// - Returns: false where another pass has the lease; nothing is written then.
+  private func record(_ batch: DeliveryBatch) throws -> Bool {
+    guard try deliveries.record(batch.outcomes, under: batch.lease) else { return false }
+    for dead in batch.deadTokens {
+      let removed = try deliveries.removeDeadToken(
+        dead.token, registeredBefore: dead.registeredBefore)
       state.with { $0.tokensRemoved += removed }
     }
-    for token in batch.found { try database.keep(environment, topic: topic, ofToken: token) }
+    for work in batch.afterwards { try work() }
     return true
   }
 
   /// Records what is known of the batches in hand; the rest of them is due again at once for whoever
   /// comes next, and costs no attempt. Called when the threads have ended.
-  private func giveBack(_ partial: [PushBatch]) {
+  private func giveBack(_ partial: [DeliveryBatch]) {
     let (batches, idle) = state.with { state in
       (partial + state.ready + state.done, state.idle)
     }
     for batch in batches {
-      attempt { if try record(batch) { try database.release(batch.lease) } }
+      attempt { if try record(batch) { try deliveries.release(batch.lease) } }
     }
-    for lease in idle { attempt { try database.release(lease) } }
+    for lease in idle { attempt { try deliveries.release(lease) } }
   }
 
   private func attempt(_ body: () throws -> Void) {

@@ -1,0 +1,44 @@
+import Base
+package import Cryptography
+import Store
+
+/// What the companion needs to know of its site.
+package struct Settings: Sendable {
+  /// Open what the responder has sealed for us.
+  package let credentialKeys: Keyring
+  /// nil where no way to send is configured: mails then wait until they expire.
+  package let mailer: Mailer?
+  /// E-mail address in the From field.
+  package let sender: String
+  /// How long the audit log is kept.
+  package let auditLifetime: Duration
+  /// Between two passes of `watch`.
+  package let interval: Duration
+  /// nil where online-go.com is not polled, because no contact is configured.
+  package let polling: PollSettings?
+  /// nil where no push is sent.
+  package let apns: APNsSettings?
+  /// Names of the variables without which no push is sent.
+  package let missingForPushes: [String]
+
+  package init(
+    credentialKeys: Keyring, mailer: Mailer?, sender: String, auditLifetime: Duration,
+    interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
+    missingForPushes: [String] = []
+  ) {
+    self.credentialKeys = credentialKeys
+    self.mailer = mailer
+    self.sender = sender
+    self.auditLifetime = auditLifetime
+    self.interval = interval
+    self.polling = polling
+    self.apns = apns
+    self.missingForPushes = missingForPushes
+  }
+
+  /// Names of the variables without which something is not sent.
+  package var missing: [String] {
+    (mailer == nil ? ["SWITCHBOARD_MAIL_COMMAND"] : [])
+      + (polling == nil ? ["SWITCHBOARD_CONTACT"] : []) + missingForPushes
+  }
+}

@@ -1,0 +1,98 @@
+import Cryptography
+import Logging
+import Store
+
+/// Does the jobs of banks' callbacks.
+struct BankEnrollments: Sendable {
+  let database: Database
+  /// Open what the responder and the administrator have sealed.
+  let keys: Keyring
+  let log: Logger
+
+  /// How long after a callback a bank may still be asked: below the ten seconds that it waits.
+  private static let waitLimit = Duration.seconds(9)
+
+  var handler: JobHandler { JobHandler(kind: .bankEnrollment, perform: enroll) }
+
+  private func enrollments(of exchange: BankExchange, in job: Job) -> Enrollments {
+    let origin = Origin(requestID: job.requestID, address: exchange.address)
+    return database.records(at: .now(), from: origin).enrollments
+  }
+
+  /// Exchanges the code of a callback at its bank, and stores the cards.
+  ///
+  /// - Returns: false where nobody waits for it any more; nothing is stored then.
+  func enroll(_ job: Job) throws -> Bool {
+    let exchange = try Job.decode(BankExchange.self, from: job.request)
+    let enrollment = try enrollments(of: exchange, in: job).pending(exchange, of: job)
+    guard let enrollment else {
+      return try end(exchange, of: nil, with: .unavailable("the bank has gone"), in: job)
+    }
+    let cards: [BankCard]
+    do throws(BankFailure) {
+      cards = try self.cards(of: enrollment, by: exchange)
+    } catch {
+      return try end(exchange, of: enrollment, with: error, in: job)
+    }
+    return try enrollments(of: exchange, in: job)
+      .finish(enrollment, with: cards, by: exchange, in: job)
+  }
+
+  private func end(
+    _ exchange: BankExchange, of enrollment: PendingEnrollment?, with failure: BankFailure,
+    in job: Job
+  ) throws -> Bool {
+    log.warning(
+      "No cards from the bank: \(failure.reason)",
+      metadata: ["job": "\(job.id)", "bank": "\(enrollment?.bsimID ?? "")"])
+    return try enrollments(of: exchange, in: job).fail(
+      exchange, of: enrollment, with: failure.end, because: failure.reason, in: job)
+  }
+
+  private func cards(
+    of enrollment: PendingEnrollment, by exchange: BankExchange
+  ) throws(BankFailure) -> [BankCard] {
+    guard enrollment.age < Self.waitLimit else {
+      throw BankFailure(end: .noAnswer, reason: "it was asked for too long ago")
+    }
+    let bank = Bank(of: enrollment, until: .now + (Self.waitLimit - enrollment.age))
+    let token = try bank.accessToken(
+      for: opened(
+        exchange.sealedCode, BankExchange.sealingContext(ofCode: exchange.enrollmentID)),
+      verifier: opened(
+        enrollment.sealedVerifier,
+        NewEnrollment.sealingContext(ofVerifier: exchange.enrollmentID)),
+      redirectURI: exchange.redirectURI,
+      clientSecret: opened(
+        enrollment.sealedSecret, BankConnection.sealingContext(ofSecret: enrollment.bsimID)))
+    return try bank.cards(with: token)
+  }
+
+  private func opened(_ sealed: String, _ context: String) throws(BankFailure) -> String {
+    do throws(CryptographyError) {
+      let bytes = try open(sealed, authenticating: context, with: keys)
+      return String(decoding: bytes, as: UTF8.self)
+    } catch {
+      throw .unavailable("what is sealed cannot be opened with the keys at hand")
+    }
+  }
+
+  /// Seals the secrets of banks under the newest key, where they are under an older one: it can be
+  /// taken out then.
+  func resealSecrets() throws {
+    let banks = database.records(at: .now(), from: .companion).banks
+    for sealed in try banks.secretsSealed(notUnder: keys.newest.id) {
+      let context = BankConnection.sealingContext(ofSecret: sealed.bsimID)
+      let secret: [UInt8]
+      do throws(CryptographyError) {
+        secret = try open(sealed.sealed, authenticating: context, with: keys)
+      } catch {
+        log.error(
+          "The secret of a bank cannot be opened: add the bank again",
+          metadata: ["bank": "\(sealed.bsimID)"])
+        continue
+      }
+      try banks.replaceSecret(sealed, with: seal(secret, authenticating: context, with: keys))
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Base
+import Store
+
+/// How the sending of what was due went.
+package struct DeliveryReport: Sendable, Equatable {
+  package var delivered = 0
+  package var later = 0
+  package var dead = 0
+  package var tokensRemoved = 0
+  /// Why an administrator must look; nil where all is well.
+  package var alarm: String?
+}
+
+/// Sends the due deliveries of one channel until none is left or the time is up.
+///
+/// Each shard has at most one batch in hand. A batch is recorded when its last delivery has an
+/// outcome, so the rows of a shard are never read twice. Used by one thread, beside those of
+/// ``DeliveryBatches``.
+final class DeliveryRun {
+  private let database: Database
+  private let channel: DeliveryChannel
+  private let deadline: ContinuousClock.Instant
+  private let stopping: Flag
+  private let source: DeliveryBatches
+  private let run: any ChannelRun
+
+  private var batches: [Int64: OpenBatch] = [:]
+  private var shardOfDelivery: [String: Int64] = [:]
+  private var sentCount = 0
+  private var report = DeliveryReport()
+
+  private static let mostAttempts = 20
+
+  /// What one shard has in hand.
+  private struct OpenBatch {
+    var whole: DeliveryBatch
+    /// Without an outcome.
+    var open: [String: Delivery] = [:]
+    var waiting: ArraySlice<OutgoingDelivery> = []
+  }
+
+  /// - Parameter deadline: less than the two minutes of a lease away, by the time limit of a request.
+  init(
+    _ database: Database, _ channel: DeliveryChannel, until deadline: ContinuousClock.Instant,
+    stopping: Flag
+  ) {
+    self.database = database
+    self.channel = channel
+    self.deadline = deadline
+    self.stopping = stopping
+    source = DeliveryBatches(database, of: channel)
+    run = channel.beginRun(deadline)
+  }
+
+  /// - Throws: where the database does not answer; what is in hand then counts as attempted when its
+  ///   lease ends.
+  func send() throws -> DeliveryReport {
+    report.tokensRemoved = try source.serve {
+      var before = -1
+      while !isOver, sentCount > before, source.look() {
+        before = sentCount
+        run.send(isOver: { isOver }, next: next, report: note)
+      }
+      return batches.values.map(\.whole)
+    }
+    let deliveries = database.records(at: .now(), from: .companion).deliveries
+    for dead in run.finish() {
+      report.tokensRemoved += try deliveries.removeDeadToken(
+        dead.token, registeredBefore: dead.registeredBefore)
+    }
+    report.alarm = run.alarm
+    return report
+  }
+
+  private var isOver: Bool {
+    run.isStopped || source.hasFailed || stopping.isSet || ContinuousClock.now >= deadline
+  }
+
+  /// At most `count` deliveries of the batches in hand, or of further ones.
+  private func next(_ count: Int) -> [OutgoingDelivery] {
+    if isOver { return [] }
+    var taken: [OutgoingDelivery] = []
+    for shard in batches.keys where taken.count < count { take(&taken, count, from: shard) }
+    while taken.count < count, let batch = source.next() {
+      begin(batch)
+      take(&taken, count, from: batch.lease.shard)
+    }
+    sentCount += taken.count
+    return taken
+  }
+
+  private func take(_ taken: inout [OutgoingDelivery], _ count: Int, from shard: Int64) {
+    guard let waiting = batches[shard]?.waiting.prefix(count - taken.count) else { return }
+    taken += waiting
+    batches[shard]?.waiting.removeFirst(waiting.count)
+  }
+
+  private func begin(_ read: DeliveryBatch) {
+    var batch = OpenBatch(whole: read)
+    for outgoing in read.deliveries { add(outgoing, to: &batch) }
+    batch.whole.deliveries = []
+    if batch.open.isEmpty { source.finish(batch.whole) } else { batches[read.lease.shard] = batch }
+  }
+
+  private func add(_ outgoing: OutgoingDelivery, to batch: inout OpenBatch) {
+    let delivery = outgoing.delivery
+    if let reason = reasonNotToSend(delivery) {
+      batch.whole.outcomes.append((delivery, .dead(status: nil, reason: reason)))
+      report.dead += 1
+      return
+    }
+    batch.open[delivery.id] = delivery
+    shardOfDelivery[delivery.id] = batch.whole.lease.shard
+    batch.waiting.append(outgoing)
+  }
+
+  private func reasonNotToSend(_ delivery: Delivery) -> String? {
+    if delivery.isExpired { return "expired" }
+    return delivery.attempts >= Self.mostAttempts ? "too many attempts" : nil
+  }
+
+  /// Keeps the outcome. With the last of a batch, has all of it recorded.
+  private func note(_ sent: SentDelivery) {
+    guard let shard = shardOfDelivery.removeValue(forKey: sent.id),
+      let delivery = batches[shard]?.open.removeValue(forKey: sent.id)
+    else { return }
+    count(sent.outcome)
+    batches[shard]?.whole.outcomes.append((delivery, sent.outcome))
+    if let dead = sent.deadToken { batches[shard]?.whole.deadTokens.append(dead) }
+    if let afterwards = sent.afterwards { batches[shard]?.whole.afterwards.append(afterwards) }
+    guard batches[shard]?.open.isEmpty == true, let batch = batches.removeValue(forKey: shard)
+    else { return }
+    source.finish(batch.whole)
+  }
+
+  private func count(_ outcome: DeliveryOutcome) {
+    switch outcome {
+    case .delivered: report.delivered += 1
+    case .later: report.later += 1
+    case .dead: report.dead += 1
+    }
+  }
+}

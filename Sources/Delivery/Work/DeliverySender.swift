@@ -1,0 +1,83 @@
+import Base
+import Logging
+import Store
+import Synchronization
+
+/// Sends the deliveries of one channel: one thread at a time, over the connections that the channel
+/// keeps.
+final class DeliverySender: Sendable {
+  let channel: DeliveryChannel
+  private let database: Database
+  private let log: Logger
+  private let stopping: Flag
+  /// Why an administrator must look; locked while a thread sends.
+  private let alarm = Mutex<DeliveryAlarm?>(nil)
+  private let isWanted = Atomic(false)
+
+  /// After this time nothing new is begun, however much waits; what is in flight then has its own
+  /// time limit.
+  private static let time = Duration.seconds(60)
+
+  init(_ channel: DeliveryChannel, _ database: Database, log: Logger, stopping: Flag) {
+    self.channel = channel
+    self.database = database
+    self.log = log
+    self.stopping = stopping
+  }
+
+  /// Sends what is due. If another thread sends, that thread looks again.
+  ///
+  /// - Parameter waiting: whether to wait for the thread that sends already.
+  /// - Throws: where the database does not answer.
+  func send(waiting: Bool) throws {
+    isWanted.store(true, ordering: .sequentiallyConsistent)
+    let deadline = ContinuousClock.now + Self.time
+    repeat {
+      if waiting {
+        try alarm.withLock { alarm in try send(until: deadline, &alarm) }
+      } else {
+        let isFree = try alarm.withLockIfAvailable { alarm in try send(until: deadline, &alarm) }
+        guard isFree != nil else { return }
+      }
+      // Whoever came between the last look and the end of the lock has left the work to us.
+    } while ContinuousClock.now < deadline && isWanted.load(ordering: .sequentiallyConsistent)
+  }
+
+  private func send(
+    until deadline: ContinuousClock.Instant, _ alarm: inout DeliveryAlarm?
+  ) throws {
+    while ContinuousClock.now < deadline,
+      isWanted.exchange(false, ordering: .sequentiallyConsistent)
+    {
+      let run = DeliveryRun(database, channel, until: deadline, stopping: stopping)
+      let report = try run.send()
+      alarm = report.alarm.map(DeliveryAlarm.init) ?? alarm
+      note(report)
+    }
+  }
+
+  private func note(_ report: DeliveryReport) {
+    if let alarm = report.alarm { log.error("Deliveries by \(channel.name.name): \(alarm)") }
+    guard report.delivered + report.later + report.dead > 0 else { return }
+    log.info(
+      "Deliveries sent",
+      metadata: [
+        "channel": "\(channel.name.name)", "delivered": "\(report.delivered)",
+        "later": "\(report.later)", "dead": "\(report.dead)",
+        "tokens_removed": "\(report.tokensRemoved)",
+      ])
+  }
+
+  /// The alarm since the last call.
+  func takeAlarm() -> DeliveryAlarm? {
+    alarm.withLock { alarm in
+      defer { alarm = nil }
+      return alarm
+    }
+  }
+}
+
+/// Why an administrator must look at the sending of deliveries.
+package struct DeliveryAlarm: Error, CustomStringConvertible {
+  package let description: String
+}

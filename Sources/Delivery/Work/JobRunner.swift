@@ -1,0 +1,49 @@
+import Base
+import Logging
+import Store
+
+/// Does the jobs of one kind.
+struct JobHandler: Sendable {
+  let kind: Job.Kind
+  /// Does the job and records its end.
+  ///
+  /// Returns false where nobody waits for the result any more, or another pass has the job.
+  let perform: @Sendable (Job) throws -> Bool
+}
+
+/// Does the jobs of some kinds.
+struct JobRunner: Sendable {
+  let database: Database
+  let handlers: [JobHandler]
+  let log: Logger
+  let stopping: Flag
+
+  /// The same for the kinds of one worker.
+  func only(_ worker: Job.Kind.Worker) -> JobRunner {
+    JobRunner(
+      database: database, handlers: handlers.filter { $0.kind.worker == worker }, log: log,
+      stopping: stopping)
+  }
+
+  /// Does all jobs that are open, the one that has waited longest first.
+  ///
+  /// - Throws: where the database does not answer.
+  func run() throws {
+    let records = database.records(at: .now(), from: .companion)
+    while !stopping.isSet {
+      let job = try records.jobs.claim(of: handlers.map(\.kind), as: newClaimID())
+      guard let job, let handler = handlers.first(where: { $0.kind == job.kind }) else { return }
+      var metadata: Logger.Metadata = [
+        "job": "\(job.id)", "kind": "\(job.kind.name)", "attempts": "\(job.attempts)",
+      ]
+      do {
+        let isInTime = try handler.perform(job)
+        log.info(isInTime ? "Job done" : "Job done too late", metadata: metadata)
+      } catch let error where !Database.isUnavailable(error) {
+        // It is claimed again when its lease ends, and given up after the third time.
+        metadata["error"] = "\(error)"
+        log.error("Job failed", metadata: metadata)
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Base
+import Cryptography
+import Logging
+import Store
+
+/// Sends the mails of the outbox.
+struct MailDelivery: Sendable {
+  /// Makes the message of a mail from the opened secret.
+  typealias Compose = @Sendable (_ secret: String, Mail, Timestamp) -> [UInt8]
+
+  let database: Database
+  /// nil where no way to send is configured: mails then wait until they expire.
+  let mailer: Mailer?
+  /// Open what the responder has sealed.
+  let keys: Keyring
+  let log: Logger
+  let stopping: Flag
+  let compose: Compose
+
+  /// Sends all mails that are due, ten at a time.
+  ///
+  /// - Throws: where the database does not answer.
+  func run() throws {
+    let records = database.records(at: .now(), from: .companion)
+    let expired = try records.mails.expire()
+    if expired > 0 {
+      log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
+    }
+    guard let mailer else { return }
+    while !stopping.isSet {
+      let claimed = try records.mails.claim(limit: 10, as: newClaimID())
+      if claimed.isEmpty { return }
+      for mail in claimed {
+        let outcome = send(mail.mail, by: mailer)
+        if try records.mails.record(outcome, of: mail) { report(outcome, of: mail) }
+      }
+    }
+  }
+
+  private func send(_ mail: Mail, by mailer: Mailer) -> MailOutcome {
+    let secret: [UInt8]
+    do throws(CryptographyError) {
+      secret = try open(
+        mail.sealed, authenticating: Mail.sealingContext(mail.id), with: keys)
+    } catch {
+      return .dead(reason: "the sealed code cannot be opened with the keys at hand")
+    }
+    let message = compose(String(decoding: secret, as: UTF8.self), mail, .now())
+    return mailer.send(message, named: mail.id)
+  }
+
+  private func report(_ outcome: MailOutcome, of claimed: ClaimedMail) {
+    let metadata: Logger.Metadata = [
+      "mail": "\(claimed.mail.id)", "attempts": "\(claimed.attempts)",
+    ]
+    switch outcome {
+    case .delivered: log.info("Mail sent", metadata: metadata)
+    case .failed(let reason): log.warning("Mail not sent: \(reason)", metadata: metadata)
+    case .dead(let reason): log.error("Mail given up: \(reason)", metadata: metadata)
+    }
+  }
+
+  /// Whether mails can be sent.
+  func check() -> Finding {
+    switch mailer {
+    case nil: .fault("mails are not sent: SWITCHBOARD_MAIL_COMMAND is missing")
+    case .directory(let path): .ok("mails become files in \(path)")
+    case .command(let line):
+      isExecutable(String(line.split(separator: " ").first ?? ""))
+        ? .ok("mails are sent by \(line)") : .fault("the mail command cannot be executed: \(line)")
+    }
+  }
+
+  /// How a mail would go now.
+  var route: String {
+    switch mailer {
+    case nil: "nowhere: SWITCHBOARD_MAIL_COMMAND is missing"
+    case .directory(let path): "a file in \(path)"
+    case .command(let line): "by \(line)"
+    }
+  }
+}
+
+/// A UUID for one claim.
+func newClaimID() -> String { timeOrderedUUID(milliseconds: Timestamp.now().milliseconds) }

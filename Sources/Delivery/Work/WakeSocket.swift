@@ -1,0 +1,48 @@
+import Base
+import Glibc
+
+/// The socket on which the responder wakes the companion: a connection is the whole message.
+package struct WakeSocket: Sendable {
+  let descriptor: CInt
+
+  /// The socket that systemd or spawn-fcgi handed to this process (``InheritedSocket``); nil where
+  /// there is none. Call it once, before any thread starts.
+  package static func inherited() -> WakeSocket? {
+    guard case .listening(let descriptor) = InheritedSocket.take() else { return nil }
+    return WakeSocket(descriptor: descriptor)
+  }
+
+  private init(descriptor: CInt) {
+    self.descriptor = descriptor
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL, 0) | O_NONBLOCK)
+  }
+
+  /// Accepts and closes every waiting connection.
+  ///
+  /// - Returns: whether there was one.
+  @discardableResult
+  package func accept() -> Bool {
+    var wasWoken = false
+    while case let connection = Glibc.accept(descriptor, nil, nil), connection >= 0 {
+      close(connection)
+      wasWoken = true
+    }
+    return wasWoken
+  }
+}
+
+/// Waits for one of `latches`, a connection on the wake socket or the time (nil: without end).
+///
+/// - Returns: whether the companion was woken.
+@discardableResult
+func wait(
+  atMost limit: Duration?, for latches: [Latch?], or wakeSocket: WakeSocket?
+) -> Bool {
+  var polled = (latches.map { $0?.reader } + [wakeSocket?.descriptor]).map {
+    pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0)
+  }
+  let milliseconds = limit.map { CInt(max(0, ($0 / .milliseconds(1)).rounded(.up))) }
+  poll(&polled, nfds_t(polled.count), milliseconds ?? -1)
+  return wakeSocket?.accept() ?? false
+}

@@ -1,0 +1,98 @@
+import Base
+import Cryptography
+import Delivery
+import Program
+import Store
+
+extension APNsSettings {
+  /// Whether pushes can be sent.
+  enum Parsed: Sendable {
+    case configured(APNsSettings)
+    /// The names of the variables that are missing, or of which `environment` got a complaint.
+    case notConfigured([String])
+  }
+
+  static func parse(from environment: inout Environment) -> Parsed {
+    var missing: [String] = []
+    func value<Value>(
+      _ name: String, _ environment: inout Environment, _ rule: String, _ parse: (String) -> Value?
+    ) -> Value? {
+      let text = environment.optional(name)
+      let value = text.flatMap(parse)
+      if text != nil, value == nil { environment.complain(about: name, rule) }
+      if value == nil { missing.append(name) }
+      return value
+    }
+    let word = "must be 1 to 255 visible ASCII characters"
+    let keyID = value("APNS_KEY_ID", &environment, word, visible)
+    let teamID = value("APNS_TEAM_ID", &environment, word, visible)
+    let topic = value("APNS_BUNDLE_ID", &environment, word, visible)
+    let key = value(
+      "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
+    ) { try? P256PrivateKey(pem: unescaped($0)) }  // which rule it breaks would say something of it
+    let hosts = hosts(&environment)
+    let trust = trust(&environment)
+    let concurrency = environment.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
+    let delay = environment.integer("APNS_RETRY_SECONDS", in: 1...86_400, default: 900)
+    guard let keyID, let teamID, let topic, let key, let trust else {
+      return .notConfigured(missing)
+    }
+    return .configured(
+      APNsSettings(
+        keyID: keyID, teamID: teamID, topic: topic, key: key, environment: hosts.environment,
+        endpoint: hosts.first, otherEndpoint: hosts.other, trust: trust,
+        testConcurrency: concurrency, retries: APNsRetries(delay: .seconds(delay))))
+  }
+
+  /// Where a first host is named there is no other one but by name: a site that speaks to something in
+  /// Apple's place must not turn to Apple.
+  private static func hosts(
+    _ environment: inout Environment
+  ) -> (environment: APNsEnvironment, first: APNsEndpoint, other: APNsEndpoint?) {
+    let flag = environment.optional("APNS_USE_SANDBOX")?.lowercased() ?? "false"
+    if !["true", "1", "false", "0"].contains(flag) {
+      environment.complain(about: "APNS_USE_SANDBOX", "must be true, 1, false or 0")
+    }
+    let isSandbox = flag == "true" || flag == "1"
+    let override = endpoint("APNS_ENDPOINT_OVERRIDE", &environment)
+    let otherOverride = endpoint("APNS_OTHER_ENDPOINT_OVERRIDE", &environment)
+    let apples: (APNsEndpoint, APNsEndpoint) =
+      isSandbox ? (.sandbox, .production) : (.production, .sandbox)
+    return (
+      isSandbox ? .sandbox : .production, override ?? apples.0,
+      otherOverride ?? (override == nil ? apples.1 : nil)
+    )
+  }
+
+  /// - Returns: nil where the variable says nothing, or after a complaint.
+  private static func endpoint(
+    _ name: String, _ environment: inout Environment
+  ) -> APNsEndpoint? {
+    guard let url = environment.optional(name) else { return nil }
+    let endpoint = APNsEndpoint(url: url)
+    if endpoint == nil { environment.complain(about: name, "must be an https:// address") }
+    return endpoint
+  }
+
+  /// - Returns: nil after a complaint.
+  private static func trust(_ environment: inout Environment) -> TLSContext? {
+    let certificates = environment.optional("APNS_CA_CERT").map {
+      $0.contains("-----BEGIN") ? TLSContext.Certificates.text(unescaped($0)) : .file($0)
+    }
+    do throws(APNsConnectionError) {
+      return try TLSContext(trusting: certificates)
+    } catch {
+      environment.complain(about: "APNS_CA_CERT", "must be PEM certificates, or a file with them")
+      return nil
+    }
+  }
+
+  private static func visible(_ text: String) -> String? {
+    text.isVisibleASCII(atMost: 255) ? text : nil
+  }
+
+  /// Environment files hold one line for each variable, so PEM comes with `\n` for its line ends.
+  private static func unescaped(_ text: String) -> String {
+    text.split(separator: #"\n"#, omittingEmptySubsequences: false).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,62 @@
+import Base
+import Delivery
+import Program
+import Store
+
+extension Settings {
+  /// - Returns: nil after a complaint in `environment`.
+  init?(from environment: inout Environment) {
+    let keys = environment.keyring(
+      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal credentials and mails")
+    let command = environment.optional("SWITCHBOARD_MAIL_COMMAND")
+    let directory = environment.optional("SWITCHBOARD_MAIL_DIRECTORY")
+    let sender = environment.optional("SWITCHBOARD_MAIL_FROM") ?? "switchboard@localhost"
+    let days = environment.integer("SWITCHBOARD_AUDIT_DAYS", in: 1...36_500, default: 365)
+    let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
+    if sender.hasControls || sender.contains(where: { $0.isWhitespace || $0 == "<" || $0 == ">" })
+      || !sender.contains("@")
+    {
+      environment.complain(about: "SWITCHBOARD_MAIL_FROM", "must be an e-mail address")
+    }
+    let polling = PollSettings(from: &environment, interval: .seconds(interval))
+    let (apns, missingForPushes): (APNsSettings?, [String]) =
+      switch APNsSettings.parse(from: &environment) {
+      case .configured(let settings): (settings, [])
+      case .notConfigured(let names): (nil, names)
+      }
+    guard let keys else { return nil }
+    self.init(
+      credentialKeys: keys,
+      mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
+      sender: sender, auditLifetime: .seconds(days * 86_400), interval: .seconds(interval),
+      polling: polling, apns: apns, missingForPushes: missingForPushes)
+  }
+}
+
+extension PollSettings {
+  /// - Returns: nil where no contact is configured, or after a complaint in `environment`.
+  init?(from environment: inout Environment, interval: Duration) {
+    let baseURL = environment.optional("OGS_BASE_URL") ?? "https://online-go.com"
+    let name = environment.optional("ENVIRONMENT") ?? "none"
+    let requests = environment.integer("OGS_REQUESTS_PER_SECOND", in: 1...1000, default: 5)
+    let contact =
+      environment.optional("SWITCHBOARD_CONTACT") ?? environment.optional("SWITCHBOARD_MAIL_FROM")
+      ?? environment.optional("SWITCHBOARD_PUBLIC_URL")
+    if WebURL(baseURL)?.isHTTP != true || baseURL.hasSuffix("/") {
+      environment.complain(
+        about: "OGS_BASE_URL", "must be an http or https address without a final slash")
+    }
+    if name.hasControls || name.unicodeScalars.count > 40 {
+      environment.complain(about: "ENVIRONMENT", "must be a word of at most 40 characters")
+    }
+    guard let contact else { return nil }
+    guard !contact.hasControls, !contact.contains(where: { "()".contains($0) }) else {
+      environment.complain(
+        about: "SWITCHBOARD_CONTACT", "must be an e-mail address or a URL, without parentheses")
+      return nil
+    }
+    self.init(
+      baseURL: baseURL, contact: contact, requestsPerSecond: requests,
+      pace: PollPace(interval: interval), prefix: name == "none" ? "" : "[\(name)] ")
+  }
+}
