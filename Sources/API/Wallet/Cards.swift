@@ -2,30 +2,30 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/mobile/wallet/cards`: the cards of the summary.
+/// `GET /api/mobile/wallet/cards`: the same cards as the summary.
 func getCards(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  let cards = try context.database.cards(of: caller, at: context.now)
+  let cards = try context.records.cards.list(of: caller)
   return .json { json in json.write(cards) }
 }
 
-/// `POST /api/mobile/wallet/cards/:id/default`: the card that payments take unless they name one.
+/// `POST /api/mobile/wallet/cards/:id/default`: makes a card the default of the wallet.
 ///
-/// - Throws: ``Failure/notFound(_:)`` for a card that is not in the account's wallet.
+/// - Throws: ``Failure/unknownCard``
 func makeCardDefault(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  guard
-    try context.database.makeDefault(card: context.pathItem, by: caller, at: context.now)
-  else { throw Failure.unknownCard }
+  guard try context.records.cards.makeDefault(context.pathItem, by: caller) else {
+    throw Failure.unknownCard
+  }
   return .json { json in json.member("success", true) }
 }
 
-/// `DELETE /api/mobile/wallet/cards/:id`: takes a card out of the wallet.
+/// `DELETE /api/mobile/wallet/cards/:id`: removes a card from the wallet.
 ///
-/// - Throws: ``Failure/notFound(_:)`` for a card that is not in the account's wallet.
+/// - Throws: ``Failure/unknownCard``
 func removeCard(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  guard try context.database.remove(card: context.pathItem, by: caller, at: context.now) else {
+  guard try context.records.cards.remove(context.pathItem, by: caller) else {
     throw Failure.unknownCard
   }
   return .json { json in json.member("success", true) }

@@ -110,7 +110,7 @@ extension Banks {
   }
 
   /// The secrets that are sealed under another key than `keyID`.
-  package func secrets(notUnder keyID: String) throws -> [SealedBankSecret] {
+  package func secretsSealed(notUnder keyID: String) throws -> [SealedBankSecret] {
     try records.read { transaction in
       try transaction.connection.rows(
         "SELECT bsim_id, client_secret FROM banks WHERE SUBSTRING_INDEX(client_secret, '.', 1) <> ?",
@@ -120,7 +120,7 @@ extension Banks {
   }
 
   /// Replaces the bank's sealed secret, if it is still `old`.
-  package func replace(_ old: SealedBankSecret, with new: String) throws {
+  package func replaceSecret(_ old: SealedBankSecret, with new: String) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(
         "UPDATE banks SET client_secret = ? WHERE bsim_id = ? AND client_secret = ?",

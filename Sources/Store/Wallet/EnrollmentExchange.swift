@@ -2,12 +2,10 @@ import Base
 import Cryptography
 import MariaDB
 
-/// Exchanges at banks, as the companion makes them.
-package struct BankExchanges: Sendable {
-  let records: Records
-
+/// Enrollments as the companion finishes them.
+extension Enrollments {
   /// What the exchange needs; nil if the account or the bank is gone.
-  package func enrollment(of exchange: BankExchange, in job: Job) throws -> PendingEnrollment? {
+  package func pending(_ exchange: BankExchange, of job: Job) throws -> PendingEnrollment? {
     try records.read { transaction in
       try transaction.connection.row(
         """
@@ -37,7 +35,7 @@ package struct BankExchanges: Sendable {
   ///
   /// - Returns: false if another pass has the job, or nobody waits for it any more; nothing is
   ///   stored then.
-  package func enroll(
+  package func finish(
     _ enrollment: PendingEnrollment, with cards: [BankCard], by exchange: BankExchange,
     in job: Job
   ) throws -> Bool {
@@ -76,10 +74,6 @@ package struct BankExchanges: Sendable {
   private func jobs(of exchange: BankExchange, _ job: Job) -> Jobs {
     records.database.records(at: records.now, from: exchange.origin(of: job)).jobs
   }
-}
-
-extension Records {
-  package var bankExchanges: BankExchanges { BankExchanges(records: self) }
 }
 
 extension Job.Kind {

@@ -1,0 +1,143 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
+/// exchanges the code, and the app or the browser gets the result. If the cookie is missing and the
+/// address is not the one where the enrollment began, the person is asked first.
+///
+/// If too many requests wait for banks, the state stays valid and the browser asks again.
+///
+/// - Throws: ``Failure/unknownBank``
+func finishEnrollment(
+  _ request: Request, in context: borrowing Context, using places: BankPlaces
+) throws -> Response {
+  try context.finishEnrollment(
+    BankAnswer(request.queryItem), request, isConfirmed: false, using: places)
+}
+
+/// `POST /api/enrollment/callback/:bsimId`: the same, after the person was asked.
+///
+/// - Throws: ``Failure/unknownBank``; ``Failure/badRequest(_:)`` unless the body is a form.
+func finishConfirmedEnrollment(
+  _ request: Request, in context: borrowing Context, using places: BankPlaces
+) throws -> Response {
+  let type = request.field("Content-Type")?.split(separator: ";").first.map { String($0).trimmed }
+  guard type?.lowercased() == "application/x-www-form-urlencoded" else {
+    throw Failure.badRequest("The body is not a form")
+  }
+  return try context.finishEnrollment(
+    BankAnswer(request.formItem), request, isConfirmed: true, using: places)
+}
+
+/// What the bank sent along with the person.
+private struct BankAnswer {
+  let code: String
+  let state: String
+  let error: String?
+
+  /// - Parameter item: the value of a name.
+  init(_ item: (String) -> String?) {
+    code = item("code") ?? ""
+    state = item("state") ?? ""
+    error = item("error")
+  }
+
+  /// `error` for the audit log: only a word of the standard.
+  var refusal: String? {
+    error.map { OAuthError(rawValue: $0)?.rawValue ?? "an error without a name" }
+  }
+
+  var needsExchange: Bool { error == nil && !code.isEmpty }
+}
+
+extension Context {
+  fileprivate func finishEnrollment(
+    _ answer: BankAnswer, _ request: Request, isConfirmed: Bool, using places: BankPlaces
+  ) throws -> Response {
+    let cookie = BrowserCookie(at: settings.publicURL).value(in: request)
+    let callback = BankCallback(
+      bsimID: pathItem, stateHash: sha256(answer.state), refusal: answer.refusal,
+      browserHash: sha256(cookie ?? ""), isConfirmed: isConfirmed)
+    var hasPlace = false
+    defer { if hasPlace { places.leave() } }
+    let outcome = try records.enrollments.resume(after: callback) {
+      if answer.needsExchange, !hasPlace { hasPlace = places.enter(self) }
+      return hasPlace || !answer.needsExchange
+    }
+    switch outcome {
+    case .unknownBank: throw Failure.unknownBank
+    case .postponed: return .enrollmentsBusy(isForm: isConfirmed)
+    case .beganElsewhere(let bankName, let email):
+      return .enrollmentQuestion(
+        bankName: bankName, email: email, bsimID: pathItem,
+        fields: [("code", answer.code), ("state", answer.state)])
+    case .invalidState(let isMobile):
+      return response(to: .failed(.invalidState), isMobile: isMobile, bankName: "")
+    case .resumed(let enrollment):
+      let result = try result(of: answer, for: enrollment)
+      return response(to: result, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
+    }
+  }
+
+  private func response(
+    to result: EnrollmentResult, isMobile: Bool, bankName: String
+  ) -> Response {
+    guard isMobile else { return result.page(bankName: bankName) }
+    let location = appCallback.adding(result.members(bsimID: pathItem, bankName: bankName))
+    return Response(
+      status: 302, fields: [("Location", location), ("Referrer-Policy", "no-referrer")])
+  }
+
+  private func result(
+    of answer: BankAnswer, for enrollment: ResumedEnrollment
+  ) throws -> EnrollmentResult {
+    if let error = answer.error {
+      return .failed(EnrollmentFailure(of: OAuthError(rawValue: error)))
+    }
+    guard !answer.code.isEmpty else { return .failed(.bankRefused) }
+    return try exchange(answer.code, for: enrollment)
+  }
+
+  /// Has the companion exchange the code at the bank.
+  private func exchange(
+    _ code: String, for enrollment: ResumedEnrollment
+  ) throws -> EnrollmentResult {
+    let exchange = BankExchange(
+      enrollmentID: enrollment.id,
+      sealedCode: seal(
+        Array(code.utf8), authenticating: BankExchange.sealingContext(ofCode: enrollment.id),
+        with: settings.credentialKeys),
+      redirectURI: redirectURI, deviceID: enrollment.deviceID, address: origin.address)
+    do {
+      let result = try run(.bankEnrollment, Job.encode(exchange))
+      return try Job.decode(EnrollmentResult.self, from: result)
+    } catch is Failure {
+      return .failed(.noAnswer)  // a person waits, who cannot read our errors
+    }
+  }
+}
+
+extension EnrollmentFailure {
+  fileprivate init(of error: OAuthError?) {
+    self =
+      switch error {
+      case .accessDenied: .userCancelled
+      case .serverError, .temporarilyUnavailable: .bankUnavailable
+      default: .bankRefused
+      }
+  }
+}
+
+extension EnrollmentResult {
+  /// The query of the app's URL.
+  fileprivate func members(bsimID: String, bankName: String) -> [(String, String)] {
+    switch self {
+    case .enrolled(let cards):
+      [("success", "true"), ("bsimId", bsimID), ("bankName", bankName), ("cardCount", "\(cards)")]
+    case .failed(let failure):
+      [("success", "false"), ("error", failure.rawValue), ("message", failure.message)]
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `GET /api/enrollment/start/:bsimId[?mobile=true]`: sends a browser to the bank. With `mobile` the
+/// result goes to the app. A cookie ties the enrollment to the browser (RFC 6749 §10.12).
+///
+/// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
+func startEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
+  let isMobile = request.queryItem("mobile") == "true"
+  let value = base64URLEncoded(context.random(32))
+  let start = try context.beginEnrollment(request, isMobile: isMobile, cookie: value)
+  let cookie = BrowserCookie(at: context.settings.publicURL)
+  return Response(
+    status: 302, fields: [("Location", start.url), ("Set-Cookie", cookie.setting(value))])
+}
+
+/// `POST /api/mobile/enrollment/start/:bsimId`: where the app sends a person.
+///
+/// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
+func startEnrollmentInApp(_ request: Request, in context: borrowing Context) throws -> Response {
+  let start = try context.beginEnrollment(request, isMobile: true, cookie: nil)
+  return .json { json in
+    json.member("authUrl", start.url)
+    json.member("enrollmentId", start.id.filter { $0 != "-" })
+    json.member("bsimId", context.pathItem)
+    json.member("bankName", start.bankName)
+    json.member("callbackUrlPattern", appCallback)
+  }
+}
+
+private struct StartedEnrollment {
+  let id: String
+  let bankName: String
+  /// The bank's URL, with all parameters.
+  let url: String
+}
+
+/// The secrets of an enrollment (RFC 6749 §10.12, OpenID Connect Core §3.1.2.1, RFC 7636).
+private struct EnrollmentSecrets {
+  let state: String
+  let nonce: String
+  let verifier: String
+
+  init(from context: borrowing Context) {
+    state = hexEncoded(context.random(16))
+    nonce = hexEncoded(context.random(16))
+    verifier = base64URLEncoded(context.random(32))
+  }
+
+  /// The query of the authorization URL.
+  func query(for bank: BankAuthorization, redirectURI: String) -> [(String, String)] {
+    [
+      ("client_id", bank.clientID), ("redirect_uri", redirectURI), ("response_type", "code"),
+      ("scope", bank.scope), ("state", state), ("nonce", nonce),
+      ("code_challenge", base64URLEncoded(sha256(verifier))), ("code_challenge_method", "S256"),
+    ]
+  }
+}
+
+extension Context {
+  /// Makes the secrets of an enrollment and stores their hashes; the verifier is sealed.
+  fileprivate func beginEnrollment(
+    _ request: Request, isMobile: Bool, cookie: String?
+  ) throws -> StartedEnrollment {
+    let caller = try authenticate(request)
+    let secrets = EnrollmentSecrets(from: self)
+    let id = timeOrderedUUID(milliseconds: now.milliseconds)
+    let new = NewEnrollment(
+      id: id, bsimID: pathItem, stateHash: sha256(secrets.state),
+      nonceHash: sha256(secrets.nonce),
+      sealedVerifier: seal(
+        Array(secrets.verifier.utf8),
+        authenticating: NewEnrollment.sealingContext(ofVerifier: id),
+        with: settings.credentialKeys),
+      isMobile: isMobile, browserHash: cookie.map { sha256($0) })
+    guard let bank = try records.enrollments.begin(new, by: caller) else {
+      throw Failure.unknownBank
+    }
+    let query = secrets.query(for: bank, redirectURI: redirectURI)
+    return StartedEnrollment(
+      id: id, bankName: bank.bankName, url: bank.authorizationURL.adding(query))
+  }
+}

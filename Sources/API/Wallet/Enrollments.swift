@@ -1,0 +1,38 @@
+import Base
+import HTTP
+import Store
+
+/// `GET /api/mobile/enrollment/list`: the banks at which the account is enrolled.
+func getEnrollments(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticate(request)
+  let enrollments = try context.records.enrollments.list(of: caller)
+  return .json { json in
+    json.member(
+      "enrollments",
+      array: { array in
+        for enrollment in enrollments { array.object { $0.members(of: enrollment) } }
+      })
+  }
+}
+
+/// `DELETE /api/mobile/enrollment/:id`: ends the enrollment and removes its cards from the wallet.
+///
+/// - Throws: ``Failure/notFound(_:)`` if the account has no such enrollment.
+func removeEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticate(request)
+  guard try context.records.enrollments.remove(context.pathItem, by: caller) else {
+    throw Failure.notFound("Enrollment not found")
+  }
+  return .json { json in json.member("success", true) }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of enrollment: Enrollment) {
+    member("id", enrollment.id)
+    member("bsimId", enrollment.bank.bsimID)
+    member("bankName", enrollment.bank.name)
+    member("logoUrl", enrollment.bank.logoURL)
+    member("cardCount", enrollment.cardCount)
+    member("enrolledAt", enrollment.enrolledAt.rfc3339)
+  }
+}

@@ -1,0 +1,46 @@
+import Base
+import HTTP
+import Store
+
+/// What a merchant asks to be paid, apart from the amount.
+struct PaymentOrder: Decodable {
+  let cardId: ShortText
+  let currency: Currency?
+  let orderId: ShortText?
+}
+
+/// Three capital letters (ISO 4217).
+struct Currency: Decodable {
+  let code: String
+
+  init(from decoder: any Decoder) throws {
+    code = try decoder.singleValueContainer().decode(String.self)
+    guard code.utf8.count == 3, code.utf8.allSatisfy(\.isUppercaseLetter) else {
+      throw Failure.validation(field: decoder.field, reason: "not_a_currency_code")
+    }
+  }
+}
+
+extension Request {
+  /// The member `amount`, exactly as it is written. A decoder would make it a binary fraction.
+  ///
+  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  func amount() throws -> Amount {
+    var digits: ArraySlice<UInt8>?
+    var reader = JSONReader(body)
+    do {
+      try reader.object { name, value in
+        guard name == "amount" else { return try value.skip() }
+        guard digits == nil else { throw Failure.validation(field: "amount", reason: "twice") }
+        digits = try value.number()
+      }
+    } catch JSONReader.Failure.wrongType {
+      throw Failure.validation(field: "amount", reason: "wrong_type")
+    }
+    guard let digits else { throw Failure.validation(field: "amount", reason: "missing") }
+    guard let amount = Amount(number: digits) else {
+      throw Failure.validation(field: "amount", reason: "not_0.01_to_9999999999.99_in_two_decimals")
+    }
+    return amount
+  }
+}

@@ -1,0 +1,31 @@
+extension Family {
+  /// Banks, cards and payments. Each application has bank places of its own.
+  static var wallet: Family {
+    let places = BankPlaces()
+    return Family(
+      "wallet",
+      paths: [
+        "/api/mobile/wallet/", "/api/mobile/enrollment/", "/api/enrollment/", "/api/merchant/",
+      ],
+      errors: .coded,
+      routes: [
+        Route("GET", "/api/mobile/wallet/summary", getSummary),
+        Route("GET", "/api/mobile/wallet/cards", getCards),
+        Route("POST", "/api/mobile/wallet/cards/:id/default", makeCardDefault),
+        Route("DELETE", "/api/mobile/wallet/cards/:id", removeCard),
+        Route("GET", "/api/enrollment/start/:bsimId", changes: true, startEnrollment),
+        Route("POST", "/api/mobile/enrollment/start/:bsimId", startEnrollmentInApp),
+        Route("GET", "/api/enrollment/callback/:bsimId", changes: true) { request, context in
+          try finishEnrollment(request, in: context, using: places)
+        },
+        Route("POST", "/api/enrollment/callback/:bsimId") { request, context in
+          try finishConfirmedEnrollment(request, in: context, using: places)
+        },
+        Route("GET", "/api/mobile/enrollment/banks", getBanks),
+        Route("GET", "/api/mobile/enrollment/list", getEnrollments),
+        Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),
+        Route("POST", "/api/merchant/payment/initiate", beginPayment),
+        Route("POST", "/api/merchant/payment/confirm", confirmPayment),
+      ])
+  }
+}
