@@ -5,75 +5,73 @@ import Store
 
 struct Banks: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Connects the banks at which accounts enrol their cards.",
+    abstract: "Lists, adds and removes the banks at which people enroll their cards.",
     subcommands: [List.self, Add.self, Remove.self], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists the banks.")
 
     func run() throws {
-      print(try BankDesk(Environment.ofProcess()).list())
+      print(try BankDirectory(Environment.ofProcess()).list())
     }
   }
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Adds a bank, or changes the one with this id.",
-      discussion: "The client secret is one line of standard input.")
+      discussion: "The client secret is read as one line from standard input.")
 
-    @Option(help: "By which the apps name the bank: letters, digits, '.', '_', '-'.")
+    @Option(help: "Id of the bank in the apps: letters, digits, '.', '_', '-'.")
     var bsimID: String
-    @Option(help: "What people are shown.")
+    @Option(help: "Name that people see.")
     var name: String
-    @Option(help: "Where people consent.")
+    @Option(help: "Page where people consent.")
     var authorizationURL: String
-    @Option(help: "Where a code is exchanged for a token.")
+    @Option(help: "Endpoint that exchanges a code for a token.")
     var tokenURL: String
-    @Option(help: "What the token is good for: the person's cards.")
+    @Option(help: "Endpoint that lists the cards.")
     var cardsURL: String
-    @Option(help: "By which the bank knows this site.")
+    @Option(help: "Id of this site at the bank.")
     var clientID: String
-    @Option(help: "What people consent to.")
+    @Option(help: "Scope that people consent to.")
     var scope = "openid cards"
-    @Option(help: "A picture.")
+    @Option(help: "Picture of the bank.")
     var logoURL: String?
 
     func run() throws {
-      let desk = try BankDesk(Environment.ofProcess())
+      let banks = try BankDirectory(Environment.ofProcess())
       let bank = BankConnection(
         bsimID: bsimID, name: name, logoURL: logoURL, authorizationURL: authorizationURL,
         tokenURL: tokenURL, cardsURL: cardsURL, clientID: clientID, scope: scope)
-      try desk.add(bank, secret: readLine() ?? "", at: .now())
+      try banks.add(bank, secret: readLine() ?? "")
       print("\(bsimID) is connected.")
     }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lets nobody enrol at a bank any more; cards that were enrolled stay.")
+      abstract: "Stops enrollments at a bank. Cards that were enrolled stay.")
 
     @Argument(help: "The bank's id.")
     var bsimID: String
 
     func run() throws {
-      guard try BankDesk(Environment.ofProcess()).remove(bsimID, at: .now()) else {
+      guard try BankDirectory(Environment.ofProcess()).remove(bsimID) else {
         throw NotFound("No bank with this id is connected.")
       }
-      print("\(bsimID) takes no enrolments any more.")
+      print("\(bsimID) takes no more enrollments.")
     }
   }
 }
 
-extension BankDesk {
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
+extension BankDirectory {
+  /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
   init(_ variables: Environment) throws {
     var environment = variables
     let keys = environment.keyring(
       "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal the banks' secrets")
-    let connection = environment.connectionSettings()
-    guard let keys, environment.complaints.isEmpty else {
-      throw ConfigurationError(environment.complaints)
-    }
-    self.init(database: Database(connection), keys: keys)
+    let records = try environment.openRecords()
+    guard let keys else { throw ConfigurationError(environment.complaints) }
+    self.init(records: records, keys: keys)
   }
 }

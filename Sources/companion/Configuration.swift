@@ -4,7 +4,7 @@ import MariaDB
 import Program
 import Store
 
-/// What the companion is told by its environment.
+/// What the environment tells the companion.
 struct Configuration {
   let settings: Settings
   private let connection: ConnectionSettings
@@ -20,13 +20,23 @@ struct Configuration {
     self.settings = settings
   }
 
-  func companion() -> Companion {
-    signal(SIGPIPE, SIG_IGN)  // a peer that has gone is an error of the write, not our end
-    let database = Database(connection)
-    let gateway = settings.apns.map {
-      PushGateway($0, database, sealingKeys: settings.credentialKeys)
-    }
+  /// The companion, whatever the state of its database.
+  func unchecked() -> Companion {
+    signal(SIGPIPE, SIG_IGN)  // a lost peer is an error of the write, not our end
     return Companion(
-      database: database, settings: settings, log: JournalLog.logger(), pushGateway: gateway)
+      database: Database(connection), settings: settings, log: JournalLog.logger())
+  }
+
+  /// The companion, if its database has the right schema.
+  ///
+  /// - Throws: ``SchemaMismatch``. A database that does not answer is waited for by whoever uses it.
+  func companion() throws -> Companion {
+    do {
+      try Database(connection).requireSchemaVersion()
+    } catch where Database.isUnavailable(error) {
+      JournalLog.logger().warning(
+        "The database does not answer: the schema's version was not checked. \(error)")
+    }
+    return unchecked()
   }
 }

@@ -5,11 +5,11 @@ import Store
 
 struct Keys: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Rotates the keys of a file while the site runs.",
+    abstract: "Rotates the keys in a file while the site runs.",
     discussion: """
-      A rotation has four steps; between them both programs are restarted, which loses no request:
-      add a key, so that everybody knows it; use it, so that it signs; wait until nothing lives that the \
-      old one signed (30 days); remove the old one.
+      A rotation has four steps. Restart both programs after each; no request is lost.
+      1. Add a key: every program knows it then. 2. Use it: it signs then. 3. Wait until everything that \
+      the old key signed has expired (30 days). 4. Remove the old key.
       """,
     subcommands: [List.self, Add.self, Use.self, Remove.self], defaultSubcommand: List.self)
 
@@ -25,7 +25,7 @@ struct Keys: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the ids of the keys, first the one that signs.")
+      abstract: "Lists the ids of the keys. The first one signs.")
 
     @OptionGroup var file: File
 
@@ -39,7 +39,7 @@ struct Keys: ParsableCommand {
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds a new key, which verifies; in a new file it signs. Prints its id.")
+      abstract: "Adds a new key, which verifies only; in a new file it signs. Prints its id.")
 
     @OptionGroup var file: File
 
@@ -53,7 +53,7 @@ struct Keys: ParsableCommand {
 
   struct Use: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Has a key sign, after every program was restarted with it.")
+      abstract: "Makes a key sign. Restart every program with the key before.")
 
     @OptionGroup var file: File
     @OptionGroup var key: ID
@@ -67,7 +67,7 @@ struct Keys: ParsableCommand {
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a key: what it signed is refused from the next restart on.")
+      abstract: "Removes a key. What it signed is refused after the next restart.")
 
     @OptionGroup var file: File
     @OptionGroup var key: ID

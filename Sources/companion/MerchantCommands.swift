@@ -13,7 +13,7 @@ struct Merchants: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists the merchants.")
 
     func run() throws {
-      print(try MerchantDesk(Environment.ofProcess()).list())
+      print(try MerchantDirectory(Environment.ofProcess()).list())
     }
   }
 
@@ -21,44 +21,42 @@ struct Merchants: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Adds a merchant and prints the API key, once.")
 
-    @Argument(help: "What the merchant is called, 1 to 200 characters.")
+    @Argument(help: "Name of the merchant, 1 to 200 characters.")
     var name: String
 
     func validate() throws {
       let isName = (1...200).contains(name.unicodeScalars.count) && !name.hasControls
       guard isName, name == name.trimmed else {
         throw ValidationError(
-          "A name has 1 to 200 characters, no control among them, no space around.")
+          "A name has 1 to 200 characters, without control characters and without spaces around it.")
       }
     }
 
     func run() throws {
-      print(try MerchantDesk(Environment.ofProcess()).add(name, at: .now()))
+      print(try MerchantDirectory(Environment.ofProcess()).add(name))
     }
   }
 
   struct Revoke: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a merchant's API key good for nothing.")
+      abstract: "Revokes a merchant's API key.")
 
     @Argument(help: "The id of the merchant.")
     var id: String
 
     func run() throws {
-      guard try MerchantDesk(Environment.ofProcess()).revoke(id, at: .now()) else {
-        throw NotFound("No merchant has this id and a good key.")
+      guard try MerchantDirectory(Environment.ofProcess()).revoke(id) else {
+        throw NotFound("No merchant with this id has a valid key.")
       }
-      print("It is revoked.")
+      print("Revoked.")
     }
   }
 }
 
-extension MerchantDesk {
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
+extension MerchantDirectory {
+  /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
   fileprivate init(_ variables: Environment) throws {
     var environment = variables
-    let connection = environment.connectionSettings()
-    guard environment.complaints.isEmpty else { throw ConfigurationError(environment.complaints) }
-    self.init(database: Database(connection))
+    self.init(records: try environment.openRecords())
   }
 }

@@ -7,7 +7,7 @@ struct Pair: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Shows the QR code that pairs a phone with the agent.")
 
-  @ArgumentParser.Flag(help: "Print what the QR code holds, and when its token expires, as JSON.")
+  @ArgumentParser.Flag(help: "Print the content of the QR code and the expiry of its token as JSON.")
   var json = false
 
   func run() throws {
@@ -18,9 +18,9 @@ struct Pair: ParsableCommand {
 
 struct Devices: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists the phones that may reach the agent, or puts one out.")
+    abstract: "Lists the phones that may reach the agent, or revokes one.")
 
-  @Option(help: "The id of a phone that is to be put out, at its next request.")
+  @Option(help: "Id of a phone to revoke. It is refused from its next request on.")
   var revoke: String?
 
   func run() throws {
@@ -29,7 +29,7 @@ struct Devices: ParsableCommand {
     guard try desk.revoke(revoke, at: .now()) else {
       throw NotFound("No paired phone has this id.")
     }
-    print("It is out.")
+    print("Revoked.")
   }
 }
 

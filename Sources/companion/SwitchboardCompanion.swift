@@ -6,15 +6,15 @@ import Store
 struct SwitchboardCompanion: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "switchboard-companion",
-    abstract: "Sends what Switchboard has to send.",
-    version: Companion.version,
+    abstract: "Sends notifications and mails, and polls online-go.com and banks, for Switchboard.",
+    version: Product.version,
     subcommands: [
       Run.self, Watch.self, Check.self, Pair.self, Devices.self, Banks.self, Merchants.self,
       Keys.self,
     ])
 }
 
-/// An argument is well formed, but names nothing that there is.
+/// An argument is well-formed, but names nothing that exists.
 struct NotFound: Error, CustomStringConvertible {
   let description: String
 
@@ -25,44 +25,42 @@ struct NotFound: Error, CustomStringConvertible {
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "One pass: sends what is due. For a timer.")
+    abstract: "Runs one pass: sends what is due. For a timer.")
 
   @ArgumentParser.Flag(help: "Print what would go where; send nothing and change nothing.")
   var dryRun = false
 
   func run() throws {
-    let knocks = KnockSocket.inherited()
-    // Before anything can fail: for what still waits when we end, systemd starts us again.
-    knocks?.answer()
-    let configuration = try Configuration(Environment.ofProcess())
+    let wakeSocket = WakeSocket.inherited()
+    // Before anything can fail: otherwise systemd starts us again for what still waits.
+    wakeSocket?.accept()
+    let companion = try Configuration(Environment.ofProcess()).companion()
     if dryRun {
-      for line in try configuration.companion().dryRun() { print(line) }
+      for line in try companion.dryRun() { print(line) }
       return
     }
-    guard configuration.companion().run(knocks: knocks) else {
-      throw ExitCode.failure
-    }
+    guard companion.run(wakeSocket: wakeSocket) else { throw ExitCode.failure }
   }
 }
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Passes on an interval and on each knock, for hosts without systemd.")
+    abstract: "Runs a pass on each interval and whenever it is woken, for hosts without systemd.")
 
   func run() throws {
+    let wakeSocket = WakeSocket.inherited()
     let configuration = try Configuration(Environment.ofProcess())
-    configuration.companion().watch(
-      every: configuration.settings.interval, knocks: KnockSocket.inherited())
+    try configuration.companion().watch(
+      every: configuration.settings.interval, wakeSocket: wakeSocket)
   }
 }
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Says whether configuration, database and schema are as they must be.")
+    abstract: "Checks configuration, database and schema.")
 
   func run() throws {
-    let configuration = try Configuration(Environment.ofProcess())
-    let findings = configuration.companion().check()
+    let findings = try Configuration(Environment.ofProcess()).unchecked().check()
     for finding in findings { print(finding) }
     if findings.contains(where: \.isFault) { throw ExitCode.failure }
   }

@@ -54,7 +54,6 @@ struct TurnChecks: Sendable {
       }
     }
   }
-}
 
   /// The `user_id` of a request; nil in one that has none.
   private static func userID(in request: [UInt8]) -> Int64? {
