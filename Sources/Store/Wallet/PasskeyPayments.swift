@@ -1,14 +1,14 @@
 package import Cryptography
 
 /// A try to confirm a payment that has been counted.
-private struct AssertionTry: Sendable {
+private struct PasskeyTry: Sendable {
   let challenge: [UInt8]
   let passkey: StoredPasskey?
   let deviceID: String
 }
 
 /// What came of a payment whose assertion was looked at.
-private enum AssertionOutcome: Sendable {
+private enum PasskeyPaymentOutcome: Sendable {
   case ended(PaymentOutcome)
   case refused(WebAuthnError)
 }
@@ -22,7 +22,7 @@ extension Payments {
     _ confirmation: PaymentConfirmation, with assertion: PasskeyAssertion, at party: RelyingParty,
     by caller: Caller
   ) throws -> PaymentOutcome {
-    let attempt: AssertionTry
+    let attempt: PasskeyTry
     switch try countTry(of: confirmation, with: assertion, by: caller) {
     case .counted(let counted): attempt = counted
     case .refused(let outcome): return outcome
@@ -43,17 +43,17 @@ extension Payments {
 
   private func countTry(
     of confirmation: PaymentConfirmation, with assertion: PasskeyAssertion, by caller: Caller
-  ) throws -> PaymentTry<AssertionTry> {
-    try records.transaction(rollingBack: PaymentTry<AssertionTry>.self) { transaction in
+  ) throws -> PaymentTry<PasskeyTry> {
+    try records.transaction(rollingBack: PaymentTry<PasskeyTry>.self) { transaction in
       let session = try transaction.sessions.live(caller)
       switch try transaction.payments.countTry(of: confirmation, by: caller) {
       case .counted(let challenge):
         let passkey = try transaction.passkeys.find(
           credentialID: assertion.credentialID, of: caller.accountID)
         return .counted(
-          AssertionTry(challenge: challenge, passkey: passkey, deviceID: session.deviceID))
+          PasskeyTry(challenge: challenge, passkey: passkey, deviceID: session.deviceID))
       case .refused(let outcome):
-        throw RolledBack(outcome: PaymentTry<AssertionTry>.refused(outcome))
+        throw RolledBack(outcome: PaymentTry<PasskeyTry>.refused(outcome))
       }
     }
   }
@@ -61,8 +61,8 @@ extension Payments {
   /// Verifies the assertion, confirms the payment and records the use of the passkey.
   private func confirm(
     _ confirmation: PaymentConfirmation, with assertion: PasskeyAssertion, at party: RelyingParty,
-    as attempt: AssertionTry, by caller: Caller
-  ) throws -> AssertionOutcome {
+    as attempt: PasskeyTry, by caller: Caller
+  ) throws -> PasskeyPaymentOutcome {
     let use: PasskeyUse
     do throws(WebAuthnError) {
       use = try party.verify(
@@ -72,17 +72,17 @@ extension Payments {
       return .refused(error)
     }
     guard let passkey = attempt.passkey else { return .refused(.credential) }
-    return try records.transaction(rollingBack: AssertionOutcome.self) { transaction in
+    return try records.transaction(rollingBack: PasskeyPaymentOutcome.self) { transaction in
       // First: if two calls carry one assertion, the second finds the payment confirmed, not a clone.
       let outcome = try transaction.payments.confirm(
         confirmation, by: .passkey, of: caller, on: attempt.deviceID)
       guard case .confirmed = outcome else {
-        throw RolledBack(outcome: AssertionOutcome.ended(outcome))
+        throw RolledBack(outcome: PasskeyPaymentOutcome.ended(outcome))
       }
       switch try transaction.passkeys.record(use, of: passkey) {
       case .recorded: return .ended(outcome)
-      case .cloned: throw RolledBack(outcome: AssertionOutcome.refused(.signCount))
-      case .gone: throw RolledBack(outcome: AssertionOutcome.refused(.credential))
+      case .cloned: throw RolledBack(outcome: PasskeyPaymentOutcome.refused(.signCount))
+      case .gone: throw RolledBack(outcome: PasskeyPaymentOutcome.refused(.credential))
       }
     }
   }
