@@ -6,7 +6,8 @@ do {
   var command = try SwitchboardCompanion.parseAsRoot()
   try command.run()
 } catch let error as ConfigurationError {
-  JournalLog.logger().critical("\(error)")
+  let text = Array("Error: \(error)\n".utf8)
+  _ = write(STDERR_FILENO, text, text.count)
   exit(78)  // EX_CONFIG (sysexits.h): restarting cannot fix the configuration
 } catch {
   SwitchboardCompanion.exit(withError: error)

@@ -47,7 +47,7 @@ struct Configuration {
     let database = Database(connection, beginWaiting: beginWaiting)
     do {
       try database.requireSchemaVersion()
-    } catch where Database.isUnavailable(error) {
+    } catch  where Database.isUnavailable(error) {
       // The site answers 503 until the database is back, and then by itself.
       log.warning("The database does not answer: the schema's version was not checked. \(error)")
     }
