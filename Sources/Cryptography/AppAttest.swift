@@ -1,74 +1,74 @@
-/// Why App Attest's verification refused: one case for each step, in the word that logs have for it.
+/// Why App Attest's verification failed: one case for each step. Logs show its raw value.
 package enum AppAttestError: String, Error, Equatable, Sendable {
-  /// Not CBOR as ``CBOR`` reads it, or bytes are left over.
+  /// Not CBOR as ``CBOR`` accepts it, or bytes are left over.
   case malformed
   /// `fmt` is not `apple-appattest`.
   case format
-  /// `x5c` is not two byte strings.
+  /// `x5c` does not hold two byte strings.
   case certificateCount = "certificate_count"
-  /// One of the two is no certificate.
+  /// One of the two is not a certificate.
   case certificate
-  /// The receipt is absent or over ``AppAttest/maximumReceiptSize``.
+  /// The receipt is missing or larger than ``AppAttest/maximumReceiptSize``.
   case receipt
-  /// Authenticator data end too early.
+  /// The authenticator data end too early.
   case authenticatorData = "authenticator_data"
-  /// The id of the credential has not 32 bytes, or is not the key id that was sent.
+  /// The credential's id does not have 32 bytes, or is not the key id that was sent.
   case credentialID = "credential_id"
-  /// The key of the credential is not one for ES256, or not that of the leaf.
+  /// The credential's key is not for ES256, or is not the leaf's.
   case publicKey = "public_key"
-  /// What follows is not one map, or says something unreadable.
+  /// What follows the key is not one map, or has an unreadable member.
   case extensions
-  /// The leaf has no nonce, or two.
+  /// The leaf does not have exactly one nonce.
   case nonceMissing = "nonce_missing"
-  /// The leaf's nonce is not in its one form.
+  /// The leaf's nonce has another form than Apple's.
   case nonceForm = "nonce_form"
-  /// The leaf's nonce is not that of these authenticator data and this challenge.
+  /// The leaf's nonce is not for these authenticator data and this challenge.
   case nonce
   /// The leaf's key is not of P-256.
   case curve
   /// The key id is not the digest of the leaf's key.
   case keyID = "key_id"
-  /// The app is not one that is configured, or not that of the key.
+  /// The app is not configured, or is not the key's.
   case app
   /// The counter of a new key is not 0.
   case counter
-  /// Development where production is asked for, or the reverse, or neither.
+  /// The environment is unknown or not accepted.
   case environment
   /// The intermediate may not issue certificates, or the leaf may.
   case authority
-  /// A certificate is not valid at this time.
+  /// A certificate is not yet valid, or has expired.
   case validity
   /// The certificates do not lead to the root.
   case untrusted
-  /// The category of the app's distribution is one that is refused.
+  /// The category of the app's distribution is refused.
   case category
-  /// What was signed is not for this request.
+  /// The client data are not for this request.
   case challenge
   /// The signature is wrong.
   case signature
-  /// The counter is not above the last one: a repetition, or requests that overtook each other.
+  /// The counter is not above the last one: a repeated request, or requests in another order.
   case outOfOrder = "assertion_out_of_order"
 }
 
-/// Verifies what Apple's App Attest service and the keys that it attests to have signed.
+/// Verifies what Apple's App Attest service signs, and what the keys sign that it attests to.
 ///
-/// What it signs is hashed once more than in WebAuthn, so this shares no step with ``RelyingParty``.
+/// App Attest hashes once more than WebAuthn does, so this shares no step with ``RelyingParty``.
 package struct AppAttest: Sendable {
   package static let maximumReceiptSize = 16_384
 
   package enum Environment: String, Sendable {
-    case development
-    case production
+    case development, production
   }
 
-  /// Ids of the apps whose keys are attested, `TeamID.BundleID`.
+  /// Ids of the accepted apps, `TeamID.BundleID`.
   package let appIDs: [String]
-  /// Environments that are accepted. TestFlight and the App Store are production.
+  /// The accepted environments. Apps of TestFlight and the App Store use production.
   package let environments: Set<Environment>
-  /// Categories of distribution that are refused where one is sent: 1 platform, 2 TestFlight, 3 development,
-  /// 4 App Store, 5 enterprise or ad hoc, 6 Developer ID, 10 other. Before iOS 27 none is sent.
+  /// Categories of distribution that are refused: 1 platform, 2 TestFlight, 3 development, 4 App
+  /// Store, 5 enterprise or ad hoc, 6 Developer ID, 10 other. Devices before iOS 27 send none, and
+  /// are accepted.
   package let refusedCategories: Set<UInt32>
-  /// The certificate that all others must lead to.
+  /// The certificate that every chain must end with.
   package let root: Certificate
 
   package init(
@@ -81,14 +81,15 @@ package struct AppAttest: Sendable {
     self.root = root
   }
 
-  /// What Apple adds to authenticator data since 2026. Members that are not known are passed over.
+  /// What Apple adds to authenticator data since 2026. Unknown members are ignored.
   package struct Extensions: Equatable, Sendable {
     package var bundleVersion: String?
     package var category: UInt32?
 
     init() {}
 
-    /// - Parameter bytes: nothing, or one map. The flag that should tell which is wrong on real devices.
+    /// - Parameter bytes: nothing, or one map. The flag for extensions is wrong on real devices, so
+    ///   it is ignored.
     init(_ bytes: ArraySlice<UInt8>) throws(AppAttestError) {
       guard !bytes.isEmpty else { return }
       let value = try CBOR.attested(bytes)
@@ -97,7 +98,7 @@ package struct AppAttest: Sendable {
       category = try value["apple_validation_category_01"].map(Self.category)
     }
 
-    /// Documented as a number; devices send four bytes, little-endian.
+    /// Apple documents a number, but devices send four bytes, little-endian.
     private static func category(_ value: CBOR) throws(AppAttestError) -> UInt32 {
       if let category = value.integer.flatMap({ UInt32(exactly: $0) }) { return category }
       guard let bytes = value.bytes, bytes.count == 4 else { throw .extensions }

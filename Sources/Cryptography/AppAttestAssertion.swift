@@ -1,11 +1,11 @@
 extension AppAttest {
-  /// A key that was attested to, as it is stored.
+  /// An attested key as it is stored.
   package struct Key: Sendable {
-    /// Its point, 65 bytes.
+    /// The key's point, 65 bytes.
     package let publicKey: [UInt8]
-    /// The app that made it.
+    /// The app that made the key.
     package let appID: String
-    /// The counter of its last assertion.
+    /// The counter of the last assertion.
     package let counter: UInt32
 
     package init(publicKey: [UInt8], appID: String, counter: UInt32) {
@@ -15,9 +15,10 @@ extension AppAttest {
     }
   }
 
-  /// What an assertion says beside its signature.
+  /// What an assertion says besides its signature.
   package struct Assertion: Equatable, Sendable {
-    /// To be stored only where it is above what is stored then: of two with one counter, one wins.
+    /// Store it only if it is above the stored counter: of two assertions with one counter, one
+    /// wins.
     package let counter: UInt32
     package let extensions: Extensions
   }
@@ -25,9 +26,10 @@ extension AppAttest {
   /// What `object` asserts, if `key` signed it together with `clientData`.
   ///
   /// - Parameters:
-  ///   - object: The assertion, CBOR.
-  ///   - clientData: The bytes that the app says it signed, as they were received.
-  ///   - isExpected: Whether `clientData` are for this request: method, path, time, an outstanding challenge.
+  ///   - object: the assertion, in CBOR.
+  ///   - clientData: the bytes that the app says it signed, as they were received.
+  ///   - isExpected: whether `clientData` are for this request: method, path, time, and a challenge
+  ///     that is still open.
   package func verifyAssertion(
     _ object: [UInt8], of clientData: [UInt8], by key: Key,
     where isExpected: (_ clientData: [UInt8]) -> Bool
@@ -38,11 +40,12 @@ extension AppAttest {
     else { throw .malformed }
     guard let data = AuthenticatorData(bytes) else { throw .authenticatorData }
     let extensions = try Extensions(data.rest)
-    guard data.partyHash.elementsEqual(sha256(key.appID)) else { throw .app }
+    guard data.rpIDHash.elementsEqual(sha256(key.appID)) else { throw .app }
 
-    guard let verifier = try? P256PublicKey(uncompressedPoint: key.publicKey)  // it says which step
+    // Any error means this step.
+    guard let verifier = try? P256PublicKey(uncompressedPoint: key.publicKey)
     else { throw .publicKey }
-    // The nonce is the message: ECDSA hashes it once more.
+    // The nonce is the signed message: ECDSA hashes it again.
     let nonce = sha256(bytes + sha256(clientData))
     guard verifier.isECDSA(Array(signature), of: nonce.span) else { throw .signature }
     guard data.counter > key.counter else { throw .outOfOrder }

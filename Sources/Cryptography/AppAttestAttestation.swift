@@ -1,24 +1,24 @@
 extension AppAttest {
-  /// A key that Apple says was made by an app on a device.
+  /// A key of which Apple says that an app made it on a device.
   package struct Attestation: Equatable, Sendable {
-    /// SHA-256 of the key: 32 bytes.
+    /// SHA-256 of the key, 32 bytes.
     package let keyID: [UInt8]
-    /// The point of the key, 65 bytes. Its counter is 0.
+    /// The key's point, 65 bytes. Its counter is 0.
     package let publicKey: [UInt8]
     package let appID: String
     package let environment: Environment
     package let extensions: Extensions
-    /// For Apple, if it is ever asked about the device. Nothing vouches for it: read no fact from it.
+    /// To ask Apple about the device with. It is not authenticated, so do not read it.
     package let receipt: [UInt8]
   }
 
-  /// What `object` attests to.
+  /// The key that `object` attests to.
   ///
   /// - Parameters:
-  ///   - object: The attestation object, CBOR.
-  ///   - keyID: The id that the app sent with it.
-  ///   - challengeDigest: SHA-256 of the challenge as it was issued. Take the challenge out of the
-  ///     database first: it is good for one try.
+  ///   - object: the attestation object, in CBOR.
+  ///   - keyID: the id that the app sent with it.
+  ///   - challengeDigest: SHA-256 of the challenge as it was issued. Spend the challenge in the
+  ///     database first: it is valid for one try.
   ///   - milliseconds: Unix time.
   package func verifyAttestation(
     _ object: [UInt8], keyID: [UInt8], challengeDigest: [UInt8], at milliseconds: Int64
@@ -32,20 +32,21 @@ extension AppAttest {
     guard sha256(key) == keyID else { throw .keyID }
     guard credential.id.elementsEqual(keyID) else { throw .credentialID }
     guard credential.publicKey == key else { throw .publicKey }
-    let party = credential.data.partyHash
-    guard let appID = appIDs.first(where: { party.elementsEqual(sha256($0)) }) else { throw .app }
+    let hash = credential.data.rpIDHash
+    guard let appID = appIDs.first(where: { hash.elementsEqual(sha256($0)) }) else { throw .app }
     guard credential.data.counter == 0 else { throw .counter }
-    guard let environment = Environment(credential.kind), environments.contains(environment)
+    guard let environment = Environment(aaguid: credential.aaguid),
+      environments.contains(environment)
     else { throw .environment }
     try check(credential.extensions)
 
-    try checkCertificates(of: object, at: milliseconds)  // last, since it costs most
+    try checkCertificates(of: object, at: milliseconds)  // last, because it costs most
     return Attestation(
       keyID: keyID, publicKey: key, appID: appID, environment: environment,
       extensions: credential.extensions, receipt: Array(object.receipt))
   }
 
-  /// The 32 bytes of Apple's extension: SEQUENCE { [1] { OCTET STRING } }, which has one form.
+  /// The 32 bytes of Apple's extension, whose only form is SEQUENCE { [1] { OCTET STRING } }.
   private static func nonce(of leaf: Certificate) throws(AppAttestError) -> [UInt8] {
     guard var value = leaf.extensionValue("1.2.840.113635.100.8.2")?[...]
     else { throw .nonceMissing }
@@ -67,9 +68,9 @@ extension AppAttest {
 }
 
 extension AppAttest.Environment {
-  /// The environment that an authenticator's kind (`aaguid`) stands for.
-  fileprivate init?(_ kind: ArraySlice<UInt8>) {
-    switch String(decoding: kind, as: UTF8.self) {
+  /// The environment that an AAGUID of App Attest stands for.
+  fileprivate init?(aaguid: ArraySlice<UInt8>) {
+    switch String(decoding: aaguid, as: UTF8.self) {
     case "appattestdevelop": self = .development
     case "appattest\0\0\0\0\0\0\0": self = .production
     default: return nil
@@ -77,7 +78,7 @@ extension AppAttest.Environment {
   }
 }
 
-/// The parts of an attestation object, of which nothing is verified yet.
+/// The parts of an attestation object, not yet verified.
 private struct AttestationObject {
   let leaf: Certificate
   let intermediate: Certificate
@@ -105,25 +106,25 @@ private struct AttestationObject {
   }
 }
 
-/// The authenticator data of an attestation, of which nothing is verified yet.
+/// The authenticator data of an attestation, not yet verified.
 private struct AttestedCredential {
   let data: AuthenticatorData
-  let kind: ArraySlice<UInt8>
+  let aaguid: ArraySlice<UInt8>
   let id: ArraySlice<UInt8>
   let publicKey: [UInt8]
   let extensions: AppAttest.Extensions
 
   init(_ bytes: ArraySlice<UInt8>) throws(AppAttestError) {
-    guard var data = AuthenticatorData(bytes), let (kind, id) = data.takeCredential()
+    guard var data = AuthenticatorData(bytes), let (aaguid, id) = data.takeCredential()
     else { throw .authenticatorData }
     guard id.count == 32 else { throw .credentialID }
     let value: CBOR
     do { value = try CBOR(takenFrom: &data.rest) } catch { throw .malformed }
-    // What throws is a key of no algorithm that we know.
+    // An error means a key of an unknown algorithm.
     guard let point = try? COSEKey(value).uncompressedPoint else { throw .publicKey }
     extensions = try AppAttest.Extensions(data.rest)
     self.data = data
-    self.kind = kind
+    self.aaguid = aaguid
     self.id = id
     publicKey = point
   }

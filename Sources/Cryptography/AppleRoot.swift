@@ -1,6 +1,6 @@
 extension Certificate {
   /// Apple App Attestation Root CA: P-384, 2020-03-18 to 2045-03-15. SHA-256 of its DER:
-  /// 1C:B9:82:3B:A2:8B:A6:AD:2D:33:A0:06:94:1D:E2:AE:4F:51:3E:F1:D4:E8:31:B9:F7:E0:FA:7B:62:42:C9:32.
+  /// 1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932.
   package static let appleAppAttestationRoot: Certificate = {
     do {
       return try Certificate(

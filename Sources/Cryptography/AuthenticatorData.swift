@@ -1,4 +1,4 @@
-/// What an authenticator says of itself and signs (WebAuthn §6.1). App Attest has the same layout.
+/// What an authenticator says and signs (WebAuthn §6.1). App Attest uses the same layout.
 struct AuthenticatorData {
   struct Flags: OptionSet {
     let rawValue: UInt8
@@ -11,31 +11,31 @@ struct AuthenticatorData {
   }
 
   /// SHA-256 of the id of the app or relying party.
-  let partyHash: ArraySlice<UInt8>
+  let rpIDHash: ArraySlice<UInt8>
   let flags: Flags
   let counter: UInt32
 
-  /// What follows the first 37 bytes and has not been taken.
+  /// What follows the first 37 bytes, without what has been taken.
   var rest: ArraySlice<UInt8>
 
-  /// nil if `bytes` are fewer than 37.
+  /// nil for fewer than 37 bytes.
   init?(_ bytes: ArraySlice<UInt8>) {
     var rest = bytes
-    guard let partyHash = rest.take(32), let flags = rest.popFirst(),
+    guard let rpIDHash = rest.take(32), let flags = rest.popFirst(),
       let counter = rest.takeInteger(UInt32.self)
     else { return nil }
-    self.partyHash = partyHash
+    self.rpIDHash = rpIDHash
     self.flags = Flags(rawValue: flags)
     self.counter = counter
     self.rest = rest
   }
 
-  /// The kind of authenticator and the credential's id (WebAuthn §6.5.1), before which nothing may have
-  /// been taken; its key follows. nil if the bytes end before the id does.
-  mutating func takeCredential() -> (kind: ArraySlice<UInt8>, id: ArraySlice<UInt8>)? {
-    guard let kind = rest.take(16), let size = rest.takeInteger(UInt16.self),
+  /// Takes the credential's AAGUID and id (WebAuthn §6.5.1), which come first; its key follows. nil
+  /// if the bytes end before the id does.
+  mutating func takeCredential() -> (aaguid: ArraySlice<UInt8>, id: ArraySlice<UInt8>)? {
+    guard let aaguid = rest.take(16), let size = rest.takeInteger(UInt16.self),
       let id = rest.take(Int(size))
     else { return nil }
-    return (kind, id)
+    return (aaguid, id)
   }
 }

@@ -84,9 +84,10 @@ private struct Base64 {
     return isWhole ? bytes : nil
   }
 
-  /// Fills `bytes`, four symbols into three bytes while there are as many.
+  /// Fills `bytes`: four symbols give three bytes, and up to three symbols give the rest.
   ///
-  /// - Returns: whether all were symbols, and what is left over less than one, and zero.
+  /// - Returns: whether all characters are symbols and the bits left over are fewer than six and
+  ///   zero.
   private static func decode(
     _ text: UnsafeBufferPointer<UInt8>.SubSequence, by values: UnsafeBufferPointer<UInt8>,
     into bytes: UnsafeMutableBufferPointer<UInt8>
@@ -124,7 +125,7 @@ private struct Base64 {
     return seen != notASymbol && strayBits == 0
   }
 
-  /// How many of the characters of `text` come before its padding; nil if that is not as it must be.
+  /// How many characters of `text` come before its padding; nil if the padding is wrong.
   private func symbolCount(of text: Span<UInt8>) -> Int? {
     guard isPadded else { return text.count }
     guard text.count.isMultiple(of: 4) else { return nil }

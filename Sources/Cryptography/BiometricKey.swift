@@ -1,10 +1,10 @@
-/// The key that a phone keeps behind its biometrics: P-256, which signs with ECDSA and SHA-256.
+/// A key that a phone keeps behind its biometrics: P-256, for ECDSA with SHA-256.
 package struct BiometricKey: Sendable {
   private let key: P256PublicKey
 
   /// The key of a SubjectPublicKeyInfo in DER, in base64.
   ///
-  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/invalidKey`` if it is not of P-256.
+  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/invalidKey`` for another curve.
   package init(base64 text: String) throws(CryptographyError) {
     guard let bytes = base64Decoded(text) else { throw .malformed }
     key = try P256PublicKey(subjectPublicKeyInfo: bytes)
@@ -12,8 +12,9 @@ package struct BiometricKey: Sendable {
 
   /// Whether `signature`, DER in base64, is one of `challenge`, 32 bytes.
   ///
-  /// Clients differ in what they sign: the bytes, or the text in which they came, base64 or base64url. All
-  /// are taken, for no text that stands for 32 bytes is itself 32 bytes.
+  /// Clients differ in what they sign: the bytes, or the text in which the bytes came, base64 or
+  /// base64url. All three are accepted. They cannot be confused, because the text is longer than 32
+  /// bytes.
   package func isSignature(_ signature: String, of challenge: [UInt8]) -> Bool {
     guard let signature = base64Decoded(signature), challenge.count == 32 else { return false }
     return key.isECDSA(signature, of: challenge.span)

@@ -1,7 +1,7 @@
-/// A value in CBOR (RFC 8949), of the kinds that the canonical form of CTAP2 knows, but for floats.
+/// A value in CBOR (RFC 8949): what the canonical form of CTAP2 has, without floats.
 ///
-/// What is read is one thing in one spelling: definite lengths, integers and lengths in their shortest
-/// form, no tags, no member twice (CTAP 2.1 §8). The order of members is not looked at.
+/// Each value has one accepted spelling: definite lengths, integers and lengths in their shortest
+/// form, no tags, no member twice (CTAP 2.1 §8). Members may come in any order.
 package enum CBOR: Equatable, Sendable {
   case integer(Int64)
   case bytes(ArraySlice<UInt8>)
@@ -17,23 +17,24 @@ package enum CBOR: Equatable, Sendable {
     case text(String)
   }
 
-  /// The most bytes, levels and values that are read.
+  /// Bytes.
   package static let maximumSize = 65_536
   package static let maximumDepth = 16
+  /// Values, at all depths together.
   package static let maximumCount = 256
 
-  /// The value that is all of `bytes`.
+  /// The value that `bytes` are the whole of.
   ///
-  /// - Throws: ``CryptographyError/malformed``, also beyond a limit.
+  /// - Throws: ``CryptographyError/malformed``, also over a limit.
   package init(decoding bytes: ArraySlice<UInt8>) throws(CryptographyError) {
     var rest = bytes
     try self.init(takenFrom: &rest)
     guard rest.isEmpty else { throw .malformed }
   }
 
-  /// The value at the front of `bytes`, which keep what follows.
+  /// Takes the value at the front of `bytes`.
   ///
-  /// - Throws: ``CryptographyError/malformed``, also beyond a limit.
+  /// - Throws: ``CryptographyError/malformed``, also over a limit.
   package init(takenFrom bytes: inout ArraySlice<UInt8>) throws(CryptographyError) {
     guard bytes.count <= Self.maximumSize else { throw .malformed }
     var reader = CBORReader(rest: bytes)
@@ -107,7 +108,7 @@ private struct CBORReader {
     }
   }
 
-  /// The integer or length of an initial byte: in that byte, or in the 1, 2, 4 or 8 that follow.
+  /// The integer or length of an initial byte: that byte holds it, or the 1, 2, 4 or 8 that follow.
   private mutating func argument(of first: UInt8) throws(CryptographyError) -> Int64 {
     let short = first & 0x1F
     guard short >= 24 else { return Int64(short) }
@@ -132,7 +133,7 @@ private struct CBORReader {
   private mutating func array(
     of size: Int64, atDepth depth: Int
   ) throws(CryptographyError) -> [CBOR] {
-    guard size <= rest.count else { throw .malformed }  // an element is a byte or more
+    guard size <= rest.count else { throw .malformed }  // an element has at least one byte
     var elements: [CBOR] = []
     for _ in 0..<size { elements.append(try value(atDepth: depth + 1)) }
     return elements

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// The public key of a credential (RFC 9052 §7, RFC 9053 §2, RFC 8230 §2), with its one algorithm.
+/// The public key of a credential and its algorithm (RFC 9052 §7, RFC 9053 §2, RFC 8230 §2).
 package struct COSEKey: Sendable {
-  /// Algorithms of signatures, by their numbers in the registry of COSE.
+  /// Signature algorithms by their numbers in COSE's registry.
   package enum Algorithm: Int64, Sendable {
     case es256 = -7
     case edDSA = -8
@@ -12,9 +12,9 @@ package struct COSEKey: Sendable {
   package let algorithm: Algorithm
   private let key: PublicKey
 
-  /// - Throws: ``CryptographyError/invalidKey`` unless `value` has an algorithm that is known, exactly
-  ///   the members that its kind of key needs (WebAuthn §6.5.1), and is a key of P-256, of Ed25519, or of
-  ///   RSA with 2,048 to 4,096 bits and 65,537.
+  /// - Throws: ``CryptographyError/invalidKey`` unless `value` has a known algorithm and exactly
+  ///   the members that its type of key needs (WebAuthn §6.5.1), and is a key of P-256, of Ed25519,
+  ///   or of RSA with 2,048 to 4,096 bits and the exponent 65,537.
   package init(_ value: CBOR) throws(CryptographyError) {
     guard let algorithm = value[3]?.integer.flatMap(Algorithm.init) else { throw .invalidKey }
     self.algorithm = algorithm
@@ -60,7 +60,7 @@ package struct COSEKey: Sendable {
       let modulus = value[-1]?.bytes, (256...512).contains(modulus.count),
       let first = modulus.first, first != 0
     else { throw .invalidKey }
-    // RSAPublicKey (RFC 8017 §A.1.1), of whose numbers the first bit is the sign.
+    // RSAPublicKey (RFC 8017 §A.1.1). The first bit of a number is its sign.
     let number = first < 0x80 ? modulus : [0] + modulus
     let numbers = derHead(0x02, number.count) + number + [0x02, 3, 1, 0, 1]
     let bytes = derHead(0x30, numbers.count) + numbers
@@ -75,7 +75,7 @@ package struct COSEKey: Sendable {
     return owned
   }
 
-  /// The tag and size of something of 256 bytes or more.
+  /// The tag and size of a value of 256 bytes or more.
   private static func derHead(_ tag: UInt8, _ size: Int) -> [UInt8] {
     [tag, 0x82, UInt8(size >> 8), UInt8(size & 0xFF)]
   }

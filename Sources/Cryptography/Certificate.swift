@@ -3,16 +3,16 @@ import COpenSSL
 /// An X.509 certificate (RFC 5280).
 ///
 /// The corresponding C type is `X509`.
-// @unchecked: libcrypto only reads a certificate that is verified, and locks what it caches in it.
+// @unchecked: libcrypto only reads a certificate, and locks what it caches in it.
 package final class Certificate: @unchecked Sendable {
   private let handle: OpaquePointer
 
-  /// The certificate that is all of `bytes`, in DER.
+  /// The certificate whose DER form is `bytes`.
   ///
   /// The corresponding C function is `d2i_X509`.
   ///
-  /// - Throws: ``CryptographyError/malformed`` also where libcrypto would write other bytes: a
-  ///   certificate has one form.
+  /// - Throws: ``CryptographyError/malformed``, also if libcrypto would write other bytes: a
+  ///   certificate has only one form.
   package init(der bytes: ArraySlice<UInt8>) throws(CryptographyError) {
     let handle = bytes.withUnsafeBufferPointer { buffer in
       var position = buffer.baseAddress
@@ -28,14 +28,14 @@ package final class Certificate: @unchecked Sendable {
   ///
   /// The corresponding C function is `PEM_read_bio_X509`.
   ///
-  /// - Throws: ``CryptographyError/malformed`` if there is none.
+  /// - Throws: ``CryptographyError/malformed`` if the text has none.
   package init(pem: String) throws(CryptographyError) {
-    handle = try parse(pem.utf8.span) { PEM_read_bio_X509($0, nil, neverAsk, nil) }
+    handle = try parse(pem.utf8.span) { PEM_read_bio_X509($0, nil, refusePassword, nil) }
   }
 
   deinit { X509_free(handle) }
 
-  /// Its bytes.
+  /// The certificate in DER.
   ///
   /// The corresponding C function is `i2d_X509`.
   package var der: [UInt8] {
@@ -47,7 +47,7 @@ package final class Certificate: @unchecked Sendable {
     return Array(UnsafeBufferPointer(start: bytes, count: Int(size)))
   }
 
-  /// Whether it says of itself that it may issue others (RFC 5280 §4.2.1.9, §4.2.1.3).
+  /// Whether the certificate says that it may issue others (RFC 5280 §4.2.1.9, §4.2.1.3).
   ///
   /// The corresponding C function is `X509_check_ca`.
   package var isAuthority: Bool {
@@ -55,16 +55,16 @@ package final class Certificate: @unchecked Sendable {
     return X509_check_ca(handle) == 1
   }
 
-  /// The key that it certifies; nil unless it is one of the curve P-256.
+  /// The key that it certifies; nil if that is not of the curve P-256.
   ///
   /// The corresponding C function is `X509_get_pubkey`.
   package var publicKey: P256PublicKey? {
     let key = X509_get_pubkey(handle)
     ERR_clear_error()
-    return key.flatMap { try? P256PublicKey(owning: $0) }  // another curve is the nil it promises
+    return key.flatMap { try? P256PublicKey(owning: $0) }  // the only error is another curve
   }
 
-  /// The value of the extension that `identifier` names with dots; nil unless there is exactly one.
+  /// The value of the extension with the dotted `identifier`; nil unless there is exactly one.
   ///
   /// The corresponding C functions are `X509_get_ext_by_OBJ` and `X509_EXTENSION_get_data`.
   package func extensionValue(_ identifier: String) -> [UInt8]? {
@@ -80,13 +80,13 @@ package final class Certificate: @unchecked Sendable {
 
   package enum Trust: Sendable {
     case trusted
-    /// One of the three is not valid yet, or no longer.
+    /// One of the three certificates is not yet valid, or has expired.
     case outsideValidity
     case untrusted
   }
 
-  /// Whether `root` issued `intermediate` and that issued this certificate, and all are valid at a time.
-  /// Nothing is asked about revocation.
+  /// Whether `root` issued `intermediate`, `intermediate` issued this certificate, and all are
+  /// valid at the time. Revocation is not checked.
   ///
   /// The corresponding C function is `X509_verify_cert`.
   ///
@@ -116,7 +116,7 @@ package final class Certificate: @unchecked Sendable {
       default: return .untrusted
       }
     }
-    // Three of them: what was sent as intermediate is a link of the chain.
+    // Three certificates: the intermediate is part of the chain.
     return OPENSSL_sk_num(X509_STORE_CTX_get0_chain(context)) == 3 ? .trusted : .untrusted
   }
 }

@@ -1,9 +1,9 @@
 import COpenSSL
 
-// Fetched once: to look the algorithm up by name takes as long as to encrypt a short value.
+// Fetched once: looking the algorithm up by name takes as long as encrypting a short value.
 private nonisolated(unsafe) let algorithm = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
 
-/// One run of AES-256-GCM over one value.
+/// Encrypts or decrypts one value with AES-256-GCM.
 ///
 /// The corresponding C type is `EVP_CIPHER_CTX`.
 struct Cipher: ~Copyable {
@@ -11,6 +11,11 @@ struct Cipher: ~Copyable {
     case decrypt = 0
     case encrypt = 1
   }
+
+  /// Bytes.
+  static let nonceSize = 12
+  /// Bytes.
+  static let tagSize = 16
 
   private let context: OpaquePointer
 
@@ -32,14 +37,14 @@ struct Cipher: ~Copyable {
 
   deinit { EVP_CIPHER_CTX_free(context) }
 
-  /// Adds `data` to what the tag vouches for. The corresponding C function is `EVP_CipherUpdate`.
+  /// Adds `data` to what the tag authenticates. The corresponding C function is `EVP_CipherUpdate`.
   func authenticate(_ data: [UInt8]) throws(CryptographyError) {
     var size: Int32 = 0
     guard EVP_CipherUpdate(context, nil, &size, data, Int32(data.count)) == 1
     else { throw .takingLibraryFailure() }
   }
 
-  /// The ciphertext of a plaintext, or the reverse. A plaintext may only be used once
+  /// The ciphertext of a plaintext, or the reverse. Do not use a plaintext before
   /// ``finishDecrypting(tag:)`` has returned. The corresponding C function is `EVP_CipherUpdate`.
   func translate(_ text: [UInt8]) throws(CryptographyError) -> [UInt8] {
     guard !text.isEmpty else { return [] }
@@ -52,7 +57,7 @@ struct Cipher: ~Copyable {
 
   /// The tag, 16 bytes. The corresponding C function is `EVP_CipherFinal_ex`.
   func finishEncrypting() throws(CryptographyError) -> [UInt8] {
-    var tag = [UInt8](repeating: 0, count: SealedValue.tagSize)
+    var tag = [UInt8](repeating: 0, count: Self.tagSize)
     guard finish(), control(EVP_CTRL_AEAD_GET_TAG, &tag) else { throw .takingLibraryFailure() }
     return tag
   }

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Why a cryptographic operation refused; it never carries a value.
+/// Why a cryptographic operation failed. It never carries a value.
 package enum CryptographyError: Error, Equatable {
-  /// The text does not have the form its standard or this module prescribes.
+  /// The input does not have the form that its standard or this module prescribes.
   case malformed
 
   /// The signature or authentication tag does not belong to these bytes.
@@ -11,13 +11,14 @@ package enum CryptographyError: Error, Equatable {
   /// No key of the keyring has the key id that the text names.
   case unknownKey
 
-  /// A key has a bad or repeated id or a short secret, or there is no key at all.
+  /// A key is unusable: a bad or repeated id, a short secret, another curve or algorithm, or no
+  /// key.
   case invalidKey
 
-  /// libcrypto failed; `code` is that of `ERR_get_error(3)`.
+  /// libcrypto failed with a code of `ERR_get_error(3)`.
   case library(code: UInt)
 
-  /// The latest failure of libcrypto on this thread; empties the thread's error queue.
+  /// The latest failure of libcrypto on this thread. Empties the thread's error queue.
   static func takingLibraryFailure() -> Self {
     let code = ERR_peek_last_error()
     ERR_clear_error()

@@ -3,7 +3,7 @@ import COpenSSL
 /// The size of a SHA-256 digest and of an HMAC-SHA256 tag, in bytes.
 let digestSize = Int(SHA256_DIGEST_LENGTH)
 
-// Fetched once: to look the algorithm up by name takes as long as to digest a token.
+// Fetched once: looking the algorithm up by name takes as long as digesting a token.
 private nonisolated(unsafe) let method = EVP_MD_fetch(nil, "SHA256", nil)
 
 /// The SHA-256 digest of `bytes`, 32 bytes (FIPS 180-4).

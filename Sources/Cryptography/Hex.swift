@@ -1,3 +1,5 @@
+import Base
+
 private let digits = Array("0123456789abcdef".utf8)
 
 /// The lower-case hexadecimal form of `bytes` (RFC 4648 §8, in lower case).
@@ -20,7 +22,8 @@ package func hexDecoded(_ text: Span<UInt8>) -> [UInt8]? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(text.count / 2)
   for index in stride(from: 0, to: text.count, by: 2) {
-    guard let high = hexValue(text[index]), let low = hexValue(text[index + 1]) else { return nil }
+    guard let high = value(of: text[index]), let low = value(of: text[index + 1])
+    else { return nil }
     bytes.append(high << 4 | low)
   }
   return bytes
@@ -29,10 +32,6 @@ package func hexDecoded(_ text: Span<UInt8>) -> [UInt8]? {
 /// The bytes of lower-case hexadecimal `text`; nil if it has any other character or an odd size.
 package func hexDecoded(_ text: String) -> [UInt8]? { hexDecoded(text.utf8.span) }
 
-private func hexValue(_ digit: UInt8) -> UInt8? {
-  switch digit {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-  case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-  default: nil
-  }
+private func value(of digit: UInt8) -> UInt8? {
+  digit.isUppercaseLetter ? nil : digit.hexDigitValue
 }

@@ -1,9 +1,9 @@
 /// JSON Web Tokens with an HMAC-SHA256 signature (RFC 7515, RFC 7519, `HS256` of RFC 7518 §3.2).
 ///
-/// Only one header exists per key: `{"alg":"HS256","kid":"…","typ":"JWT"}`. Any other is unknown, so
-/// that no algorithm, key or address in a header is ever read, let alone believed (RFC 8725 §3.1).
+/// A key has exactly one header: `{"alg":"HS256","kid":"…","typ":"JWT"}`. Headers are compared, not
+/// parsed, so that no algorithm, key or address in a header can have an effect (RFC 8725 §3.1).
 package enum JSONWebToken {
-  /// The size of the longest token that is looked at, in bytes.
+  /// Longer tokens are refused unread, in bytes.
   package static let maximumSize = 4096
 
   private static let dot = UInt8(ascii: ".")
@@ -11,7 +11,7 @@ package enum JSONWebToken {
 
   /// The token with `payload`, a JSON object of claims, signed with `key`.
   ///
-  /// A payload over about 2,900 bytes makes a token that ``verify(_:with:)`` refuses.
+  /// A payload over about 2,900 bytes makes a token that is too long for ``verify(_:with:)``.
   package static func sign(_ payload: [UInt8], with key: Key) -> String {
     var token = String(decoding: key.tokenHeader, as: UTF8.self)
     token += base64URLEncoded(payload)
@@ -21,11 +21,11 @@ package enum JSONWebToken {
     return token
   }
 
-  /// The payload of `token`, if a key of `keyring` signed it. What it claims is for the caller to judge.
+  /// The payload of `token`, if a key of `keyring` signed it. The caller must check its claims.
   ///
   /// - Throws: ``CryptographyError/malformed`` if it is over ``maximumSize`` or has no signature of
-  ///   the right size; ``CryptographyError/unknownKey`` if its header is not that of one of the keys;
-  ///   ``CryptographyError/unauthentic`` if the signature is wrong.
+  ///   the right size; ``CryptographyError/unknownKey`` if its header is not that of one of the
+  ///   keys; ``CryptographyError/unauthentic`` if the signature is wrong.
   package static func verify(
     _ token: String, with keyring: Keyring
   ) throws(CryptographyError) -> [UInt8] {
@@ -43,12 +43,6 @@ package enum JSONWebToken {
     guard let payload = base64URLDecoded(bytes.extracting(key.tokenHeader.count..<end))
     else { throw .malformed }
     return payload
-  }
-
-  /// The header segment of tokens under the key named `keyID`, with the dot that ends it.
-  static func header(keyID: String) -> [UInt8] {
-    let header = #"{"alg":"HS256","kid":"\#(keyID)","typ":"JWT"}"#
-    return Array((base64URLEncoded(Array(header.utf8)) + ".").utf8)
   }
 
   private static func starts(_ bytes: Span<UInt8>, with header: [UInt8]) -> Bool {

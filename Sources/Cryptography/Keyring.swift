@@ -1,8 +1,10 @@
+import Base
+
 /// The keys in use, newest first: the newest signs and seals, all of them verify and open.
 ///
-/// To rotate, put a new key in front; remove an old one when the last thing made with it has expired.
+/// To rotate, put a new key in front. Remove an old key when everything made with it has expired.
 package struct Keyring: Sendable {
-  /// At least one key, newest first, no id twice.
+  /// At least one key, newest first; no two have the same id.
   package let keys: [Key]
 
   /// The key that signs and seals.
@@ -13,12 +15,12 @@ package struct Keyring: Sendable {
   /// Blank entries and whitespace around an entry are ignored.
   ///
   /// - Throws: ``CryptographyError/malformed`` if an entry has another form;
-  ///   ``CryptographyError/invalidKey`` if an id or a secret is not as ``Key`` wants it, an id occurs
-  ///   twice, or there is no entry.
+  ///   ``CryptographyError/invalidKey`` if ``Key`` refuses an id or a secret, if an id occurs
+  ///   twice, or if there is no entry.
   package init(parsing text: String) throws(CryptographyError) {
     var keys: [Key] = []
     for line in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
-      let entry = line.trimmingWhitespace()
+      let entry = String(line).trimmed
       guard !entry.isEmpty else { continue }
       let key = try Key(parsing: entry)
       guard !keys.contains(where: { $0.id == key.id }) else { throw .invalidKey }
@@ -33,18 +35,10 @@ package struct Keyring: Sendable {
 }
 
 extension Key {
-  fileprivate convenience init(parsing entry: Substring) throws(CryptographyError) {
+  fileprivate convenience init(parsing entry: String) throws(CryptographyError) {
     let parts = entry.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, var bytes = base64URLDecoded(String(parts[1])) else { throw .malformed }
     defer { wipe(&bytes) }
     try self.init(id: String(parts[0]), secret: Secret(copying: bytes.span))
-  }
-}
-
-extension Substring {
-  fileprivate func trimmingWhitespace() -> Substring {
-    var rest = drop(while: \.isWhitespace)
-    while rest.last?.isWhitespace == true { rest.removeLast() }
-    return rest
   }
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The HMAC-SHA256 tag of `message` under `key`, 32 bytes (RFC 2104).
 ///
-/// Tokens are signed under the same secret: begin each kind of message with a label of its own,
-/// never with bytes that a client chooses, so that no tag can pass for another kind's.
+/// Tokens are signed under the same secret. Begin each kind of message with a label of its own,
+/// never with bytes that a client chooses, so that a tag of one kind is never valid for another.
 package func hmacSHA256(_ message: Span<UInt8>, with key: Key) -> [UInt8] {
   key.authenticator.withLock { $0.tag(of: message) }
 }
@@ -19,53 +19,9 @@ package func hmacSHA256(_ message: String, with key: Key) -> [UInt8] {
   hmacSHA256(message.utf8.span, with: key)
 }
 
-/// Whether `a` and `b` are the same bytes, in a time that depends on their sizes alone.
+/// Whether `a` and `b` are the same bytes. The time depends only on their sizes.
 ///
 /// The corresponding C function is `CRYPTO_memcmp`.
 package func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
   a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
-}
-
-/// An HMAC-SHA256 context with its key set, good for any number of messages.
-///
-/// The corresponding C type is `EVP_MAC_CTX`.
-struct MessageAuthenticator: ~Copyable {
-  private let context: OpaquePointer
-
-  init(keyedWith secret: borrowing Secret) {
-    let method = EVP_MAC_fetch(nil, "HMAC", nil)
-    defer { EVP_MAC_free(method) }  // the context keeps its own reference
-    guard let context = EVP_MAC_CTX_new(method) else {
-      preconditionFailure("libcrypto cannot compute HMAC")
-    }
-    self.context = context
-
-    var digest = "SHA256".utf8CString
-    let isKeyed = digest.withUnsafeMutableBufferPointer { digest in
-      let parameters = [
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.baseAddress, 0),
-        OSSL_PARAM_construct_end(),
-      ]
-      return secret.withBytes { bytes in
-        bytes.withUnsafeBufferPointer {
-          EVP_MAC_init(context, $0.baseAddress, $0.count, parameters)
-        }
-      }
-    }
-    precondition(isKeyed == 1, "libcrypto cannot compute HMAC-SHA256")
-  }
-
-  deinit { EVP_MAC_CTX_free(context) }
-
-  /// The tag of `message`, 32 bytes.
-  mutating func tag(of message: Span<UInt8>) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: digestSize) { tag, size in
-      let isDone = message.withUnsafeBufferPointer { message in
-        EVP_MAC_init(context, nil, 0, nil) == 1
-          && EVP_MAC_update(context, message.baseAddress, message.count) == 1
-          && EVP_MAC_final(context, tag.baseAddress, &size, digestSize) == 1
-      }
-      precondition(isDone, "libcrypto cannot compute HMAC-SHA256")
-    }
-  }
 }

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// A public key of any kind, which verifies signatures.
+/// A public key of any algorithm. It verifies signatures.
 ///
 /// The corresponding C type is `EVP_PKEY`.
-// @unchecked: libcrypto only reads a key that verifies.
+// @unchecked: verifying only reads the key.
 final class PublicKey: @unchecked Sendable {
   let handle: OpaquePointer
 
@@ -15,7 +15,7 @@ final class PublicKey: @unchecked Sendable {
   ///
   /// The corresponding C function is `EVP_DigestVerify`.
   ///
-  /// - Parameter digest: nil for keys whose algorithm has its own.
+  /// - Parameter digest: nil for a key whose algorithm includes its digest.
   func verifies(_ signature: [UInt8], of message: Span<UInt8>, digest: String?) -> Bool {
     let context = EVP_MD_CTX_new()
     defer {

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// `count` unpredictable bytes.
 ///
-/// Stops the program if the system has no randomness: nothing may go on without it.
+/// Stops the program if the system has no randomness.
 /// The corresponding C function is `RAND_bytes`.
 package func randomBytes(_ count: Int) -> [UInt8] {
   [UInt8](unsafeUninitializedCapacity: count) { bytes, size in
@@ -13,8 +13,8 @@ package func randomBytes(_ count: Int) -> [UInt8] {
 
 /// A UUID that sorts by time: version 7, lower-case (RFC 9562 §5.7).
 ///
-/// The order of two UUIDs of the same millisecond is random. Its 74 random bits make it unique; it
-/// shows when it was made, and is no secret.
+/// The order of two UUIDs of the same millisecond is random. 74 random bits make the UUID unique.
+/// It shows when it was made, and it is no secret.
 ///
 /// - Parameter milliseconds: Unix time, 0 to 2⁴⁸ − 1.
 package func timeOrderedUUID(milliseconds: Int64) -> String {

@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// Bytes that are wiped when their owner goes away, and that cannot be printed or copied by accident.
+/// Bytes that cannot be printed or copied by accident, and that are wiped when their owner ends.
 ///
 /// The corresponding C function is `OPENSSL_cleanse`.
 package struct Secret: ~Copyable, @unchecked Sendable {
-  // Never written after `init`, which is what makes sending it between threads safe.
+  // Never written after `init`, so threads may share it.
   private let storage: UnsafeMutableBufferPointer<UInt8>
 
-  /// A copy of `bytes`; the caller's own bytes stay as they are.
+  /// Copies `bytes`. The caller must wipe its own.
   package init(copying bytes: Span<UInt8>) {
     storage = .allocate(capacity: bytes.count)
     bytes.withUnsafeBufferPointer { _ = storage.initialize(fromContentsOf: $0) }

@@ -1,9 +1,10 @@
-/// What a client sends to sign in with a passkey (`AuthenticatorAssertionResponse`), decoded from base64url.
+/// What a client sends to sign in with a passkey (`AuthenticatorAssertionResponse`), after decoding
+/// from base64url.
 package struct PasskeyAssertion: Sendable {
   package var credentialID: [UInt8]
   package var clientDataJSON: [UInt8]
   package var authenticatorData: [UInt8]
-  /// DER for ES256; what the algorithm gives for others.
+  /// DER for ES256; the algorithm's own form for others.
   package var signature: [UInt8]
   package var userHandle: [UInt8]?
 
@@ -21,7 +22,7 @@ package struct PasskeyAssertion: Sendable {
 
 /// What a sign-in changes of its passkey.
 package struct PasskeyUse: Equatable, Sendable {
-  /// To be stored only where it is above what is stored then, or both are 0.
+  /// Store it only if it is above the stored one, or if both are 0.
   package let signCount: UInt32
   package let isBackedUp: Bool
 
@@ -35,11 +36,12 @@ extension RelyingParty {
   /// What `assertion` changes of `passkey`, whose owner has signed in (WebAuthn §7.2).
   ///
   /// - Parameters:
-  ///   - passkey: The one with the assertion's credential id; nil if there is none, which is refused like
-  ///     a wrong signature and after as long.
-  ///   - owner: The user handle of the passkey's owner, 1 to 64 bytes.
-  ///   - offered: The credential ids that the client was offered; if there are none, it must name the owner.
-  ///   - challengeDigest: SHA-256 of the challenge that was issued for this ceremony alone.
+  ///   - passkey: the passkey with the assertion's credential id. nil if there is none: that is
+  ///     refused like a wrong signature and takes as long.
+  ///   - owner: the user handle of the passkey's owner, 1 to 64 bytes.
+  ///   - offered: the credential ids that the client was offered. If empty, the assertion must have
+  ///     a user handle.
+  ///   - challengeDigest: SHA-256 of the challenge, which was issued for this ceremony only.
   package func verifyAuthentication(
     _ assertion: PasskeyAssertion, by passkey: Passkey?, of owner: [UInt8], offered: [[UInt8]],
     challengeDigest: [UInt8]
@@ -51,7 +53,7 @@ extension RelyingParty {
     try Self.checkEnd(of: data)
 
     let key: COSEKey
-    do { key = try COSEKey(CBOR(decoding: (passkey?.publicKey ?? nobodysKey)[...])) } catch {
+    do { key = try COSEKey(CBOR(decoding: (passkey?.publicKey ?? decoyKey)[...])) } catch {
       throw .publicKey
     }
     let message = bytes + sha256(assertion.clientDataJSON)
@@ -69,8 +71,9 @@ extension RelyingParty {
   }
 }
 
-/// The base point of P-256, as a key: it takes as long to verify with as any other.
-private let nobodysKey = hexDecoded(
+/// Stands in for the key of an unknown passkey, so that verifying takes as long: the base point of
+/// P-256.
+private let decoyKey = hexDecoded(
   """
   a5010203262001\
   2158206b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296\

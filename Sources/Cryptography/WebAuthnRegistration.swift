@@ -1,12 +1,12 @@
-/// A passkey as it is stored.
+/// A passkey, as it is stored.
 package struct Passkey: Equatable, Sendable {
   /// 1 to 1,023 bytes.
   package let credentialID: [UInt8]
-  /// Its key, COSE in CBOR, with its one algorithm.
+  /// The key with its algorithm: COSE, in CBOR.
   package let publicKey: [UInt8]
-  /// The counter of its last use; 0 where the authenticator does not count.
+  /// The sign count of the last use; 0 if the authenticator does not count.
   package let signCount: UInt32
-  /// Whether it may be synchronised; it cannot change.
+  /// Whether the passkey may be backed up. This never changes.
   package let isBackupEligible: Bool
   package let isBackedUp: Bool
 
@@ -25,11 +25,11 @@ package struct Passkey: Equatable, Sendable {
 extension RelyingParty {
   /// The passkey that a client made (WebAuthn §7.1).
   ///
-  /// Who made the authenticator is not asked: the attestation statement is passed over, whatever it is.
+  /// The attestation statement is ignored: the maker of the authenticator does not matter.
   ///
   /// - Parameters:
-  ///   - attestationObject: CBOR.
-  ///   - challengeDigest: SHA-256 of the challenge that was issued for this ceremony alone.
+  ///   - attestationObject: in CBOR.
+  ///   - challengeDigest: SHA-256 of the challenge, which was issued for this ceremony only.
   package func verifyRegistration(
     clientDataJSON: [UInt8], attestationObject: [UInt8], challengeDigest: [UInt8]
   ) throws(WebAuthnError) -> Passkey {
@@ -52,7 +52,7 @@ extension RelyingParty {
       isBackedUp: data.flags.contains(.backedUp))
   }
 
-  /// The bytes of the key at the front of `bytes`.
+  /// Takes the key at the front of `bytes` and returns its bytes.
   private func takeKey(from bytes: inout ArraySlice<UInt8>) throws(WebAuthnError) -> [UInt8] {
     let start = bytes
     let key: COSEKey
