@@ -2,8 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// The page that a developer opens to pair a phone: one QR code, its facts, and a button. It needs
-/// no script and nothing from elsewhere.
+/// The page on which a developer pairs a phone: one QR code, its facts, and a button.
 struct PairingPage {
   private let info: PairingInfo
 
@@ -12,7 +11,7 @@ struct PairingPage {
   }
 
   var response: Response {
-    // With no referrer at all the button's Origin would be null.
+    // Without any referrer, the Origin that the button sends would be null.
     Page(title: "cdev Pairing", content: content, referrerPolicy: "same-origin").response()
   }
 
@@ -48,7 +47,7 @@ struct PairingPage {
     return """
       <form method="post" action="/pair">
       <button>Refresh</button>
-      <p>A code pairs one phone. Refresh to get the next one; a code that nobody has scanned is void then.</p>
+      <p>A code pairs one phone. Refresh to get the next code. Codes that nobody has scanned stop working then.</p>
       </form>
       """
   }

@@ -3,7 +3,7 @@ import Cryptography
 import HTTP
 import Store
 
-/// `POST /api/auth/exchange`: spends a pairing token and pairs the phone that brings it.
+/// `POST /api/auth/exchange`: spends a pairing token and pairs the phone that sends it.
 ///
 /// - Throws: ``Failure/badRequest(_:)``; ``Failure/unauthorized(_:)``;
 ///   ``Failure/tooManyRequests(retryAfter:)`` after ten that failed.
@@ -13,18 +13,18 @@ func exchangePairingToken(_ request: Request, in context: borrowing Context) thr
 
     private enum CodingKeys: String, CodingKey { case token = "pairing_token" }
   }
-  let body = try request.decode(Body?.self, orSay: invalidBody)
+  let body = try request.decode(Body?.self, orSay: Failure.invalidPairingBody.message)
   guard let text = body?.token, !text.isEmpty else {
     throw Failure.badRequest("pairing_token is required")
   }
   if let token = context.pairingToken(text),
-    let device = try context.database.exchange(
-      token, forDevice: timeOrderedUUID(milliseconds: context.now.milliseconds),
-      userAgent: request.field("User-Agent") ?? "", from: context.origin, at: context.now)
+    let device = try context.records.pairedDevices.pair(
+      timeOrderedUUID(milliseconds: context.now.milliseconds), exchanging: token,
+      userAgent: request.field("User-Agent") ?? "")
   {
     return context.tokens(of: device)
   }
-  try context.database.countFailedExchange(from: context.origin, at: context.now)
+  try context.records.pairedDevices.countFailedExchange()
   throw Failure.unauthorized("Invalid or expired pairing token")
 }
 
@@ -37,14 +37,14 @@ func refreshPairing(_ request: Request, in context: borrowing Context) throws ->
   let text = try request.refreshToken
   var outcome = PairingRefresh.dead
   if let token = context.pairingToken(text) {
-    outcome = try context.database.refresh(token, from: context.origin, at: context.now)
+    outcome = try context.records.pairedDevices.refresh(token)
   }
   switch outcome {
   case .refreshed(let device): return context.tokens(of: device)
   case .tooLate:
     throw Failure.conflict("The token has just been refreshed by another request")
   case .dead:
-    try context.database.countDeadRefresh(from: context.origin, at: context.now)
+    try context.records.sessions.countDeadRefresh()
     throw Failure.unauthorized("Invalid or expired refresh token")
   }
 }
@@ -59,68 +59,27 @@ func revokePairing(_ request: Request, in context: borrowing Context) throws -> 
     throw Failure.refreshTokenRequired
   }
   if let token = PairingToken(text, signedWith: context.settings.credentialKeys) {
-    try context.database.endPairing(of: token, from: context.origin, at: context.now)
+    try context.records.pairedDevices.unpair(holderOf: token)
   }
   return .json { json in json.member("success", true) }
 }
 
-/// `POST /api/auth/ticket`: what to write into a URL instead of the bearer's token.
-///
-/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/noTokensHere``.
-func issueTicket(_ request: Request, in context: borrowing Context) throws -> Response {
-  guard context.settings.agent.requiresAuth else { throw Failure.noTokensHere }
-  guard let token = request.bearerToken.flatMap({ context.pairingToken($0) }),
-    try context.database.admit(token, at: context.now) == .admitted
-  else { throw Failure.notAdmitted }
-  let ticket = base64URLEncoded(context.random(32))
-  let expiresAt = try context.database.issue(
-    NewTicket(hash: sha256(ticket), owner: token), at: context.now)
-  return .json { json in
-    json.member("ticket", ticket)
-    json.member("expires_at", expiresAt.rfc3339)
-  }
-}
-
-/// `GET /_auth`: nginx's question (`auth_request`) whether a request to the agent may pass; the
-/// request's own target is in `REQUEST_URI`.
-///
-/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/tokenExpired`` for a web socket alone.
-func admitToAgent(_ request: Request, in context: borrowing Context) throws -> Response {
-  let path = request.requestURI.prefix { $0 != "?" }
-  switch try context.admission(of: request) {
-  case .admitted: return Response(status: 204)
-  case .expired where path == "/ws": throw Failure.tokenExpired
-  case .expired, .refused: throw Failure.notAdmitted
-  }
-}
-
 extension Context {
-  /// Whether the bearer of a request, or else the `token` in its URL, may reach the agent.
-  func admission(of request: Request) throws -> Admission {
-    guard settings.agent.requiresAuth else { return .admitted }
-    if let bearer = request.bearerToken {
-      return try pairingToken(bearer).map { try database.admit($0, at: now) } ?? .refused
-    }
-    guard let text = request.requestURIQueryItem("token"), !text.isEmpty else { return .refused }
-    if text.hasPrefix("cdev_") {
-      return try pairingToken(text).map { try database.admit($0, at: now) } ?? .refused
-    }
-    return try database.spendTicket(sha256(text), at: now)
-  }
-
-  /// The token that `text` is, if we signed it and tokens are of use here.
-  fileprivate func pairingToken(_ text: String) -> PairingToken? {
+  /// The token that `text` is, if we signed it and the agent asks for tokens.
+  func pairingToken(_ text: String) -> PairingToken? {
     settings.agent.requiresAuth
       ? PairingToken(text, signedWith: settings.credentialKeys) : nil
   }
 
   fileprivate func tokens(of device: PairedDevice) -> Response {
-    let minting = minting
-    let (access, refresh) = (device.accessToken(minting), device.refreshToken(minting))
+    let issuer = pairingIssuer
+    let (access, refresh) = (
+      device.accessToken(by: issuer, at: now), device.refreshToken(by: issuer)
+    )
     return .json { json in
-      json.member("access_token", access.text(signedWith: minting.keys.newest))
+      json.member("access_token", access.text)
       json.member("access_token_expires_at", access.expiresAt.rfc3339)
-      json.member("refresh_token", refresh.text(signedWith: minting.keys.newest))
+      json.member("refresh_token", refresh.text)
       json.member("refresh_token_expires_at", refresh.expiresAt.rfc3339)
       json.member("token_type", "Bearer")
       json.member("expires_in", PairingToken.Kind.access.lifetime.components.seconds)
@@ -137,7 +96,7 @@ extension Request {
 
         private enum CodingKeys: String, CodingKey { case token = "refresh_token" }
       }
-      let body = try decode(Body?.self, orSay: invalidBody)
+      let body = try decode(Body?.self, orSay: Failure.invalidPairingBody.message)
       guard let text = body?.token, !text.isEmpty else { throw Failure.refreshTokenRequired }
       return text
     }
@@ -146,6 +105,4 @@ extension Request {
 
 extension Failure {
   fileprivate static let refreshTokenRequired = Failure.badRequest("refresh_token is required")
-
-  fileprivate static let tokenExpired = Failure.forbidden("Token expired")
 }

@@ -113,16 +113,18 @@ package final class Application: Sendable {
       "\(failure.status) \(isIntended ? failure.message : "\(error)")",
       metadata: [
         "request": "\(request.requestID)", "method": "\(request.method)",
-        "path": "\(request.loggedPath)",
+        "path": "\(loggedPath(of: request))",
       ])
   }
 
-  func random(_ count: Int) -> [UInt8] { makeRandom(count) }
-}
-
-extension Request {
-  /// The path without the device token that `/users-by-token/` holds.
-  fileprivate var loggedPath: String {
-    path.contains("users-by-token") ? "/users-by-token/[redacted]" : path
+  /// The path, of which a secret path and what follows it is not told. A path that holds the words of a
+  /// secret path anywhere may be a misspelled one.
+  private func loggedPath(of request: Request) -> String {
+    let path = request.path
+    let secret = families.lazy.flatMap(\.secretPaths)
+      .first { path.contains($0.dropFirst().dropLast()) }
+    return secret.map { "\($0)[redacted]" } ?? path
   }
+
+  func random(_ count: Int) -> [UInt8] { makeRandom(count) }
 }

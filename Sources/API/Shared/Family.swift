@@ -11,6 +11,8 @@ package struct Family: Sendable {
   /// The shape of its errors.
   let errors: ErrorShape
   let routes: [Route]
+  /// Paths, each with `/` at both ends, below which nothing is logged.
+  let secretPaths: [String]
   /// Runs before a route of the family, whatever its method.
   var before: (@Sendable (Request, borrowing Context) throws -> Void)?
   /// Runs on every answer to a path of the family.
@@ -18,6 +20,7 @@ package struct Family: Sendable {
 
   init(
     _ name: String, paths: [String], errors: ErrorShape, routes: [Route],
+    secretPaths: [String] = [],
     before: (@Sendable (Request, borrowing Context) throws -> Void)? = nil,
     after: (@Sendable (inout Response, Request, borrowing Context) -> Void)? = nil
   ) {
@@ -25,6 +28,7 @@ package struct Family: Sendable {
     self.paths = paths
     self.errors = errors
     self.routes = routes
+    self.secretPaths = secretPaths
     self.before = before
     self.after = after
   }

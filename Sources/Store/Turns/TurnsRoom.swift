@@ -24,3 +24,12 @@ extension Job.Kind {
   /// Polls online-go.com for one user at once.
   package static let turnCheck = Job.Kind("turn_check")
 }
+
+extension NewNotification.Kind {
+  static let turn = NewNotification.Kind("turn")
+}
+
+extension NewNotification.Kind {
+  /// A player is told that it is their turn.
+  static let turn = NewNotification.Kind("turn")
+}

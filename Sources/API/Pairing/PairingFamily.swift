@@ -1,0 +1,27 @@
+extension Family {
+  /// Phones that pair with the agent behind this site by a QR code.
+  static let pairing = Family(
+    "pairing", paths: ["/pair", "/api/pair/", "/api/auth/", "/api/status", "/_auth"],
+    errors: .message,
+    routes: [
+      Route("GET", "/pair", getPairingPage),
+      Route("POST", "/pair", renewPairingPage),
+      Route("GET", "/api/pair/info", getPairingInfo),
+      Route("GET", "/api/pair/qr", getPairingCode),
+      Route("POST", "/api/pair/refresh", replacePairingTokens),
+      Route("POST", "/api/auth/exchange", exchangePairingToken),
+      Route("POST", "/api/auth/refresh", refreshPairing),
+      Route("POST", "/api/auth/revoke", revokePairing),
+      Route("POST", "/api/auth/ticket", issueTicket),
+      Route("GET", "/api/status", getStatus),
+      Route("GET", "/_auth", admitToAgent),
+    ])
+}
+
+extension Failure {
+  static let invalidPairingBody = Failure.badRequest("Invalid request body")
+
+  static let noTokensHere = Failure.notFound("No authentication is required here")
+
+  static let notAdmitted = Failure.unauthorized("Unauthorized")
+}

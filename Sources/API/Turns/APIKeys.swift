@@ -1,0 +1,81 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `POST /generate-api-key`: a key for one user of online-go.com, in return for the master key.
+///
+/// - Throws: ``Failure/keysAreNotIssued``; ``Failure/badRequest(_:)``;
+///   ``Failure/unauthorized(_:)`` before anything is said of the user;
+///   ``Failure/tooManyRequests(retryAfter:)``.
+func generateAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
+  guard let masterKeyHash = context.settings.masterKeyHash else { throw Failure.keysAreNotIssued }
+  let body = try request.decode(KeyRequest.self, orSay: "Invalid request")
+  let isRight = isEqualInConstantTime(sha256(body.masterKey ?? ""), masterKeyHash)
+  try context.records.apiKeys.countMasterKeyTry(isRight: isRight)
+  guard isRight else { throw Failure.unauthorized("Invalid master key") }
+  guard let given = body.userID, !given.isEmpty else {
+    throw Failure.badRequest("user_id is required")
+  }
+  let userID = try given.userID
+  let description = try keyDescription(body.description)
+  let key = hexEncoded(context.random(32))
+  try context.records.apiKeys.issue(
+    NewAPIKey(
+      hash: sha256(key), prefix: String(key.prefix(8)), userID: userID, description: description))
+  return .json { json in
+    json.member("api_key", key)
+    json.member("user_id", String(userID))
+    json.member("created_at", context.now.rfc3339)
+    json.member("description", description)
+  }
+}
+
+private struct KeyRequest: Decodable {
+  let userID: GivenUserID?
+  let masterKey: String?
+  let description: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case userID = "user_id"
+    case masterKey = "master_key"
+    case description
+  }
+}
+
+/// - Throws: ``Failure/badRequest(_:)``: at most 200 characters, none of them a control.
+private func keyDescription(_ given: String?) throws -> String {
+  guard let text = given?.trimmed, !text.isEmpty else { return "iOS App API Key" }
+  guard text.unicodeScalars.count <= 200, !text.hasControls else {
+    throw Failure.badRequest("Invalid description")
+  }
+  return text
+}
+
+extension Context {
+  /// The user that the request's `X-API-Key` was issued for.
+  ///
+  /// - Throws: ``Failure/unauthorized(_:)``.
+  func userOfAPIKey(_ request: Request) throws -> Int64 {
+    guard let key = request.field("X-API-Key")?.trimmed, !key.isEmpty else {
+      throw Failure.unauthorized("API key required")
+    }
+    guard let user = try records.apiKeys.user(ofKey: sha256(key)) else {
+      throw Failure.unauthorized("Invalid API key")
+    }
+    return user
+  }
+
+  /// The user in the path, if the request's key is theirs.
+  ///
+  /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
+  func authenticatedUser(of request: Request) throws -> Int64 {
+    let keyUser = try userOfAPIKey(request)
+    return try GivenUserID(text: pathItem).owned(by: keyUser)
+  }
+}
+
+extension Failure {
+  fileprivate static let keysAreNotIssued = Failure(
+    status: 503, message: "API keys are not issued here: there is no master key")
+}

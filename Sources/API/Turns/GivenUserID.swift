@@ -1,0 +1,42 @@
+import Base
+
+/// An id of online-go.com as a client wrote it: in JSON a string or a number.
+struct GivenUserID: Decodable {
+  private let text: String
+
+  init(text: String) { self.text = text.trimmed }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    // Each type is tried in turn: a decoder does not say which type comes.
+    if let text = try? container.decode(String.self) {
+      self.init(text: text)
+    } else if let number = try? container.decode(Int64.self) {
+      self.init(text: String(number))  // a Double would round ids above 2^53
+    } else {
+      self.init(text: String(try WholeNumber(from: decoder).value))
+    }
+  }
+
+  var isEmpty: Bool { text.isEmpty }
+
+  /// - Throws: ``Failure/badRequest(_:)`` unless it is a positive integer.
+  var userID: Int64 {
+    get throws {
+      guard let first = text.utf8.first, first != UInt8(ascii: "+"), let value = Int64(text),
+        value > 0
+      else { throw Failure.badRequest("Invalid user ID") }
+      return value
+    }
+  }
+
+  /// - Throws: ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
+  func owned(by keyUser: Int64) throws -> Int64 {
+    guard try userID == keyUser else { throw Failure.foreignKey }
+    return keyUser
+  }
+}
+
+extension Failure {
+  static let foreignKey = Failure.forbidden("API key does not belong to this user")
+}

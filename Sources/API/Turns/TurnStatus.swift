@@ -1,0 +1,60 @@
+import Base
+import HTTP
+import Store
+
+/// `GET /check/:user_id`: has the companion poll online-go.com now, and answers what it saw.
+///
+/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``;
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; what
+///   ``Context/run(_:_:)`` throws.
+func checkTurns(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Result: Decodable {
+    let error: String?
+  }
+  let userID = try context.authenticatedUser(of: request)
+  try context.records.turnUsers.countCheck(of: userID)
+  let result = try context.run(
+    .turnCheck, JSONWriter.object { json in json.member("user_id", userID) })
+  guard try decode(Result.self, from: result).error == nil else { throw Failure.checkFailed }
+  return Response(
+    status: 200, fields: [("Content-Type", "application/json")], body: result)
+}
+
+/// `GET /diagnostics/:user_id`: what MariaDB knows of the user's devices, games and last poll.
+///
+/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
+func getDiagnostics(_ request: Request, in context: borrowing Context) throws -> Response {
+  let userID = try context.authenticatedUser(of: request)
+  let diagnostics = try context.records.turnUsers.diagnostics(of: userID)
+  let interval = context.settings.checkInterval.components.seconds
+  return .json { json in
+    json.member("user_id", String(userID))
+    json.member("device_token_registered", diagnostics.deviceToken != nil)
+    if let token = diagnostics.deviceToken {
+      json.member("device_token_preview", String(token.prefix(16)) + "...")
+    }
+    json.member("last_notification_time", diagnostics.lastNotifiedAt?.milliseconds ?? 0)
+    json.member(
+      "monitored_games",
+      array: { array in
+        for game in diagnostics.games { array.object { $0.members(of: game, for: userID) } }
+      })
+    json.member("total_active_games", Int64(diagnostics.games.count))
+    json.member("server_check_interval", "\(interval)s")
+    json.member("last_server_check_time", diagnostics.lastCheckAt?.seconds ?? 0)
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of game: TurnGame, for userID: Int64) {
+    member("game_id", game.id)
+    member("last_move_timestamp", game.lastMove)
+    member("current_player", game.currentPlayer)
+    member("is_your_turn", game.isTurn(of: userID))
+    member("game_name", game.name)
+  }
+}
+
+extension Failure {
+  fileprivate static let checkFailed = Failure(status: 500, message: "Failed to fetch turn status")
+}

@@ -1,0 +1,16 @@
+extension Family {
+  /// Players of online-go.com, who are notified when it is their turn.
+  static let turns = Family(
+    "turns",
+    paths: ["/generate-api-key", "/register", "/check/", "/diagnostics/", "/users-by-token/"],
+    errors: .message,
+    routes: [
+      Route("POST", "/generate-api-key", generateAPIKey),
+      Route("POST", "/register", registerForTurns),
+      Route("DELETE", "/register", unregisterFromTurns),
+      Route("GET", "/check/:user_id", checkTurns),
+      Route("GET", "/diagnostics/:user_id", getDiagnostics),
+      Route("GET", "/users-by-token/:device_token", getUsersByToken),
+    ],
+    secretPaths: ["/users-by-token/"])
+}
