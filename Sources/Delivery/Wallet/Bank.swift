@@ -5,34 +5,34 @@ import Store
 /// Why a bank gave no cards.
 struct BankFailure: Error, Equatable {
   /// What the app is told.
-  let end: EnrollmentFailure
-  /// In words, no secret.
+  let failure: EnrollmentFailure
+  /// In words, without secrets.
   let reason: String
 
   static func refused(_ reason: String) -> BankFailure {
-    BankFailure(end: .bankRefused, reason: reason)
+    BankFailure(failure: .bankRefused, reason: reason)
   }
 
   static func unavailable(_ reason: String) -> BankFailure {
-    BankFailure(end: .bankUnavailable, reason: reason)
+    BankFailure(failure: .bankUnavailable, reason: reason)
   }
 }
 
-/// One conversation with a bank: a code for a token, the token for cards.
+/// One conversation with a bank: a code for a token, then the token for cards.
 struct Bank: ~Copyable {
   private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
-  private let enrollment: EnrollmentInHand
+  private let enrollment: PendingEnrollment
   private let deadline: ContinuousClock.Instant
 
-  init(of enrollment: EnrollmentInHand, until deadline: ContinuousClock.Instant) {
+  init(of enrollment: PendingEnrollment, until deadline: ContinuousClock.Instant) {
     self.enrollment = enrollment
     self.deadline = deadline
   }
 
-  /// The access token that `code` is good for.
+  /// Exchanges `code` for an access token.
   ///
-  /// We authenticate by HTTP Basic, which every bank must support, and not in the body, which the
-  /// standard recommends to nobody (RFC 6749 §2.3.1).
+  /// We authenticate by HTTP Basic, which every bank must support. The standard advises against
+  /// credentials in the body (RFC 6749 §2.3.1).
   func accessToken(
     for code: String, verifier: String, redirectURI: String, clientSecret: String
   ) throws(BankFailure) -> String {
@@ -45,8 +45,9 @@ struct Bank: ~Copyable {
       enrollment.tokenURL, posting: form,
       authorization: "Basic \(base64Encoded(Array(credentials.utf8)))", atMost: 64 << 10)
     guard answer.status == 200 else {
-      let word = try? TokenAnswer(json: answer.body).error  // whatever else it says, it said no
-      throw refusal(answer, "token", saying: word)
+      // It is a refusal whatever the body is.
+      let error = (try? TokenAnswer(json: answer.body))?.error
+      throw refusal(answer, "token", error: error)
     }
     return try TokenAnswer(json: answer.body).accessToken(nonceHash: enrollment.nonceHash)
   }
@@ -59,7 +60,7 @@ struct Bank: ~Copyable {
     return try BankCard.list(json: answer.body)
   }
 
-  /// Each question has half of the time that a person is kept waiting, and no more than is left.
+  /// Each request takes at most half of the time that a person waits, and at most what is left.
   private func ask(
     _ url: String, posting form: String? = nil, authorization: String, atMost size: Int
   ) throws(BankFailure) -> HTTPAnswer {
@@ -74,11 +75,12 @@ struct Bank: ~Copyable {
     }
   }
 
-  /// What it means that the answer is not 200: a no, or that it should be asked another time.
+  /// The meaning of an answer that is not 200: the bank refuses, or we should try another time.
   private func refusal(
-    _ answer: HTTPAnswer, _ endpoint: String, saying word: String? = nil
+    _ answer: HTTPAnswer, _ endpoint: String, error: OAuthError? = nil
   ) -> BankFailure {
-    let reason = [endpoint, "\(answer.status)", word].compactMap { $0 }.joined(separator: " ")
+    let reason = [endpoint, "\(answer.status)", error?.rawValue].compactMap { $0 }
+      .joined(separator: " ")
     let isNo = 400...499 ~= answer.status && ![404, 405, 408, 425, 429].contains(answer.status)
     return isNo ? .refused(reason) : .unavailable(reason)
   }

@@ -5,15 +5,17 @@ import Store
 /// Does the jobs of banks' callbacks.
 struct BankEnrollments: Sendable {
   let database: Database
-  /// Open what the responder and the administrator have sealed.
+  /// Open what the responder and administrators have sealed.
   let keys: Keyring
   let log: Logger
 
-  /// How long after a callback a bank may still be asked: below the ten seconds that it waits.
+  /// How long after a callback we may still ask the bank: less than the ten seconds that the request
+  /// waits.
   private static let waitLimit = Duration.seconds(9)
 
   var handler: JobHandler { JobHandler(kind: .bankEnrollment, perform: enroll) }
 
+  /// Enrollments whose audit rows name the person's request and address.
   private func enrollments(of exchange: BankExchange, in job: Job) -> Enrollments {
     let origin = Origin(requestID: job.requestID, address: exchange.address)
     return database.records(at: .now(), from: origin).enrollments
@@ -21,24 +23,24 @@ struct BankEnrollments: Sendable {
 
   /// Exchanges the code of a callback at its bank, and stores the cards.
   ///
-  /// - Returns: false where nobody waits for it any more; nothing is stored then.
-  func enroll(_ job: Job) throws -> Bool {
+  /// - Returns: false if nobody waits for it any more; nothing is stored then.
+  private func enroll(_ job: Job) throws -> Bool {
     let exchange = try Job.decode(BankExchange.self, from: job.request)
     let enrollment = try enrollments(of: exchange, in: job).pending(exchange, of: job)
     guard let enrollment else {
-      return try end(exchange, of: nil, with: .unavailable("the bank has gone"), in: job)
+      return try fail(exchange, of: nil, with: .unavailable("the bank is gone"), in: job)
     }
     let cards: [BankCard]
     do throws(BankFailure) {
       cards = try self.cards(of: enrollment, by: exchange)
     } catch {
-      return try end(exchange, of: enrollment, with: error, in: job)
+      return try fail(exchange, of: enrollment, with: error, in: job)
     }
     return try enrollments(of: exchange, in: job)
       .finish(enrollment, with: cards, by: exchange, in: job)
   }
 
-  private func end(
+  private func fail(
     _ exchange: BankExchange, of enrollment: PendingEnrollment?, with failure: BankFailure,
     in job: Job
   ) throws -> Bool {
@@ -46,14 +48,14 @@ struct BankEnrollments: Sendable {
       "No cards from the bank: \(failure.reason)",
       metadata: ["job": "\(job.id)", "bank": "\(enrollment?.bsimID ?? "")"])
     return try enrollments(of: exchange, in: job).fail(
-      exchange, of: enrollment, with: failure.end, because: failure.reason, in: job)
+      exchange, of: enrollment, with: failure.failure, because: failure.reason, in: job)
   }
 
   private func cards(
     of enrollment: PendingEnrollment, by exchange: BankExchange
   ) throws(BankFailure) -> [BankCard] {
     guard enrollment.age < Self.waitLimit else {
-      throw BankFailure(end: .noAnswer, reason: "it was asked for too long ago")
+      throw BankFailure(failure: .noAnswer, reason: "the person has waited too long")
     }
     let bank = Bank(of: enrollment, until: .now + (Self.waitLimit - enrollment.age))
     let token = try bank.accessToken(
@@ -73,12 +75,11 @@ struct BankEnrollments: Sendable {
       let bytes = try open(sealed, authenticating: context, with: keys)
       return String(decoding: bytes, as: UTF8.self)
     } catch {
-      throw .unavailable("what is sealed cannot be opened with the keys at hand")
+      throw .unavailable("no key opens a sealed value")
     }
   }
 
-  /// Seals the secrets of banks under the newest key, where they are under an older one: it can be
-  /// taken out then.
+  /// Seals the banks' secrets under the newest key, so that an older key can be removed.
   func resealSecrets() throws {
     let banks = database.records(at: .now(), from: .companion).banks
     for sealed in try banks.secretsSealed(notUnder: keys.newest.id) {

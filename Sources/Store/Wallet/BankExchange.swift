@@ -23,8 +23,6 @@ package struct BankExchange: Codable, Sendable {
 
   /// The context that the code is sealed with.
   package static func sealingContext(ofCode id: String) -> String { "enrollment code \(id)" }
-
-  func origin(of job: Job) -> Origin { Origin(requestID: job.requestID, address: address) }
 }
 
 /// How an enrollment ended.

@@ -40,7 +40,7 @@ extension Enrollments {
     in job: Job
   ) throws -> Bool {
     let result = try Job.encode(EnrollmentResult.enrolled(cards: cards.count))
-    return try jobs(of: exchange, job).finish(job, with: result) { transaction in
+    return try records.jobs.finish(job, with: result) { transaction in
       let account = enrollment.accountID
       try transaction.cards.lock(of: account)
       let id = try transaction.enroll(account, at: enrollment.bsimID)
@@ -63,16 +63,11 @@ extension Enrollments {
     because reason: String, in job: Job
   ) throws -> Bool {
     let result = try Job.encode(EnrollmentResult.failed(failure))
-    return try jobs(of: exchange, job).finish(job, with: result) { transaction in
+    return try records.jobs.finish(job, with: result) { transaction in
       try transaction.audit.write(
         .bankRefused, account: enrollment?.accountID, device: exchange.deviceID,
         detail: "\(enrollment?.bsimID ?? "no bank"): \(failure.rawValue), \(reason)")
     }
-  }
-
-  /// Jobs in whose transactions the audit log names the person's request and address.
-  private func jobs(of exchange: BankExchange, _ job: Job) -> Jobs {
-    records.database.records(at: records.now, from: exchange.origin(of: job)).jobs
   }
 }
 
