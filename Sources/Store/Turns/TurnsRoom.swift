@@ -26,10 +26,6 @@ extension Job.Kind {
 }
 
 extension NewNotification.Kind {
-  static let turn = NewNotification.Kind("turn")
-}
-
-extension NewNotification.Kind {
   /// A player is told that it is their turn.
   static let turn = NewNotification.Kind("turn")
 }
