@@ -1,11 +1,12 @@
+import Base
 import Cryptography
 import HTTP
 import Store
 
 private let challengeLifetime = Duration.seconds(600)
 
-/// `POST /api/app-attestation/challenge`: what an app's key is to be attested over, once, within ten
-/// minutes.
+/// `POST /api/app-attestation/challenge`: makes the challenge for one attestation of an app's key. It
+/// lasts ten minutes.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
 func requestAttestationChallenge(
@@ -27,9 +28,8 @@ func requestAttestationChallenge(
     throw Failure.badRequest("Only iOS platform is supported")
   }
   let challenge = context.random(32)
-  let id = try context.database.keepAttestationChallenge(
-    challenge, for: body.bundleID.text, until: context.now + challengeLifetime,
-    from: context.origin, at: context.now)
+  let id = try context.records.attestedKeys.keepChallenge(
+    challenge, for: body.bundleID.text, until: context.now + challengeLifetime)
   return .json { json in
     json.member("success", true)
     json.member("challenge", base64Encoded(challenge))
@@ -38,7 +38,7 @@ func requestAttestationChallenge(
   }
 }
 
-/// `POST /api/app-attestation/verify`: enrols a key that Apple says a genuine app made.
+/// `POST /api/app-attestation/verify`: enrolls a key that Apple says a genuine app made.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, in the words that
 ///   the apps show; ``Failure/tooManyRequests(retryAfter:)``.
@@ -59,14 +59,9 @@ func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws
   }
   let apps = try context.attestedApps
   let attestation = try request.decode(Body.self).attestation
-  let refusal = try context.database.enroll(
-    attestation, of: apps, from: context.origin, at: context.now)
-  switch refusal {
-  case nil: return .json { json in json.member("success", true) }
-  case .unknownChallenge?, .spentChallenge?: throw Failure.forbidden("Invalid challenge")
-  case .expiredChallenge?: throw Failure.forbidden("Challenge expired")
-  case .otherApp?: throw Failure.forbidden("Bundle ID mismatch")
-  default: throw Failure.forbidden("Invalid attestation")
+  switch try context.records.attestedKeys.enroll(attestation, of: apps) {
+  case .enrolled: return .json { json in json.member("success", true) }
+  case .refused(let refusal): throw Failure.enrollment(refusal)
   }
 }
 
@@ -84,12 +79,13 @@ func checkAttestedKey(_ request: Request, in context: borrowing Context) throws 
   }
   let apps = try context.attestedApps
   let keyID = base64Decoded(try request.decode(Body.self).keyID)
-  let isValid = try keyID.map { try context.database.isEnrolled($0, of: apps) } ?? false
+  let isValid =
+    try keyID.map { try context.records.attestedKeys.isEnrolled($0, of: apps) } ?? false
   return .json { json in json.member("valid", isValid) }
 }
 
 extension Context {
-  /// - Throws: 503 where no team is named.
+  /// - Throws: 503 where no team is configured.
   fileprivate var attestedApps: AttestedApps {
     get throws {
       guard let apps = settings.attestation.apps else {
@@ -97,6 +93,17 @@ extension Context {
           status: 503, message: "App attestation is not configured here: there is no Apple team id")
       }
       return apps
+    }
+  }
+}
+
+extension Failure {
+  fileprivate static func enrollment(_ refusal: AttestationRefusal) -> Failure {
+    switch refusal {
+    case .unknownChallenge, .spentChallenge: .forbidden("Invalid challenge")
+    case .expiredChallenge: .forbidden("Challenge expired")
+    case .otherApp: .forbidden("Bundle ID mismatch")
+    default: .forbidden("Invalid attestation")
     }
   }
 }

@@ -1,0 +1,20 @@
+import Base
+
+extension Family {
+  /// Enrolls the keys by which apps prove that they are genuine.
+  static let attestation = Family(
+    "attestation", paths: ["/api/app-attestation/"], errors: .attestation,
+    routes: [
+      Route("POST", "/api/app-attestation/challenge", requestAttestationChallenge),
+      Route("POST", "/api/app-attestation/verify", enrollAttestedKey),
+      Route("POST", "/api/app-attestation/verify-key", checkAttestedKey),
+    ])
+}
+
+extension ErrorShape {
+  /// `{"success": false, "error": message}`
+  static let attestation = ErrorShape { failure, _, json in
+    json.member("success", false)
+    json.member("error", failure.message)
+  }
+}

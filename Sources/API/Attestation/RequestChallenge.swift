@@ -1,0 +1,40 @@
+import Base
+import HTTP
+import Store
+
+/// What the apps sign with each request: `METHOD:absolute-URL[:key:value,…]:unix-seconds`.
+///
+/// The part that describes the body is not checked: each platform formats its values differently.
+struct RequestChallenge {
+  /// How far the phone's clock may be from ours.
+  static let tolerance = Duration.seconds(300)
+
+  private let front: ArraySlice<UInt8>
+  private let seconds: Double
+
+  /// - Returns: nil where `clientData` have another form. Then the signature alone counts.
+  init?(_ clientData: [UInt8]) {
+    guard let colon = clientData.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+    front = clientData[..<colon]
+    let digits = clientData[(colon + 1)...]
+    let isDecimal = digits.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
+    guard isDecimal, let seconds = Double(String(decoding: digits, as: UTF8.self))
+    else { return nil }
+    self.seconds = seconds
+    let rest = front.drop(while: \.isUppercaseLetter)
+    guard rest.count < front.count, rest.starts(with: ":http".utf8) else { return nil }
+  }
+
+  /// - Throws: ``AttestationRefusal/otherRequest``, ``AttestationRefusal/otherTime``.
+  func check(
+    _ request: Request, at publicURL: String, _ now: Timestamp
+  ) throws(AttestationRefusal) {
+    let query = request.query.isEmpty ? "" : "?" + request.query
+    let expected = "\(request.method):\(publicURL)\(request.path)\(query)".utf8
+    guard front.starts(with: expected) else { throw .otherRequest }
+    let rest = front.dropFirst(expected.count)
+    guard rest.isEmpty || rest.first == UInt8(ascii: ":") else { throw .otherRequest }
+    let distance = abs(seconds * 1000 - Double(now.milliseconds))
+    guard distance <= Double(Self.tolerance.milliseconds) else { throw .otherTime }
+  }
+}

@@ -1,0 +1,44 @@
+import Base
+import HTTP
+
+/// `OPTIONS` of a push route: a browser asks whether its page may call.
+///
+/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants to send anything but POST.
+func answerPreflight(_ request: Request, in context: borrowing Context) throws -> Response {
+  if let method = request.firstValue("Access-Control-Request-Method"),
+    method.uppercased() != "POST"
+  {
+    throw Failure.methodNotAllowed(allow: CrossOriginPolicy.methods)
+  }
+  let names = request.requestedFieldNames
+  return Response(
+    status: 204,
+    fields: names.isEmpty
+      ? [] : [("Access-Control-Allow-Headers", names.joined(separator: ", "))])
+}
+
+extension Request {
+  /// What `Access-Control-Request-Headers` names: field names of at most 128 characters, each once
+  /// in its first spelling, at most 50 of the first 200 in the list.
+  fileprivate var requestedFieldNames: [String] {
+    let candidates = fieldValues("Access-Control-Request-Headers").joined(separator: ",")
+      .split(separator: ",", omittingEmptySubsequences: false).prefix(200)
+    var seen: Set<String> = []
+    var names: [String] = []
+    for candidate in candidates {
+      let name = String(candidate).trimmed
+      guard names.count < 50, name.utf8.count <= 128, name.isFieldName,
+        seen.insert(name.lowercased()).inserted
+      else { continue }
+      names.append(name)
+    }
+    return names
+  }
+}
+
+extension String {
+  /// Whether it is a token (RFC 9110 §5.6.2).
+  fileprivate var isFieldName: Bool {
+    !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+  }
+}

@@ -1,0 +1,36 @@
+import HTTP
+
+extension Family {
+  /// Push tokens and test notifications, also for pages of other origins.
+  static let push = Family(
+    "push", paths: ["/api/push/"], errors: .push,
+    routes: [
+      Route("POST", "/api/push/register", addPushToken),
+      Route("OPTIONS", "/api/push/register", answerPreflight),
+      Route("POST", "/api/push/unregister", removePushTokens),
+      Route("OPTIONS", "/api/push/unregister", answerPreflight),
+      Route("POST", "/api/push/test", testPush),
+      Route("OPTIONS", "/api/push/test", answerPreflight),
+    ],
+    before: { request, context in try CrossOriginPolicy(context.settings).admit(request) },
+    after: { response, request, context in
+      CrossOriginPolicy(context.settings).mark(&response, to: request)
+    })
+}
+
+extension ErrorShape {
+  /// `{"error": message}`, with what the failure adds.
+  static let push = ErrorShape { failure, _, json in
+    json.member("error", failure.pushMessage)
+    failure.diagnostics?(&json)
+  }
+}
+
+extension Failure {
+  /// The contract has its own messages for 401.
+  fileprivate var pushMessage: String {
+    guard status == 401 else { return message }
+    return message == Failure.noCredentials.message
+      ? "Unauthorized - missing credentials" : "Unauthorized - invalid token"
+  }
+}
