@@ -5,7 +5,7 @@ import Testing
   static let attestations = AppAttestVector.all.filter { $0.attestation != nil }
   static let assertions = AppAttestVector.all.filter { $0.assertions != nil }
 
-  /// Where each reason that a vector names makes an attestation fail.
+  /// The step that fails for each reason that vectors name.
   static let steps: [String: AppAttestError] = [
     "authdata-short": .authenticatorData, "aaguid": .environment, "authority": .authority,
     "cbor": .malformed, "cbor-trailing": .malformed, "chain": .untrusted, "challenge": .challenge,
@@ -15,21 +15,21 @@ import Testing
     "nonce-der": .nonceForm, "nonce-missing": .nonceMissing, "receipt": .receipt, "rpid": .app,
     "signature": .signature, "validity": .validity, "x5c-count": .certificateCount,
   ]
-  /// Vectors that leave the step open, and where ours refuses them.
+  /// The step that fails for vectors that do not name a reason.
   static let openSteps: [String: AppAttestError] = [
     "r19-leaf-of-other-key": .nonce, "r25-impostor-leaf": .nonceMissing,
     "r27-webauthn-apple-chain": .nonce, "s47-indefinite-length-map": .malformed,
     "s48-deep-nesting": .malformed,
   ]
 
-  @Test func everyVectorIsThere() {
+  @Test func allVectorsAreRead() {
     #expect(AppAttestVector.all.count == 65)
     #expect(Self.attestations.filter(\.isAccepted).count == 13)
   }
 
   @Test(arguments: attestations)
-  func anAttestationIsAcceptedOrRefusedAtItsStep(_ vector: AppAttestVector) throws {
-    // What an assertion is refused for, its attestation is not.
+  func attestationsPassOrFailAtTheExpectedStep(_ vector: AppAttestVector) throws {
+    // If an assertion is wrong, its attestation is not.
     let isRefused = !vector.isAccepted && vector.assertions == nil
     switch try vector.attest() {
     case .success(let attestation):
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: assertions)
-  func anAssertionIsAcceptedOrRefusedAtItsStep(_ vector: AppAttestVector) throws {
+  func assertionsPassOrFailAtTheExpectedStep(_ vector: AppAttestVector) throws {
     for assertion in try #require(vector.assertions) {
       switch try vector.assert(assertion) {
       case .success(let use):
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func whatAppleAddsIsReadInBothSpellings() throws {
+  @Test func applesExtensionsAreReadInBothForms() throws {
     let sample = try AppAttestVector.named("apple-guide-2026-production")
     let extensions = try sample.attest().get().extensions
     #expect(extensions.bundleVersion == sample.expectedExtensions?.bundleVersion)
@@ -75,21 +75,21 @@ import Testing
     ("apple-guide-2026-production", 1), ("s02-valid-extensions-ed-set", 4),
     ("s04-valid-category-as-integer", 2),
   ])
-  func aCategoryIsRefusedOnlyWhereItIsSent(_ id: String, _ category: UInt32) throws {
+  func refusedCategoriesMatterOnlyIfSent(_ id: String, _ category: UInt32) throws {
     let vector = try AppAttestVector.named(id)
     #expect(try vector.attest(refusing: [category]) == .failure(.category))
     _ = try vector.attest(refusing: [category + 1]).get()
     _ = try AppAttestVector.named("s00-minimal-valid").attest(refusing: Set(0...10)).get()
   }
 
-  @Test func anAssertionsCategoryIsRefusedToo() throws {
+  @Test func assertionsOfARefusedCategoryAreRefused() throws {
     let vector = try AppAttestVector.named("t10-assertion-with-category")
     let assertion = try #require(vector.assertions?.first)
     let category = try #require(try vector.assert(assertion).get().extensions.category)
     #expect(try vector.assert(assertion, refusing: [category]) == .failure(.category))
   }
 
-  /// The leaf is valid from 2026-01-01 to 2026-01-04, the others from 2016 to 2036.
+  /// The leaf is valid from 2026-01-01 to 2026-01-04, the other certificates from 2016 to 2036.
   @Test(arguments: [
     ("2015-12-31T00:00:00Z", false), ("2025-12-31T23:59:59Z", false),
     ("2026-01-01T00:00:01Z", true),
@@ -97,7 +97,7 @@ import Testing
     ("2036-01-02T00:00:00Z", false),
     ("2100-01-01T00:00:00Z", false), ("1969-12-31T00:00:00Z", false),
   ])
-  func theClockThatIsGivenDecides(_ clock: String, _ isValid: Bool) throws {
+  func validityIsCheckedAtTheGivenTime(_ clock: String, _ isValid: Bool) throws {
     let result = try AppAttestVector.named("t00-minimal-valid").attest(at: clock)
     if isValid {
       _ = try result.get()
@@ -106,18 +106,17 @@ import Testing
     }
   }
 
-  /// A certificate that is cut, followed by something, or no certificate at all.
-  @Test func bytesThatAreNoCertificateAreRefused() throws {
+  @Test func malformedCertificatesAreRefused() throws {
     let vector = try AppAttestVector.named("t00-minimal-valid")
     let object = try #require(vector.attestation?.attestationObject.bytes)
-    // 30 82 …: the sequence of the leaf, which then is a set.
+    // 30 82 …: the leaf's SEQUENCE becomes a SET.
     let start = try #require(object.indices.first { object[$0...].starts(with: [0x30, 0x82]) })
     var changed = object
     changed[start] = 0x31
     #expect(try vector.attest(changed) == .failure(.certificate))
   }
 
-  @Test func anAssertionIsForTheAppOfItsKeyAlone() throws {
+  @Test func assertionsAreValidForTheAppOfTheKeyOnly() throws {
     let vector = try AppAttestVector.named("s61-assertion-valid-extensions")
     let assertion = try #require(vector.assertions?.first)
     let publicKey = try P256PublicKey(pem: try #require(vector.publicKeyPem)).uncompressedPoint
@@ -132,7 +131,7 @@ import Testing
     #expect(throws: AppAttestError.publicKey) { try verify(publicKey + [0], vector.appID) }
   }
 
-  @Test func theCounterMustGoUp() throws {
+  @Test func theCounterMustRise() throws {
     let vector = try AppAttestVector.named("s61-assertion-valid-extensions")
     let assertion = try #require(vector.assertions?.first)
     let publicKey = try P256PublicKey(pem: try #require(vector.publicKeyPem)).uncompressedPoint

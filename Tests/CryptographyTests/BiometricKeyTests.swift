@@ -2,7 +2,7 @@ import Cryptography
 import Foundation
 import Testing
 
-/// Signatures were made with OpenSSL's command, by the key of ``P256Tests``.
+/// The signatures were made with OpenSSL's command and the key of ``P256Tests``.
 @Suite struct BiometricKeyTests {
   static let publicKey = P256Tests.publicKey.split(separator: "\n").dropFirst().dropLast().joined()
   static let challenge = [UInt8](0..<32)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [ofBytes, ofText, ofURLText])
-  func noBitOfASignatureMayDiffer(_ signature: String) throws {
+  func signaturesWithAFlippedBitAreRefused(_ signature: String) throws {
     let bytes = try #require(base64Decoded(signature))
     for number in 0..<(8 * bytes.count) {
       let forged = base64Encoded(flip(number, of: bytes))
@@ -32,31 +32,31 @@ import Testing
   }
 
   @Test(arguments: [ofBytes, ofText, ofURLText])
-  func noBitOfAChallengeMayDiffer(_ signature: String) {
+  func challengesWithAFlippedBitAreRefused(_ signature: String) {
     for number in 0..<256 {
       #expect(!key.isSignature(signature, of: flip(number, of: Self.challenge)))
     }
   }
 
-  /// The first is what an app sent that signed nothing.
+  /// The first is what an app sent that could not sign.
   @Test(arguments: [
     "signed_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=_1763733600000", "", "AA==", ofBytes + "=",
     ofBytes + "\n", "MAYCAQECAQE=",
     "MAYCAQACAQA=", String(ofBytes.dropLast(4)),
   ])
-  func whatIsNoSignatureIsRefused(_ signature: String) {
+  func malformedSignaturesAreRefused(_ signature: String) {
     #expect(!key.isSignature(signature, of: Self.challenge))
   }
 
-  /// r and s as 64 bytes: not what phones send.
-  @Test func theOtherFormOfASignatureIsRefused() throws {
+  /// Phones send DER, not r and s as 64 bytes.
+  @Test func signaturesThatAreNotDERAreRefused() throws {
     let signer = try P256PrivateKey(pem: P256Tests.privateKey)
     let signature = base64Encoded(try signer.signES256(Self.challenge.span))
     #expect(!key.isSignature(signature, of: Self.challenge))
   }
 
   @Test(arguments: [[], [0], Array(challenge.dropLast()), challenge + [0]])
-  func whatIsNoChallengeIsRefused(_ challenge: [UInt8]) {
+  func challengesOfAnotherSizeAreRefused(_ challenge: [UInt8]) {
     #expect(!key.isSignature(Self.ofText, of: challenge))
   }
 
@@ -64,11 +64,11 @@ import Testing
     "mwsim_device-123_1763733600000", "", "AAAA", String(publicKey.dropLast(4)), publicKey + "AAAA",
     publicKey + "\n",
   ])
-  func whatIsNoKeyIsMalformed(_ text: String) {
+  func textsThatAreNotKeysAreMalformed(_ text: String) {
     #expect(throws: CryptographyError.malformed) { try BiometricKey(base64: text) }
   }
 
-  @Test func aKeyOfAnotherKindIsInvalid() {
+  @Test func keysOfOtherAlgorithmsAreInvalid() {
     // P-384 and Ed25519.
     for text in [
       "MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEw5rnPlXwuJ/M0VnRGfD+VmA9SI+cRMCtSNc+l1R3UUgcOVzZwZOi03VQvpEAiy2qEJ7BctVz1AZ/hW41Qzw0FQcTbyCxAXDJzIxjcpiVEBmx4BJ3pTu9WHtaQ2wmYjo2",

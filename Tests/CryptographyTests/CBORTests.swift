@@ -2,7 +2,7 @@ import Cryptography
 import Testing
 
 @Suite struct CBORTests {
-  /// Of RFC 8949, appendix A, what the canonical form of CTAP2 allows.
+  /// The examples of RFC 8949, appendix A, that the canonical form of CTAP2 allows.
   @Test(
     arguments: [
       ("00", .integer(0)), ("17", .integer(23)), ("1818", .integer(24)), ("18ff", .integer(255)),
@@ -17,7 +17,7 @@ import Testing
       ("a2616180616202", .map([.text("a"): .array([]), .text("b"): .integer(2)])),
       ("a2036161200a", .map([.integer(3): .text("a"), .integer(-1): .integer(10)])),
     ] as [(String, CBOR)])
-  func whatIsCanonicalIsRead(_ text: String, _ value: CBOR) throws {
+  func canonicalValuesAreRead(_ text: String, _ value: CBOR) throws {
     let bytes = try #require(hexDecoded(text))
     #expect(try CBOR(decoding: bytes[...]) == value)
     var rest = (bytes + [0xFF])[...]
@@ -33,29 +33,29 @@ import Testing
     "1c", "1d", "1e", "1f", "3c", "5c", "fc", "fe",  // reserved
     "5f4101ff", "7f6161ff", "9f01ff", "bf0102ff", "9fff", "ff",  // of indefinite length
     "c001", "c11a514b67b0", "d818456449455446", "d9d9f700",  // tags
-    "f7", "e0", "f0", "f800", "f814", "f8ff", "f90000", "fa47c35000",  // others
+    "f7", "e0", "f0", "f800", "f814", "f8ff", "f90000", "fa47c35000",  // simple
     "61ff", "62c328", "63eda080", "62c080", "64f4908080",  // not UTF-8
     "a201010102", "a2616101616102", "a3010203040105",  // members that come twice
     "a1400a", "a1f500", "a18000", "a1a000",  // names of other types
   ])
-  func whatIsNotCanonicalIsMalformed(_ text: String) throws {
+  func otherValuesAreMalformed(_ text: String) throws {
     let bytes = try #require(hexDecoded(text))
     #expect(throws: CryptographyError.malformed) { try CBOR(decoding: bytes[...]) }
   }
 
-  /// The claim is compared with what remains before anything is made of it.
+  /// A length is compared with the remaining input before anything is allocated.
   @Test(arguments: [
     "5bffffffffffffffff", "5b7fffffffffffffff", "7b7fffffffffffffff", "9b7fffffffffffffff",
     "bb7fffffffffffffff", "bb4000000000000000", "9affffffff", "baffffffff", "5affffffff", "59ffff",
     "42ff",
     "820102", "a2010203",
   ])
-  func aLengthIsNotBelieved(_ text: String) throws {
+  func lengthsBeyondTheInputAreMalformed(_ text: String) throws {
     let bytes = try #require(hexDecoded(text))
     #expect(throws: CryptographyError.malformed) { try CBOR(decoding: bytes[...].dropLast()) }
   }
 
-  @Test func levelsAreLimited() throws {
+  @Test func depthIsLimited() throws {
     for (head, last) in [([0x81], [0x80]), ([0xA1, 0x00], [0xA0])] as [([UInt8], [UInt8])] {
       func nested(_ levels: Int) -> [UInt8] {
         (1..<levels).flatMap { _ in head } + last
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func valuesAreLimited() throws {
+  @Test func theNumberOfValuesIsLimited() throws {
     let most = CBOR.maximumCount - 1  // the array is one of them
     let array = [0x98, UInt8(most)] + [UInt8](repeating: 0, count: most)
     #expect(try CBOR(decoding: array[...]).array?.count == most)
@@ -75,7 +75,7 @@ import Testing
     #expect(throws: CryptographyError.malformed) { try CBOR(decoding: more[...]) }
   }
 
-  @Test func bytesAreLimited() throws {
+  @Test func theSizeIsLimited() throws {
     let most = CBOR.maximumSize - 3
     let bytes = [0x59, UInt8(most >> 8), UInt8(most & 0xFF)] + [UInt8](repeating: 0, count: most)
     #expect(try CBOR(decoding: bytes[...]).bytes?.count == most)
@@ -83,7 +83,7 @@ import Testing
     #expect(throws: CryptographyError.malformed) { try CBOR(takenFrom: &more) }
   }
 
-  @Test func aPartOfOtherBytesIsReadLikeAWhole() throws {
+  @Test func slicesAreReadLikeArrays() throws {
     let bytes: [UInt8] = [9, 9, 0xA1, 0x61, 0x61, 0x42, 1, 2, 9]
     let value = try CBOR(decoding: bytes[2..<8])
     #expect(value["a"]?.bytes == [1, 2])

@@ -25,7 +25,7 @@ import Testing
     number(-2): .bytes([1, 0, 1]),
   ]
 
-  @Test func theThreeKindsAreKeys() throws {
+  @Test func keysOfAllThreeAlgorithmsAreRead() throws {
     #expect(try COSEKey(.map(Self.p256())).algorithm == .es256)
     #expect(try COSEKey(.map(Self.ed25519)).algorithm == .edDSA)
     #expect(try COSEKey(.map(Self.rsa)).algorithm == .rs256)
@@ -39,7 +39,7 @@ import Testing
       (-2, bytes(33)), (-2, bytes(32)), (-2, .text("x")), (-3, bytes(31)), (-3, .boolean(true)),
       (2, .bytes([1])), (4, .array([.integer(2)])), (-4, .bytes([])),
     ] as [(Int64, CBOR)])
-  func aKeyOfP256IsExact(_ name: Int64, _ value: CBOR) throws {
+  func p256KeysWithAWrongMemberAreInvalid(_ name: Int64, _ value: CBOR) throws {
     var members = try Self.p256()
     members[.integer(name)] = value
     #expect(throws: CryptographyError.invalidKey) { try COSEKey(.map(members)) }
@@ -50,7 +50,7 @@ import Testing
       (1, .integer(2)), (3, .integer(-7)), (-1, .integer(4)), (-2, bytes(31)), (-2, bytes(33)),
       (-3, bytes(32)), (2, .bytes([1])),
     ] as [(Int64, CBOR)])
-  func aKeyOfEd25519IsExact(_ name: Int64, _ value: CBOR) {
+  func ed25519KeysWithAWrongMemberAreInvalid(_ name: Int64, _ value: CBOR) {
     var members = Self.ed25519
     members[.integer(name)] = value
     #expect(throws: CryptographyError.invalidKey) { try COSEKey(.map(members)) }
@@ -62,14 +62,14 @@ import Testing
       (1, .integer(2)), (-1, bytes(255)), (-1, bytes(513)), (-1, bytes(256, from: 0x7F)),
       (-1, bytes(257, from: 0)), (-2, .bytes([3])), (-2, .bytes([0, 1, 0, 1])), (-3, bytes(32)),
     ] as [(Int64, CBOR)])
-  func aKeyOfRSAIsExact(_ name: Int64, _ value: CBOR) {
+  func rsaKeysWithAWrongMemberAreInvalid(_ name: Int64, _ value: CBOR) {
     var members = Self.rsa
     members[.integer(name)] = value
     #expect(throws: CryptographyError.invalidKey) { try COSEKey(.map(members)) }
   }
 
   @Test(arguments: [.null, .map([:]), .array([]), .integer(3)] as [CBOR])
-  func whatIsNoMapIsNoKey(_ value: CBOR) {
+  func valuesThatAreNotKeysAreInvalid(_ value: CBOR) {
     #expect(throws: CryptographyError.invalidKey) { try COSEKey(value) }
   }
 }

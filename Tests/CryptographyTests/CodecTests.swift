@@ -8,7 +8,7 @@ import Testing
     ("foob", "Zm9vYg==", "666f6f62"), ("fooba", "Zm9vYmE=", "666f6f6261"),
     ("foobar", "Zm9vYmFy", "666f6f626172"),
   ])
-  func theStandardsExamplesAreCodedBothWays(_ text: String, _ base64: String, _ hex: String) {
+  func examplesOfTheStandardAreEncodedAndDecoded(_ text: String, _ base64: String, _ hex: String) {
     let bytes = Array(text.utf8)
     let unpadded = String(base64.prefix { $0 != "=" })
     #expect(base64Encoded(bytes) == base64)
@@ -27,7 +27,7 @@ import Testing
     #expect(base64URLDecoded("++++////") == nil)
   }
 
-  @Test func everyByteSurvivesEachCodec() {
+  @Test func allBytesRoundTrip() {
     let bytes = Array(UInt8.min...UInt8.max)
     for size in 0...bytes.count {
       let part = Array(bytes.suffix(size))
@@ -41,7 +41,7 @@ import Testing
     "Zg==", "Zm8=", "=", "A", "AAAAA", "Zg\n", " Zg", "Z g", "Zm9v\r\n", "Zm9v ", "Zm.v", "Zm9vé",
     "Zm9\0", "Zm9\u{FF5A}",
   ])
-  func whatIsNotBase64URLIsRefused(_ text: String) {
+  func invalidBase64URLIsRefused(_ text: String) {
     #expect(base64URLDecoded(text) == nil)
   }
 
@@ -49,17 +49,17 @@ import Testing
     "Zg", "Zg=", "Zg===", "Zm8", "Zm8==", "Zm9v=", "Zm9v====", "=", "==", "===", "====", "Z===",
     "Zg==Zg==", "=Zg=", "Z=g=", "Zm9v\n", "Zm9v\r\n", " Zm9v", "Zm 9v", "Zm8=\n", "Zm9é",
   ])
-  func whatIsNotBase64IsRefused(_ text: String) {
+  func invalidBase64IsRefused(_ text: String) {
     #expect(base64Decoded(text) == nil)
   }
 
   @Test(arguments: ["6", "666", "6G", "0x66", "66 ", "6F", "FF", "/0", ":0", "`0", "g0", "é"])
-  func whatIsNotLowerCaseHexIsRefused(_ text: String) {
+  func textsThatAreNotLowercaseHexAreRefused(_ text: String) {
     #expect(hexDecoded(text) == nil)
   }
 
   @Test(arguments: [(2, 256), (3, 256 * 4)])
-  func noTwoTextsStandForTheSameBytes(size: Int, expected: Int) {
+  func differentTextsDecodeToDifferentBytes(size: Int, expected: Int) {
     let symbols = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     let start = String(repeating: "Q", count: size - 2)  // 010000
     var texts: [[UInt8]: String] = [:]

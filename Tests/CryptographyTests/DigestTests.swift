@@ -2,7 +2,7 @@ import Cryptography
 import Testing
 
 @Suite struct DigestTests {
-  /// FIPS 180-4, as its examples give them.
+  /// Examples of FIPS 180-4.
   @Test(arguments: [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
     ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -15,14 +15,14 @@ import Testing
       "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
     ),
   ])
-  func digestsAreThoseOfTheStandard(_ text: String, _ digest: String) {
+  func digestsMatchTheStandard(_ text: String, _ digest: String) {
     let bytes = Array(text.utf8)
     #expect(hexEncoded(sha256(text)) == digest)
     #expect(hexEncoded(sha256(bytes)) == digest)
     #expect(hexEncoded(sha256(bytes.span)) == digest)
   }
 
-  /// RFC 4231. Its short keys are filled up with zeros, as HMAC does itself (RFC 2104 §2).
+  /// Examples of RFC 4231. Short keys are padded with zeros, as HMAC does itself (RFC 2104 §2).
   static let tags: [(key: [UInt8], message: [UInt8], tag: String)] = [
     (
       Array(repeating: 0x0B, count: 20), Array("Hi There".utf8),
@@ -48,7 +48,7 @@ import Testing
   ]
 
   @Test(arguments: tags)
-  func tagsAreThoseOfTheStandard(_ key: [UInt8], _ message: [UInt8], _ tag: String) throws {
+  func tagsMatchTheStandard(_ key: [UInt8], _ message: [UInt8], _ tag: String) throws {
     let missing = max(0, Key.minimumSecretSize - key.count)
     let key = try makeKey(secret: key + Array(repeating: 0, count: missing))
     #expect(hexEncoded(hmacSHA256(message, with: key)) == tag)
@@ -56,14 +56,14 @@ import Testing
     #expect(hexEncoded(hmacSHA256(message, with: key)) == tag, "a key may be used again")
   }
 
-  @Test func aTextIsAuthenticatedInItsUTF8Form() throws {
+  @Test func textIsAuthenticatedAsUTF8() throws {
     let key = try makeKey(secret: Array(0..<32))
     #expect(hmacSHA256("é\0", with: key) == hmacSHA256([0xC3, 0xA9, 0], with: key))
     #expect(hmacSHA256("", with: key) == hmacSHA256([UInt8](), with: key))
     #expect(hmacSHA256("", with: key) != hmacSHA256("\0", with: key))
   }
 
-  @Test func oneKeyServesManyThreads() async throws {
+  @Test func threadsMayShareAKey() async throws {
     let key = try makeKey(secret: Array(0..<32))
     let messages = (0..<64).map { "message \($0)" }
     let expected = messages.map { hmacSHA256($0, with: key) }
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func onlyTheSameBytesAreEqual() {
+  @Test func onlyIdenticalBytesAreEqual() {
     let bytes = Array(UInt8(0)..<64)
     #expect(isEqualInConstantTime(bytes, bytes))
     #expect(isEqualInConstantTime([], []))

@@ -1,6 +1,6 @@
 import Cryptography
 
-/// Entries whose secrets are the bytes 0 to 31 and 100 to 139, as the known answers expect.
+/// Entries of a keyring. The known answers need their secrets: the bytes 0 to 31 and 100 to 139.
 let olderEntry = "2026-11:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 let newerEntry = "next_KEY:ZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXp7fH1-f4CBgoOEhYaHiImKiw"
 

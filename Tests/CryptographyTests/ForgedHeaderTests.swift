@@ -1,8 +1,8 @@
 import Cryptography
 import Testing
 
-/// Headers that are not the one a key has (RFC 8725 §3.1, §3.10), each under a signature that the
-/// real key made, so that nothing but the header can be the reason to refuse.
+/// Headers other than the one that a key has (RFC 8725 §3.1, §3.10). The real key signs each of
+/// them, so that only the header can be the reason to refuse.
 @Suite struct ForgedHeaderTests {
   static let headers = [
     #"{"alg":"none","kid":"2026-11","typ":"JWT"}"#,
@@ -51,7 +51,7 @@ import Testing
   init() throws { keyring = try Keyring(parsing: "\(olderEntry),\(newerEntry)") }
 
   @Test(arguments: headers)
-  func aForgedHeaderIsRefused(_ header: String) {
+  func forgedHeadersAreRefused(_ header: String) {
     let input = "\(base64URLEncoded(Array(header.utf8))).\(base64URLEncoded(Array("{}".utf8)))"
     let signature = base64URLEncoded(hmacSHA256(input, with: keyring.newest))
     #expect(throws: CryptographyError.unknownKey) {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func theSameSignatureUnderTheTrueHeaderIsTaken() throws {
+  @Test func theTrueHeaderIsAccepted() throws {
     let header = #"{"alg":"HS256","kid":"2026-11","typ":"JWT"}"#
     let input = "\(base64URLEncoded(Array(header.utf8))).\(base64URLEncoded(Array("{}".utf8)))"
     let signature = base64URLEncoded(hmacSHA256(input, with: keyring.newest))
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["=", ".", " ", "A"])
-  func aTrueHeaderWithMoreBehindItIsRefused(_ more: String) {
+  func trueHeadersWithAnotherCharacterAreRefused(_ more: String) {
     let header = #"{"alg":"HS256","kid":"2026-11","typ":"JWT"}"#
     let input = "\(base64URLEncoded(Array(header.utf8)))\(more).e30"
     let signature = base64URLEncoded(hmacSHA256(input, with: keyring.newest))

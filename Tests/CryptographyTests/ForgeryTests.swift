@@ -2,17 +2,18 @@ import Cryptography
 import Foundation
 import Testing
 
-/// Each bit of something genuine, flipped: none is accepted, but in an attestation's receipt, for which
-/// nothing vouches.
+/// Flips each bit of genuine inputs. Only an attestation's receipt may change, because nothing
+/// authenticates it.
 @Suite struct ForgeryTests {
   @Test(arguments: 0..<8)
-  func noBitOfAnAttestationMayDifferOutsideItsReceipt(_ bit: Int) throws {
+  func attestationsWithABitFlippedOutsideTheReceiptAreRefused(_ bit: Int) throws {
     let vector = try AppAttestVector.named("uebelack-2024-production")
     let genuine = try vector.attest().get()
     let object = try #require(vector.attestation?.attestationObject.bytes)
     let start = try #require(object.indices.first { object[$0...].starts(with: genuine.receipt) })
     let receipt = start..<(start + genuine.receipt.count)
-    // A flip may cost two signatures: without the flag a bit of each byte, and of each 20th of the receipt.
+    // Verifying may take two signatures. Without the flag, flip one bit of each byte, and of each
+    // 20th byte of the receipt.
     let isWhole = ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"] != nil
     for index in object.indices {
       guard isWhole || index % (receipt.contains(index) ? 160 : 8) == bit else { continue }
@@ -23,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func noBitOfAnAssertionMayDiffer() throws {
+  @Test func assertionsWithAFlippedBitAreRefused() throws {
     let vector = try AppAttestVector.named("veehaitch-ios-14.4")
     let assertion = try #require(vector.assertions?.first)
     let object = assertion.assertionObject.bytes
@@ -43,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: ["w3c-none-es256", "w3c-packed-eddsa", "w3c-packed-rs256"])
-  func noBitOfASignInMayDiffer(_ id: String) throws {
+  func signInsWithAFlippedBitAreRefused(_ id: String) throws {
     let vector = try WebAuthnVector.named(id)
     let passkey = try vector.passkey()
     for part in [
@@ -58,8 +59,8 @@ import Testing
     }
   }
 
-  /// App Attest hashes once more than WebAuthn. Neither takes the other's form.
-  @Test func theTwoFormsOfASignatureAreNotMixed() throws {
+  /// App Attest hashes once more than WebAuthn does.
+  @Test func webAuthnSignaturesAreNoAppAttestAssertions() throws {
     let signer = try P256PrivateKey(pem: P256Tests.privateKey)
     let publicKey = try P256PublicKey(pem: P256Tests.publicKey).uncompressedPoint
     let clientData: [UInt8] = [1, 2, 3]

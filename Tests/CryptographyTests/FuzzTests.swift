@@ -3,12 +3,13 @@ import Foundation
 import Support
 import Testing
 
-/// Inputs from a seeded generator: `SWITCHBOARD_FUZZ` of them for each test, 20,000 if it is not set.
+/// Inputs from a seeded generator. Each test takes as many as `SWITCHBOARD_FUZZ` says, 20,000 if
+/// that is not set.
 @Suite struct FuzzTests {
   static let count =
     ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 20_000
 
-  @Test func noMutatedTokenIsAccepted() throws {
+  @Test func mutatedTokensAreRefused() throws {
     var generator = SeededGenerator(state: 1)
     let keyring = try Keyring(parsing: "\(newerEntry),\(olderEntry)")
     let genuine = (0..<16).map { number in
@@ -29,7 +30,7 @@ import Testing
     #expect(refused > Self.count / 2)
   }
 
-  @Test func noMutatedSealedValueIsAccepted() throws {
+  @Test func mutatedSealedValuesAreRefused() throws {
     var generator = SeededGenerator(state: 2)
     let keyring = try Keyring(parsing: "\(newerEntry),\(olderEntry)")
     let older = try Keyring(parsing: olderEntry)
@@ -50,7 +51,7 @@ import Testing
     #expect(refused > Self.count / 2)
   }
 
-  @Test func whatDecodesIsWhatWouldBeEncoded() {
+  @Test func decodedTextEncodesToItself() {
     var generator = SeededGenerator(state: 3)
     var decoded = 0
     var ambiguous: [[UInt8]] = []
@@ -69,7 +70,7 @@ import Testing
     #expect(decoded > Self.count / 20)
   }
 
-  @Test func noTextBreaksTheKeyringsParser() {
+  @Test func theKeyringsParserSurvivesAnyText() {
     var generator = SeededGenerator(state: 4)
     let entries = [newerEntry, olderEntry, "\(newerEntry),\(olderEntry)"]
     for _ in 0..<Self.count {

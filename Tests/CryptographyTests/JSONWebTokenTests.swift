@@ -10,8 +10,8 @@ import Testing
     older = try Keyring(parsing: olderEntry)
   }
 
-  /// The payload of RFC 7515 A.1 without its line breaks, and an empty one; both made with another
-  /// implementation of HMAC.
+  /// The payload of RFC 7515 A.1 without its line breaks, and an empty payload. Another
+  /// implementation of HMAC made both tokens.
   @Test(arguments: [
     (
       "2026-11", #"{"iss":"joe","exp":1300819380,"http://example.com/is_root":true}"#,
@@ -29,36 +29,36 @@ import Testing
       """
     ),
   ])
-  func tokensAreThoseOfAnotherProgram(_ id: String, _ payload: String, _ token: String) throws {
+  func tokensMatchAnotherImplementation(_ id: String, _ payload: String, _ token: String) throws {
     let key = try #require(keyring[id])
     #expect(JSONWebToken.sign(Array(payload.utf8), with: key) == token)
     #expect(try JSONWebToken.verify(token, with: keyring) == Array(payload.utf8))
   }
 
-  @Test func anOlderKeyStillVerifiesWhatItSigned() throws {
+  @Test func olderKeysStillVerify() throws {
     let token = JSONWebToken.sign(Array("{}".utf8), with: older.newest)
     #expect(try JSONWebToken.verify(token, with: keyring) == Array("{}".utf8))
   }
 
-  @Test func aTokenOfARemovedKeyIsRefused() {
+  @Test func tokensOfARemovedKeyAreRefused() {
     let token = JSONWebToken.sign(Array("{}".utf8), with: keyring.newest)
     #expect(throws: CryptographyError.unknownKey) { try JSONWebToken.verify(token, with: older) }
   }
 
-  @Test func aTokenOfAnotherSecretUnderTheSameIDIsRefused() throws {
+  @Test func tokensOfAnotherSecretWithTheSameIDAreRefused() throws {
     let token = JSONWebToken.sign(
       Array("{}".utf8), with: try makeKey("next_KEY", secret: Array(0..<32)))
     #expect(throws: CryptographyError.unauthentic) { try JSONWebToken.verify(token, with: keyring) }
   }
 
-  @Test func twoTokensInARowAreRefused() {
+  @Test func twoTokensJoinedByADotAreRefused() {
     let token = JSONWebToken.sign(Array("{}".utf8), with: keyring.newest)
     #expect(throws: CryptographyError.unauthentic) {
       try JSONWebToken.verify("\(token).\(token)", with: keyring)
     }
   }
 
-  @Test func aSignatureOfAnotherKeyIsRefused() {
+  @Test func signaturesOfAnotherKeyAreRefused() {
     let input = JSONWebToken.sign(Array("{}".utf8), with: keyring.newest).dropLast(43)
     let signature = hmacSHA256(String(input.dropLast()), with: older.newest)
     #expect(throws: CryptographyError.unauthentic) {
@@ -66,9 +66,9 @@ import Testing
     }
   }
 
-  @Test func aTokenOf4096BytesIsTheLongest() throws {
+  @Test func tokensHaveAtMost4096Bytes() throws {
     let around = JSONWebToken.sign([], with: keyring.newest).utf8.count
-    // Sizes of base64url texts skip one in four; one of these payloads fills the limit exactly.
+    // One in four sizes is not that of any base64url text, but the limit is.
     let fits = try #require(
       (0..<4096).first { base64URLEncoded(randomBytes($0)).utf8.count == 4096 - around })
     let longest = JSONWebToken.sign(randomBytes(fits), with: keyring.newest)
@@ -82,11 +82,11 @@ import Testing
   @Test(arguments: [
     "", ".", "..", "...", "eyJhbGciOiJIUzI1NiJ9", "not a token", "Bearer x", "é.é.é", "\0",
   ])
-  func whatNamesNoKeyIsUnknown(_ token: String) {
+  func textsThatNameNoKeyAreUnknown(_ token: String) {
     #expect(throws: CryptographyError.unknownKey) { try JSONWebToken.verify(token, with: keyring) }
   }
 
-  @Test func aTokenWithoutAWholeSignatureIsMalformed() {
+  @Test func tokensWithoutAWholeSignatureAreMalformed() {
     let token = JSONWebToken.sign(Array("{}".utf8), with: keyring.newest)
     let header = "\(token.prefix { $0 != "." })."
     let shortened = [1, 42, 43, 44].map { String(token.dropLast($0)) }
@@ -99,9 +99,9 @@ import Testing
     }
   }
 
-  /// Only someone with the key can make such a token; it is refused all the same.
+  /// Only someone with the key can make such a token. It is refused anyway.
   @Test(arguments: ["e30=", "e3", "e 30", "e30.", ".e30", "e31", "+/+/", "Z", "é"])
-  func aSignedPayloadThatIsNotBase64URLIsMalformed(_ payload: String) {
+  func signedPayloadsThatAreNotBase64URLAreMalformed(_ payload: String) {
     let header = JSONWebToken.sign([], with: keyring.newest).prefix { $0 != "." }
     let input = "\(header).\(payload)"
     let signature = base64URLEncoded(hmacSHA256(input, with: keyring.newest))
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func aSignatureHasOneEncoding() throws {
+  @Test func signaturesHaveOneEncoding() throws {
     let token = JSONWebToken.sign(Array("{}".utf8), with: keyring.newest)
     let symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     let accepted = symbols.filter { symbol in
@@ -119,7 +119,7 @@ import Testing
     #expect(accepted == String(token.suffix(1)))
   }
 
-  @Test func noFlippedBitIsAccepted() {
+  @Test func tokensWithAFlippedBitAreRefused() {
     let payload = Array(#"{"sub":"1","aud":"access"}"#.utf8)
     for key in keyring.keys {
       for flipped in bitFlips(of: JSONWebToken.sign(payload, with: key)) {

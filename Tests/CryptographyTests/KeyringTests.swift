@@ -31,7 +31,7 @@ import Testing
     "\(olderEntry),key:\(shortSecret)", "\(tooLongID):\(secret)", "", " ", "\n,\n",
     "\(olderEntry),\(olderEntry)", "\(olderEntry),\(newerEntry),2026-11:\(secret)",
   ])
-  func aBadListIsRefused(_ text: String) {
+  func malformedListsAreRefused(_ text: String) {
     let error = #expect(throws: CryptographyError.self) { try Keyring(parsing: text) }
     #expect(error == .malformed || error == .invalidKey)
   }
@@ -41,33 +41,33 @@ import Testing
     ("key:\(shortSecret)", .invalidKey), ("\(olderEntry)\n\(olderEntry)", .invalidKey),
     ("a.b:\(secret)", .invalidKey), ("", .invalidKey),
   ])
-  func aBadListIsToldFromABadKey(_ text: String, _ error: CryptographyError) {
+  func malformedListsAndInvalidKeysDiffer(_ text: String, _ error: CryptographyError) {
     #expect(throws: error) { try Keyring(parsing: text) }
   }
 
   @Test(arguments: ["a", "AZaz09_-", String(repeating: "k", count: 32)])
-  func aKeyIDOfItsAlphabetIsTaken(_ id: String) throws {
+  func keyIDsMayUseTheirWholeAlphabet(_ id: String) throws {
     #expect(try makeKey(id, secret: Array(0..<32)).id == id)
   }
 
   @Test(arguments: ["", tooLongID, "a b", "a.b", "a/b", "a\"b", "a\\b", "ä", "a\n", "a\0"])
-  func anyOtherKeyIDIsRefused(_ id: String) {
+  func otherKeyIDsAreRefused(_ id: String) {
     #expect(throws: CryptographyError.invalidKey) { try makeKey(id, secret: Array(0..<32)) }
   }
 
-  @Test func aSecretOfLessThan32BytesIsRefused() {
+  @Test func shortSecretsAreRefused() {
     #expect(throws: CryptographyError.invalidKey) { try makeKey(secret: Array(0..<31)) }
     #expect(throws: CryptographyError.invalidKey) { try makeKey(secret: []) }
   }
 
-  @Test func aSecretLendsTheBytesItWasGiven() {
+  @Test func secretsLendTheirBytes() {
     let bytes = Array(UInt8(0)..<50)
     let secret = Secret(copying: bytes.span)
     #expect(secret.count == 50)
     #expect(secret.withBytes { sha256($0) } == sha256(bytes))
   }
 
-  @Test func describingAKeyShowsNoSecret() throws {
+  @Test func descriptionsOfKeysShowNoSecret() throws {
     let secret = [UInt8](repeating: 167, count: 32)
     let keyring = try Keyring(parsing: "key:\(base64URLEncoded(secret))")
     var descriptions = [
@@ -83,7 +83,7 @@ import Testing
     #expect(descriptions[4].contains("key"), "the id may be shown")
   }
 
-  @Test func anErrorShowsNoValue() {
+  @Test func errorsShowNoValue() {
     let text = "key:\(shortSecret)"
     let error = #expect(throws: CryptographyError.self) { try Keyring(parsing: text) }
     #expect(String(reflecting: error).contains("invalidKey"))

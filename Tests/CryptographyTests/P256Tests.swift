@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// Keys and signatures were made with OpenSSL's command, but for those of RFC 7515.
+/// OpenSSL's command made the keys and signatures, except those of RFC 7515.
 @Suite struct P256Tests {
   static let privateKey = """
     -----BEGIN PRIVATE KEY-----
@@ -18,10 +18,10 @@ import Testing
     -----END PUBLIC KEY-----
 
     """
-  /// As DER up to the coordinates (RFC 5480 §2).
+  /// The DER form up to the coordinates (RFC 5480 §2).
   static let prefix = hexDecoded("3059301306072a8648ce3d020106082a8648ce3d03010703420004")!
 
-  @Test func theSignatureOfRFC7515Verifies() throws {
+  @Test func theSignatureInRFC7515Verifies() throws {
     let x = try #require(base64URLDecoded("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"))
     let y = try #require(base64URLDecoded("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"))
     let key = try P256PublicKey(subjectPublicKeyInfo: Self.prefix + x + y)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func anotherProgramsSignatureVerifies() throws {
+  @Test func signaturesOfAnotherProgramVerify() throws {
     let r = "f25de9833e53e695d2627666b9683ca8a2b042ab0d57746d7b71dc70401a13e2"
     let s = "43fbbacf261f884483aff60d201450b635f4a75bb9739d32476ac3d70bd51ca2"
     let signature = try #require(hexDecoded(r + s))
@@ -50,8 +50,8 @@ import Testing
     #expect(!key.isES256(signature, of: Array("eyJhbGciOiJFUzI1NiJ9.e31".utf8)))
   }
 
-  /// Many: one in 256 has a coordinate that begins with a zero, which DER leaves out.
-  @Test func whatIsSignedIs64BytesAndVerifies() throws {
+  /// 600 signatures, because one in 256 has a coordinate with a leading zero, which DER omits.
+  @Test func signaturesHave64BytesAndVerify() throws {
     let key = try P256PrivateKey(pem: Self.privateKey)
     let verifier = try P256PublicKey(pem: Self.publicKey)
     for number in 0..<600 {
@@ -67,7 +67,7 @@ import Testing
       [], [0], Array(repeating: 0, count: 63), Array(repeating: 0, count: 64),
       Array(repeating: 255, count: 64), Array(repeating: 1, count: 65),
     ] as [[UInt8]])
-  func whatIsNoSignatureVerifiesNothing(_ signature: [UInt8]) throws {
+  func malformedSignaturesAreRefused(_ signature: [UInt8]) throws {
     let key = try P256PublicKey(pem: Self.publicKey)
     #expect(!key.isES256(signature, of: [UInt8]()))
   }
@@ -75,7 +75,7 @@ import Testing
   @Test(arguments: [
     "", "x", "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n", Self.publicKey,
     String(Self.privateKey.dropLast(60)), Self.privateKey.replacing("\n", with: #"\n"#),
-    // Encrypted; asking for the password would make the test wait for ever.
+    // Encrypted. If libcrypto asked for the password, the test would wait forever.
     """
     -----BEGIN ENCRYPTED PRIVATE KEY-----
     MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgLlHAUoyyeVQICCAAw
@@ -87,11 +87,11 @@ import Testing
 
     """,
   ])
-  func whatIsNoKeyIsMalformed(_ pem: String) {
+  func textsThatAreNotKeysAreMalformed(_ pem: String) {
     #expect(throws: CryptographyError.malformed) { try P256PrivateKey(pem: pem) }
   }
 
-  @Test func aKeyOfAnotherCurveIsInvalid() {
+  @Test func keysOfAnotherCurveAreInvalid() {
     let p384 = """
       -----BEGIN PRIVATE KEY-----
       MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDAwAJiBY6kFNUmsXc/w
@@ -104,7 +104,7 @@ import Testing
     #expect(throws: CryptographyError.invalidKey) { try P256PrivateKey(pem: p384) }
   }
 
-  @Test func aPublicKeyIsAllOfItsBytesAndAPointOfTheCurve() throws {
+  @Test func malformedPublicKeysAndPointsOffTheCurveAreRefused() throws {
     let whole = try #require(
       base64Decoded(
         Self.publicKey.split(separator: "\n").dropFirst().dropLast().joined()))
@@ -118,11 +118,11 @@ import Testing
     }
   }
 
-  @Test func aPointIsItsKey() throws {
+  @Test func pointsAndKeysConvertBothWays() throws {
     let point = try P256PublicKey(pem: Self.publicKey).uncompressedPoint
     #expect(point.count == 65)
     #expect(try P256PublicKey(uncompressedPoint: point).uncompressedPoint == point)
-    // Of the compressed form it is the same key.
+    // The compressed form gives the same key.
     let compressed = [0x02 | point[64] & 1] + point[1...32]
     let prefix = try #require(hexDecoded("3039301306072a8648ce3d020106082a8648ce3d030107032200"))
     let key = try P256PublicKey(subjectPublicKeyInfo: prefix + compressed)
@@ -136,8 +136,8 @@ import Testing
     }
   }
 
-  /// The same numbers in another form of DER, or with more behind them, are another signature.
-  @Test func aSignatureInDERHasOneForm() throws {
+  /// The same numbers in another form of DER, or with bytes after them, are refused.
+  @Test func signaturesInDERHaveOneForm() throws {
     let key = try P256PublicKey(pem: Self.publicKey)
     let message = Array("eyJhbGciOiJFUzI1NiJ9.e30".utf8)
     let r = "00f25de9833e53e695d2627666b9683ca8a2b042ab0d57746d7b71dc70401a13e2"

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Cryptography
 
-/// What strangers send, broken: each parser refuses or returns, whatever it is given.
+/// Broken inputs: every parser refuses or returns, and never crashes.
 @Suite struct ParserFuzzTests {
   static let attestations = AppAttestVector.all.compactMap {
     $0.attestation?.attestationObject.bytes
   }
 
-  @Test func whatIsReadAsCBORHasOneSize() {
+  @Test func acceptedCBORHasOneSize() {
     var generator = SeededGenerator(state: 11)
     let assertions = AppAttestVector.all.flatMap { $0.assertions ?? [] }.map(
       \.assertionObject.bytes)
@@ -30,10 +30,10 @@ import Testing
     #expect(read > FuzzTests.count / 100)
   }
 
-  @Test func noCertificateBreaksTheParser() throws {
+  @Test func theCertificateParserSurvivesAnyBytes() throws {
     var generator = SeededGenerator(state: 12)
     let genuine = Self.attestations.flatMap { object in
-      // Some are broken on purpose.
+      // Some vectors are broken on purpose.
       let chain = try? CBOR(decoding: object[...])["attStmt"]?["x5c"]?.array
       return chain?.compactMap { $0.bytes.map(Array.init) } ?? []
     }
@@ -52,7 +52,7 @@ import Testing
     #expect(read > FuzzTests.count / 100)
   }
 
-  @Test func noClientDataBreakTheParser() {
+  @Test func theClientDataParserSurvivesAnyBytes() {
     var generator = SeededGenerator(state: 13)
     let genuine = WebAuthnVector.all.compactMap {
       ($0.authentication?.clientDataJSON ?? $0.credential?.response.clientDataJSON)?.bytes
@@ -67,8 +67,7 @@ import Testing
     #expect(read > FuzzTests.count / 100)
   }
 
-  /// Few are as large; each must end as quickly as any.
-  @Test func noAttestationObjectBreaksTheVerifier() throws {
+  @Test func mutatedAttestationsAreRefused() throws {
     var generator = SeededGenerator(state: 14)
     let verifier = AppAttest(appIDs: ["TEAM.app"], environments: [.production])
     for _ in 0..<(FuzzTests.count / 20) {
@@ -80,22 +79,22 @@ import Testing
     }
   }
 
-  @Test func noRegistrationBreaksTheVerifier() throws {
+  @Test func mutatedRegistrationsGiveUsablePasskeysOrFail() throws {
     var generator = SeededGenerator(state: 15)
     let vector = try WebAuthnVector.named("w3c-none-es256")
     let genuine = WebAuthnVector.all.compactMap { $0.registration?.attestationObject.bytes }
-    var enrolled = 0
+    var registered = 0
     for _ in 0..<(FuzzTests.count / 4) {
       let passkey = try? vector.register { $0 = generator.mutate(bytes: genuine) }
       guard let passkey else { continue }
-      enrolled += 1
+      registered += 1
       #expect((1...1023).contains(passkey.credentialID.count))
       _ = try COSEKey(CBOR(decoding: passkey.publicKey[...]))
     }
-    #expect(enrolled > 0)
+    #expect(registered > 0)
   }
 
-  /// The largest things that the limits let through, of the kinds that cost most.
+  /// Inputs of the largest size, with the patterns that cost most.
   @Test(
     arguments: [
       [0x81], [0xA1, 0x00], [0x80], [0x61, 0x61], [0x9A, 0, 0, 0xFF, 0xFF], [0x30, 0x80],
@@ -108,7 +107,7 @@ import Testing
     #expect(throws: WebAuthnError.self) { try ClientData(bytes) }
   }
 
-  /// How many bytes the one form of `value` has.
+  /// The size of the accepted form of `value`, in bytes.
   private func size(of value: CBOR) -> Int {
     func head(_ argument: Int64) -> Int {
       switch argument {

@@ -10,7 +10,7 @@ import Testing
     older = try Keyring(parsing: olderEntry)
   }
 
-  /// Made with another implementation of HMAC and AES-GCM.
+  /// Another implementation of HMAC and AES-GCM made these values.
   @Test(arguments: [
     (
       "2026-11.yMnKy8zNzs_Q0dLT7EgYCKvI0MyVLuh2_LfxvykthZO5rJ3VJ5Jc6Qwl7xEFsYIQ67VP",
@@ -18,18 +18,19 @@ import Testing
     ),
     ("2026-11.yMnKy8zNzs_Q0dLT96Gt3IZL1xhhoQcQn0XDoA", "", ""),
   ])
-  func aValueSealedElsewhereOpens(_ sealed: String, _ context: String, _ text: String) throws {
+  func valuesSealedByAnotherProgramOpen(_ sealed: String, _ context: String, _ text: String) throws
+  {
     #expect(try open(sealed, authenticating: context, with: keyring) == Array(text.utf8))
   }
 
   @Test(arguments: [0, 1, 15, 16, 17, 1000, 100_000])
-  func aSealedValueOpensUnderItsContext(size: Int) throws {
+  func sealedValuesOpenWithTheirContext(size: Int) throws {
     let plaintext = randomBytes(size)
     let sealed = seal(plaintext, authenticating: "context é", with: keyring)
     #expect(try open(sealed, authenticating: "context é", with: keyring) == plaintext)
   }
 
-  @Test func theFormIsKeyIDAndNonceCiphertextTag() throws {
+  @Test func sealedValuesHoldKeyIDNonceCiphertextAndTag() throws {
     let sealed = seal([1, 2, 3], authenticating: "", with: keyring)
     let parts = sealed.split(separator: ".")
     #expect(parts.count == 2)
@@ -42,19 +43,19 @@ import Testing
     #expect(Set(values).count == values.count)
   }
 
-  @Test func anOlderKeyStillOpensWhatItSealed() throws {
+  @Test func olderKeysStillOpen() throws {
     let sealed = seal([1, 2, 3], authenticating: "a", with: older)
     #expect(try open(sealed, authenticating: "a", with: keyring) == [1, 2, 3])
   }
 
-  @Test func aRemovedKeyOpensNothing() {
+  @Test func valuesOfARemovedKeyDoNotOpen() {
     let sealed = seal([1, 2, 3], authenticating: "a", with: keyring)
     #expect(throws: CryptographyError.unknownKey) {
       try open(sealed, authenticating: "a", with: older)
     }
   }
 
-  @Test func anotherContextDoesNotOpen() {
+  @Test func valuesDoNotOpenWithAnotherContext() {
     let sealed = seal([1, 2, 3], authenticating: "banks:42", with: keyring)
     for context in ["banks:43", "banks:4", "banks:422", "", "Banks:42"] {
       #expect(throws: CryptographyError.unauthentic) {
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func anotherSecretUnderTheSameIDDoesNotOpen() throws {
+  @Test func valuesDoNotOpenWithAnotherSecretOfTheSameID() throws {
     let other = try Keyring(parsing: "next_KEY:\(base64URLEncoded(Array(0..<32)))")
     let sealed = seal([1, 2, 3], authenticating: "a", with: keyring)
     #expect(throws: CryptographyError.unauthentic) {
@@ -86,20 +87,20 @@ import Testing
     "next_KEY.\(base64URLEncoded(Array(0..<40)))\n", "next_KEY..\(base64URLEncoded(Array(0..<40)))",
     "next_KEY.\(base64URLEncoded(Array(0..<40))).",
   ])
-  func whatIsNotASealedValueIsMalformed(_ text: String) {
+  func otherTextsAreMalformed(_ text: String) {
     #expect(throws: CryptographyError.malformed) {
       try open(text, authenticating: "", with: keyring)
     }
   }
 
   @Test(arguments: ["", "next", "NEXT_KEY", " next_KEY", "next_KEY ", "/next_KEY"])
-  func anUnknownKeyIDIsRefused(_ id: String) {
+  func unknownKeyIDsAreRefused(_ id: String) {
     #expect(throws: CryptographyError.unknownKey) {
       try open("\(id).\(base64URLEncoded(Array(0..<40)))", authenticating: "", with: keyring)
     }
   }
 
-  @Test func noFlippedBitIsAccepted() throws {
+  @Test func valuesWithAFlippedBitAreRefused() throws {
     let sealed = seal(Array("secret".utf8), authenticating: "a", with: keyring)
     for flipped in bitFlips(of: sealed) {
       #expect(throws: CryptographyError.self, "\(flipped)") {
@@ -117,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func noTruncatedValueIsAccepted() {
+  @Test func truncatedValuesAreRefused() {
     let sealed = seal(Array(0..<40), authenticating: "a", with: keyring)
     for size in 0..<sealed.utf8.count {
       #expect(throws: CryptographyError.self) {

@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// The vectors of a folder of `Tests/Fixtures` and of its `negative`.
+/// The vectors in a folder of `Tests/Fixtures` and in its subfolder `negative`.
 func vectors<Vector: Decodable>(_ folder: String, as type: Vector.Type) throws -> [Vector] {
   let fixtures = URL(filePath: #filePath).appending(path: "../../Fixtures").standardizedFileURL
   return try [folder, "\(folder)/negative"].flatMap { folder in
@@ -12,7 +12,7 @@ func vectors<Vector: Decodable>(_ folder: String, as type: Vector.Type) throws -
   }
 }
 
-/// Bytes that stand in a file as base64 of either alphabet.
+/// Bytes that a file holds as base64 of either alphabet.
 struct Base64Bytes: Decodable, Equatable {
   let bytes: [UInt8]
 
@@ -26,7 +26,7 @@ struct Base64Bytes: Decodable, Equatable {
   }
 }
 
-/// What differs from `bytes` in bit `number`.
+/// `bytes` with bit `number` flipped.
 func flip(_ number: Int, of bytes: [UInt8]) -> [UInt8] {
   var flipped = bytes
   flipped[number / 8] ^= 1 << (number % 8)

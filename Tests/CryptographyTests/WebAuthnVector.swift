@@ -16,7 +16,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
     let signature: Base64Bytes
   }
 
-  /// As browsers put it into JSON.
+  /// In JSON as browsers write it.
   struct Credential: Decodable {
     struct Response: Decodable {
       let clientDataJSON: Base64Bytes
@@ -93,7 +93,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
         credentialID: credential.rawId.bytes, publicKey: key.bytes,
         signCount: try #require(storedSignCount), isBackupEligible: false, isBackedUp: false)
     }
-    // Whoever enrolled it did not ask for as much as the sign-in may.
+    // The registration may have required less than the sign-in does.
     let passkey = try register(
       at: RelyingParty(
         id: rpId, origins: origin.list, topOrigins: party.topOrigins,
@@ -124,7 +124,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
     sha256(try #require(challenge ?? authentication?.challenge).bytes)
   }
 
-  /// The verdict on the vector's sign-in after `change`.
+  /// Verifies the vector's sign-in after `change`.
   func authenticate(
     at party: RelyingParty? = nil, by passkey: Passkey?, offered: [[UInt8]]? = nil,
     owner: [UInt8]? = nil, _ change: (inout PasskeyAssertion) -> Void = { _ in }
