@@ -2,8 +2,8 @@ import Cryptography
 import Foundation
 import Synchronization
 
-/// A bank of its own on a port of 127.0.0.1: its person consents at once, and it verifies what a real
-/// one does (RFC 6749, RFC 7636), so that it can say no.
+/// A bank on a port of 127.0.0.1 whose person consents at once. It verifies what a real bank verifies
+/// (RFC 6749, RFC 7636), so that it can refuse.
 package final class FakeBank: Sendable {
   package enum Endpoint: String, Sendable, CaseIterable { case authorize, token, cards }
 
@@ -11,21 +11,21 @@ package final class FakeBank: Sendable {
     case status(Int)
     /// 200 with this body.
     case body(String)
-    /// More than anybody should read.
+    /// A body that is too large to read.
     case large
-    /// Nothing, until the other side goes.
+    /// No answer until the client closes the connection.
     case silence
-    /// `error` of the authorization endpoint, `access_denied` say.
+    /// `error` of the authorization endpoint, such as `access_denied`.
     case refusal(String)
   }
 
-  /// How it behaves now.
+  /// How the bank behaves now.
   package struct Script: Sendable {
     package var faults: [Endpoint: Fault] = [:]
     /// JSON
     package var cards = FakeBank.cards
     package var givesIDToken = true
-    /// Called before the cards are told.
+    /// Called before the cards are sent.
     package var beforeCards: (@Sendable () -> Void)?
 
     package init() {}
@@ -59,7 +59,7 @@ package final class FakeBank: Sendable {
 
   /// - Parameters:
   ///   - wanted: 0 takes a free port.
-  ///   - script: asked at each request; without it, what ``play(_:)`` said last counts.
+  ///   - script: called at each request; nil uses the script that ``play(_:)`` changes.
   /// - Returns: nil if the port cannot be used.
   package init?(
     port wanted: UInt16 = 0, clientID: String = "wsim & co",
@@ -75,7 +75,7 @@ package final class FakeBank: Sendable {
     listener.begin { [self] in serve(Wire($0)) }
   }
 
-  /// Ends the listening; connections end with their other side.
+  /// Stops listening. Open connections end when their clients close them.
   package func end() { listener.end() }
 
   package var port: UInt16 { listener.port }
@@ -83,7 +83,7 @@ package final class FakeBank: Sendable {
 
   package func play(_ change: (inout Script) -> Void) { state.withLock { change(&$0.script) } }
 
-  /// All that it has given to anybody, or was given, which nobody else may keep.
+  /// Every secret that the bank has sent or received. Nobody else may store them.
   package var secrets: [String] { state.withLock { $0.secrets } }
 
   private func keep(_ secret: String) {
@@ -91,12 +91,12 @@ package final class FakeBank: Sendable {
     state.withLock { $0.secrets.append(secret) }
   }
 
-  /// How often a code was to be exchanged.
+  /// How often somebody tried to exchange a code.
   package var exchanges: Int { state.withLock { $0.exchanges } }
 
-  /// The person consents to what `url` asks.
+  /// The person consents to the request in `url`.
   ///
-  /// - Returns: where the person is sent back; nil where what is asked is not as it must be.
+  /// - Returns: where the bank sends the person back; nil if the request is malformed.
   package func consent(to url: String) -> String? {
     guard let asked = URLComponents(string: url), asked.path == "/authorize" else { return nil }
     func item(_ name: String) -> String? {
@@ -166,7 +166,7 @@ package final class FakeBank: Sendable {
     }
   }
 
-  /// RFC 6749 §4.1.3 and §5.2, RFC 7636 §4.6. A code is spent whatever comes of it.
+  /// RFC 6749 §4.1.3 and §5.2, RFC 7636 §4.6. A code is spent whatever the outcome.
   private func exchange(_ form: [String: String], authorization: String?) -> (Int, String) {
     let pair = "\(Self.encoded(clientID)):\(Self.encoded(clientSecret))"
     guard authorization == "Basic \(base64Encoded(Array(pair.utf8)))" else {
@@ -204,11 +204,12 @@ package final class FakeBank: Sendable {
 
 extension FakeBank.Fault {
   package static let grammar = """
-    Each line of FOLDER/faults is an endpoint (authorize, token, cards) and what it does: `status NUMBER`, \
-    `body TEXT` (with status 200), `large` or `silence`; of authorize also `refusal WORD`, access_denied say.
+    Each line of FOLDER/faults names an endpoint (authorize, token, cards) and its fault: `status NUMBER`, \
+    `body TEXT` (with status 200), `large` or `silence`; for authorize also `refusal WORD`, such as \
+    access_denied.
     """
 
-  /// nil where `line` is not as ``grammar`` says.
+  /// - Returns: nil if `line` does not follow ``grammar``.
   package static func parse(_ line: some StringProtocol) -> (FakeBank.Endpoint, Self)? {
     let words = String(line).split(separator: " ", maxSplits: 2).map(String.init)
     guard words.count > 1, let endpoint = FakeBank.Endpoint(rawValue: words[0]) else { return nil }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import API
 
-/// An enrolment ends where it began: nobody's cards come into the wallet of whoever talked them into consenting.
+/// An enrollment ends where it began. Nobody can talk a person into adding cards to a stranger's wallet.
 @Suite struct EnrollmentBindingTests {
   private static let elsewhere = "198.51.100.7"
 
   // MARK: - A browser
 
-  @Test func aBrowserIsGivenACookieWhoseHashIsKept() throws {
+  @Test func theBrowserGetsACookieAndOnlyItsHashIsStored() throws {
     try withBank { site, ann, _ throws in
       let start = try site.startEnrollmentInBrowser(by: ann)
       let cookie = try #require(start.cookie?.wholeMatch(of: /__Host-enrollment=([\w-]{43})/))
@@ -26,19 +26,19 @@ import Testing
     ("https://a.example", "__Host-enrollment=v", "; Secure"),
     ("http://a.example", "enrollment=v", ""),
   ])
-  func theCookieIsForThisHostAndItsPrograms(url: String, pair: String, end: String) {
+  func theCookieIsBoundToTheHostAndHiddenFromScripts(url: String, pair: String, end: String) {
     #expect(
       BrowserCookie(at: url).setting("v")
         == "\(pair); Path=/; Max-Age=600; HttpOnly; SameSite=Lax\(end)")
   }
 
-  @Test func atAnotherAddressAnotherBrowserIsAskedFirst() throws {
+  @Test func anotherBrowserAtAnotherAddressIsAskedFirst() throws {
     try withBank { site, ann, bank throws in
       let start = try site.startEnrollmentInBrowser(by: ann)
       let other = try site.startEnrollmentInBrowser(by: ann)
       let location = try #require(bank.consent(to: start.url))
       let cookie = try #require(start.cookie)
-      let unspent = site.rows("enrollment_states", "errands", "audit_log")
+      let unspent = site.rows("enrollment_states", "jobs", "audit_log")
       for wrong in [
         nil, "", other.cookie, cookie + "x", String(cookie.dropLast()), "x\(cookie)",
         cookie.replacing("__Host-", with: ""), "__Host-enrollment=", "__Host-enrollment",
@@ -47,9 +47,9 @@ import Testing
         #expect(page.status == 200)
         #expect(page.text.contains("<bdi>a…@example.org</bdi>"))
       }
-      #expect(site.rows("enrollment_states", "errands", "audit_log") == unspent)
+      #expect(site.rows("enrollment_states", "jobs", "audit_log") == unspent)
       #expect(bank.exchanges == 0)
-      // Its own, among others, and wherever it has gone meanwhile.
+      // The right cookie, among others, is enough at any address.
       let answer = try site.withCompanion(of: .banks) {
         site.comeBack(
           to: location, cookie: "a=b; \(cookie) ;c=d", address: Self.elsewhere)
@@ -60,10 +60,10 @@ import Testing
 
   // MARK: - The app
 
-  @Test func atAnotherAddressThePersonIsAskedFirst() throws {
+  @Test func aPersonAtAnotherAddressIsAskedFirst() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let before = site.rows("enrollment_states", "errands", "audit_log")
+      let before = site.rows("enrollment_states", "jobs", "audit_log")
       for _ in 1...2 {
         let page = site.comeBack(to: location, address: Self.elsewhere)
         #expect(page.status == 200)
@@ -72,7 +72,7 @@ import Testing
         #expect(page.field("Referrer-Policy") == "no-referrer")
         let policy = try #require(page.field("Content-Security-Policy"))
         #expect(policy.hasPrefix("default-src 'none'; "))
-        // The redirect that answers the form leads to the app.
+        // The form is answered with a redirect to the app.
         #expect(policy.contains("; form-action 'self' mwsim:; "))
         #expect(policy.hasSuffix("; frame-ancestors 'none'"))
         #expect(page.text.contains("<strong>Test Bank</strong>"))
@@ -82,7 +82,7 @@ import Testing
           page.text.contains(
             #"<form method="post" action="/api/enrollment/callback/test-bank">"#))
       }
-      #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
+      #expect(site.rows("enrollment_states", "jobs", "audit_log") == before)
 
       let answer = try site.withCompanion(of: .banks) { site.confirm(location) }
       #expect(answer.status == 302)
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  /// What the page's form holds is what the bank had sent, octet by octet.
+  /// The form's fields are what the bank has sent, octet by octet.
   @Test func theFormSendsWhatTheBankSent() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
@@ -113,18 +113,18 @@ import Testing
     }
   }
 
-  @Test func oneOfManyConfirmationsIsExchanged() throws {
+  @Test func oneOfManyConfirmationsSucceeds() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       let ends = try site.withCompanion(of: .banks) {
-        simultaneously(16) { _ in site.confirm(location).field("Location") }
+        inParallel(16) { _ in site.confirm(location).field("Location") }
       }
       #expect(ends.filter { $0 == EnrollmentTests.success }.count == 1, "\(ends)")
       #expect(bank.exchanges == 1)
     }
   }
 
-  @Test func ofAStateThatIsNotGoodNobodyIsAsked() throws {
+  @Test func anInvalidStateAsksNoQuestion() throws {
     try withBank { site, ann, bank throws in
       site.addBank("other-bank", "Other", logo: nil)
       for statement in [
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func aBanksNoNeedsNoQuestion() throws {
+  @Test func aRefusalByTheBankAsksNoQuestion() throws {
     try withBank { site, ann, bank throws in
       bank.play { $0.faults[.authorize] = .refusal("access_denied") }
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func hostileNamesAreText() throws {
+  @Test func hostileNamesAreEscaped() throws {
     try withBank { site, ann, bank throws in
       site.sql(#"UPDATE banks SET name = '<script>"\'&'"#)
       site.sql("UPDATE accounts SET email = '<b>@x<script>.example'")
@@ -174,7 +174,7 @@ import Testing
   @Test func onlyAFormConfirms() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let before = site.rows("enrollment_states", "errands")
+      let before = site.rows("enrollment_states", "jobs")
       for type in [nil, "", "application/json", "multipart/form-data", "text/plain"] {
         let answer = site.confirm(location, type: type)
         #expect(answer.isError(400, "bad_request", "The body is not a form"))
@@ -186,7 +186,7 @@ import Testing
         let answer = site.confirm("\(location.split(separator: "?")[0])?\(body)")
         #expect(failedEnrollment("invalid_state", in: answer.field("Location")))
       }
-      #expect(site.rows("enrollment_states", "errands") == before)
+      #expect(site.rows("enrollment_states", "jobs") == before)
       let answer = try site.withCompanion(of: .banks) {
         site.confirm(location, type: "Application/X-WWW-Form-URLencoded; charset=UTF-8")
       }
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func whereItBeganIsWrittenDown() throws {
+  @Test func theAddressOfTheStartIsAudited() throws {
     try withBank { site, ann, bank throws in
       let start = try site.startEnrollment(by: ann)
       #expect(

@@ -5,23 +5,23 @@ import Testing
 
 @testable import API
 
-/// Enrolments for which there is no answer in time.
+/// Enrollments that get no answer in time.
 @Suite struct EnrollmentDeadlineTests {
   @Test func withoutACompanionThereIsNoAnswerAndNothingIsStoredLater() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let answer = site.comeBack(to: location, application: site.hastySibling())
+      let answer = site.comeBack(to: location, application: site.impatientSibling())
       #expect(failedEnrollment("no_answer", in: answer.field("Location")))
-      #expect(site.sql("SELECT kind, state FROM errands") == "bank_enrollment\tdead")
-      try site.companion().runErrands(of: .banks)
+      #expect(site.sql("SELECT kind, state FROM jobs") == "bank_enrollment\tdead")
+      try site.companion().runJobs(of: .banks)
       #expect(bank.exchanges == 0)
       #expect(site.stored == 0)
       site.expectInvalidState(bank, location)
     }
   }
 
-  /// Of the responder's end and the companion's one comes first, whatever their clocks say.
-  @Test func whatWasWithdrawnIsNotStoredWhenTheBankHasAnswered() throws {
+  /// Either the responder withdraws the job or the companion finishes it, whatever their clocks say.
+  @Test func aWithdrawnJobStoresNothingWhenTheBankAnswers() throws {
     try withBank { site, ann, bank throws in
       let isAsked = DispatchSemaphore(value: 0)
       let hasGone = DispatchSemaphore(value: 0)
@@ -33,7 +33,7 @@ import Testing
       }
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       let answer = try site.withCompanion(of: .banks) {
-        let answer = site.comeBack(to: location, application: site.hastySibling())
+        let answer = site.comeBack(to: location, application: site.impatientSibling())
         isAsked.wait()
         hasGone.signal()
         return answer
@@ -45,24 +45,24 @@ import Testing
     }
   }
 
-  @Test func anErrandOfALeaseThatHasPassedOnStoresNothing() throws {
+  @Test func aJobWhoseLeaseIsLostStoresNothing() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      bank.play { $0.beforeCards = { site.sql("UPDATE errands SET claim_id = UUID()") } }
+      bank.play { $0.beforeCards = { site.sql("UPDATE jobs SET claim_id = UUID()") } }
       let answer = try site.withCompanion(of: .banks) {
-        site.comeBack(to: location, application: site.hastySibling(patience: .seconds(1)))
+        site.comeBack(to: location, application: site.impatientSibling(waitLimit: .seconds(1)))
       }
       #expect(failedEnrollment("no_answer", in: answer.field("Location")))
       #expect(site.stored == 0)
     }
   }
 
-  @Test func anErrandThatIsOldAsksNobody() throws {
+  @Test func anOldJobDoesNotAskTheBank() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       site.sql(
         """
-        CREATE TRIGGER age BEFORE INSERT ON errands FOR EACH ROW
+        CREATE TRIGGER age BEFORE INSERT ON jobs FOR EACH ROW
         SET NEW.created_at = UTC_TIMESTAMP(3) - INTERVAL 9 SECOND
         """)
       let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
@@ -72,51 +72,51 @@ import Testing
     }
   }
 
-  @Test func whereTooManyWaitTheStateStaysGood() throws {
+  @Test func whenTooManyWaitTheStateStaysValid() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let before = site.rows("enrollment_states", "errands", "audit_log")
-      let application = site.hastySibling(beginWaiting: { false })
-      // Whoever is turned away has no place.
+      let before = site.rows("enrollment_states", "jobs", "audit_log")
+      let application = site.impatientSibling(beginWaiting: { false })
+      // A refused request takes no place.
       for _ in 0...BankPlaces.count {
         let answer = site.comeBack(to: location, application: application)
         #expect(answer.status == 503 && answer.retryAfter == 5)
         #expect(answer.field("Content-Type") == "text/html; charset=utf-8")
-        // A browser asks again by itself, unless that would leave out what a form sent.
+        // A browser asks again by itself, but it would not send the form again.
         #expect(answer.field("Refresh") == "5")
         #expect(answer.text.contains("This page tries again by itself."))
       }
       let form = site.comeBackByForm(to: location, application: application)
       #expect(form.status == 503 && form.field("Refresh") == nil)
       #expect(form.text.contains("Please go back and try again."))
-      #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
+      #expect(site.rows("enrollment_states", "jobs", "audit_log") == before)
       let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
       #expect(answer.field("Location") == EnrollmentTests.success)
     }
   }
 
-  @Test func waitingForBanksTakesHalfOfThePlacesAtMost() throws {
+  @Test func banksTakeAtMostHalfOfTheWaitingPlaces() throws {
     try withBank { site, ann, bank throws in
       let locations = try (0...BankPlaces.count).map { _ in
         try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       }
       let asked = Mutex(0)
-      let application = site.hastySibling(
-        patience: .seconds(60),
+      let application = site.impatientSibling(
+        waitLimit: .seconds(60),
         beginWaiting: {
           asked.withLock { $0 += 1 }
           return true
         })
       let last = locations[BankPlaces.count]
-      let ends = simultaneously(BankPlaces.count + 1) { number -> String? in
+      let ends = inParallel(BankPlaces.count + 1) { number -> String? in
         guard number == BankPlaces.count else {
           return site.comeBack(to: locations[number], application: application).field("Location")
         }
-        guard holds({ site.count("errands") == BankPlaces.count }) else { return "no errands" }
-        let before = (site.rows("enrollment_states", "errands"), asked.withLock { $0 })
+        guard holds({ site.count("jobs") == BankPlaces.count }) else { return "no jobs" }
+        let before = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 })
         let answer = site.comeBack(to: last, application: application)
-        let isSame = (site.rows("enrollment_states", "errands"), asked.withLock { $0 }) == before
-        do { try site.companion().runErrands(of: .banks) } catch { return "\(error)" }
+        let isSame = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 }) == before
+        do { try site.companion().runJobs(of: .banks) } catch { return "\(error)" }
         return answer.status == 503 && answer.retryAfter == 5 && isSame ? nil : answer.text
       }
       #expect(ends.filter { $0 == EnrollmentTests.success }.count == BankPlaces.count, "\(ends)")
@@ -128,16 +128,16 @@ import Testing
     }
   }
 
-  /// A slow bank keeps nobody waiting who does not ask it.
-  @Test func theErrandsOfBanksAreNobodyElses() throws {
+  /// A slow bank delays only those who wait for it.
+  @Test func onlyTheBankWorkersDoBankJobs() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      _ = site.comeBack(to: location, application: site.hastySibling())
-      site.sql("UPDATE errands SET state = 'open', finished_at = NULL")
+      _ = site.comeBack(to: location, application: site.impatientSibling())
+      site.sql("UPDATE jobs SET state = 'open', finished_at = NULL")
       try site.companion().pass()
-      #expect(site.sql("SELECT state, attempts FROM errands") == "open\t0")
-      try site.companion().runErrands(of: .banks)
-      #expect(site.sql("SELECT state, attempts FROM errands") == "done\t1")
+      #expect(site.sql("SELECT state, attempts FROM jobs") == "open\t0")
+      try site.companion().runJobs(of: .banks)
+      #expect(site.sql("SELECT state, attempts FROM jobs") == "done\t1")
     }
   }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// Enrolments that fail: each with a clear word, and with nothing half stored.
+/// Failed enrollments: the app gets a clear word, and nothing is half stored.
 @Suite struct EnrollmentFailureTests {
   // MARK: - States
 
@@ -16,7 +16,7 @@ import Testing
     "", "?code=c", "?code=c&state=", "?state=00000000000000000000000000000000&code=c",
     "?error=access_denied&state=x", "?code=c&state=%00%ff&state=y",
   ])
-  func aStateThatNobodyWasGivenIsInvalid(query: String) throws {
+  func unknownStatesAreInvalid(query: String) throws {
     try withBank { site, ann, bank throws in
       _ = try site.startEnrollment(by: ann)
       site.expectInvalidState(
@@ -32,7 +32,7 @@ import Testing
     "UPDATE enrollment_states SET spent_at = NOW(3)",
     "UPDATE enrollment_states SET bsim_id = 'other-bank'", "DELETE FROM accounts",
   ])
-  func aStateEndsWithWhatItHangsOn(statement: String) throws {
+  func aStateEndsWithItsSessionBankAndAccount(statement: String) throws {
     try withBank { site, ann, bank throws in
       site.addBank("other-bank", "Other", logo: nil)
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func aStateLivesTenMinutes() throws {
+  @Test func aStateIsValidForTenMinutes() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       site.advance(by: .seconds(600))
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func theStateOfAnotherBankIsInvalidAndStaysGoodAtItsOwn() throws {
+  @Test func aStateIsValidOnlyAtItsOwnBank() throws {
     try withBank { site, ann, bank throws in
       let other = try #require(FakeBank())
       defer { other.end() }
@@ -77,25 +77,25 @@ import Testing
     }
   }
 
-  @Test func ofSixtyFourCallbacksAtOnceOneIsExchanged() throws {
+  @Test func oneOfManyCallbacksAtOnceIsExchanged() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       let locations = try site.withCompanion(of: .banks) {
-        simultaneously(64) { _ in site.comeBack(to: location).field("Location") }
+        inParallel(64) { _ in site.comeBack(to: location).field("Location") }
       }
       #expect(locations.filter { $0 == EnrollmentTests.success }.count == 1)
       #expect(locations.filter { failedEnrollment("invalid_state", in: $0) }.count == 63)
       #expect(bank.exchanges == 1)
-      #expect(site.count("errands") == 1)
+      #expect(site.count("jobs") == 1)
       #expect(site.cards(of: ann) == ["4242*", "0005"])
     }
   }
 
-  /// Who only looks, a scanner of links say, begins and ends nothing.
+  /// A program that scans links begins and ends nothing.
   @Test func headIsRefusedAndSpendsNothing() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      let before = site.rows("enrollment_states", "errands", "audit_log")
+      let before = site.rows("enrollment_states", "jobs", "audit_log")
       let query = String(location.split(separator: "?")[1])
       for (path, allowed) in [("callback", "GET, POST"), ("start", "GET")] {
         let answer = site.send(
@@ -103,7 +103,7 @@ import Testing
         #expect(answer.isError(405, "method_not_allowed"))
         #expect(answer.field("Allow") == allowed)
       }
-      #expect(site.rows("enrollment_states", "errands", "audit_log") == before)
+      #expect(site.rows("enrollment_states", "jobs", "audit_log") == before)
       let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
       #expect(answer.field("Location") == EnrollmentTests.success)
     }
@@ -126,13 +126,13 @@ import Testing
     ("</script><b>&\r\n", "bank_refused", "an error without a name"),
     ("", "bank_refused", "an error without a name"),
   ])
-  func aPersonOrABankMaySayNo(word: String, error: String, detail: String) throws {
+  func aRefusalByPersonOrBankIsReported(word: String, error: String, detail: String) throws {
     try withBank { site, ann, bank throws in
       bank.play { $0.faults[.authorize] = .refusal(word) }
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       #expect(failedEnrollment(error, in: site.comeBack(to: location).field("Location")))
       #expect(bank.exchanges == 0)
-      #expect(site.count("errands") == 0)
+      #expect(site.count("jobs") == 0)
       #expect(
         site.sql("SELECT detail, account_id FROM audit_log WHERE event = 'bank_refused'")
           == "test-bank: \(detail)\t\(ann.accountID)")
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func anIDTokenOfAnotherEnrolmentIsRefused() throws {
+  @Test func anIDTokenOfAnotherEnrollmentIsRefused() throws {
     try withBank { site, ann, bank throws in
       try expectFailure("bank_refused", site, ann, bank) {
         $0.changing("nonce", to: hexEncoded(randomBytes(16)))
@@ -220,7 +220,7 @@ import Testing
     "UPDATE banks SET token_url = 'http://127.0.0.1:1/token'",
     "UPDATE banks SET cards_url = 'http://bank.example/cards'",
   ])
-  func whatCannotBeAskedIsUnavailable(statement: String) throws {
+  func aBankThatCannotBeAskedIsUnavailable(statement: String) throws {
     try withBank { site, ann, bank throws in
       let start = try site.startEnrollment(by: ann)
       site.sql(statement)
@@ -231,7 +231,7 @@ import Testing
     }
   }
 
-  @Test func aBankThatGoesMeanwhileIsUnavailable() throws {
+  @Test func aBankThatIsRemovedMeanwhileIsUnavailable() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       site.sql(
@@ -267,7 +267,7 @@ import Testing
   ]
 
   @Test(arguments: faults)
-  func aBankThatFailsLeavesNothingBehind(
+  func aFailingBankLeavesNothingBehind(
     endpoint: FakeBank.Endpoint, fault: FakeBank.Fault, error: String
   ) throws {
     try withBank { site, ann, bank throws in
@@ -277,7 +277,7 @@ import Testing
   }
 
   @Test(arguments: [FakeBank.Endpoint.token, .cards])
-  func aBankThatSaysNothingIsUnavailableInTime(endpoint: FakeBank.Endpoint) throws {
+  func aSilentBankIsUnavailableInTime(endpoint: FakeBank.Endpoint) throws {
     try withBank { site, ann, bank throws in
       bank.play { $0.faults[endpoint] = .silence }
       try expectFailure("bank_unavailable", site, ann, bank)
@@ -291,7 +291,7 @@ import Testing
     #""expiryMonth":0"#, #""expiryMonth":13"#, #""expiryMonth":"1""#, #""expiryMonth":1.5"#,
     #""expiryYear":1999"#, #""expiryYear":2200"#, #""expiryYear":99999999999999999999"#,
   ])
-  func oneCardThatIsWrongMeansNoneIsStored(member: String) throws {
+  func oneWrongCardPreventsAllFromBeingStored(member: String) throws {
     try withBank { site, ann, bank throws in
       let good = #""id":"a","lastFour":"4242","cardType":"VISA","expiryMonth":1,"expiryYear":2030"#
       bank.play {
@@ -302,7 +302,7 @@ import Testing
     }
   }
 
-  @Test func cardsThatAreTheSameOrTooManyAreNone() throws {
+  @Test func duplicateOrTooManyCardsAreRefused() throws {
     try withBank { site, ann, bank throws in
       func cards(_ ids: [String]) -> String {
         let list = ids.map {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import API
 
-/// Where a person is sent to enrol at a bank.
+/// Where we send a person to enroll at a bank.
 @Suite struct EnrollmentStartTests {
-  @Test func theAppIsToldWhereToSendThePerson() throws {
+  @Test func theAppGetsTheBanksURL() throws {
     try withBank { site, ann, bank throws in
       let answer = site.send(
         "POST", "/api/mobile/enrollment/start/test-bank", token: ann.accessToken)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aBrowserIsSentThere() throws {
+  @Test func aBrowserIsRedirectedToTheBank() throws {
     try withBank { site, ann, bank throws in
       for (query, isMobile) in [("", 0), ("mobile=true", 1), ("mobile=false", 0)] {
         let start = try site.startEnrollmentInBrowser(by: ann, query: query)
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func onlyHashesAndWhatIsSealedAreKept() throws {
+  @Test func onlyHashesAndSealedValuesAreStored() throws {
     try withBank { site, ann, _ throws in
       let start = try site.startEnrollment(by: ann)
       let row = site.sql(
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsTheSameTwice() throws {
+  @Test func secretsAreNewEachTime() throws {
     try withBank { site, ann, _ throws in
       let starts = try (1...5).map { _ in try site.startEnrollment(by: ann) }
       for name in ["state", "nonce", "code_challenge"] {
@@ -87,14 +87,14 @@ import Testing
     ("https://a.example/auth?tenant=1", "https://a.example/auth?tenant=1&client_id="),
     ("https://a.example/auth?tenant=1&", "https://a.example/auth?tenant=1&client_id="),
   ])
-  func aBanksOwnQueryStays(address: String, start: String) throws {
+  func theBanksOwnQueryIsKept(address: String, start: String) throws {
     try withBank { site, ann, _ throws in
       site.sql("UPDATE banks SET authorization_url = '\(address)'")
       #expect(try site.startEnrollment(by: ann).url.hasPrefix(start))
     }
   }
 
-  @Test func whatABankMustBeToldIsEncoded() throws {
+  @Test func parametersForTheBankAreEncoded() throws {
     try withBank { site, ann, _ throws in
       site.sql(#"UPDATE banks SET client_id = 'a&b=c#é', scope = '\r\nX: "<y>"'"#)
       let start = try site.startEnrollment(by: ann)
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: ["unknown", "gone", "Test-bank", "' OR 1=1", "test-bank "])
-  func aBankThatTakesNoEnrolmentsIsNotFound(id: String) throws {
+  func aBankThatTakesNoEnrollmentsIsNotFound(id: String) throws {
     try withBank { site, ann, _ throws in
       site.addBank("gone", "A gone bank", logo: nil)
       for (method, path) in [
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func withoutASessionNobodyIsSentAnywhere() throws {
+  @Test func withoutASessionNothingBegins() throws {
     try withBank { site, ann, _ throws in
       site.sql("UPDATE sessions SET ended_at = NOW(3), end_reason = 'logout'")
       for token in [nil, "garbage", ann.accessToken] {
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func anAccountBeginsThirtyAnHour() throws {
+  @Test func anAccountMayBeginThirtyAnHour() throws {
     try withBank { site, ann, _ throws in
       for _ in 1...30 { _ = try site.startEnrollment(by: ann) }
       let refused = site.send(

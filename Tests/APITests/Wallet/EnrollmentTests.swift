@@ -6,12 +6,12 @@ import Testing
 
 @testable import API
 
-/// A person comes back from the bank: what app and browser are told, and what is stored.
+/// A person comes back from the bank: what the app and the browser get, and what is stored.
 @Suite struct EnrollmentTests {
   static let success =
     "mwsim://enrollment/callback?success=true&bsimId=test-bank&bankName=Test%20Bank&cardCount=2"
 
-  @Test func theCardsOfTheBankAreInTheWallet() throws {
+  @Test func theBanksCardsAreInTheWallet() throws {
     try withBank { site, ann, bank throws in
       #expect(try site.enroll(ann, at: bank) == Self.success)
       #expect(bank.exchanges == 1)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func theAppThatAsksAsABrowserIsToldToo() throws {
+  @Test func anAppThatBeginsLikeABrowserGetsTheResult() throws {
     try withBank { site, ann, bank throws in
       let start = try site.startEnrollmentInBrowser(by: ann, query: "mobile=true")
       let location = try #require(bank.consent(to: start.url))
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aBankWithoutIDTokensOrCardsIsABankAsWell() throws {
+  @Test func aBankNeedsNoIDTokenAndNoCards() throws {
     try withBank { site, ann, bank throws in
       bank.play {
         $0.givesIDToken = false
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func whoeverEnrolsAgainHasTheCardsThatTheBankTellsOf() throws {
+  @Test func enrollingAgainReplacesTheCards() throws {
     try withBank { site, ann, bank throws in
       func card(_ id: String, _ digits: String) -> String {
         #"{"id":"\#(id)","lastFour":"\#(digits)","cardType":"VISA","expiryMonth":1,"expiryYear":2030}"#
@@ -97,15 +97,15 @@ import Testing
       let ids = site.sql("SELECT id FROM cards ORDER BY bank_card_id").split(separator: "\n")
       let path = "\(WalletPath.cards)/\(ids[1])"
       #expect(site.send("POST", "\(path)/default", token: ann.accessToken).status == 200)
-      // Known ones stay the cards that they are, with the bank's newest word on them.
+      // Known cards keep their ids and get the bank's newest data.
       #expect(
         try enroll([card("c", "0003"), card("b", "1002"), card("a", "0001")])
           == ["1002*", "0003", "0001"])
       // The default is gone.
       #expect(try enroll([card("a", "0001"), card("c", "0003")]) == ["0003*", "0001"])
-      // And back, as a new one.
+      // The default is back, as a new card.
       #expect(try enroll([card("a", "0001"), card("b", "0002")]) == ["0002*", "0001"])
-      // Whoever was taken out by hand comes back with the bank.
+      // A card that its owner removed comes back with the bank.
       #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
       #expect(try enroll([card("a", "0001"), card("b", "0002")]) == ["0001*", "0002"])
       #expect(site.count("enrollments") == 1)
@@ -132,10 +132,10 @@ import Testing
       }
       let companions = ids.map { _ in site.companion() }
       let answers = try site.withCompanion(of: .banks) {
-        simultaneously(2 * ids.count) { number in
+        inParallel(2 * ids.count) { number in
           guard number < ids.count else {
-            // Each is a companion of its own.
-            for _ in 1...20 { try? companions[number - ids.count].runErrands(of: .banks) }
+            // Each has a companion of its own.
+            for _ in 1...20 { try? companions[number - ids.count].runJobs(of: .banks) }
             return ""
           }
           return site.comeBack(to: locations[number]).field("Location") ?? ""
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func namesAndCardsOfAnyKindDriveNeitherURLNorPage() throws {
+  @Test func hostileNamesAndCardsBreakNeitherURLNorPage() throws {
     try withBank { site, ann, bank throws in
       let name = "A&b=c#d?é\"'<script>\r\n日 %41"
       site.sql(#"UPDATE banks SET name = 'A&b=c#d?é"\'<script>\r\n日 %41'"#)
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func afterARotationTheSecretIsSealedAnewAndStillGood() throws {
+  @Test func aKeyRotationResealsTheSecret() throws {
     try withBank { site, ann, bank throws in
       let rotated = try Keyring(
         parsing: "k2:\(base64URLEncoded([UInt8](repeating: 9, count: 32))),"
@@ -191,7 +191,7 @@ import Testing
       try companion.pass()
       #expect(site.sql("SELECT client_secret FROM banks") == after, "once")
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      // What the responder seals is under its own newest key.
+      // The responder seals under its own newest key.
       let answer = try site.withCompanion(of: .banks, keys: rotated) {
         site.comeBack(to: location)
       }

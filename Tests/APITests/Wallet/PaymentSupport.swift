@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// A payment that has been begun.
+/// A payment that has begun.
 struct BegunPayment {
   let id: String
   /// 32 bytes in base64url.
@@ -23,9 +23,10 @@ extension PhoneKey {
 }
 
 extension TestApplication {
-  /// Where an administrator keeps the merchants, under the companion's least rights.
-  var merchants: MerchantDesk {
-    MerchantDesk(database: Database(accountSettings(of: "companion", in: root)))
+  /// The merchants as an administrator manages them, with the companion's least rights.
+  var merchants: MerchantDirectory {
+    let database = Database(accountSettings(of: "companion", in: root))
+    return MerchantDirectory(records: database.records(at: now, from: .companion))
   }
 
   func addCard(of person: SignedIn, active: Bool = true) -> String {
@@ -54,7 +55,7 @@ extension TestApplication {
 
   func confirm(_ json: [String: Any?], key: String?, token: String?) -> Answer {
     send(
-      "POST", "/api/merchant/payment/confirm", walletJSON(json), token: token,
+      "POST", "/api/merchant/payment/confirm", jsonText(json), token: token,
       fields: key.map { [(name: "x-api-key", value: $0)] } ?? [])
   }
 }
@@ -72,7 +73,7 @@ struct Checkout {
     ann = try site.signUp()
     _ = try site.setUp(of: ann)
     card = site.addCard(of: ann)
-    key = try site.merchants.add("Shop", at: site.now)
+    key = try site.merchants.add("Shop")
     Evidence.keep(secret: key)
   }
 
@@ -87,8 +88,8 @@ struct Checkout {
   }
 
   /// - Parameters:
-  ///   - phone: what signs.
-  ///   - signed: what is signed, if it is not the payment.
+  ///   - phone: the key that signs.
+  ///   - signed: the payment whose challenge is signed, if not `payment`'s.
   func confirm(
     _ payment: BegunPayment, with phone: PhoneKey = .one, signing signed: BegunPayment? = nil,
     by person: SignedIn? = nil, device: String? = nil, key other: String? = nil

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// What stands for a bank can say no.
+/// The fake bank refuses what a real bank would refuse.
 @Suite struct FakeBankTests {
   private let query = [
     "client_id=wsim%20%26%20co", "redirect_uri=https%3A%2F%2Fw.example%2Fcallback",
@@ -14,7 +14,7 @@ import Testing
     "code_challenge=\(String(repeating: "A", count: 43))", "code_challenge_method=S256",
   ]
 
-  @Test func whatIsNotAskedAsItMustBeIsRefused() throws {
+  @Test func malformedRequestsAreRefused() throws {
     let bank = try #require(FakeBank())
     defer { bank.end() }
     func consent(_ query: [String]) -> String? {
@@ -27,7 +27,7 @@ import Testing
       #expect(consent(changed) == nil, "without \(query[index])")
       changed = query
       changed[index] += "x"
-      // Any words are a scope, and any page is one to come back to.
+      // Any words are a scope, and people may come back to any page.
       let isFree = query[index].hasPrefix("scope") || query[index].hasPrefix("redirect_uri")
       #expect((consent(changed) == nil) != isFree, "\(changed[index])")
       #expect(consent(query + [query[index]]) == nil, "twice \(query[index])")
@@ -39,7 +39,7 @@ import Testing
     ("cards", "Authorization: Bearer x", 401), ("cards", "Accept: */*", 401),
     ("nothing", "Accept: */*", 404),
   ])
-  func strangersAreRefused(endpoint: String, field: String, status: Int) throws {
+  func unknownClientsAreRefused(endpoint: String, field: String, status: Int) throws {
     let bank = try #require(FakeBank())
     defer { bank.end() }
     let outcome = Site.run(
@@ -59,13 +59,13 @@ import Testing
       ("authorize refusal access_denied", .authorize, .refusal("access_denied")),
       ("token silence", .token, .silence), ("cards large", .cards, .large),
     ] as [(String, FakeBank.Endpoint, FakeBank.Fault)])
-  func aLineIsAFault(line: String, endpoint: FakeBank.Endpoint, fault: FakeBank.Fault) throws {
+  func aLineNamesAFault(line: String, endpoint: FakeBank.Endpoint, fault: FakeBank.Fault) throws {
     let parsed = try #require(FakeBank.Fault.parse(line))
     #expect(parsed == (endpoint, fault))
   }
 
   @Test(arguments: ["", "token", "token status", "token status x", "bank large", "token large x"])
-  func anotherLineIsNone(line: String) {
+  func otherLinesNameNone(line: String) {
     #expect(FakeBank.Fault.parse(line) == nil)
   }
 
@@ -75,7 +75,7 @@ import Testing
     ("http://127.evil.example", false), ("http://localhost.evil.example", false), ("x", false),
     ("http://user@127.0.0.1:1/", true), ("http://127.0.0.1@evil.example/", false), ("", false),
   ])
-  func secretsGoByHTTPSOrNowhere(url: String, isConfidential: Bool) {
+  func secretsGoOnlyByHTTPSOrToThisMachine(url: String, isConfidential: Bool) {
     #expect(HTTPClient.isConfidential(url) == isConfidential)
   }
 }

@@ -5,17 +5,17 @@ import Support
 import Synchronization
 import Testing
 
-/// Enrolments at a bank through nginx, responder and companion, with curl as the app and the browser.
+/// Enrollments at a bank through nginx, responder and companion. curl is the app and the browser.
 @Suite(.serialized) struct BankTests {
-  @Test func theCardsOfABankComeIntoTheWallet() async throws {
+  @Test func theBanksCardsAreInTheWallet() async throws {
     try await withBank { site, ann, bank in
       let banks = site.curl("/api/mobile/enrollment/banks", "--header", ann.bearer)
       #expect(
         banks.body == #"{"banks":[{"bsimId":"test-bank","name":"Test Bank","logoUrl":null}]}"#)
       let location = try site.consent(of: ann, at: bank.url)
-      // Who only looks spends nothing.
+      // HEAD spends nothing.
       #expect(site.curl(location, "--head").fields["allow"] == "GET, POST")
-      // Of many browsers at once one is the person's.
+      // One of many callbacks at once succeeds.
       let ends = Mutex<[String]>([])
       DispatchQueue.concurrentPerform(iterations: 64) { _ in
         let end = site.end(location)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func fromElsewhereThePersonIsAskedFirst() async throws {
+  @Test func aPersonAtAnotherAddressIsAskedFirst() async throws {
     try await withBank { site, ann, bank in
       let location = try site.consent(of: ann, at: bank.url)
       let elsewhere = ["--interface", "127.0.0.2"]
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func administratorsConnectBanksFromATerminal() async throws {
+  @Test func administratorsManageBanksFromATerminal() async throws {
     try await withBank { site, ann, bank in
       let list = site.companion("banks")
       #expect(list.status == 0)
@@ -99,13 +99,13 @@ import Testing
       #expect(site.end(try site.consent(of: ann, at: bank.url)).contains("&bankName=Renamed&"))
       #expect(site.companion("banks", "remove", "test-bank").status == 0)
       #expect(site.companion("banks", "remove", "test-bank").status != 0)
-      #expect(site.companion("banks").output.contains("takes no enrolments"))
+      #expect(site.companion("banks").output.contains("takes no enrollments"))
       #expect(site.start(ann).status == 404)
       #expect(try site.stored() == 3)
     }
   }
 
-  @Test func whatFailsSaysSoAndLeavesNothingBehind() async throws {
+  @Test func failuresAreReportedAndLeaveNothingBehind() async throws {
     try await withBank { site, ann, bank in
       func expect(_ error: String, at location: String) throws {
         let end = site.end(location)
@@ -149,10 +149,10 @@ import Testing
     }
   }
 
-  @Test func withoutACompanionThePersonIsToldAndNothingIsStoredLater() async throws {
+  @Test func withoutACompanionThereIsNoAnswerAndNothingIsStoredLater() async throws {
     try await withBank { site, ann, bank in
       let location = try site.consent(of: ann, at: bank.url)
-      // Killed when the code has been exchanged and nothing is stored.
+      // The companion is killed after the code was exchanged and before anything is stored.
       bank.play { $0.beforeCards = { site.pid(of: "companion").map { _ = kill($0, SIGKILL) } } }
       #expect(site.end(location).contains("&error=no_answer&"))
       #expect(bank.exchanges == 1)
@@ -164,11 +164,11 @@ import Testing
       let start = ContinuousClock.now
       #expect(site.end(second).contains("&error=no_answer&"))
       #expect(ContinuousClock.now - start >= .seconds(10))
-      #expect(try site.sql("SELECT DISTINCT state FROM errands") == "dead\n")
+      #expect(try site.sql("SELECT DISTINCT state FROM jobs") == "dead\n")
       #expect(site.start().status == 0)
       #expect(site.end(second).contains("&error=invalid_state&"))
 
-      // The companion that has come back did what waited, and that was nothing.
+      // The companion is back. Nothing waited for it.
       #expect(site.end(try site.consent(of: ann, at: bank.url)) == Self.success)
       #expect(try site.stored() == 3)
       #expect(bank.exchanges == 2)
@@ -176,7 +176,7 @@ import Testing
   }
 
   /// As `nginx/run --fakes` tells a newcomer to try.
-  @Test func aNewcomerEnrolsAtTheFakeBank() async throws {
+  @Test func aNewcomerEnrollsAtTheFakeBank() async throws {
     try await withSite(hasFakes: true) { site in
       let ann = try site.signUp()
       let bank = "http://127.0.0.1:\(try text("port", of: site))"
@@ -203,7 +203,7 @@ import Testing
     try String(contentsOfFile: "\(site.state)/bank/\(file)", encoding: .utf8).trimmed
   }
 
-  @Test func nothingOfAnEnrolmentIsInDatabaseOrLogs() async throws {
+  @Test func secretsOfEnrollmentsAreNeitherInDatabaseNorLogs() async throws {
     try await withBank { site, ann, bank in
       var secrets = [bank.clientSecret]
       for fault in [nil, FakeBank.Fault.status(400), .body("<html>")] {
@@ -217,7 +217,7 @@ import Testing
         _ = site.end(location)
         _ = site.end(location)
       }
-      // With nobody behind it nginx writes of the requests that fail.
+      // Without a responder nginx logs the requests that fail.
       kill(try #require(site.keeper(of: "responder")), SIGKILL)
       kill(try #require(site.pid(of: "responder")), SIGKILL)
       for secret in secrets {
@@ -264,8 +264,8 @@ extension Site {
   /// A person is sent to the bank and consents.
   ///
   /// - Parameters:
-  ///   - cookies: a browser's, in a file; nil where the app begins.
-  ///   - tamper: what the bank is asked instead.
+  ///   - cookies: a file for the browser's cookies; nil if the app begins.
+  ///   - tamper: changes the URL that the bank gets.
   /// - Returns: the path and query at which the bank sends the browser back.
   fileprivate func consent(
     of person: Person, at bank: String, cookies: String? = nil,
@@ -289,23 +289,23 @@ extension Site {
     return String(sent.dropFirst(self.url.count))
   }
 
-  /// Where the app is sent from the callback.
+  /// The URL that the callback sends the app to.
   fileprivate func end(_ location: String) -> String { curl(location).fields["location"] ?? "" }
 
-  /// Rows that an enrolment has written.
+  /// The number of rows that enrollments have written.
   fileprivate func stored() throws -> Int {
     Int(try sql("SELECT (SELECT COUNT(*) FROM enrollments) + COUNT(*) FROM cards").trimmed) ?? -1
   }
 }
 
-/// Calls `body` with a site to which a bank is connected, and Ann.
+/// Calls `body` with Ann and a site to which a bank is connected.
 private func withBank(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site, Person, FakeBank) async throws -> Void
 ) async throws {
   let bank = try #require(FakeBank())
   defer { bank.end() }
-  // An interval that does not come: only knocks can be that prompt.
+  // The interval is too long to matter: only wake-ups start the companion in time.
   try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"]) { site in
     let outcome = site.connect(bank)
     try #require(outcome.status == 0, "\(outcome.output)")

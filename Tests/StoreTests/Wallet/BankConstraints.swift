@@ -1,4 +1,4 @@
-/// Violations of what keeps banks, enrolments and cards.
+/// Statements that violate the constraints of banks, enrollments and cards.
 extension ConstraintTests {
   private static let other = "'\(SampleRows.other)'"
   private static let stateColumns =

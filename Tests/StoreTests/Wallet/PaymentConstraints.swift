@@ -1,4 +1,4 @@
-/// The cases of the merchants' and payments' tables.
+/// Statements that violate the constraints of merchants and payments.
 extension ConstraintTests {
   private static let other = "'\(SampleRows.other)'"
 

@@ -7,7 +7,7 @@ import Testing
 @testable import API
 
 /// `POST /api/merchant/payment/initiate`, `POST /api/merchant/payment/confirm`
-@Suite struct WalletPaymentTests {
+@Suite struct PaymentTests {
   @Test func aPaymentIsBegunAndConfirmed() throws {
     try withCheckout { shop in
       let begun = shop.site.initiate(shop.order, key: shop.key, token: shop.ann.accessToken)
@@ -55,29 +55,29 @@ import Testing
     }
   }
 
-  @Test func ofSixtyFourConfirmationsAtOnceOneSucceeds() throws {
+  @Test func oneOfManyConfirmationsAtOnceSucceeds() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
-      let answers = simultaneously(64) { _ in shop.confirm(payment).status }
+      let answers = inParallel(64) { _ in shop.confirm(payment).status }
       #expect(answers.filter { $0 == 200 }.count == 1)
-      // Only a few of them are compared at once: those over the limits say so.
+      // Calls over the limits of tries say so.
       #expect(Set(answers).isSubset(of: [200, 400, 409, 429]), "\(Set(answers))")
       #expect(shop.site.count("audit_log WHERE event = 'payment_confirmed'") == 1)
     }
   }
 
-  /// Fewer than are counted out.
-  @Test func whoIsNotFirstIsToldThatThePaymentHasBeenConfirmed() throws {
+  /// Four calls: fewer than the five tries of a payment.
+  @Test func onlyTheFirstOfFourConfirmsAndTheOthersGet409() throws {
     try withCheckout { shop in
       for _ in 1...20 {
         let payment = try shop.begin()
-        let answers = simultaneously(4) { _ in shop.confirm(payment).status }
+        let answers = inParallel(4) { _ in shop.confirm(payment).status }
         #expect(answers.sorted() == [200, 409, 409, 409])
       }
     }
   }
 
-  @Test func bothReadingsOfTheChallengeMayBeSigned() throws {
+  @Test func theChallengeMayBeSignedAsBytesOrAsText() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       let answer = shop.site.confirm(
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func aFailedTrySpendsNothingButATry() throws {
+  @Test func aWrongSignatureSpendsOnlyATry() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       let other = try shop.begin()
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func fiveWrongSignaturesLockTheDeviceForSigningInToo() throws {
+  @Test func fiveWrongSignaturesLockTheDeviceForSignInToo() throws {
     try withCheckout { shop in
       for number in 1...5 {
         #expect(shop.confirm(try shop.begin(), with: .two).isUnproven, "\(number)")
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func afterFiveTriesOnSeveralDevicesAPaymentIsDead() throws {
+  @Test func fiveTriesOnAnyDevicesCloseAPayment() throws {
     try withCheckout { shop in
       let tablet = try shop.site.signIn(device: "device-2")
       _ = try shop.site.setUp(.two, of: tablet)
@@ -138,10 +138,10 @@ import Testing
     }
   }
 
-  @Test func ofAHundredGuessesAtOnceFiveAreCompared() throws {
+  @Test func atMostFiveGuessesAreCompared() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
-      let answers = simultaneously(100) { _ in shop.confirm(payment, with: .two) }
+      let answers = inParallel(100) { _ in shop.confirm(payment, with: .two) }
       #expect(answers.allSatisfy { $0.isUnproven || $0.status == 429 || $0.isNotOpen })
       #expect(answers.filter(\.isUnproven).count == 5)
       #expect(shop.site.count("audit_log WHERE event = 'payment_refused'") == 5)
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func aPaymentLivesFiveMinutes() throws {
+  @Test func aPaymentIsOpenForFiveMinutes() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       shop.site.advance(by: .seconds(300))
@@ -162,7 +162,7 @@ import Testing
     try withCheckout { shop in
       let bob = try shop.site.signUp(email: "bob@example.org", device: "device-2")
       _ = try shop.site.setUp(.two, of: bob)
-      let rival = try shop.site.merchants.add("Rival", at: shop.site.now)
+      let rival = try shop.site.merchants.add("Rival")
       let payment = try shop.begin()
       #expect(shop.confirm(payment, with: .two, by: bob).isNotOpen)
       #expect(shop.confirm(payment, key: rival).isNotOpen)
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func aSignatureForOnePurposeIsNoneForAnother() throws {
+  @Test func aSignatureIsValidForOnePurposeOnly() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       let challenge = try shop.site.challenge()
@@ -203,8 +203,7 @@ import Testing
     }
   }
 
-  /// The statement for the merchant lets nobody in.
-  @Test func aStatementIsNoToken() throws {
+  @Test func theStatementForTheMerchantIsNoAccessToken() throws {
     try withCheckout { shop in
       let statement = try #require(shop.confirm(try shop.begin()).string("token"))
       #expect(shop.site.summary(statement).status == 401)
@@ -212,9 +211,9 @@ import Testing
     }
   }
 
-  @Test func aMerchantKnowsTheCardAgainAndNobodyElseDoes() throws {
+  @Test func aCardTokenIsTheSameForOneMerchantOnly() throws {
     try withCheckout { shop in
-      let rival = try shop.site.merchants.add("Rival", at: shop.site.now)
+      let rival = try shop.site.merchants.add("Rival")
       let first = try #require(shop.confirm(try shop.begin()).string("cardToken"))
       #expect(first.wholeMatch(of: /card_[\w-]{32}/) != nil)
       #expect(shop.confirm(try shop.begin()).string("cardToken") == first)
@@ -227,14 +226,14 @@ import Testing
     }
   }
 
-  @Test func aPaymentOutlivesTheRotationOfTheKeys() throws {
+  @Test func aPaymentSurvivesAKeyRotation() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       let newer = try Keyring(
         parsing: "k2:\(base64URLEncoded([UInt8](repeating: 8, count: 32))),k1:"
           + base64URLEncoded([UInt8](repeating: 7, count: 32)))
       let sibling = shop.site.sibling(jwtKeys: newer, hmacKeys: newer)
-      let body = walletJSON([
+      let body = jsonText([
         "paymentId": payment.id, "deviceId": "device-1", "signature": PhoneKey.one.sign(payment),
       ])
       let answer = sibling.send(
@@ -244,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func aSessionThatHasEndedPaysNothing() throws {
+  @Test func anEndedSessionCannotPay() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       #expect(

@@ -3,8 +3,8 @@ import Testing
 
 @testable import API
 
-/// The cards of a wallet: which is the default, and which are taken out.
-@Suite struct WalletCardTests {
+/// The cards of a wallet: the default, and removal.
+@Suite struct CardTests {
   /// Ann, with the cards 0001 (the default), 0002 and 0003 (the newest).
   private func withCards(
     _ body: (TestApplication, SignedIn, _ ids: [String]) throws -> Void
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["x", "' OR 1=1", "01890a5d-ac96-774b-bcce-b302099a8fff", "日本"])
-  func aCardThatIsNoneIsNotFound(id: String) throws {
+  func unknownCardsAreNotFound(id: String) throws {
     try withCards { site, ann, _ in
       let before = site.rows("cards")
       #expect(makeDefault(site, id, by: ann).isError(404, "not_found", "Card not found"))
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func nobodyTouchesAnothersOrARemovedCard() throws {
+  @Test func cardsOfOthersAndRemovedCardsCannotBeChanged() throws {
     try withCards { site, ann, ids in
       let bob = try site.signUp(email: "bob@example.org", device: "device-9")
       #expect(remove(site, ids[2], by: ann).status == 200)
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func withoutASessionNothingHappens() throws {
+  @Test func withoutASessionNothingChanges() throws {
     try withCards { site, ann, ids in
       let before = site.rows("cards", "enrollments")
       site.sql("UPDATE sessions SET ended_at = NOW(3), end_reason = 'logout'")
@@ -112,13 +112,13 @@ import Testing
     }
   }
 
-  @Test func ofThirtyTwoCallsAtOnceExactlyOneDefaultIsLeft() throws {
+  @Test func manyChangesAtOnceLeaveOneDefault() throws {
     try withCards { site, ann, ids in
       site.addBank("two", "Bank Two", logo: nil)
       let second = site.enroll(ann, "two", day: 12)
       let all = ids + (4...9).map { site.addCard(second, "000\($0)") }
       for _ in 1...3 {
-        let statuses = simultaneously(32) { number in
+        let statuses = inParallel(32) { number in
           let id = all[number % all.count]
           return number % 8 == 7
             ? self.remove(site, id, by: ann).status : self.makeDefault(site, id, by: ann).status
@@ -127,7 +127,7 @@ import Testing
         #expect(site.count("cards WHERE is_default") == 1)
         #expect(site.count("cards WHERE is_default AND NOT active") == 0)
       }
-      let rest = simultaneously(all.count) { self.remove(site, all[$0], by: ann).status }
+      let rest = inParallel(all.count) { self.remove(site, all[$0], by: ann).status }
       #expect(rest.allSatisfy { [200, 404].contains($0) })
       #expect(site.count("cards WHERE active OR is_default") == 0)
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import API
 
-/// The banks that an account may enrol at, and those at which it is.
-@Suite struct WalletBankTests {
+/// The banks at which an account may enroll, and its enrollments.
+@Suite struct BankTests {
   @Test func onlyBanksThatAreConnectedAreListed() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func enrolmentsAreListedAndRemoved() throws {
+  @Test func enrollmentsAreListedAndRemoved() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for id in ["one", "two"] { site.addBank(id, "Bank \(id)", logo: nil) }

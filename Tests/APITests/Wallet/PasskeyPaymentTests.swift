@@ -4,7 +4,7 @@ import Testing
 @testable import API
 
 /// Payments that a passkey confirms.
-@Suite struct WalletPasskeyPaymentTests {
+@Suite struct PasskeyPaymentTests {
   private func withPasskey(_ body: (Checkout, Authenticator) throws -> Void) throws {
     try withCheckout { shop in
       let authenticator = Authenticator()
@@ -27,13 +27,13 @@ import Testing
     }
   }
 
-  /// By others, after it was read: a sign count that has risen, or the passkey itself.
+  /// After the passkey was read, its sign count rises, or it is removed.
   @Test(
     arguments: [
       ("UPDATE passkeys SET sign_count = 9", "passkey_cloned", "payment: signCount"),
       ("DELETE FROM passkeys", "passkey_refused", "payment: credential"),
     ])
-  func whatHappensToAPasskeyMeanwhileIsWrittenDown(
+  func changesOfAPasskeyMeanwhileAreAudited(
     change: String, event: String, detail: String
   ) throws {
     try withPasskey { shop, authenticator in
@@ -58,25 +58,25 @@ import Testing
     }
   }
 
-  /// Fewer than are counted out.
-  @Test func whoIsNotFirstIsToldThatThePaymentHasBeenConfirmed() throws {
+  /// Four calls: fewer than the five tries of a payment.
+  @Test func onlyTheFirstOfFourConfirmsAndTheOthersGet409() throws {
     try withPasskey { shop, authenticator in
       for _ in 1...20 {
         let payment = try shop.begin()
         let credential = authenticator.asserted(answering: payment.challenge)
-        let answers = simultaneously(4) { _ in shop.confirm(payment, credential).status }
+        let answers = inParallel(4) { _ in shop.confirm(payment, credential).status }
         #expect(answers.sorted() == [200, 409, 409, 409])
       }
     }
   }
 
-  @Test func ofSixtyFourAssertionsAtOnceOneConfirms() throws {
+  @Test func oneOfManyAssertionsAtOnceConfirms() throws {
     try withPasskey { shop, authenticator in
       var counting = authenticator
       counting.signCount = 7
       let payment = try shop.begin()
       let credential = counting.asserted(answering: payment.challenge)
-      let answers = simultaneously(64) { _ in shop.confirm(payment, credential).status }
+      let answers = inParallel(64) { _ in shop.confirm(payment, credential).status }
       #expect(answers.filter { $0 == 200 }.count == 1)
       #expect(Set(answers).isSubset(of: [200, 400, 409]), "\(Set(answers))")
       #expect(shop.site.count("audit_log WHERE event = 'passkey_cloned'") == 0)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: Wrong.allCases)
-  func whatIsNoAssertionOfThePaymentSpendsATry(wrong: Wrong) throws {
+  func aWrongAssertionSpendsATry(wrong: Wrong) throws {
     try withPasskey { shop, authenticator in
       let payment = try shop.begin()
       var other = authenticator
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func anothersPasskeyConfirmsNothing() throws {
+  @Test func thePasskeyOfAnotherAccountConfirmsNothing() throws {
     try withPasskey { shop, _ in
       let bob = try shop.site.signUp(email: "bob@example.org", device: "device-2")
       let authenticator = Authenticator()
@@ -132,13 +132,13 @@ import Testing
     }
   }
 
-  @Test func ofAHundredGuessesAtOnceFiveAreCompared() throws {
+  @Test func atMostFiveGuessesAreCompared() throws {
     try withPasskey { shop, authenticator in
       var stranger = authenticator
       stranger.origin = "https://shop.example"
       let payment = try shop.begin()
       let credential = stranger.asserted(answering: payment.challenge)
-      let answers = simultaneously(100) { _ in shop.confirm(payment, credential) }
+      let answers = inParallel(100) { _ in shop.confirm(payment, credential) }
       #expect(answers.filter(\.isUnproven).count == 5)
       #expect(answers.filter(\.isNotOpen).count == 95, "\(Set(answers.map(\.text)))")
       #expect(
@@ -146,8 +146,8 @@ import Testing
     }
   }
 
-  /// A challenge of a payment signs nobody in, nor is one of a sign-in a payment's.
-  @Test func anAssertionForOnePurposeIsNoneForAnother() throws {
+  /// A payment's challenge signs nobody in, and a sign-in's challenge confirms no payment.
+  @Test func anAssertionIsValidForOnePurposeOnly() throws {
     try withPasskey { shop, authenticator in
       let payment = try shop.begin()
       let credential = authenticator.asserted(answering: payment.challenge)

@@ -10,13 +10,13 @@ import Testing
 @testable import API
 
 extension TestApplication {
-  /// A bank that takes no enrolments.
+  /// A bank that takes no enrollments.
   func addBank(_ id: String, _ name: String, logo: String?) {
     let logo = logo.map { "'\($0)'" } ?? "NULL"
     sql("INSERT INTO banks (bsim_id, name, logo_url) VALUES ('\(id)', '\(name)', \(logo))")
   }
 
-  /// - Returns: the enrolment's id.
+  /// - Returns: the enrollment's id.
   func enroll(_ person: SignedIn, _ bank: String, day: Int) -> String {
     let id = UUID().uuidString.lowercased()
     sql(
@@ -51,12 +51,12 @@ extension TestApplication {
   }
 }
 
-/// What an app is told of an enrolment that has begun.
+/// A started enrollment, as the app gets it.
 struct StartedEnrollment {
-  /// Of the bank.
+  /// The bank's URL.
   let url: String
   let id: String
-  /// What the browser was given, as it sends it back.
+  /// The cookie that the browser got, as it sends it back.
   var cookie: String?
 
   private var items: [URLQueryItem] { URLComponents(string: url)?.queryItems ?? [] }
@@ -75,16 +75,17 @@ struct StartedEnrollment {
 extension TestApplication {
   /// Connects `bank` as an administrator does.
   func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
-    let desk = BankDesk(
-      database: Database(accountSettings(of: "companion", in: root)), keys: Self.keys)
-    try desk.add(
+    let database = Database(accountSettings(of: "companion", in: root))
+    let banks = BankDirectory(
+      records: database.records(at: now, from: .companion), keys: Self.keys)
+    try banks.add(
       BankConnection(
         bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",
         tokenURL: "\(bank.url)/token", cardsURL: "\(bank.url)/cards", clientID: bank.clientID,
-        scope: "openid cards"), secret: bank.clientSecret, at: now)
+        scope: "openid cards"), secret: bank.clientSecret)
   }
 
-  /// Begins an enrolment as the app does.
+  /// Begins an enrollment as the app does.
   func startEnrollment(by person: SignedIn, at bank: String = "test-bank") throws
     -> StartedEnrollment
   {
@@ -95,7 +96,7 @@ extension TestApplication {
       url: try #require(answer.string("authUrl")), id: try #require(answer.string("enrollmentId")))
   }
 
-  /// Begins one as a page does.
+  /// Begins an enrollment as a page does.
   func startEnrollmentInBrowser(by person: SignedIn, query: String = "") throws
     -> StartedEnrollment
   {
@@ -121,7 +122,7 @@ extension TestApplication {
           remoteAddress: address, requestID: "request-1")))
   }
 
-  /// The same by a form.
+  /// The same with a form.
   func comeBackByForm(to location: String, application: Application) -> Answer {
     let (path, query) = Self.parts(of: location)
     return application.send(
@@ -129,7 +130,7 @@ extension TestApplication {
       fields: [(name: "Content-Type", value: "application/x-www-form-urlencoded")])
   }
 
-  /// The person confirms what was asked, with what the bank had sent along.
+  /// The person answers the question; the form has what the bank sent.
   func confirm(
     _ location: String, address: String = "198.51.100.7",
     type: String? = "application/x-www-form-urlencoded", cookie: String? = nil
@@ -146,9 +147,9 @@ extension TestApplication {
     return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
   }
 
-  /// All of an enrolment in the app, while a companion runs.
+  /// A whole enrollment in the app, while a companion runs.
   ///
-  /// - Returns: where the app is sent.
+  /// - Returns: the URL that the app gets.
   func enroll(_ person: SignedIn, at bank: FakeBank) throws -> String {
     let location = try #require(bank.consent(to: try startEnrollment(by: person).url))
     let answer = try withCompanion(of: .banks) { comeBack(to: location) }
@@ -156,36 +157,36 @@ extension TestApplication {
     return answer.field("Location") ?? ""
   }
 
-  /// Nobody is asked and nothing is stored.
+  /// The bank is not asked and nothing is stored.
   func expectInvalidState(
     _ bank: FakeBank, _ location: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    let before = rows("errands")
+    let before = rows("jobs")
     let answer = comeBack(to: location)
     #expect(answer.status == 302, sourceLocation: sourceLocation)
     #expect(
       failedEnrollment("invalid_state", in: answer.field("Location")),
       sourceLocation: sourceLocation)
-    #expect(rows("errands") == before, sourceLocation: sourceLocation)
+    #expect(rows("jobs") == before, sourceLocation: sourceLocation)
     #expect(bank.exchanges == 0, sourceLocation: sourceLocation)
     #expect(stored == 0, sourceLocation: sourceLocation)
   }
 
-  /// How many rows an enrolment has written.
+  /// The number of rows that enrollments have written.
   var stored: Int { count("enrollments") + count("cards") }
 
-  /// A responder beside this one that waits for the companion for a moment only.
-  func hastySibling(
-    patience: Duration = .milliseconds(50), beginWaiting: @escaping @Sendable () -> Bool = { true }
+  /// A second responder that waits for the companion only for a moment.
+  func impatientSibling(
+    waitLimit: Duration = .milliseconds(50), beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) -> Application {
     Application(
       database: database, settings: Self.settings, log: Evidence.log(of: root.database),
-      clock: { self.now }, beginWaiting: beginWaiting, patience: patience)
+      clock: { self.now }, beginWaiting: beginWaiting, waitLimit: waitLimit)
   }
 }
 
-/// Calls `body` with a site to which a bank is connected, and Ann.
+/// Calls `body` with Ann and a site to which a bank is connected.
 func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) throws {
   let bank = try #require(FakeBank())
   defer { bank.end() }
@@ -195,7 +196,7 @@ func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) thro
   }
 }
 
-/// Where the app is sent when an enrolment has failed.
+/// Whether `location` tells the app that the enrollment failed with `error`.
 func failedEnrollment(_ error: String, in location: String?) -> Bool {
   location?.hasPrefix("mwsim://enrollment/callback?success=false&error=\(error)&message=") == true
     && location?.contains(" ") == false

@@ -4,14 +4,14 @@ import Testing
 
 @testable import API
 
-/// Who may begin a payment, and of what.
-@Suite struct WalletPaymentOrderTests {
-  @Test func withoutAGoodAPIKeyNothingIsLookedAt() throws {
+/// Who may begin a payment, and with which values.
+@Suite struct PaymentOrderTests {
+  @Test func theAPIKeyIsCheckedBeforeEverythingElse() throws {
     try withCheckout { shop in
-      let revoked = try shop.site.merchants.add("Gone", at: shop.site.now)
+      let revoked = try shop.site.merchants.add("Gone")
       let id = shop.site.sql("SELECT id FROM merchants WHERE name = 'Gone'")
-      #expect(try shop.site.merchants.revoke(id, at: shop.site.now))
-      #expect(try !shop.site.merchants.revoke(id, at: shop.site.now))
+      #expect(try shop.site.merchants.revoke(id))
+      #expect(try !shop.site.merchants.revoke(id))
       for (key, code, message) in [
         (nil, "missing_api_key", "x-api-key header is required"),
         (revoked, "invalid_api_key", "Invalid API key"),
@@ -37,9 +37,9 @@ import Testing
   @Test func merchantsAreListedWithoutTheirKeys() throws {
     try withApplication { site in
       let merchants = site.merchants
-      let key = try merchants.add("Shop \u{1b}[31m", at: site.now)
+      let key = try merchants.add("Shop \u{1b}[31m")
       let id = site.sql("SELECT id FROM merchants")
-      #expect(try merchants.revoke(id, at: site.now))
+      #expect(try merchants.revoke(id))
       let list = try merchants.list()
       let time = site.now.rfc3339
       #expect(list.hasSuffix("\n\(id)  \(time)  \(time)  \(key.prefix(12))  Shop ·[31m"), "\(list)")
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  /// What is written, and what is stored; nil where it is refused.
+  /// The amount as written, and as stored; nil if it is refused.
   @Test(
     arguments: [
       ("99.99", "99.99"), ("0.01", "0.01"), ("1", "1.00"), ("1.0", "1.00"), ("1.10", "1.10"),
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func aCurrencyIsKept() throws {
+  @Test func theCurrencyIsStored() throws {
     try withCheckout { shop in
       _ = try shop.begin(
         #"{"cardId":"\#(shop.card)","amount":5,"currency":"USD","orderId":null,"more":{}}"#)
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func aCardThatIsRemovedMeanwhilePaysNothing() throws {
+  @Test func aCardThatIsRemovedMeanwhileDoesNotPay() throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       shop.site.sql("UPDATE cards SET active = FALSE")
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: ["paymentId", "deviceId", "signature"])
-  func aMemberThatIsMissingFromAConfirmationIsNamed(member: String) throws {
+  func missingMembersOfAConfirmationAreNamed(member: String) throws {
     try withCheckout { shop in
       let payment = try shop.begin()
       var body: [String: Any?] = [

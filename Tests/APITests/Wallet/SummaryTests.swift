@@ -4,7 +4,7 @@ import Testing
 @testable import API
 
 /// `GET /api/mobile/wallet/summary`
-@Suite struct WalletSummaryTests {
+@Suite struct SummaryTests {
   @Test func anEmptyWallet() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aBankWithoutLogoLeavesTheMemberOut() throws {
+  @Test func withoutALogoTheMemberIsLeftOut() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.addBank("plain", "Plain Bank", logo: nil)
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func theDefaultCardComesFirstThenTheNewestAndInactiveOnesNever() throws {
+  @Test func cardsAreOrderedAndOnlyActiveOnesAreShown() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.addBank("one", "Bank One", logo: nil)
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func nobodySeesAnothersCards() throws {
+  @Test func cardsOfOthersAreNotShown() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org")
@@ -97,12 +97,12 @@ import Testing
     }
   }
 
-  @Test func textOfAnyScriptAndMarksComesBackAsItWas() throws {
+  @Test func textOfAnyScriptComesBackUnchanged() throws {
     try withApplication { site in
       let name = #"Zoë "Ξ" \ </script> 🂡 日本"#
       let answer = site.send(
-        "POST", WalletPath.register,
-        walletJSON([
+        "POST", AccountPath.register,
+        jsonText([
           "email": "zoë+1@example.org", "name": name, "deviceId": "d", "deviceName": "P",
           "platform": "ios",
         ]))
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func anAccountThatIsGoneIs404() throws {
+  @Test func aDeletedAccountIs404() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.sql("DELETE FROM accounts")
@@ -121,8 +121,8 @@ import Testing
     }
   }
 
-  /// The app signs its user out at any other answer.
-  @Test func itIsNeverLimited() throws {
+  /// At any other answer the app signs its user out.
+  @Test func theSummaryIsNotRateLimited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let before = site.rows("rate_limits")
