@@ -17,15 +17,18 @@ extension Room {
 }
 
 extension Limit {
-  static let deviceRegistrations = Limit(name: "device-register", allowed: 60, window: .seconds(3600))
+  static let deviceRegistrations = Limit(
+    name: "device-register", allowed: 60, window: .seconds(3600))
   static let signUps = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
   static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
   static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
-  static let biometricChallenges = Limit(name: "biometric-challenge", allowed: 10, window: .seconds(60))
+  static let biometricChallenges = Limit(
+    name: "biometric-challenge", allowed: 10, window: .seconds(60))
   static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
   static let passkeyStarts = Limit(name: "passkey-start", allowed: 20, window: .seconds(60))
-  static let passkeyRegistrations = Limit(name: "passkey-register", allowed: 60, window: .seconds(3600))
+  static let passkeyRegistrations = Limit(
+    name: "passkey-register", allowed: 60, window: .seconds(3600))
   static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
   static let deadSignIns = Limit(name: "sign-in-dead", allowed: 600, window: .seconds(3600))
   static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))

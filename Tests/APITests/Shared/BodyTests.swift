@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Support
 import Testing
 
 @testable import API
@@ -49,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: broken.indices)
-  func whatIsNotJSONIsRefusedInTheShapeOfTheFamily(number: Int) throws {
+  func malformedBodiesAre400InTheShapeOfTheFamily(number: Int) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let (name, body) = Self.broken[number]
@@ -72,7 +73,7 @@ import Testing
     "{\"x\":\"a\nb\"}", #"{"x":tru}"#, #"{"x":1,}"#, #"{"x":[1,]}"#, #"{"x":.5}"#, #"{"x":1.}"#,
     #"{"x":1e}"#, #"{"x":-}"#, #"{"x":1 "y":2}"#, #"{"x" 1}"#, #"{x:1}"#,
   ])
-  func whatIsNotJSONIsRefusedThoughNobodyReadsIt(body: String) throws {
+  func malformedJSONInAnUnreadMemberIs400(body: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.post(body, by: ann)
@@ -113,7 +114,7 @@ import Testing
   ]
 
   @Test(arguments: odd.indices)
-  func whatIsHardlyJSONIsNeverOurError(number: Int) throws {
+  func unusualJSONIsNeverAServerError(number: Int) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let (name, body) = Self.odd[number]
@@ -129,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func theTypeOfTheBodyIsNotAskedFor() throws {
+  @Test func theContentTypeDoesNotMatter() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for type in ["text/plain", "application/x-www-form-urlencoded", ""] {
@@ -140,9 +141,9 @@ import Testing
   }
 
   /// Bytes at random, and a good body with bytes changed at random.
-  @Test func bytesAtRandomAreNeverOurError() throws {
+  @Test func randomBytesAreNeverAServerError() throws {
     try withApplication { site in
-      var random = SplitMix(seed: 20_261_118)
+      var random = SeededGenerator(state: 20_261_118)
       let good = Array(
         #"{"push_enabled":true,"preferred_models":["gpt-4o"],"archive_cache_quota_mb":512.0,"if_version":null,"push_token":"é\u00e9🎉"}"#
           .utf8)
@@ -160,19 +161,5 @@ import Testing
         #expect(answer.status < 500, "\(body)")
       }
     }
-  }
-}
-
-/// A generator with a seed, so that a failure happens again.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -38,16 +38,16 @@ import Testing
     }
   }
 
-  @Test func withoutADatabaseServerAllIsTemporarilyUnavailable() {
+  @Test func withoutADatabaseEveryRouteIs503() {
     expectUnavailable(
-      application(on: ConnectionSettings(socket: "/nonexistent", database: "x", user: "x")))
+      Application.ofTests(on: ConnectionSettings(socket: "/nonexistent", database: "x", user: "x")))
   }
 
-  @Test func aServerThatStopsAndComesBackIsNoticedAtOnce() throws {
+  @Test func aRestartOfTheDatabaseIsNoticedAtOnce() throws {
     let server = MariaDBServer()
     let schema = try String(contentsOf: projectSchema, encoding: .utf8)
     server.run("CREATE DATABASE switchboard; USE switchboard;\n" + schema)
-    let application = application(on: server.settings(database: "switchboard"))
+    let application = Application.ofTests(on: server.settings(database: "switchboard"))
     let health = Request(method: "GET", path: "/health")
     #expect(application.respond(to: health).status == 200)
     server.stop()
@@ -56,13 +56,13 @@ import Testing
     #expect(application.respond(to: health).status == 200)
   }
 
-  @Test func aWriteWhoseAnswerIsLostIsUnavailableAndNotAnError() throws {
+  @Test func aWriteWithALostAnswerIs503() throws {
     try withDatabase { root in
       let isCut = Mutex(false)
       let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
         command == .query("COMMIT") && isCut.withLock({ $0 }) ? .cutAfter : .pass
       }
-      let application = application(on: proxy.settings)
+      let application = Application.ofTests(on: proxy.settings)
       isCut.withLock { $0 = true }
       let answer = Answer(application.respond(to: Self.requests[2]))
       #expect(answer.status == 503)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [UInt16(1213), 1205, 1020, 1047, 1180])
-  func workThatTheDatabaseWantsAgainIsDoneAgain(code: UInt16) throws {
+  func retryableErrorsAreRetried(code: UInt16) throws {
     try withDatabase { root in
       let refusals = Mutex(0)
       let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
@@ -83,14 +83,14 @@ import Testing
           return refusals == 1 ? .refuse(code) : .pass
         }
       }
-      let answer = Answer(application(on: proxy.settings).respond(to: Self.requests[1]))
+      let answer = Answer(Application.ofTests(on: proxy.settings).respond(to: Self.requests[1]))
       #expect(answer.status == 200)
       #expect(refusals.withLock { $0 } == 2)
     }
   }
 
   @Test(arguments: [UInt16(1213), 1205])
-  func workThatTheDatabaseNeverDoesIsUnavailable(code: UInt16) throws {
+  func persistentRetryableErrorsAre503(code: UInt16) throws {
     try withDatabase { root in
       let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
         if case .execute(let sql) = command, sql.contains("INTO rate_limits") {
@@ -98,13 +98,13 @@ import Testing
         }
         return .pass
       }
-      let answer = Answer(application(on: proxy.settings).respond(to: Self.requests[1]))
+      let answer = Answer(Application.ofTests(on: proxy.settings).respond(to: Self.requests[1]))
       #expect(answer.status == 503)
       #expect(answer.text == Self.unavailable[1])
     }
   }
 
-  @Test func ourOwnErrorSaysNothingOfItself() throws {
+  @Test func serverErrorsHaveNoDetail() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.sql("RENAME TABLE device_preferences TO gone, models TO gone_too, accounts TO none")
@@ -134,10 +134,10 @@ import Testing
     }
   }
 
-  @Test func anErrorIsLoggedOnceWithItsRequestAndWithoutItsSecrets() throws {
+  @Test func errorsAreLoggedOnceWithoutSecrets() throws {
     try withDatabase { root in
       let lines = LogLines()
-      let application = application(
+      let application = Application.ofTests(
         on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
       let body = #"{"email":"secret-address","name":"secret-name"}"#
       _ = application.respond(
@@ -157,26 +157,5 @@ import Testing
       #expect(logged.last?.contains("request=id-2") == true)
       #expect(!logged.joined().contains("secret"))
     }
-  }
-}
-
-/// Keeps what is logged: level, message, metadata.
-struct LogLines: LogHandler {
-  private final class Store: Sendable { let lines = Mutex<[String]>([]) }
-
-  var logLevel = Logger.Level.trace
-  var metadata: Logger.Metadata = [:]
-  private let store = Store()
-
-  var all: [String] { store.lines.withLock { $0 } }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) {
-    let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0)=\($1)" }
-    store.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs.joined())") }
   }
 }

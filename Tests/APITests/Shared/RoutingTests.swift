@@ -28,7 +28,7 @@ import Testing
     "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "/", "", "/api",
     "/api/v1", "/health/", "/favicon.ico", "/api/mobile/device/push-token/a/b",
   ])
-  func anUnknownPathIsNotFoundWhateverTheMethodAndWhoeverAsks(path: String) throws {
+  func unknownPathsAre404WithAnyMethodAndToken(path: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "BREW"] {
@@ -57,7 +57,7 @@ import Testing
     ("POST", "/api/mobile/devices/device-1", "DELETE"),
     ("POST", "/api/mobile/wallet/summary", "GET, HEAD"),
   ])
-  func anotherMethodIsRefusedWithTheOnesThereAre(
+  func otherMethodsAre405WithTheAllowedOnes(
     method: String, path: String, allow: String
   ) throws {
     try withApplication { site in
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func headIsAnsweredAsGet() throws {
+  @Test func headIsAnsweredLikeGet() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for path in ["/health", "/api/v1/device-prefs", "/api/mobile/wallet/summary"] {
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func theQueryIsNoPartOfThePath() throws {
+  @Test func theQueryIsNotPartOfThePath() throws {
     try withApplication { site in
       #expect(site.send("GET", "/api/v1/models", query: "a=/api/v1/nothing").status == 200)
     }
@@ -94,7 +94,7 @@ import Testing
     (.bodyIncomplete, 400, "", "The body is shorter than its Content-Length says"),
     (.ambiguousPath, 404, "not_found", "Not found"),
   ])
-  func aDefectIsAnsweredInTheShapeOfTheFamilyBeforeAnyHandler(
+  func defectiveRequestsAreAnsweredInTheShapeOfTheFamily(
     defect: Request.Defect, status: Int, code: String, message: String
   ) throws {
     try withApplication { site in
@@ -120,20 +120,22 @@ import Testing
     }
   }
 
-  @Test func everyRouteIsReachedByItsOwnPath() throws {
-    let router = Router(Route.all)
-    for route in Route.all {
+  @Test func everyRouteIsFoundByItsPath() throws {
+    let routes = Family.all.flatMap(\.routes)
+    let router = Router(routes)
+    for route in routes {
       let path = route.path.replacing(
         #/:\w+/#, with: "an id with / no slash".replacing("/", with: ""))
-      let (found, item) = try router.route(for: Request(method: route.method, path: path))
-      #expect(found.method == route.method)
-      #expect(found.path == route.path)
-      #expect(item == (route.path.contains(":") ? "an id with  no slash" : ""))
+      let found = try #require(router.routes(at: path))
+      let own = try found.routes.route(for: route.method)
+      #expect(own.method == route.method)
+      #expect(own.path == route.path)
+      #expect(found.pathItem == (route.path.contains(":") ? "an id with  no slash" : ""))
     }
   }
 
-  @Test func noTwoRoutesAreTheSame() {
-    let names = Route.all.map { "\($0.method) \($0.path)" }
+  @Test func allRoutesDiffer() {
+    let names = Family.all.flatMap(\.routes).map { "\($0.method) \($0.path)" }
     #expect(Set(names).count == names.count)
   }
 }

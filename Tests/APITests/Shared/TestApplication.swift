@@ -2,8 +2,8 @@ import Base
 import Cryptography
 import Foundation
 import HTTP
+import Logging
 import MariaDB
-import Program
 import Store
 import Support
 import Synchronization
@@ -12,43 +12,31 @@ import Testing
 @testable import API
 
 /// A responder without a web server, with a database of its own under the responder's least rights,
-/// and a clock that stands until it is moved.
+/// and a clock that moves only when it is told to.
 final class TestApplication: Sendable {
   let application: Application
   let database: Database
-  /// The rights of everybody.
+  /// With all rights.
   let root: ConnectionSettings
   private let clock: Clock
 
   static let publicURL = "https://api.example.org"
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
-  static let settings = settings(agent: nil, attestation: AttestationPolicy())
-
-  private static func settings(
-    agent: GuardedAgent?, attestation: AttestationPolicy
-  ) -> API.Settings {
-    API.Settings(
-      environment: .development, publicURL: publicURL, jwtKeys: keys, hmacKeys: keys,
-      credentialKeys: keys, knockSocket: nil, masterKeyHash: sha256("test-master-key-123"),
-      agent: agent, attestation: attestation)
-  }
 
   private final class Clock: Sendable {
     let now = Mutex(Timestamp(seconds: 1_795_000_000))
   }
 
   init(
-    _ root: ConnectionSettings, agent: GuardedAgent? = nil,
-    attestation: AttestationPolicy = AttestationPolicy(),
+    _ root: ConnectionSettings, settings: API.Settings = .ofTests(),
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
   ) {
     self.root = root
     database = Database(accountSettings(of: "responder", in: root))
     clock = Clock()
-    application = Application(
-      database: database, settings: Self.settings(agent: agent, attestation: attestation),
-      log: Evidence.log(of: root.database),
+    application = .ofTests(
+      database, settings: settings, log: Evidence.log(of: root.database),
       clock: { [clock] in clock.now.withLock { $0 } }, random: random)
   }
 
@@ -58,11 +46,79 @@ final class TestApplication: Sendable {
     clock.now.withLock { $0 = $0 + span }
   }
 
+  /// A responder beside this one, with the same database and clock.
+  func sibling(
+    settings: API.Settings = .ofTests(),
+    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
+    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
+  ) -> Application {
+    .ofTests(
+      database, settings: settings, log: Evidence.log(of: root.database), clock: { self.now },
+      random: random, beginWaiting: beginWaiting, waitLimit: waitLimit)
+  }
+
   /// What SQL prints as the database's root: a line for each row, tabs between columns.
   @discardableResult
   func sql(_ statement: String) -> String {
     MariaDBServer.shared.run(statement, database: root.database)
       .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// How many rows `rest`, a table and perhaps a condition, has.
+  func count(_ rest: String) -> Int { Int(sql("SELECT COUNT(*) FROM \(rest)")) ?? -1 }
+
+  /// All rows of the tables, to be compared.
+  func rows(_ tables: String...) -> String {
+    tables.map { "\($0): " + sql("SELECT * FROM \($0) ORDER BY 1, 2") }.joined(separator: "\n")
+  }
+
+  func send(
+    _ method: String, _ path: String, _ json: String = "", token: String? = nil, query: String = "",
+    fields: [(name: String, value: String)] = [], address: String = "192.0.2.1",
+    requestID: String = "request-1"
+  ) -> Answer {
+    application.send(
+      method, path, json, token: token, query: query, fields: fields, address: address,
+      requestID: requestID)
+  }
+}
+
+extension API.Settings {
+  /// The settings of the tests.
+  static func ofTests(
+    environment: Environment = .development, publicURL: String = TestApplication.publicURL,
+    jwtKeys: Keyring = TestApplication.keys, hmacKeys: Keyring = TestApplication.keys,
+    credentialKeys: Keyring = TestApplication.keys, masterKey: String? = "test-master-key-123",
+    allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
+    agent: GuardedAgent? = nil, attestation: AttestationPolicy = AttestationPolicy()
+  ) -> API.Settings {
+    API.Settings(
+      environment: environment, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
+      credentialKeys: credentialKeys, wakeSocket: nil, masterKeyHash: masterKey.map { sha256($0) },
+      allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins,
+      pushLookupConcurrency: pushLookupConcurrency, agent: agent, attestation: attestation)
+  }
+}
+
+extension Application {
+  /// A responder with the settings of the tests. Every test builds its responders with this.
+  static func ofTests(
+    _ database: Database, settings: API.Settings = .ofTests(), log: Logger,
+    clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
+    random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
+    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
+  ) -> Application {
+    Application(
+      database: database, settings: settings, log: log, clock: clock, random: random,
+      beginWaiting: beginWaiting, waitLimit: waitLimit)
+  }
+
+  /// A responder that does not wait for a database that is away.
+  static func ofTests(
+    on settings: ConnectionSettings, log: Logger? = nil
+  ) -> Application {
+    .ofTests(
+      Database(settings, beginWaiting: { false }), log: log ?? Evidence.log(of: settings.database))
   }
 
   func send(
@@ -72,7 +128,7 @@ final class TestApplication: Sendable {
   ) -> Answer {
     let bearer = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     return Answer(
-      application.respond(
+      respond(
         to: Request(
           method: method, path: path, query: query, fields: bearer + fields, body: Array(json.utf8),
           remoteAddress: address, requestID: requestID)))
@@ -86,85 +142,8 @@ func withApplication<T>(
   _ body: (TestApplication) throws -> T
 ) throws -> T {
   try withDatabase {
-    try body(TestApplication($0, agent: agent, attestation: attestation, random: random))
-  }
-}
-
-/// A response, its body read as JSON.
-struct Answer {
-  let response: Response
-
-  init(_ response: Response) {
-    self.response = response
-    Evidence.keep(answer: response.body)
-  }
-
-  var status: Int { response.status }
-  var text: String { String(decoding: response.body, as: UTF8.self) }
-
-  func field(_ name: String) -> String? {
-    response.fields.first { $0.name.lowercased() == name.lowercased() }?.value
-  }
-
-  /// The value at a path of member names and array indices, or nil.
-  subscript(path: any Sendable...) -> Any? {
-    var value = try? JSONSerialization.jsonObject(
-      with: Data(response.body), options: .fragmentsAllowed)
-    for step in path {
-      switch step {
-      case let name as String: value = (value as? [String: Any])?[name]
-      case let index as Int:
-        let array = value as? [Any] ?? []
-        value = array.indices.contains(index) ? array[index] : nil
-      default: return nil
-      }
-    }
-    return value is NSNull ? nil : value
-  }
-
-  func string(_ path: any Sendable...) -> String? {
-    var value: Any? = try? JSONSerialization.jsonObject(with: Data(response.body))
-    for step in path { value = (value as? [String: Any])?[step as? String ?? ""] }
-    return value as? String
-  }
-}
-
-/// Somebody who has signed in on a device.
-struct SignedIn {
-  let email: String
-  let deviceID: String
-  let accountID: String
-  let accessToken: String
-  let refreshToken: String
-}
-
-extension TestApplication {
-  /// Makes an account and signs it in.
-  func signUp(
-    email: String = "ann@example.org", device: String = "device-1", platform: String = "ios",
-    address: String = "192.0.2.1"
-  ) throws -> SignedIn {
-    let answer = send(
-      "POST", "/api/mobile/auth/register",
-      #"{"email":"\#(email)","name":"Ann","deviceId":"\#(device)","deviceName":"Phone","platform":"\#(platform)"}"#,
-      address: address)
-    try #require(answer.status == 201, "\(answer.text)")
-    return SignedIn(
-      email: email, deviceID: device, accountID: try #require(answer.string("user", "id")),
-      accessToken: try #require(answer.string("tokens", "accessToken")),
-      refreshToken: try #require(answer.string("tokens", "refreshToken")))
-  }
-
-  /// The code that the newest open mail in the outbox carries, opened as the companion does.
-  func mailedCode() throws -> String {
-    let row = sql(
-      "SELECT id, sealed FROM outbox WHERE state = 'open' ORDER BY created_at DESC, id DESC LIMIT 1"
-    )
-    let columns = row.split(separator: "\t").map(String.init)
-    try #require(columns.count == 2)
-    let code = try Cryptography.open(
-      columns[1], authenticating: Mail.sealingContext(columns[0]), with: Self.keys)
-    Evidence.keep(code: String(decoding: code, as: UTF8.self), of: root.database)
-    return String(decoding: code, as: UTF8.self)
+    try body(
+      TestApplication(
+        $0, settings: .ofTests(agent: agent, attestation: attestation), random: random))
   }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Store
 
-/// Which errors of the database pass by themselves.
+/// Which errors of the database mean that the same request may succeed later.
 @Suite struct AvailabilityTests {
-  @Test func aServerThatTakesTooLongIsUnavailable() throws {
+  @Test func aTimeoutMeansUnavailable() throws {
     try withStore { store throws in
       var settings = store.root
       settings.readTimeout = .seconds(2)
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func aStatementThatIsWrongIsNot() throws {
+  @Test func aWrongStatementDoesNotMeanUnavailable() throws {
     try withStore { store throws in
       let error = #expect(throws: DatabaseError.self) {
         try store.database("responder").pool.read { connection in

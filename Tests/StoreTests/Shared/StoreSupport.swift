@@ -1,7 +1,6 @@
 import Foundation
 import MariaDB
 import Support
-import Synchronization
 import Testing
 
 @testable import Store
@@ -67,27 +66,4 @@ extension Database {
   func run(_ statement: StaticString, _ parameters: [Parameter] = []) throws {
     _ = try pool.write { connection in try connection.execute(statement, parameters) }
   }
-}
-
-/// What `count` calls of `work` return that begin together, each on a thread of its own.
-func inParallel<T: Sendable>(
-  _ count: Int, _ work: @escaping @Sendable (Int) throws -> T
-) throws -> [T] {
-  let results = Mutex<[Result<T, any Error>]>([])
-  let isReady = DispatchSemaphore(value: 0)
-  let start = DispatchSemaphore(value: 0)
-  let isDone = DispatchSemaphore(value: 0)
-  for number in 0..<count {
-    Thread.detachNewThread {
-      isReady.signal()
-      start.wait()
-      let result = Result { try work(number) }
-      results.withLock { $0.append(result) }
-      isDone.signal()
-    }
-  }
-  for _ in 0..<count { isReady.wait() }
-  for _ in 0..<count { start.signal() }
-  for _ in 0..<count { isDone.wait() }
-  return try results.withLock { try $0.map { try $0.get() } }
 }

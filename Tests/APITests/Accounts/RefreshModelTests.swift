@@ -1,25 +1,13 @@
 import Base
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
 
 /// Confirm-by-use against a model of its rules, along random walks of clock, uses and refreshes.
-@Suite struct WalletRefreshModelTests {
-  /// SplitMix64: the same walk for the same seed.
-  struct Chance: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
+@Suite struct RefreshModelTests {
   /// What the rules say of one family.
   struct Family {
     struct Generation {
@@ -89,7 +77,7 @@ import Testing
   /// One device on which an account has signed in twice.
   struct Walk {
     let site: TestApplication
-    var chance: Chance
+    var chance: SeededGenerator
     var families: [Family] = []
     private var step = 0
     private var people = 0
@@ -97,7 +85,7 @@ import Testing
 
     init(_ site: TestApplication, seed: UInt64) {
       self.site = site
-      chance = Chance(state: seed)
+      chance = SeededGenerator(state: seed)
     }
 
     mutating func signIn() throws {
@@ -167,7 +155,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func aRandomWalkFindsWhatTheRulesSay(seed: UInt64) throws {
+  func randomWalksFollowTheModel(seed: UInt64) throws {
     try withApplication { site in
       var walk = Walk(site, seed: seed)
       for _ in 1...500 { try walk.takeStep() }
@@ -180,7 +168,7 @@ import Testing
   /// An owner and a thief who copied a refresh token: after both have used what they got, at most
   /// one of them can go on.
   @Test(arguments: [false, true], [Duration.seconds(20), .seconds(70), .seconds(4000)])
-  func anOwnerAndAThiefDoNotBothLiveOn(thiefIsFirst: Bool, pause: Duration) throws {
+  func ownerAndThiefOfATokenDoNotBothKeepASession(thiefIsFirst: Bool, pause: Duration) throws {
     try withApplication { site in
       let stolen = try site.signUp().refreshToken
       let first = site.refresh(stolen, address: thiefIsFirst ? "203.0.113.9" : "192.0.2.1")

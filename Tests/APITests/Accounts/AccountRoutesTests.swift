@@ -6,7 +6,7 @@ import Testing
 @testable import API
 
 /// Paths and methods of the wallet's family.
-@Suite struct WalletRoutesTests {
+@Suite struct AccountRoutesTests {
   static let unknown = [
     "/api/mobile/", "/api/mobile/profile", "/api/mobile/accounts", "/api/mobile/auth",
     "/api/mobile/auth/login/password", "/api/mobile/auth/login/", "/api/mobile/AUTH/login",
@@ -22,7 +22,7 @@ import Testing
 
   /// A 401 would start the app's refresh loop.
   @Test(arguments: unknown)
-  func anUnknownPathIs404WhoeverAsks(path: String) throws {
+  func unknownPathsAre404WithAnyToken(path: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       for token in [nil, "garbage", ann.accessToken] {
@@ -36,12 +36,12 @@ import Testing
   }
 
   static let allowed: [(String, Set<String>)] = [
-    (WalletPath.registerDevice, ["POST"]), (WalletPath.register, ["POST"]),
-    (WalletPath.login, ["POST"]), (WalletPath.verify, ["POST"]), (WalletPath.refresh, ["POST"]),
-    (WalletPath.setup, ["POST"]), (WalletPath.challenge, ["POST"]),
-    (WalletPath.biometricVerify, ["POST"]), (WalletPath.passkeyOptions, ["POST"]),
-    (WalletPath.passkeyVerify, ["POST"]), (WalletPath.passkeys, ["GET", "HEAD"]),
-    (WalletPath.passkeys + "/x", ["DELETE"]), (WalletPath.logout, ["POST"]),
+    (AccountPath.registerDevice, ["POST"]), (AccountPath.register, ["POST"]),
+    (AccountPath.login, ["POST"]), (AccountPath.verify, ["POST"]), (AccountPath.refresh, ["POST"]),
+    (AccountPath.setup, ["POST"]), (AccountPath.challenge, ["POST"]),
+    (AccountPath.biometricVerify, ["POST"]), (AccountPath.passkeyOptions, ["POST"]),
+    (AccountPath.passkeyVerify, ["POST"]), (AccountPath.passkeys, ["GET", "HEAD"]),
+    (AccountPath.passkeys + "/x", ["DELETE"]), (AccountPath.logout, ["POST"]),
     (WalletPath.summary, ["GET", "HEAD"]), (WalletPath.cards, ["GET", "HEAD"]),
     (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
     (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
@@ -50,12 +50,12 @@ import Testing
     ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET", "POST"]),
     ("/api/merchant/payment/initiate", ["POST"]),
     ("/api/merchant/payment/confirm", ["POST"]),
-    (WalletPath.devices, ["GET", "HEAD"]), (WalletPath.devices + "/device-1", ["DELETE"]),
-    (WalletPath.pushToken, ["POST", "DELETE"]), (WalletPath.pushToken + "/device-1", ["DELETE"]),
+    (AccountPath.devices, ["GET", "HEAD"]), (AccountPath.devices + "/device-1", ["DELETE"]),
+    (AccountPath.pushToken, ["POST", "DELETE"]), (AccountPath.pushToken + "/device-1", ["DELETE"]),
   ]
 
   @Test(arguments: allowed)
-  func anotherMethodIs405WithThoseAllowed(path: String, methods: Set<String>) throws {
+  func otherMethodsAre405WithTheAllowedOnes(path: String, methods: Set<String>) throws {
     try withApplication { site in
       for method in Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get"])
         .subtracting(methods)
@@ -68,15 +68,15 @@ import Testing
     }
   }
 
-  @Test func eachAnswerIsJSONThatNobodyStoresAndNamesItsRequest() throws {
+  @Test func answersAreJSONWithNoStoreAndTheRequestID() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for answer in [
         site.send("GET", WalletPath.summary, token: ann.accessToken, requestID: "abc"),
         site.send("GET", WalletPath.summary, requestID: "abc"),
-        site.send("POST", WalletPath.login, "{", requestID: "abc"),
+        site.send("POST", AccountPath.login, "{", requestID: "abc"),
         site.send("GET", "/api/mobile/unknown", requestID: "abc"),
-        site.send("POST", WalletPath.refresh, #"{"refreshToken":"x"}"#, requestID: "abc"),
+        site.send("POST", AccountPath.refresh, #"{"refreshToken":"x"}"#, requestID: "abc"),
       ] {
         #expect(answer.field("Content-Type") == "application/json")
         #expect(answer.field("Cache-Control") == "no-store")
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// RFC 9110 §11.6.1: a 401 names the scheme that is wanted.
-  @Test func each401SaysWhichSchemeIsWanted() throws {
+  @Test func every401NamesTheScheme() throws {
     try withApplication { site in
       _ = try site.signUp()
       #expect(site.requestCode().status == 200)
@@ -106,7 +106,9 @@ import Testing
       (["app.one", "app.two"], #"{"webcredentials":{"apps":["TEAM.app.one","TEAM.app.two"]}}"#),
       ([], nil),
     ] as [(Set<String>, String?)])
-  func appsThatAreNamedMayUseThePasskeys(bundleIDs: Set<String>, text: String?) throws {
+  func theAssociationFileListsTheAppsOfTheConfiguration(bundleIDs: Set<String>, text: String?)
+    throws
+  {
     let apps = AttestedApps(teamID: "TEAM", bundleIDs: bundleIDs, environments: [.production])
     try withApplication(attestation: AttestationPolicy(mode: .off, apps: apps)) { site in
       let answer = site.send("GET", "/.well-known/apple-app-site-association")

@@ -7,13 +7,13 @@ import Testing
 @testable import API
 
 /// `POST /api/mobile/auth/login`
-@Suite struct WalletLoginTests {
+@Suite struct LoginTests {
   private static let body: [String: any Sendable] = [
     "email": "ann@example.org", "deviceId": "device-1", "deviceName": "Phone", "platform": "ios",
   ]
 
   @Test(arguments: ["ann@example.org", " ANN@Example.org ", "nobody@example.org"])
-  func theAnswerIsAChallengeWhoeverIsMeant(email: String) throws {
+  func everyAddressGetsAChallenge(email: String) throws {
     try withApplication { site in
       _ = try site.signUp()
       let answer = site.requestCode(email)
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func aKnownAndAnUnknownAddressLeaveTheSameRows() throws {
+  @Test func knownAndUnknownAddressesWriteTheSameRows() throws {
     try withApplication { site in
       _ = try site.signUp(email: "known@example.org", device: "device-0")
       let answers = ["known@example.org", "other@example.org"].map { site.requestCode($0) }
@@ -59,7 +59,7 @@ import Testing
   }
 
   /// The time cannot tell whether an account has the address: the database is asked the same.
-  @Test func aKnownAndAnUnknownAddressTakeTheSameStatements() throws {
+  @Test func knownAndUnknownAddressesRunTheSameStatements() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "known@example.org", device: "device-0")
       try site.addPasskey(Authenticator(), of: ann)
@@ -69,14 +69,14 @@ import Testing
         commands.withLock { $0.append(command) }
         return .pass
       }
-      let responder = application(on: proxy.settings)
+      let responder = Application.ofTests(on: proxy.settings)
       func statements(for email: String, method: String?) -> [MariaDBProxy.Command] {
         commands.withLock { $0 = [] }
-        let body = walletJSON([
+        let body = jsonText([
           "email": email, "deviceId": "device-1", "deviceName": "Phone", "platform": "ios",
           "method": method,
         ])
-        #expect(responder.send("POST", WalletPath.login, body).status == 200)
+        #expect(responder.send("POST", AccountPath.login, body).status == 200)
         return commands.withLock { $0 }
       }
       _ = statements(for: "first@example.org", method: nil)  // prepares
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func theCodeHasSixDigitsAndIsNotInTheDatabase() throws {
+  @Test func codesHaveSixDigitsAndAreNotInTheDatabase() throws {
     try withApplication { site in
       _ = try site.signUp()
       let challenge = try #require(site.requestCode().string("challenge"))
@@ -144,10 +144,10 @@ import Testing
       ("email", "a@b@c"), ("deviceId", nil), ("deviceId", ""), ("deviceId", 5),
       ("deviceName", ""), ("platform", "symbian"),
     ] as [(String, (any Sendable)?)])
-  func aBadMemberIsNamed(member: String, value: (any Sendable)?) throws {
+  func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withApplication { site in
       let answer = site.send(
-        "POST", WalletPath.login, walletBody(Self.body, but: member, is: value))
+        "POST", AccountPath.login, jsonText(Self.body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
       #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.count("login_codes") == 0)
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test(arguments: ["ann@example.org", "nobody@example.org"])
-  func threeCodesForOneAddressAndDeviceInFifteenMinutes(email: String) throws {
+  func anAddressGetsThreeCodesOnADeviceInFifteenMinutes(email: String) throws {
     try withApplication { site in
       _ = try site.signUp(device: "device-0")
       for _ in 1...3 { #expect(site.requestCode(email).status == 200) }
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func tenCodesForOneAddressInFifteenMinutes() throws {
+  @Test func anAddressGetsTenCodesInFifteenMinutes() throws {
     try withApplication { site in
       _ = try site.signUp(device: "device-0")
       for number in 1...10 {
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func twentyCodesAnHourFromOneAddress() throws {
+  @Test func aNetworkAddressRequestsTwentyCodesAnHour() throws {
     try withApplication { site in
       for number in 1...20 {
         #expect(site.requestCode("user\(number)@example.org").status == 200)
@@ -207,10 +207,10 @@ import Testing
     }
   }
 
-  @Test func theLimitIsExactAlsoWhenThirtyComeAtOnce() throws {
+  @Test func thirtyRequestsAtOnceGetThreeCodes() throws {
     try withApplication { site in
       _ = try site.signUp()
-      let answers = simultaneously(30) { _ in site.requestCode() }
+      let answers = inParallel(30) { _ in site.requestCode() }
       #expect(answers.filter { $0.status == 200 }.count == 3)
       #expect(answers.filter { $0.isError(429, "too_many_requests") }.count == 27)
       #expect(site.count("outbox") == 3)
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func aNewCodeMayBeTriedFiveTimesAgain() throws {
+  @Test func aNewCodeAllowsFiveMoreTries() throws {
     try withApplication { site in
       _ = try site.signUp()
       #expect(site.requestCode().status == 200)
@@ -245,11 +245,11 @@ import Testing
     }
   }
 
-  @Test func noRouteTakesAPassword() throws {
+  @Test func loginWithAPasswordIs404() throws {
     try withApplication { site in
       let answer = site.send(
         "POST", "/api/mobile/auth/login/password",
-        walletBody(Self.body, but: "password", is: "secret"))
+        jsonText(Self.body, but: "password", is: "secret"))
       #expect(answer.isError(404, "not_found"))
     }
   }

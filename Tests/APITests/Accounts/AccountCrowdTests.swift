@@ -1,10 +1,11 @@
 import Foundation
+import Support
 import Testing
 
 @testable import API
 
 /// People who have nothing to do with each other do not get into each other's way.
-@Suite struct WalletCrowdTests {
+@Suite struct AccountCrowdTests {
   private func body(_ number: Int) -> [String: any Sendable] {
     [
       "email": "user\(number)@example.org", "name": "User \(number)",
@@ -15,18 +16,18 @@ import Testing
 
   @Test func twentyDevicesRegisterAtOnce() throws {
     try withApplication { site in
-      let answers = simultaneously(20) { number in
-        site.send("POST", WalletPath.registerDevice, walletJSON(body(number)))
+      let answers = inParallel(20) { number in
+        site.send("POST", AccountPath.registerDevice, jsonText(body(number)))
       }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.text)))")
       #expect(site.count("device_registrations") == 20)
     }
   }
 
-  @Test func twentyPeopleMakeAccountsAtOnce() throws {
+  @Test func twentyPeopleSignUpAtOnce() throws {
     try withApplication { site in
-      let answers = simultaneously(20) { number in
-        site.send("POST", WalletPath.register, walletJSON(body(number)))
+      let answers = inParallel(20) { number in
+        site.send("POST", AccountPath.register, jsonText(body(number)))
       }
       let refused = answers.filter { $0.status != 201 }
       #expect(refused.isEmpty, "\(refused.map(\.text))")
@@ -45,7 +46,7 @@ import Testing
         codes.append(try site.mailedCode())
       }
       let known = codes
-      let answers = simultaneously(20) { number in
+      let answers = inParallel(20) { number in
         site.verify("user\(number)@example.org", code: known[number], device: "device-\(number)")
       }
       let refused = answers.filter { $0.status != 200 }
@@ -59,21 +60,21 @@ import Testing
       let people = try (0..<20).map {
         try site.signUp(email: "user\($0)@example.org", device: "device-\($0)")
       }
-      let answers = simultaneously(20) { site.refresh(people[$0].refreshToken) }
+      let answers = inParallel(20) { site.refresh(people[$0].refreshToken) }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.status)))")
       #expect(Set(answers.map(\.refreshToken)).count == 20)
     }
   }
 
-  @Test func twentyPeopleGetPushTokensAtOnce() throws {
+  @Test func twentyPeopleSetPushTokensAtOnce() throws {
     try withApplication { site in
       let people = try (0..<20).map {
         try site.signUp(email: "user\($0)@example.org", device: "device-\($0)")
       }
-      let answers = simultaneously(20) { number in
+      let answers = inParallel(20) { number in
         site.send(
-          "POST", WalletPath.pushToken,
-          walletJSON(["pushToken": body(number)["pushToken"]]), token: people[number].accessToken)
+          "POST", AccountPath.pushToken,
+          jsonText(["pushToken": body(number)["pushToken"]]), token: people[number].accessToken)
       }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.text)))")
       #expect(site.count("push_tokens") == 20)

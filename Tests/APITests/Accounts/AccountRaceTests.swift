@@ -1,10 +1,11 @@
 import Foundation
+import Support
 import Testing
 
 @testable import API
 
 /// Requests of one account that meet: each is answered as if they had come one after the other.
-@Suite struct WalletRaceTests {
+@Suite struct AccountRaceTests {
   enum Writer: CaseIterable {
     case push, preferences, preferencesPush, wallet
   }
@@ -17,7 +18,7 @@ import Testing
   private func write(
     _ writer: Writer, _ number: Int, by person: SignedIn, in site: TestApplication
   ) -> Answer {
-    let token = walletPushToken().dropLast(1) + "\(number)"
+    let token = pushTokenText().dropLast(1) + "\(number)"
     switch writer {
     case .push:
       return site.push("register", #"{"token":"\#(token)","platform":"ios"}"#, by: person)
@@ -25,7 +26,7 @@ import Testing
     case .preferencesPush: return site.register(String(token), by: person)
     case .wallet:
       return site.send(
-        "POST", WalletPath.pushToken, walletJSON(["pushToken": String(token)]),
+        "POST", AccountPath.pushToken, jsonText(["pushToken": String(token)]),
         token: person.accessToken)
     }
   }
@@ -37,17 +38,17 @@ import Testing
         let email = "ann\(round)@example.org"
         let tablet = try site.signUp(email: email, device: "tablet-\(round)")
         let phone = try site.signIn(email, device: "phone-\(round)")
-        let answers = simultaneously(6) { number in
+        let answers = inParallel(6) { number in
           guard number == 5 else { return write(writer, number, by: phone, in: site) }
           switch ending {
           case .logout:
-            return site.send("POST", WalletPath.logout, token: phone.accessToken)
+            return site.send("POST", AccountPath.logout, token: phone.accessToken)
           case .logoutEverywhere:
             return site.send(
-              "POST", WalletPath.logout, token: tablet.accessToken, query: "revokeAll=true")
+              "POST", AccountPath.logout, token: tablet.accessToken, query: "revokeAll=true")
           case .deletion:
             return site.send(
-              "DELETE", "\(WalletPath.devices)/\(phone.deviceID)", token: tablet.accessToken)
+              "DELETE", "\(AccountPath.devices)/\(phone.deviceID)", token: tablet.accessToken)
           }
         }
         #expect(
@@ -57,23 +58,23 @@ import Testing
     }
   }
 
-  @Test func ofPushTokensAtOnceADeviceKeepsOne() throws {
+  @Test func aDeviceKeepsOneOfSeveralPushTokensSetAtOnce() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for _ in 1...10 {
-        let answers = simultaneously(4) { number in write(.wallet, number, by: ann, in: site) }
+        let answers = inParallel(4) { number in write(.wallet, number, by: ann, in: site) }
         #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
         #expect(site.count("push_tokens") == 1)
       }
     }
   }
 
-  @Test func ofDeletionsAtOnceOneDeletes() throws {
+  @Test func oneOfSeveralRevocationsAtOnceSucceeds() throws {
     try withApplication { site in
       let ann = try site.signUp()
       _ = try site.signIn(device: "device-2")
-      let answers = simultaneously(8) { _ in
-        site.send("DELETE", "\(WalletPath.devices)/device-2", token: ann.accessToken).status
+      let answers = inParallel(8) { _ in
+        site.send("DELETE", "\(AccountPath.devices)/device-2", token: ann.accessToken).status
       }
       #expect(answers.sorted() == [200] + Array(repeating: 404, count: 7))
       #expect(site.count("audit_log WHERE event = 'device_revoked'") == 1)
@@ -81,7 +82,7 @@ import Testing
   }
 
   /// An app's parallel calls get one successor, whichever of its hits it is: a refusal signs the app out.
-  @Test func theLastRefreshThatTheLimitAllowsIsEveryCallers() throws {
+  @Test func parallelCallsShareTheLastRefreshOfTheLimit() throws {
     try withApplication { site in
       let ann = try site.signUp()
       _ = site.refresh(ann.refreshToken)
@@ -89,13 +90,13 @@ import Testing
       let current = try #require(site.refreshed(ann).refreshToken as String?)
       site.sql("UPDATE sessions SET confirmed = TRUE")
       site.sql("UPDATE rate_limits SET hits = 29 WHERE name = 'refresh'")
-      let answers = simultaneously(8) { _ in site.refresh(current) }
+      let answers = inParallel(8) { _ in site.refresh(current) }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
       #expect(Set(answers.map(\.refreshToken)).count == 1)
     }
   }
 
-  @Test func theLastRefreshOfAPairedPhoneIsEveryCallers() throws {
+  @Test func parallelCallsOfAPairedPhoneShareTheLastRefreshOfTheLimit() throws {
     try withAgent { site in
       let phone = try site.pair()
       _ = site.ask(bearer: phone.access)
@@ -104,17 +105,17 @@ import Testing
         INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
         SELECT 'refresh', id, paired_at, 3600, 29, 30 FROM pairings
         """)
-      let answers = simultaneously(8) { _ in site.refreshPairing(phone.refresh) }
+      let answers = inParallel(8) { _ in site.refreshPairing(phone.refresh) }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
       #expect(Set(answers.map { $0.string("refresh_token") }).count == 1)
     }
   }
 
-  @Test func theLastWriteThatTheLimitAllowsIsEveryCallers() throws {
+  @Test func parallelCallsShareTheLastWriteOfTheLimit() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for _ in 1...29 { #expect(site.post(#"{"push_enabled":true}"#, by: ann).status == 200) }
-      let answers = simultaneously(8) { _ in
+      let answers = inParallel(8) { _ in
         site.post(#"{"push_enabled":false,"if_version":29}"#, by: ann)
       }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.map(\.text))")
@@ -123,7 +124,7 @@ import Testing
   }
 
   /// Its credential has been answered: it is good for the next sign-in.
-  @Test func aRegistrationWhileItsFormerOneIsAdoptedStays() throws {
+  @Test func aNewRegistrationOutlivesTheAdoptionOfTheOldOne() throws {
     try withApplication { site in
       try site.registerDevice()
       site.sql(

@@ -7,17 +7,17 @@ import Testing
 @testable import API
 
 /// `POST /api/mobile/device/register`
-@Suite struct WalletDeviceRegistrationTests {
+@Suite struct DeviceRegistrationTests {
   static let body: [String: any Sendable] = [
     "deviceId": "8C0C7C3E-6C8B-4E5E-9F59-6C4B41E7E0F1", "platform": "ios",
-    "deviceName": "iPhone 15 Pro", "pushToken": walletPushToken(),
+    "deviceName": "iPhone 15 Pro", "pushToken": pushTokenText(),
   ]
 
   private func register(_ site: TestApplication, address: String = "192.0.2.1") -> Answer {
-    site.send("POST", WalletPath.registerDevice, walletJSON(Self.body), address: address)
+    site.send("POST", AccountPath.registerDevice, jsonText(Self.body), address: address)
   }
 
-  @Test func eachRegistrationGetsAFreshCredentialForNinetyDays() throws {
+  @Test func eachRegistrationGetsANewCredentialForNinetyDays() throws {
     try withApplication { site in
       var credentials: Set<String> = []
       for _ in 1...3 {
@@ -26,7 +26,7 @@ import Testing
         #expect(answer.status == 200)
         #expect(
           answer.text
-            == #"{"deviceCredential":"\#(credential)","expiresAt":"\#(walletTime(site.now + .seconds(90 * 86_400)))"}"#
+            == #"{"deviceCredential":"\#(credential)","expiresAt":"\#(iso8601(site.now + .seconds(90 * 86_400)))"}"#
         )
         #expect(answer.field("Cache-Control") == "no-store")
         credentials.insert(credential)
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func theDatabaseKnowsOnlyTheHashOfACredential() throws {
+  @Test func theDatabaseHoldsOnlyTheHashOfACredential() throws {
     try withApplication { site in
       let credential = try #require(register(site).string("deviceCredential"))
       #expect(
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func theRegistrationIsKeptAsItWasSent() throws {
+  @Test func theRegistrationIsStoredAsSent() throws {
     try withApplication { site in
       _ = register(site)
       #expect(
@@ -69,18 +69,18 @@ import Testing
           """)
           == [
             "8C0C7C3E-6C8B-4E5E-9F59-6C4B41E7E0F1", "192.0.2.1", "iPhone 15 Pro", "ios",
-            walletPushToken(), sqlTime(site.now), "90",
+            pushTokenText(), sqlTime(site.now), "90",
           ].joined(separator: "\t"))
     }
   }
 
   private func sqlTime(_ instant: Timestamp) -> String {
-    walletTime(instant).replacing("T", with: " ").replacing("Z", with: ".000")
+    iso8601(instant).replacing("T", with: " ").replacing("Z", with: ".000")
   }
 
-  @Test func registeringAgainReplacesNamePlatformPushTokenAndCredential() throws {
+  @Test func registeringAgainReplacesTheRegistration() throws {
     try withApplication { site in
-      try site.registerDevice(pushToken: walletPushToken("a"))
+      try site.registerDevice(pushToken: pushTokenText("a"))
       let credential = try site.registerDevice(name: "New", platform: "android")
       #expect(
         site.sql(
@@ -89,12 +89,12 @@ import Testing
     }
   }
 
-  @Test func aStrangerWithTheSameDeviceIDReplacesNothing() throws {
+  @Test func registeringFromAnotherAddressReplacesNothing() throws {
     try withApplication { site in
-      try site.registerDevice(pushToken: walletPushToken("a"))
+      try site.registerDevice(pushToken: pushTokenText("a"))
       let own = site.sql("SELECT * FROM device_registrations")
       try site.registerDevice(
-        name: "Evil", platform: "android", pushToken: walletPushToken("b"), address: "203.0.113.9")
+        name: "Evil", platform: "android", pushToken: pushTokenText("b"), address: "203.0.113.9")
       #expect(
         site.sql("SELECT * FROM device_registrations WHERE address = '192.0.2.1'") == own)
       #expect(site.count("device_registrations") == 2)
@@ -102,14 +102,14 @@ import Testing
   }
 
   @Test(arguments: ["192.0.2.1", "203.0.113.9"])
-  func nothingChangesOfADeviceThatIsSignedIn(address: String) throws {
+  func registeringDoesNotChangeADeviceThatIsSignedIn(address: String) throws {
     try withApplication { site in
-      try site.registerDevice(pushToken: walletPushToken("a"))
+      try site.registerDevice(pushToken: pushTokenText("a"))
       let ann = try site.signUp()
       let tables = { site.rows("accounts", "devices", "sessions", "push_tokens") }
       let before = tables()
       let credential = try site.registerDevice(
-        name: "Other", platform: "android", pushToken: walletPushToken("b"), address: address)
+        name: "Other", platform: "android", pushToken: pushTokenText("b"), address: address)
       #expect(tables() == before)
       #expect(site.summary(ann.accessToken, credential: credential).status == 401)
       #expect(site.summary(ann.accessToken).status == 200)
@@ -125,14 +125,14 @@ import Testing
       ("deviceName", String(repeating: "x", count: 201)), ("deviceName", "a\u{7}b"),
       ("platform", nil), ("platform", ""), ("platform", "symbian"), ("platform", 1),
       ("pushToken", ""), ("pushToken", String(repeating: "a", count: 19)),
-      ("pushToken", String(repeating: "a", count: 513)), ("pushToken", walletPushToken() + " x"),
-      ("pushToken", walletPushToken() + "'"), ("pushToken", walletPushToken() + "é"),
+      ("pushToken", String(repeating: "a", count: 513)), ("pushToken", pushTokenText() + " x"),
+      ("pushToken", pushTokenText() + "'"), ("pushToken", pushTokenText() + "é"),
       ("pushToken", 12),
     ] as [(String, (any Sendable)?)])
-  func aBadMemberIsNamed(member: String, value: (any Sendable)?) throws {
+  func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withApplication { site in
       let answer = site.send(
-        "POST", WalletPath.registerDevice, walletBody(Self.body, but: member, is: value))
+        "POST", AccountPath.registerDevice, jsonText(Self.body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
       #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.count("device_registrations") == 0)
@@ -140,9 +140,9 @@ import Testing
   }
 
   @Test(arguments: ["", "null", "[]", "17", "\"text\"", "{", "{\"deviceId\":}", "{}}"])
-  func aBodyThatIsNoObjectIsRefused(body: String) throws {
+  func aBodyThatIsNotAnObjectIs400(body: String) throws {
     try withApplication { site in
-      let answer = site.send("POST", WalletPath.registerDevice, body)
+      let answer = site.send("POST", AccountPath.registerDevice, body)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
     }
   }
@@ -156,16 +156,16 @@ import Testing
       ("pushToken", String(repeating: "Az09:_-.", count: 64)), ("pushToken", NSNull()),
       ("pushToken", nil), ("somethingElse", ["is": "ignored"]),
     ] as [(String, (any Sendable)?)])
-  func theLimitsThemselvesAreAllowed(member: String, value: (any Sendable)?) throws {
+  func valuesAtTheLimitsAreAccepted(member: String, value: (any Sendable)?) throws {
     try withApplication { site in
       let answer = site.send(
-        "POST", WalletPath.registerDevice, walletBody(Self.body, but: member, is: value))
+        "POST", AccountPath.registerDevice, jsonText(Self.body, but: member, is: value))
       #expect(answer.status == 200, "\(answer.text)")
       #expect(site.count("device_registrations") == 1)
     }
   }
 
-  @Test func sixtyAnHourFromOneAddress() throws {
+  @Test func anAddressRegistersSixtyDevicesAnHour() throws {
     try withApplication { site in
       for _ in 1...60 { #expect(register(site).status == 200) }
       site.advance(by: .seconds(600))
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func aRefusedRegistrationLeavesNoTrace() throws {
+  @Test func aRefusedRegistrationWritesNothing() throws {
     try withApplication { site in
       for _ in 1...60 { _ = register(site) }
       let before = site.rows("device_registrations", "audit_log", "rate_limits")

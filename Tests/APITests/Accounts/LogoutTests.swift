@@ -1,12 +1,13 @@
 import Foundation
+import Support
 import Testing
 
 @testable import API
 
 /// `POST /api/mobile/auth/logout`
-@Suite struct WalletSessionTests {
+@Suite struct LogoutTests {
   private func logOut(_ site: TestApplication, _ token: String?, query: String = "") -> Answer {
-    site.send("POST", WalletPath.logout, token: token, query: query)
+    site.send("POST", AccountPath.logout, token: token, query: query)
   }
 
   private func isIn(_ site: TestApplication, _ person: SignedIn) -> [Bool] {
@@ -18,7 +19,7 @@ import Testing
 
   private func setPushToken(_ site: TestApplication, _ person: SignedIn, _ letter: Character) {
     let answer = site.send(
-      "POST", WalletPath.pushToken, walletJSON(["pushToken": walletPushToken(letter)]),
+      "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText(letter)]),
       token: person.accessToken)
     #expect(answer.status == 200)
   }
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func loggingOutEndsAllSessionsOfTheDeviceAndNoOthers() throws {
+  @Test func loggingOutEndsOnlyTheSessionsOfTheDevice() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let again = try site.signIn()
@@ -55,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func revokeAllEndsAllOfTheAccount() throws {
+  @Test func revokeAllEndsAllSessionsOfTheAccount() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let again = try site.signIn()
@@ -70,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["revokeAll=false", "revokeAll=", "revokeAll", "other=true", "xrevokeAll=true"])
-  func anythingElseEndsTheDeviceOnly(query: String) throws {
+  func otherQueriesEndOnlyTheSessionsOfTheDevice(query: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
@@ -79,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func thePushTokenOfTheDeviceGoes() throws {
+  @Test func loggingOutRemovesThePushTokenOfTheDevice() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
@@ -92,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func withRevokeAllThePushTokensOfAllTheAccountsDevicesGo() throws {
+  @Test func revokeAllRemovesThePushTokensOfAllDevicesOfTheAccount() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
@@ -105,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func whoHasLoggedOutSignsInAgain() throws {
+  @Test func signingInAfterALogoutWorks() throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(logOut(site, ann.accessToken).status == 200)
@@ -114,11 +115,11 @@ import Testing
     }
   }
 
-  @Test func aRefreshThatWaitsForTheLogoutGetsNothing() throws {
+  @Test func aRefreshDuringALogoutGetsNoLiveSession() throws {
     try withApplication { site in
       for number in 1...5 {
         let person = try site.signUp(email: "user\(number)@example.org", device: "d\(number)")
-        let answers = simultaneously(8) { index in
+        let answers = inParallel(8) { index in
           index == 0
             ? logOut(site, person.accessToken)
             : site.refresh(person.refreshToken, address: "192.0.2.\(number)")

@@ -2,12 +2,13 @@ import Base
 import Cryptography
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
 
 /// `POST /api/mobile/auth/token/refresh`
-@Suite struct WalletRefreshTests {
+@Suite struct RefreshTests {
   static let deadText = "Invalid or expired refresh token"
 
   enum Outcome { case rotated, same, tooLate, reuse }
@@ -52,7 +53,7 @@ import Testing
   ]
 
   @Test(arguments: table)
-  func whatAPresentedTokenGets(row: Case) throws {
+  func tokensAreRefreshedByTheTable(row: Case) throws {
     try withApplication { site in
       var tokens = [try site.signUp().refreshToken]
       var access = ""
@@ -89,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func theAnswerIsAPairOfTokens() throws {
+  @Test func refreshingReturnsAPairOfTokens() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.advance(by: .seconds(1000))
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func theSameSuccessorComesWithAnAccessTokenThatIsGoodForAnHour() throws {
+  @Test func theSameSuccessorComesWithANewAccessToken() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let first = site.refresh(ann.refreshToken)
@@ -134,10 +135,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("GET", WalletPath.summary), ("GET", WalletPath.devices), ("DELETE", WalletPath.pushToken),
+    ("GET", WalletPath.summary), ("GET", AccountPath.devices), ("DELETE", AccountPath.pushToken),
     ("GET", "/api/v1/device-prefs"),
   ])
-  func anyRouteConfirms(method: String, path: String) throws {
+  func everyRouteConfirms(method: String, path: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let second = site.refresh(ann.refreshToken)
@@ -146,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func reuseEndsAllOfThatAccountOnThatDeviceAndNothingElse() throws {
+  @Test func reuseEndsAllSessionsOfTheAccountOnTheDevice() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let parallel = try site.signIn()
@@ -169,10 +170,10 @@ import Testing
     }
   }
 
-  @Test func sixtyFourAtOnceAreOneRotation() throws {
+  @Test func sixtyFourRefreshesAtOnceAreOneRotation() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = simultaneously(64) { _ in site.refresh(ann.refreshToken) }
+      let answers = inParallel(64) { _ in site.refresh(ann.refreshToken) }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.status)))")
       #expect(Set(answers.map(\.refreshToken)).count == 1)
       #expect(site.sql("SELECT generation FROM sessions") == "2")
@@ -182,14 +183,14 @@ import Testing
     }
   }
 
-  @Test func sixtyFourAtOnceAreOneRotationAlsoOverTwoResponders() throws {
+  @Test func sixtyFourRefreshesAtTwoRespondersAreOneRotation() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let other = site.sibling()
-      let body = walletJSON(["refreshToken": ann.refreshToken])
-      let answers = simultaneously(64) { number in
+      let body = jsonText(["refreshToken": ann.refreshToken])
+      let answers = inParallel(64) { number in
         number.isMultiple(of: 2)
-          ? site.refresh(ann.refreshToken) : other.send("POST", WalletPath.refresh, body)
+          ? site.refresh(ann.refreshToken) : other.send("POST", AccountPath.refresh, body)
       }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.status)))")
       #expect(Set(answers.map(\.refreshToken)).count == 1)
@@ -198,10 +199,10 @@ import Testing
   }
 
   /// A phone's calls and its refresh run at the same time.
-  @Test func usesAndRefreshesAtOnceSignNobodyOut() throws {
+  @Test func usesAndRefreshesAtOnceAllSucceed() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = simultaneously(32) { number in
+      let answers = inParallel(32) { number in
         number.isMultiple(of: 2)
           ? site.refresh(ann.refreshToken) : site.summary(ann.accessToken)
       }
@@ -210,7 +211,7 @@ import Testing
     }
   }
 
-  @Test func thirtyRotationsAnHour() throws {
+  @Test func aFamilyRotatesThirtyTimesAnHour() throws {
     try withApplication { site in
       var token = try site.signUp().refreshToken
       for _ in 1...30 { token = try #require(site.refresh(token).refreshToken) }
@@ -233,9 +234,9 @@ import Testing
     #"{}"#, #"{"refreshToken":null}"#, #"{"refreshToken":17}"#, #"{"refreshToken":["x"]}"#,
     "", "[]", "{",
   ])
-  func aBodyWithoutTokenIsRefused(body: String) throws {
+  func aBodyWithoutTokenIs400(body: String) throws {
     try withApplication { site in
-      let answer = site.send("POST", WalletPath.refresh, body)
+      let answer = site.send("POST", AccountPath.refresh, body)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
     }
   }

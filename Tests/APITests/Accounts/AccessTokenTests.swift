@@ -7,7 +7,7 @@ import Testing
 @testable import API
 
 /// What an access token says, and which bearers are turned away.
-@Suite struct WalletTokenTests {
+@Suite struct AccessTokenTests {
   private static let otherKey = try! Keyring(
     parsing: "k2:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
   private static let forgedKey = try! Keyring(
@@ -34,13 +34,13 @@ import Testing
 
   /// The claims of a good access token, to be spoiled.
   private func claims(_ site: TestApplication) throws -> [String: Any?] {
-    walletClaims(try site.signUp().accessToken)
+    tokenClaims(try site.signUp().accessToken)
   }
 
-  @Test func anAccessTokenSaysWhatTheContractSays() throws {
+  @Test func accessTokensHaveTheClaimsOfTheContract() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let claims = walletClaims(ann.accessToken)
+      let claims = tokenClaims(ann.accessToken)
       #expect(
         Set(claims.keys) == ["sub", "iss", "aud", "iat", "exp", "deviceId", "type", "sid", "gen"])
       #expect(claims["sub"] as? String == ann.accountID)
@@ -52,13 +52,13 @@ import Testing
       #expect(claims["type"] as? String == "access")
       #expect(claims["sid"] as? String == site.sql("SELECT id FROM sessions"))
       #expect(
-        walletHeader(ann.accessToken) as? [String: String]
+        tokenHeader(ann.accessToken) as? [String: String]
           == ["alg": "HS256", "typ": "JWT", "kid": "k1"])
     }
   }
 
   @Test(arguments: guarded)
-  func eachRouteAsksForABearer(method: String, path: String) throws {
+  func everyRouteNeedsABearerToken(method: String, path: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let before = site.rows("sessions", "devices", "push_tokens")
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer    ", "Basic dXNlcjpwYXNz", "token x"])
-  func whatCannotBeABearerTokenIsMissing(value: String?) throws {
+  func anAuthorizationWithoutABearerTokenCountsAsMissing(value: String?) throws {
     try withApplication { site in
       let answer = summary(site, authorization: value)
       #expect(answer.isError(401, "unauthorized", "Missing or invalid authorization header"))
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: ["Bearer", "bearer", "BEARER", "bEaReR"])
-  func theSchemesCaseDoesNotMatter(scheme: String) throws {
+  func theCaseOfTheSchemeDoesNotMatter(scheme: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(summary(site, authorization: "\(scheme) \(ann.accessToken)").status == 200)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aTokenThatWasTouchedIsInvalid() throws {
+  @Test func aChangedTokenIsInvalid() throws {
     try withApplication { site in
       let token = Array(try site.signUp().accessToken.utf8)
       for index in stride(from: 0, to: token.count, by: 7) {
@@ -121,12 +121,12 @@ import Testing
     }
   }
 
-  @Test func aTokenUnderAnotherKeyIsInvalid() throws {
+  @Test func aTokenSignedWithAnotherKeyIsInvalid() throws {
     try withApplication { site in
       let claims = try claims(site)
-      #expect(site.summary(walletToken(claims)).status == 200)
+      #expect(site.summary(signedToken(claims)).status == 200)
       for keys in [Self.otherKey, Self.forgedKey] {
-        #expect(isInvalidToken(site.summary(walletToken(claims, key: keys.newest))))
+        #expect(isInvalidToken(site.summary(signedToken(claims, key: keys.newest))))
       }
     }
   }
@@ -136,7 +136,7 @@ import Testing
     try withApplication { site in
       var claims = try claims(site)
       claims[claim] = .some(nil)
-      #expect(isInvalidToken(site.summary(walletToken(claims))))
+      #expect(isInvalidToken(site.summary(signedToken(claims))))
     }
   }
 
@@ -151,7 +151,7 @@ import Testing
     try withApplication { site in
       var claims = try claims(site)
       claims[claim] = value
-      #expect(isInvalidToken(site.summary(walletToken(claims))))
+      #expect(isInvalidToken(site.summary(signedToken(claims))))
     }
   }
 
@@ -160,16 +160,16 @@ import Testing
     ("aud", "other"), ("aud", "MWSIM"), ("aud", ""), ("type", "refresh"), ("type", "Access"),
     ("type", ""), ("sid", "01a1ee56-5e00-7b5a-ad5d-fe90beffbffd"), ("sid", "no uuid"), ("sid", ""),
   ])
-  func aTokenForSomethingElseIsInvalid(claim: String, value: String) throws {
+  func aTokenForAnotherPurposeIsInvalid(claim: String, value: String) throws {
     try withApplication { site in
       var claims = try claims(site)
       claims[claim] = value
-      let answer = site.summary(walletToken(claims))
+      let answer = site.summary(signedToken(claims))
       #expect(isInvalidToken(answer), "\(answer.text)")
     }
   }
 
-  @Test func aTokenExpiresExactlyAtItsTime() throws {
+  @Test func aTokenExpiresAtItsTime() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.advance(by: .milliseconds(3_599_999))
@@ -180,17 +180,17 @@ import Testing
   }
 
   @Test(arguments: [(0, true), (60, true), (61, false), (3000, false)] as [(Int64, Bool)])
-  func aTokenMayComeFromAMinuteAheadAtMost(ahead: Int64, isGood: Bool) throws {
+  func aTokenMayBeIssuedAMinuteAhead(ahead: Int64, isGood: Bool) throws {
     try withApplication { site in
       var claims = try claims(site)
       claims["iat"] = site.now.seconds + ahead
       claims["exp"] = site.now.seconds + ahead + 3600
-      let answer = site.summary(walletToken(claims))
+      let answer = site.summary(signedToken(claims))
       #expect(isGood ? answer.status == 200 : isInvalidToken(answer))
     }
   }
 
-  @Test func anAccessTokenDoesNotRefreshAndARefreshTokenOpensNothing() throws {
+  @Test func accessAndRefreshTokensAreNotInterchangeable() throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(site.refresh(ann.accessToken).isError(401, "unauthorized"))
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func afterARotationOfTheKeysTheOldOneVerifiesAndTheNewOneSigns() throws {
+  @Test func afterAKeyRotationOldKeysVerifyAndTheNewOneSigns() throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(site.requestCode().status == 200)
@@ -207,22 +207,23 @@ import Testing
       let keys = try Keyring(
         parsing: "k2:" + base64URLEncoded([UInt8](repeating: 8, count: 32)) + ",k1:"
           + base64URLEncoded([UInt8](repeating: 7, count: 32)))
-      let rotated = site.sibling(jwtKeys: keys, hmacKeys: keys, credentialKeys: keys)
+      let rotated = site.sibling(
+        settings: .ofTests(jwtKeys: keys, hmacKeys: keys, credentialKeys: keys))
       #expect(rotated.send("GET", WalletPath.summary, token: ann.accessToken).status == 200)
       let answer = rotated.send(
-        "POST", WalletPath.refresh, walletJSON(["refreshToken": ann.refreshToken]))
+        "POST", AccountPath.refresh, jsonText(["refreshToken": ann.refreshToken]))
       let (access, refresh) = (
         try #require(answer.accessToken), try #require(answer.refreshToken)
       )
-      #expect([access, refresh].map { walletHeader($0)["kid"] as? String } == ["k2", "k2"])
+      #expect([access, refresh].map { tokenHeader($0)["kid"] as? String } == ["k2", "k2"])
       #expect(rotated.send("GET", WalletPath.summary, token: access).status == 200)
       #expect(
-        rotated.send("POST", WalletPath.refresh, walletJSON(["refreshToken": refresh])).status
+        rotated.send("POST", AccountPath.refresh, jsonText(["refreshToken": refresh])).status
           == 200)
       #expect(
         rotated.send(
-          "POST", WalletPath.verify,
-          walletJSON(["email": ann.email, "deviceId": "device-1", "code": code])
+          "POST", AccountPath.verify,
+          jsonText(["email": ann.email, "deviceId": "device-1", "code": code])
         ).status == 200)
       #expect(!credential.hasPrefix("k2."))
       #expect(isInvalidToken(site.summary(access)))
@@ -230,18 +231,19 @@ import Testing
   }
 
   /// Each ring has its own work: nothing made under one may pass under another.
-  @Test func theThreeKeyringsAreNotMixedUp() throws {
+  @Test func eachKeyringServesItsOwnPurpose() throws {
     try withApplication { site in
       func ring(_ byte: UInt8) throws -> Keyring {
         try Keyring(parsing: "k1:" + base64URLEncoded([UInt8](repeating: byte, count: 32)))
       }
       let (jwt, hmac, credential) = (try ring(1), try ring(2), try ring(3))
-      let other = site.sibling(jwtKeys: jwt, hmacKeys: hmac, credentialKeys: credential)
+      let other = site.sibling(
+        settings: .ofTests(jwtKeys: jwt, hmacKeys: hmac, credentialKeys: credential))
       let registered = other.send(
-        "POST", WalletPath.registerDevice,
+        "POST", AccountPath.registerDevice,
         #"{"deviceId":"device-1","deviceName":"Phone","platform":"ios"}"#)
       let answer = other.send(
-        "POST", WalletPath.register,
+        "POST", AccountPath.register,
         #"{"email":"ann@example.org","name":"Ann","deviceId":"device-1"}"#)
       let (access, refresh) = (
         try #require(answer.accessToken), try #require(answer.refreshToken)
@@ -251,7 +253,7 @@ import Testing
       }
       let session = site.sql("SELECT id FROM sessions")
       #expect(
-        walletClaims(refresh)["jti"] as? String
+        tokenClaims(refresh)["jti"] as? String
           == base64URLEncoded(hmacSHA256("refresh\n\(session)\n1", with: hmac.newest)))
       let sealed = try #require(registered.string("deviceCredential"))
       #expect(throws: Never.self) {

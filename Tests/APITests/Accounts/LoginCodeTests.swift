@@ -2,12 +2,13 @@ import Base
 import Cryptography
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
 
 /// `POST /api/mobile/auth/login/verify`
-@Suite struct WalletVerifyTests {
+@Suite struct LoginCodeTests {
   /// A site with Ann's account on `device-0` and a code of hers for `device-1`.
   private func withCode(
     _ body: (_ site: TestApplication, _ code: String, _ challenge: String) throws -> Void
@@ -20,13 +21,13 @@ import Testing
   }
 
   private func verify(_ site: TestApplication, _ members: [String: Any?]) -> Answer {
-    site.send("POST", WalletPath.verify, walletJSON(members))
+    site.send("POST", AccountPath.verify, jsonText(members))
   }
 
   /// A code of six digits that is not `code`.
   private func another(than code: String) -> String { code == "000000" ? "000001" : "000000" }
 
-  @Test func aCodeSignsInByEmailAddress() throws {
+  @Test func aCodeSignsInWithTheEmailAddress() throws {
     try withCode { site, code, _ in
       let answer = verify(
         site, ["email": " Ann@Example.ORG", "deviceId": "device-1", "code": code])
@@ -42,11 +43,11 @@ import Testing
           + #""refreshToken":"\#(refresh)","expiresIn":3600}}"#)
       #expect(answer.field("Cache-Control") == "no-store")
       #expect(site.summary(access).status == 200)
-      #expect(walletClaims(access)["deviceId"] as? String == "device-1")
+      #expect(tokenClaims(access)["deviceId"] as? String == "device-1")
     }
   }
 
-  @Test func aCodeSignsInByChallenge() throws {
+  @Test func aCodeSignsInWithTheChallenge() throws {
     try withCode { site, code, challenge in
       let answer = verify(
         site,
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func theDeviceBecomesTheAccountsAsTheRequestForTheCodeDescribedIt() throws {
+  @Test func theDeviceGetsTheDescriptionOfTheCodeRequest() throws {
     try withCode { site, code, challenge in
       #expect(
         verify(site, ["challenge": challenge, "code": code, "deviceId": "device-1"]).status == 200)
@@ -75,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func twoPeopleOnOnePhoneHaveADeviceEach() throws {
+  @Test func twoAccountsOnOnePhoneHaveADeviceEach() throws {
     try withCode { site, code, _ in
       let bob = try site.signUp(email: "bob@example.org", device: "device-1")
       #expect(site.verify(code: code).status == 200)
@@ -90,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: Wrong.allCases)
-  func whateverIsWrongTheAnswerIsTheSame(wrong: Wrong) throws {
+  func everyRefusedSignInHasTheSameAnswer(wrong: Wrong) throws {
     try withCode { site, code, challenge in
       var body: [String: Any?] = ["email": "ann@example.org", "deviceId": "device-1", "code": code]
       switch wrong {
@@ -131,14 +132,14 @@ import Testing
     }
   }
 
-  @Test func theFifthTryMayBeRight() throws {
+  @Test func theFifthTryCanSucceed() throws {
     try withCode { site, code, _ in
       for _ in 1...4 { #expect(site.verify(code: another(than: code)).status == 401) }
       #expect(site.verify(code: code).status == 200)
     }
   }
 
-  @Test func afterFiveTriesTheRightCodeIsDeadByEitherName() throws {
+  @Test func afterFiveTriesTheRightCodeIsDead() throws {
     try withCode { site, code, challenge in
       for number in 1...5 {
         let name =
@@ -153,9 +154,9 @@ import Testing
     }
   }
 
-  @Test func ofAHundredGuessesAtOnceFiveAreCompared() throws {
+  @Test func aHundredGuessesAtOnceCountAsFive() throws {
     try withCode { site, code, _ in
-      let answers = simultaneously(100) { _ in site.verify(code: another(than: code)) }
+      let answers = inParallel(100) { _ in site.verify(code: another(than: code)) }
       let refused = answers.filter {
         $0.isError(401, "unauthorized", "Invalid or expired code")
       }
@@ -166,9 +167,9 @@ import Testing
     }
   }
 
-  @Test func ofSixtyFourRightCodesAtOnceOneSignsIn() throws {
+  @Test func oneOfSixtyFourRightCodesAtOnceSignsIn() throws {
     try withCode { site, code, _ in
-      let answers = simultaneously(64) { _ in site.verify(code: code) }
+      let answers = inParallel(64) { _ in site.verify(code: code) }
       #expect(answers.filter { $0.status == 200 }.count == 1)
       #expect(
         answers.filter { $0.isError(401, "unauthorized", "Invalid or expired code") }.count == 63,
@@ -179,12 +180,12 @@ import Testing
   }
 
   /// With a responder whose random numbers are known, the code that was never mailed is known too.
-  @Test func theRightCodeOfAnAddressWithoutAccountSignsNobodyIn() throws {
+  @Test func theRightCodeOfAnAddressWithoutAccountIs401() throws {
     try withApplication { site in
       let known = site.sibling(random: { $0 == 4 ? [0, 0, 0, 0] : randomBytes($0) })
       let device = ["deviceId": "device-1", "deviceName": "Phone", "platform": "ios"]
       let body = device.merging(["email": "nobody@example.org"]) { $1 }
-      #expect(known.send("POST", WalletPath.login, walletJSON(body)).status == 200)
+      #expect(known.send("POST", AccountPath.login, jsonText(body)).status == 200)
       let answer = site.verify("nobody@example.org", code: "000000")
       #expect(answer.isError(401, "unauthorized", "Invalid or expired code"), "\(answer.text)")
       #expect(["accounts", "devices", "sessions"].map { site.count($0) } == [0, 0, 0])
@@ -192,7 +193,7 @@ import Testing
       _ = try site.signUp(device: "device-0")
       let ann = device.merging(["email": "ann@example.org"]) { $1 }
       site.advance(by: .seconds(300))
-      #expect(known.send("POST", WalletPath.login, walletJSON(ann)).status == 200)
+      #expect(known.send("POST", AccountPath.login, jsonText(ann)).status == 200)
       #expect(try site.mailedCode() == "000000")
       #expect(site.verify(code: "000000").status == 200)
     }
@@ -204,12 +205,12 @@ import Testing
       ("email", "ann"), ("email", 5), ("deviceId", nil), ("deviceId", ""), ("platform", "symbian"),
       ("deviceName", ""), ("challenge", 5),
     ] as [(String, (any Sendable)?)])
-  func aBadMemberIsNamed(member: String, value: (any Sendable)?) throws {
+  func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withCode { site, code, _ in
       let body: [String: any Sendable] = [
         "email": "ann@example.org", "deviceId": "device-1", "code": code,
       ]
-      let answer = site.send("POST", WalletPath.verify, walletBody(body, but: member, is: value))
+      let answer = site.send("POST", AccountPath.verify, jsonText(body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
       #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.sql("SELECT attempts, spent_at FROM login_codes") == "0\tNULL")

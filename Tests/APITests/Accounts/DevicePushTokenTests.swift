@@ -4,15 +4,15 @@ import Testing
 @testable import API
 
 /// `POST|DELETE /api/mobile/device/push-token[/:deviceId]`
-@Suite struct WalletPushTokenTests {
+@Suite struct DevicePushTokenTests {
   private func post(
     _ site: TestApplication, _ person: SignedIn, _ members: [String: Any?]
   ) -> Answer {
-    site.send("POST", WalletPath.pushToken, walletJSON(members), token: person.accessToken)
+    site.send("POST", AccountPath.pushToken, jsonText(members), token: person.accessToken)
   }
 
   private func delete(_ site: TestApplication, _ person: SignedIn, _ more: String = "") -> Answer {
-    site.send("DELETE", WalletPath.pushToken + more, token: person.accessToken)
+    site.send("DELETE", AccountPath.pushToken + more, token: person.accessToken)
   }
 
   /// token's first letter, platform, e-mail, device; a line for each.
@@ -24,20 +24,20 @@ import Testing
       """)
   }
 
-  @Test func theAnswerSaysWhen() throws {
+  @Test func settingATokenReturnsTheTime() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.advance(by: .seconds(77))
       let answer = post(
         site, ann,
         [
-          "deviceId": "device-1", "pushToken": walletPushToken(), "platform": "ios",
+          "deviceId": "device-1", "pushToken": pushTokenText(), "platform": "ios",
           "tokenType": "apns",
         ])
       #expect(answer.status == 200)
-      #expect(answer.text == #"{"success":true,"registeredAt":"\#(walletTime(site.now))"}"#)
+      #expect(answer.text == #"{"success":true,"registeredAt":"\#(iso8601(site.now))"}"#)
       #expect(rows(site) == "a\tios\tann@example.org\tdevice-1")
-      #expect(site.sql("SELECT token FROM push_tokens") == walletPushToken())
+      #expect(site.sql("SELECT token FROM push_tokens") == pushTokenText())
     }
   }
 
@@ -47,55 +47,55 @@ import Testing
       ("ios", "fcm", "android"), ("android", nil, "android"), ("ios", nil, "ios"),
       (nil, "fcm", "android"), (nil, "apns", "ios"), (nil, nil, "ios"),
     ] as [(String?, String?, String)])
-  func aTokenOfFirebaseIsAnAndroidToken(platform: String?, type: String?, stored: String) throws {
+  func firebaseTokensAreStoredForAndroid(platform: String?, type: String?, stored: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = post(
-        site, ann, ["pushToken": walletPushToken(), "platform": platform, "tokenType": type])
+        site, ann, ["pushToken": pushTokenText(), "platform": platform, "tokenType": type])
       #expect(answer.status == 200, "\(answer.text)")
       #expect(rows(site) == "a\t\(stored)\tann@example.org\tdevice-1")
     }
   }
 
-  @Test func theNewTokenReplacesTheDevicesFormerOne() throws {
+  @Test func aNewTokenReplacesTheDevicesOldOne() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
-      #expect(post(site, elsewhere, ["pushToken": walletPushToken("e")]).status == 200)
+      #expect(post(site, elsewhere, ["pushToken": pushTokenText("e")]).status == 200)
       for letter in "abb" {
-        #expect(post(site, ann, ["pushToken": walletPushToken(letter)]).status == 200)
+        #expect(post(site, ann, ["pushToken": pushTokenText(letter)]).status == 200)
       }
       #expect(rows(site) == "b\tios\tann@example.org\tdevice-1\ne\tios\tann@example.org\tdevice-2")
     }
   }
 
-  @Test func aTokenBelongsToWhoeverRegisteredItLast() throws {
+  @Test func aTokenBelongsToTheDeviceThatSetItLast() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
-      #expect(post(site, ann, ["pushToken": walletPushToken()]).status == 200)
-      #expect(post(site, bob, ["pushToken": walletPushToken(), "tokenType": "fcm"]).status == 200)
+      #expect(post(site, ann, ["pushToken": pushTokenText()]).status == 200)
+      #expect(post(site, bob, ["pushToken": pushTokenText(), "tokenType": "fcm"]).status == 200)
       #expect(rows(site) == "a\tandroid\tbob@example.org\tdevice-2")
       #expect(delete(site, ann).status == 200)
       #expect(rows(site) == "a\tandroid\tbob@example.org\tdevice-2")
     }
   }
 
-  @Test func tokensThatDifferInCaseAreTwo() throws {
+  @Test func tokensThatDifferInCaseAreDifferentTokens() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
-      #expect(post(site, ann, ["pushToken": walletPushToken("a")]).status == 200)
-      #expect(post(site, elsewhere, ["pushToken": walletPushToken("A")]).status == 200)
+      #expect(post(site, ann, ["pushToken": pushTokenText("a")]).status == 200)
+      #expect(post(site, elsewhere, ["pushToken": pushTokenText("A")]).status == 200)
       #expect(site.count("push_tokens") == 2)
     }
   }
 
-  @Test func anotherDevicesIDIsForbidden() throws {
+  @Test func theIDOfAnotherDeviceIs403() throws {
     try withApplication { site in
       let ann = try site.signUp()
       _ = try site.signIn(device: "device-2")
-      let answer = post(site, ann, ["deviceId": "device-2", "pushToken": walletPushToken()])
+      let answer = post(site, ann, ["deviceId": "device-2", "pushToken": pushTokenText()])
       #expect(answer.isError(403, "forbidden"), "\(answer.text)")
       #expect(rows(site) == "")
     }
@@ -104,19 +104,19 @@ import Testing
   @Test(
     arguments: [
       ("pushToken", nil), ("pushToken", ""), ("pushToken", String(repeating: "a", count: 19)),
-      ("pushToken", String(repeating: "a", count: 513)), ("pushToken", walletPushToken() + "/"),
-      ("pushToken", " " + walletPushToken()), ("pushToken", 5), ("pushToken", NSNull()),
+      ("pushToken", String(repeating: "a", count: 513)), ("pushToken", pushTokenText() + "/"),
+      ("pushToken", " " + pushTokenText()), ("pushToken", 5), ("pushToken", NSNull()),
       ("platform", "symbian"), ("platform", 5), ("tokenType", 5), ("deviceId", 5), ("deviceId", ""),
     ] as [(String, (any Sendable)?)])
-  func aBadMemberIsNamed(member: String, value: (any Sendable)?) throws {
+  func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let body: [String: any Sendable] = [
-        "deviceId": "device-1", "pushToken": walletPushToken(), "platform": "ios",
+        "deviceId": "device-1", "pushToken": pushTokenText(), "platform": "ios",
         "tokenType": "apns",
       ]
       let answer = site.send(
-        "POST", WalletPath.pushToken, walletBody(body, but: member, is: value),
+        "POST", AccountPath.pushToken, jsonText(body, but: member, is: value),
         token: ann.accessToken)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
       #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
@@ -124,23 +124,23 @@ import Testing
     }
   }
 
-  @Test func aTokenTypeThatNobodyKnowsIsNamedAndNotCalledBadJSON() throws {
+  @Test func theErrorNamesAnUnknownTokenType() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answer = post(site, ann, ["pushToken": walletPushToken(), "tokenType": "web"])
+      let answer = post(site, ann, ["pushToken": pushTokenText(), "tokenType": "web"])
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
       #expect(answer.string("message")?.hasPrefix("tokenType:") == true, "\(answer.text)")
     }
   }
 
   @Test(arguments: ["", "/device-1"])
-  func deletingRemovesTheDevicesTokenAndNoOther(more: String) throws {
+  func deletingRemovesOnlyTheDevicesToken(more: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
       let bob = try site.signUp(email: "bob@example.org")
       for (person, letter) in zip([ann, elsewhere, bob], "aeb") {
-        #expect(post(site, person, ["pushToken": walletPushToken(letter)]).status == 200)
+        #expect(post(site, person, ["pushToken": pushTokenText(letter)]).status == 200)
       }
       let answer = delete(site, ann, more)
       #expect(answer.status == 200)
@@ -150,18 +150,18 @@ import Testing
     }
   }
 
-  @Test func deletingForAnotherDeviceOfTheAccount() throws {
+  @Test func deletingRemovesTheTokenOfAnotherDeviceOfTheAccount() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
-      #expect(post(site, ann, ["pushToken": walletPushToken("a")]).status == 200)
-      #expect(post(site, elsewhere, ["pushToken": walletPushToken("e")]).status == 200)
+      #expect(post(site, ann, ["pushToken": pushTokenText("a")]).status == 200)
+      #expect(post(site, elsewhere, ["pushToken": pushTokenText("e")]).status == 200)
       #expect(delete(site, ann, "/device-2").status == 200)
       #expect(rows(site) == "a\tios\tann@example.org\tdevice-1")
     }
   }
 
-  @Test func deletingWhatIsNotThereIsNoError() throws {
+  @Test func deletingWithoutATokenIs200() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for more in ["", "/device-1"] { #expect(delete(site, ann, more).status == 200) }
@@ -169,23 +169,23 @@ import Testing
   }
 
   @Test(arguments: ["device-9", "bobs-device", "DEVICE-1"])
-  func deletingForAStrangersDeviceIsNotFound(id: String) throws {
+  func deletingForADeviceOfAnotherAccountIs404(id: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org", device: "bobs-device")
-      #expect(post(site, bob, ["pushToken": walletPushToken("b")]).status == 200)
+      #expect(post(site, bob, ["pushToken": pushTokenText("b")]).status == 200)
       #expect(delete(site, ann, "/\(id)").isError(404, "not_found", "Device not found"))
       #expect(rows(site) == "b\tios\tbob@example.org\tbobs-device")
     }
   }
 
-  @Test func theRoutesNeedASignIn() throws {
+  @Test func withoutAnAccessTokenTheRoutesAre401() throws {
     try withApplication { site in
       _ = try site.signUp()
-      let body = walletJSON(["pushToken": walletPushToken()])
+      let body = jsonText(["pushToken": pushTokenText()])
       for answer in [
-        site.send("POST", WalletPath.pushToken, body), site.send("DELETE", WalletPath.pushToken),
-        site.send("DELETE", WalletPath.pushToken + "/device-1"),
+        site.send("POST", AccountPath.pushToken, body), site.send("DELETE", AccountPath.pushToken),
+        site.send("DELETE", AccountPath.pushToken + "/device-1"),
       ] {
         #expect(
           answer.isError(401, "unauthorized", "Missing or invalid authorization header"))

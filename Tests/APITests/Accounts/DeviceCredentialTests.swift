@@ -5,7 +5,7 @@ import Testing
 @testable import API
 
 /// Which registration a sign-in adopts, and what `X-Device-Credential` is worth.
-@Suite struct WalletCredentialTests {
+@Suite struct DeviceCredentialTests {
   private let stranger = "203.0.113.9"
 
   /// Makes Ann's account on `device-1`, described by nothing but its registration.
@@ -14,8 +14,8 @@ import Testing
     described: Bool = false
   ) -> Answer {
     site.send(
-      "POST", WalletPath.register,
-      walletJSON([
+      "POST", AccountPath.register,
+      jsonText([
         "email": "ann@example.org", "name": "Ann", "deviceId": "device-1",
         "deviceName": described ? "Described" : nil, "platform": described ? "macos" : nil,
       ]), fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [],
@@ -37,31 +37,31 @@ import Testing
   @Test func aRegistrationFromTheSameAddressIsAdopted() throws {
     try withApplication { site in
       let credential = try site.registerDevice(
-        name: "Tablet", platform: "android", pushToken: walletPushToken())
+        name: "Tablet", platform: "android", pushToken: pushTokenText())
       let answer = signUp(site)
       #expect(device(site) == "Tablet\tandroid\t\(hexEncoded(sha256(credential)))")
-      #expect(owners(site) == "\(walletPushToken())\tandroid\tann@example.org\tdevice-1")
+      #expect(owners(site) == "\(pushTokenText())\tandroid\tann@example.org\tdevice-1")
       #expect(site.count("device_registrations") == 0)
       let token = try #require(answer.accessToken)
       #expect(site.summary(token, credential: credential).status == 200)
     }
   }
 
-  @Test func aRegistrationWhoseCredentialIsShownIsAdoptedFromAnyAddress() throws {
+  @Test func aRegistrationIsAdoptedFromAnyAddressWithItsCredential() throws {
     try withApplication { site in
-      let credential = try site.registerDevice(pushToken: walletPushToken())
+      let credential = try site.registerDevice(pushToken: pushTokenText())
       let answer = signUp(site, credential: credential, address: "198.51.100.7")
       #expect(answer.status == 201, "\(answer.text)")
       #expect(device(site) == "Phone\tios\t\(hexEncoded(sha256(credential)))")
-      #expect(owners(site) == "\(walletPushToken())\tios\tann@example.org\tdevice-1")
+      #expect(owners(site) == "\(pushTokenText())\tios\tann@example.org\tdevice-1")
       #expect(site.count("device_registrations") == 0)
     }
   }
 
-  @Test func ofAnotherAddressesRegistrationOnlyNameAndPlatformAreTaken() throws {
+  @Test func aRegistrationFromAnotherAddressGivesOnlyNameAndPlatform() throws {
     try withApplication { site in
       let credential = try site.registerDevice(
-        name: "Tablet", platform: "android", pushToken: walletPushToken(), address: stranger)
+        name: "Tablet", platform: "android", pushToken: pushTokenText(), address: stranger)
       let token = try #require(signUp(site).accessToken)
       #expect(device(site) == "Tablet\tandroid\tNULL")
       #expect(owners(site) == "")
@@ -70,30 +70,30 @@ import Testing
     }
   }
 
-  @Test func aStrangersLaterRegistrationDoesNotDisplaceOnesOwn() throws {
+  @Test func aLaterRegistrationByAStrangerDoesNotReplaceTheOwn() throws {
     try withApplication { site in
-      let credential = try site.registerDevice(name: "Own", pushToken: walletPushToken("a"))
+      let credential = try site.registerDevice(name: "Own", pushToken: pushTokenText("a"))
       site.advance(by: .seconds(60))
       try site.registerDevice(
-        name: "Evil", platform: "android", pushToken: walletPushToken("b"), address: stranger)
+        name: "Evil", platform: "android", pushToken: pushTokenText("b"), address: stranger)
       #expect(signUp(site).status == 201)
       #expect(device(site) == "Own\tios\t\(hexEncoded(sha256(credential)))")
-      #expect(owners(site) == "\(walletPushToken("a"))\tios\tann@example.org\tdevice-1")
+      #expect(owners(site) == "\(pushTokenText("a"))\tios\tann@example.org\tdevice-1")
       #expect(site.sql("SELECT address FROM device_registrations") == stranger)
     }
   }
 
-  @Test func theCredentialThatIsShownDecidesBeforeTheAddress() throws {
+  @Test func theCredentialDecidesBeforeTheAddress() throws {
     try withApplication { site in
       let shown = try site.registerDevice(name: "Shown", address: "198.51.100.7")
-      try site.registerDevice(name: "Near", pushToken: walletPushToken("b"))
+      try site.registerDevice(name: "Near", pushToken: pushTokenText("b"))
       #expect(signUp(site, credential: shown).status == 201)
       #expect(device(site) == "Shown\tios\t\(hexEncoded(sha256(shown)))")
       #expect(owners(site) == "")
     }
   }
 
-  @Test func whatTheSignInSaysOfTheDeviceBeatsTheRegistration() throws {
+  @Test func theSignInsDescriptionReplacesThatOfTheRegistration() throws {
     try withApplication { site in
       try site.registerDevice(name: "Tablet", platform: "android")
       #expect(signUp(site, described: true).status == 201)
@@ -105,12 +105,12 @@ import Testing
     try withApplication { site in
       _ = try site.signUp(device: "device-0")
       let credential = try site.registerDevice(
-        "device-2", name: "Tablet", platform: "android", pushToken: walletPushToken())
+        "device-2", name: "Tablet", platform: "android", pushToken: pushTokenText())
       let asked = site.requestCode(device: "device-2", name: nil, platform: nil)
       #expect(asked.status == 200)
       let answer = site.verify(code: try site.mailedCode(), device: "device-2")
       #expect(answer.status == 200, "\(answer.text)")
-      #expect(owners(site) == "\(walletPushToken())\tandroid\tann@example.org\tdevice-2")
+      #expect(owners(site) == "\(pushTokenText())\tandroid\tann@example.org\tdevice-2")
       #expect(
         site.sql("SELECT name, platform FROM devices WHERE client_device_id = 'device-2'")
           == "Tablet\tandroid")
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(arguments: Bad.allCases)
-  func aBadCredentialMakesNoAccount(bad: Bad) throws {
+  func signingUpWithAnInvalidCredentialIs401(bad: Bad) throws {
     try withApplication { site in
       let shown = try credential(bad, site)
       let answer = signUp(site, credential: shown, described: true)
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test(arguments: Bad.allCases)
-  func aBadCredentialSignsNobodyInAndSpendsNoCode(bad: Bad) throws {
+  func anInvalidCredentialIs401AndSpendsNoCode(bad: Bad) throws {
     try withApplication { site in
       _ = try site.signUp(device: "device-0")
       let shown = try credential(bad, site)
@@ -172,7 +172,7 @@ import Testing
   }
 
   @Test(arguments: Bad.allCases)
-  func aRefusedCredentialAtASignInIsInTheAuditLog(bad: Bad) throws {
+  func aCredentialRefusedAtSignInIsAudited(bad: Bad) throws {
     try withApplication { site in
       let shown = try credential(bad, site)
       #expect(signUp(site, credential: shown, described: true).status == 401)
@@ -183,14 +183,14 @@ import Testing
   }
 
   @Test(arguments: [Bad.garbage, .empty, .foreign, .forged, .superseded])
-  func aBadCredentialOpensNoRouteOfASignedInDevice(bad: Bad) throws {
+  func routesOfASignedInDeviceRefuseAnInvalidCredential(bad: Bad) throws {
     try withApplication { site in
       let shown = try credential(bad, site)
       let own = try site.registerDevice()
       let token = try #require(signUp(site, credential: own).accessToken)
       for (method, path) in [
-        ("GET", WalletPath.summary), ("GET", WalletPath.devices), ("POST", WalletPath.logout),
-        ("DELETE", WalletPath.pushToken), ("DELETE", WalletPath.devices + "/device-1"),
+        ("GET", WalletPath.summary), ("GET", AccountPath.devices), ("POST", AccountPath.logout),
+        ("DELETE", AccountPath.pushToken), ("DELETE", AccountPath.devices + "/device-1"),
       ] {
         let answer = site.send(
           method, path, token: token, fields: [("X-Device-Credential", shown)])
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func aCredentialIsGoodForNinetyDaysAndNotASecondLonger() throws {
+  @Test func aCredentialExpiresAfterNinetyDays() throws {
     try withApplication { site in
       let credential = try site.registerDevice()
       var tokens = signUp(site)
@@ -222,7 +222,7 @@ import Testing
   }
 
   /// It is sealed by us and for that device id, but it was handed to somebody else.
-  @Test func aStrangersCredentialForTheSameDeviceIDIsRefused() throws {
+  @Test func aCredentialIssuedToAnotherAddressIsRefused() throws {
     try withApplication { site in
       let own = try site.registerDevice()
       let token = try #require(signUp(site, credential: own).accessToken)
@@ -240,7 +240,7 @@ import Testing
     }
   }
 
-  @Test func theDevicesOwnCredentialSignsInAgain() throws {
+  @Test func theDevicesCredentialSignsInAgain() throws {
     try withApplication { site in
       let own = try site.registerDevice()
       #expect(signUp(site, credential: own).status == 201)

@@ -6,7 +6,7 @@ import Testing
 @testable import API
 
 /// The audit log's rows for the wallet's events, and what must never be in the database.
-@Suite struct WalletAuditTests {
+@Suite struct AccountAuditTests {
   /// The rows of an event: account, device, request id, address, detail, separated by tabs.
   private func rows(_ site: TestApplication, _ event: String) -> [String] {
     site.sql(
@@ -25,7 +25,7 @@ import Testing
     [[account, device, "request-1", "192.0.2.1", detail].joined(separator: "\t")]
   }
 
-  @Test func aNewAccountAndItsSignIn() throws {
+  @Test func signingUpIsAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(rows(site, "account_created") == row(ann.accountID, "NULL"))
@@ -34,10 +34,10 @@ import Testing
     }
   }
 
-  @Test func theRowNamesRequestAndAddressAsTheyCame() throws {
+  @Test func auditRowsHoldTheRequestIDAndTheAddress() throws {
     try withApplication { site in
       let answer = site.send(
-        "POST", WalletPath.registerDevice,
+        "POST", AccountPath.registerDevice,
         #"{"deviceId":"device-1","deviceName":"Phone","platform":"ios"}"#,
         fields: [("X-Forwarded-For", "203.0.113.66"), ("X-Real-IP", "203.0.113.67")],
         address: "2001:db8::1", requestID: "0123456789abcdef0123456789abcdef")
@@ -53,7 +53,7 @@ import Testing
   }
 
   /// What comes again, or too late.
-  @Test func aSignInByWhatIsNotLive() throws {
+  @Test func signInsWithSpentCodesAndChallengesAreAudited() throws {
     try withApplication { site throws in
       let ann = try site.signUp()
       _ = try site.setUp(of: ann)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func codesRequestedRefusedAndDead(onOwnDevice isOwn: Bool) throws {
+  func requestedRefusedAndDeadCodesAreAudited(onOwnDevice isOwn: Bool) throws {
     try withApplication { site in
       let ann = try site.signUp(device: isOwn ? "device-1" : "device-0")
       #expect(site.requestCode().status == 200)
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func aSignInByCode() throws {
+  @Test func aSignInWithACodeIsAudited() throws {
     try withApplication { site in
       let ann = try site.signUp(device: "device-0")
       _ = try site.signIn()
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func refreshesRefusalsAndReuse() throws {
+  @Test func refreshesAreAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let second = site.refresh(ann.refreshToken)
@@ -125,17 +125,17 @@ import Testing
     }
   }
 
-  @Test func logoutsAndRevocations() throws {
+  @Test func logoutsAndRevocationsAreAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       _ = try site.signIn(device: "device-2")
-      let path = WalletPath.devices + "/device-2"
+      let path = AccountPath.devices + "/device-2"
       #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
       #expect(rows(site, "device_revoked") == row(ann.accountID, deviceID(site, "device-2")))
-      #expect(site.send("POST", WalletPath.logout, token: ann.accessToken).status == 200)
+      #expect(site.send("POST", AccountPath.logout, token: ann.accessToken).status == 200)
       let again = try site.signIn()
       let everywhere = site.send(
-        "POST", WalletPath.logout, token: again.accessToken, query: "revokeAll=true")
+        "POST", AccountPath.logout, token: again.accessToken, query: "revokeAll=true")
       #expect(everywhere.status == 200)
       let device = deviceID(site)
       #expect(
@@ -144,21 +144,21 @@ import Testing
     }
   }
 
-  @Test func pushTokensSetAndRemoved() throws {
+  @Test func changesOfPushTokensAreAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let set = site.send(
-        "POST", WalletPath.pushToken, walletJSON(["pushToken": walletPushToken()]),
+        "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText()]),
         token: ann.accessToken)
       #expect(set.status == 200)
-      #expect(site.send("DELETE", WalletPath.pushToken, token: ann.accessToken).status == 200)
+      #expect(site.send("DELETE", AccountPath.pushToken, token: ann.accessToken).status == 200)
       for event in ["push_token_set", "push_token_removed"] {
         #expect(rows(site, event) == row(ann.accountID, deviceID(site)))
       }
     }
   }
 
-  @Test func aRefusedCredentialOfASignedInDevice() throws {
+  @Test func aRefusedCredentialIsAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let other = try site.registerDevice()

@@ -1,12 +1,13 @@
 import Cryptography
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
 
 /// Refresh tokens that lead nowhere, and how long the others live.
-@Suite struct WalletDeadRefreshTests {
+@Suite struct DeadRefreshTests {
   private let day = Duration.seconds(86_400)
 
   enum Dead: String, CaseIterable {
@@ -16,11 +17,11 @@ import Testing
 
   private func token(_ dead: Dead, _ site: TestApplication) throws -> String {
     let ann = try site.signUp()
-    let claims = walletClaims(ann.refreshToken)
+    let claims = tokenClaims(ann.refreshToken)
     func resigned(_ name: String, _ value: Any?) -> String {
       var changed: [String: Any?] = claims
       changed[name] = value
-      return walletToken(changed)
+      return signedToken(changed)
     }
     switch dead {
     case .garbage: return "garbage"
@@ -30,19 +31,19 @@ import Testing
       return String(ann.refreshToken.dropLast(43)) + String(repeating: "A", count: 43)
     case .wrongKey:
       let keys = try Keyring(parsing: "k1:" + base64URLEncoded([UInt8](repeating: 9, count: 32)))
-      return walletToken(claims, key: keys.newest)
+      return signedToken(claims, key: keys.newest)
     case .access: return ann.accessToken
     case .otherType: return resigned("type", "access")
     case .otherID:
       let other = try site.signUp(email: "bob@example.org", device: "device-2")
-      return resigned("jti", walletClaims(other.refreshToken)["jti"])
+      return resigned("jti", tokenClaims(other.refreshToken)["jti"])
     case .noID: return resigned("jti", nil)
     case .unknownFamily: return resigned("sid", "01a1ee56-5e00-7b5a-ad5d-fe90beffbffd")
     case .generationAhead: return resigned("gen", 2)
     case .expired: site.advance(by: day * 30)
-    case .loggedOut: _ = site.send("POST", WalletPath.logout, token: ann.accessToken)
+    case .loggedOut: _ = site.send("POST", AccountPath.logout, token: ann.accessToken)
     case .revoked:
-      _ = site.send("DELETE", WalletPath.devices + "/device-1", token: ann.accessToken)
+      _ = site.send("DELETE", AccountPath.devices + "/device-1", token: ann.accessToken)
     case .reused:
       _ = site.summary(try #require(site.refresh(ann.refreshToken).accessToken))
       site.advance(by: .seconds(61))
@@ -53,14 +54,14 @@ import Testing
   }
 
   @Test(arguments: Dead.allCases)
-  func aDeadTokenIs401AndThen429WithoutARowEachTime(dead: Dead) throws {
+  func aDeadTokenIs401AndLater429(dead: Dead) throws {
     try withApplication { site in
       let token = try token(dead, site)
       let before = site.rows("sessions", "audit_log", "devices")
       for number in 1...30 {
         let answer = site.refresh(token, address: "203.0.113.9")
         #expect(
-          answer.isError(401, "unauthorized", WalletRefreshTests.deadText),
+          answer.isError(401, "unauthorized", RefreshTests.deadText),
           "\(number) \(answer.text)")
       }
       site.advance(by: .seconds(20))
@@ -74,15 +75,15 @@ import Testing
     }
   }
 
-  @Test func ofALoopOfFiftyAtOnceThirtyAre401() throws {
+  @Test func fiftyDeadTokensAtOnceAre401ThirtyTimes() throws {
     try withApplication { site in
-      let answers = simultaneously(50) { _ in site.refresh("garbage") }
+      let answers = inParallel(50) { _ in site.refresh("garbage") }
       #expect(answers.filter { $0.status == 401 }.count == 30)
       #expect(answers.filter { $0.status == 429 }.count == 20)
     }
   }
 
-  @Test func aLivingTokenIsRefreshedWhereDeadOnesAreLimited() throws {
+  @Test func deadTokensDoNotLimitLiveOnes() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for _ in 1...40 { _ = site.refresh("garbage") }
@@ -90,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func anIdleFamilyEndsAfterThirtyDays() throws {
+  @Test func anUnusedFamilyEndsAfterThirtyDays() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org")
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func aBusyFamilyEndsAfterAYear() throws {
+  @Test func everyFamilyEndsAfterAYear() throws {
     try withApplication { site in
       let begin = site.now
       let end = begin + day * 365
@@ -114,11 +115,11 @@ import Testing
         answer = site.refresh(try #require(answer.refreshToken))
         #expect(answer.status == 200)
       }
-      #expect(walletClaims(try #require(answer.refreshToken))["exp"] as? Int64 == end.seconds)
+      #expect(tokenClaims(try #require(answer.refreshToken))["exp"] as? Int64 == end.seconds)
       site.advance(by: end - site.now - .seconds(1))
       answer = site.refresh(try #require(answer.refreshToken))
       #expect(answer.status == 200)
-      #expect(walletClaims(try #require(answer.refreshToken))["exp"] as? Int64 == end.seconds)
+      #expect(tokenClaims(try #require(answer.refreshToken))["exp"] as? Int64 == end.seconds)
       let access = try #require(answer.accessToken)
       #expect(site.summary(access).status == 200)
       site.advance(by: .seconds(1))
@@ -127,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func theRefreshTokenSaysWhatTheContractSays() throws {
+  @Test func refreshTokensHaveTheClaimsOfTheContract() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let signedUpAt = site.now
@@ -135,7 +136,7 @@ import Testing
       let second = try #require(site.refresh(ann.refreshToken).refreshToken)
       let session = site.sql("SELECT id FROM sessions")
       for (token, instant) in [(ann.refreshToken, signedUpAt), (second, site.now)] {
-        let claims = walletClaims(token)
+        let claims = tokenClaims(token)
         #expect(Set(claims.keys).isSuperset(of: ["sub", "jti", "deviceId", "type", "iat", "exp"]))
         #expect(claims["sub"] as? String == ann.accountID)
         #expect(claims["deviceId"] as? String == "device-1")
@@ -144,17 +145,17 @@ import Testing
         #expect(claims["iat"] as? Int64 == instant.seconds)
         #expect(claims["exp"] as? Int64 == (instant + day * 30).seconds)
         #expect(
-          walletHeader(token) as? [String: String] == ["alg": "HS256", "typ": "JWT", "kid": "k1"])
+          tokenHeader(token) as? [String: String] == ["alg": "HS256", "typ": "JWT", "kid": "k1"])
       }
-      let ids = [ann.refreshToken, second].map { walletClaims($0)["jti"] as? String }
+      let ids = [ann.refreshToken, second].map { tokenClaims($0)["jti"] as? String }
       #expect(ids[0] != ids[1])
     }
   }
 
-  @Test func nothingInTheDatabaseIsOrMakesARefreshToken() throws {
+  @Test func theDatabaseHoldsNoRefreshToken() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let id = try #require(walletClaims(ann.refreshToken)["jti"] as? String)
+      let id = try #require(tokenClaims(ann.refreshToken)["jti"] as? String)
       let bytes = try #require(base64URLDecoded(id))
       let dump = site.rows("sessions", "devices", "audit_log", "rate_limits")
       #expect(!dump.contains(id))

@@ -1,11 +1,12 @@
 import Cryptography
 import Foundation
+import Support
 import Testing
 
 @testable import API
 
 /// `POST /api/mobile/auth/register`
-@Suite struct WalletAccountTests {
+@Suite struct SignUpTests {
   static let body: [String: any Sendable] = [
     "email": "user@example.com", "name": "John Michael Doe", "deviceId": "device-123",
     "deviceName": "iPhone 15 Pro", "platform": "ios",
@@ -15,12 +16,12 @@ import Testing
   private func register(
     _ site: TestApplication, _ member: String = "email", _ value: (any Sendable)?
   ) -> Answer {
-    site.send("POST", WalletPath.register, walletBody(Self.body, but: member, is: value))
+    site.send("POST", AccountPath.register, jsonText(Self.body, but: member, is: value))
   }
 
   private func counts(_ site: TestApplication) -> [Int] { Self.tables.map { site.count($0) } }
 
-  @Test func theAnswerIs201WithUserAndTokens() throws {
+  @Test func signingUpReturns201WithUserAndTokens() throws {
     try withApplication { site in
       let answer = register(site, "email", "  User@Example.COM ")
       let (id, walletID, access, refresh) = (
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func theDeviceBecomesTheAccounts() throws {
+  @Test func theDeviceBelongsToTheNewAccount() throws {
     try withApplication { site in
       let answer = register(site, "email", "user@example.com")
       let device = site.sql("SELECT id FROM devices")
@@ -59,7 +60,7 @@ import Testing
     ("ann@example.org", "ａnn@example.org"), ("ann@example.org", "an\u{200B}n@example.org"),
     ("o.o@example.org", "oo@example.org"), ("ohm\u{3C9}@example.org", "ohm\u{3CE}@example.org"),
   ])
-  func lookAlikesAreDifferentAccounts(one: String, other: String) throws {
+  func addressesThatLookAlikeAreDifferentAccounts(one: String, other: String) throws {
     try withApplication { site in
       let first = register(site, "email", one)
       let second = register(site, "email", other)
@@ -73,13 +74,13 @@ import Testing
   }
 
   @Test(arguments: ["user@example.com", "USER@example.com", " user@EXAMPLE.com\n"])
-  func aKnownAddressIsAConflict(email: String) throws {
+  func aKnownAddressIs409(email: String) throws {
     try withApplication { site in
       #expect(register(site, "email", "user@example.com").status == 201)
       let before = counts(site)
       let answer = site.send(
-        "POST", WalletPath.register,
-        walletJSON([
+        "POST", AccountPath.register,
+        jsonText([
           "email": email, "name": "Else", "deviceId": "another", "deviceName": "X",
           "platform": "ios",
         ]))
@@ -90,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func theSixthAccountOnADeviceIsRefused() throws {
+  @Test func theSixthAccountOnADeviceIs409() throws {
     try withApplication { site in
       for number in 1...5 {
         #expect(register(site, "email", "user\(number)@example.org").status == 201)
@@ -104,9 +105,9 @@ import Testing
     }
   }
 
-  @Test func fiveAccountsOnADeviceAlsoWhenTwelveComeAtOnce() throws {
+  @Test func twelveSignUpsAtOnceMakeFiveAccountsOnADevice() throws {
     try withApplication { site in
-      let answers = simultaneously(12) { register(site, "email", "user\($0)@example.org") }
+      let answers = inParallel(12) { register(site, "email", "user\($0)@example.org") }
       #expect(answers.filter { $0.status == 201 }.count == 5, "\(answers.map(\.text))")
       let others = answers.filter { $0.status != 201 }
       #expect(others.allSatisfy { $0.isError(409, "device_conflict") }, "\(others.map(\.text))")
@@ -115,9 +116,9 @@ import Testing
     }
   }
 
-  @Test func oneAccountAlsoWhenAnAddressComesEightTimesAtOnce() throws {
+  @Test func eightSignUpsAtOnceMakeOneAccountOfAnAddress() throws {
     try withApplication { site in
-      let answers = simultaneously(8) { register(site, "deviceId", "device-\($0)") }
+      let answers = inParallel(8) { register(site, "deviceId", "device-\($0)") }
       #expect(answers.filter { $0.status == 201 }.count == 1, "\(answers.map(\.text))")
       #expect(answers.filter { $0.isError(409, "conflict") }.count == 7)
       #expect(site.count("accounts") == 1)
@@ -142,7 +143,7 @@ import Testing
     try withApplication { site in
       try site.registerDevice("device-123", name: "Tablet", platform: "android")
       let answer = site.send(
-        "POST", WalletPath.register,
+        "POST", AccountPath.register,
         #"{"email":"user@example.com","name":"John Doe","deviceId":"device-123"}"#)
       #expect(answer.status == 201, "\(answer.text)")
       #expect(site.sql("SELECT name, platform FROM devices") == "Tablet\tandroid")
@@ -166,7 +167,7 @@ import Testing
       ("deviceName", ""), ("deviceName", String(repeating: "x", count: 201)), ("deviceName", 5),
       ("platform", ""), ("platform", "symbian"), ("platform", 5),
     ] as [(String, (any Sendable)?)])
-  func aBadMemberIsNamed(member: String, value: (any Sendable)?) throws {
+  func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withApplication { site in
       let answer = register(site, member, value)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
@@ -178,7 +179,7 @@ import Testing
   /// The bytes that part or comment addresses in a `To` field, also where a combining character
   /// makes another letter of them for Swift.
   @Test(arguments: ["<", ">", ",", ";", ":", "\"", "(", ")", "[", "]", "\\", "@", " "])
-  func noByteThatAMailFieldGivesAMeaningGetsIntoAnAddress(mark: String) throws {
+  func charactersWithAMeaningInMailFieldsAreRefused(mark: String) throws {
     try withApplication { site in
       for text in ["a\(mark)b@example.com", "a\(mark)\u{301}b@example.com"] {
         let answer = register(site, "email", text)
@@ -194,7 +195,7 @@ import Testing
       ("name", "  Ann  Lee  "), ("deviceId", String(repeating: "x", count: 128)),
       ("deviceName", NSNull()), ("unknown", 1),
     ] as [(String, any Sendable)])
-  func theLimitsThemselvesAreAllowed(member: String, value: any Sendable) throws {
+  func valuesAtTheLimitsAreAccepted(member: String, value: any Sendable) throws {
     try withApplication { site in
       try site.registerDevice("device-123")
       let answer = register(site, member, value)
@@ -204,7 +205,7 @@ import Testing
 
   /// The app sends its old token on every request; a 401 would start its refresh loop.
   @Test(arguments: ["Bearer garbage", "Bearer", "Basic eDp5", "Bearer ", "x"])
-  func routesThatNeedNoSignInIgnoreABadAuthorization(value: String) throws {
+  func routesThatNeedNoSignInIgnoreAnInvalidAuthorization(value: String) throws {
     try withApplication { site in
       let fields = [(name: "Authorization", value: value)]
       let ann = try site.signUp()
@@ -213,14 +214,15 @@ import Testing
       ]
       func post(_ path: String, _ more: [String: any Sendable]) -> Answer {
         site.send(
-          "POST", path, walletJSON(device.merging(more) { $1 }), fields: fields)
+          "POST", path, jsonText(device.merging(more) { $1 }), fields: fields)
       }
-      #expect(post(WalletPath.registerDevice, [:]).status == 200)
-      #expect(post(WalletPath.register, ["email": "bob@example.org", "name": "Bob"]).status == 201)
-      #expect(post(WalletPath.login, ["email": ann.email]).status == 200)
+      #expect(post(AccountPath.registerDevice, [:]).status == 200)
+      #expect(
+        post(AccountPath.register, ["email": "bob@example.org", "name": "Bob"]).status == 201)
+      #expect(post(AccountPath.login, ["email": ann.email]).status == 200)
       let code = try site.mailedCode()
-      #expect(post(WalletPath.verify, ["email": ann.email, "code": code]).status == 200)
-      #expect(post(WalletPath.refresh, ["refreshToken": ann.refreshToken]).status == 200)
+      #expect(post(AccountPath.verify, ["email": ann.email, "code": code]).status == 200)
+      #expect(post(AccountPath.refresh, ["refreshToken": ann.refreshToken]).status == 200)
     }
   }
 }

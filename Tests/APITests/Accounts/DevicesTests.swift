@@ -4,38 +4,38 @@ import Testing
 @testable import API
 
 /// `GET /api/mobile/devices`, `DELETE /api/mobile/devices/:deviceId`
-@Suite struct WalletDevicesTests {
+@Suite struct DevicesTests {
   private func list(_ site: TestApplication, _ person: SignedIn) -> [[String: Any]] {
-    let answer = site.send("GET", WalletPath.devices, token: person.accessToken)
+    let answer = site.send("GET", AccountPath.devices, token: person.accessToken)
     #expect(answer.status == 200)
     return answer["devices"] as? [[String: Any]] ?? []
   }
 
   private func revoke(_ site: TestApplication, _ id: String, _ token: String) -> Answer {
-    site.send("DELETE", "\(WalletPath.devices)/\(id)", token: token)
+    site.send("DELETE", "\(AccountPath.devices)/\(id)", token: token)
   }
 
   private func setPushToken(_ site: TestApplication, _ person: SignedIn, _ letter: Character) {
     let answer = site.send(
-      "POST", WalletPath.pushToken, walletJSON(["pushToken": walletPushToken(letter)]),
+      "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText(letter)]),
       token: person.accessToken)
     #expect(answer.status == 200)
   }
 
-  @Test func theOnlyDevice() throws {
+  @Test func theListShowsADevice() throws {
     try withApplication { site in
       let begin = site.now
       let ann = try site.signUp(platform: "android")
       site.advance(by: .seconds(90))
       #expect(
-        site.send("GET", WalletPath.devices, token: ann.accessToken).text
+        site.send("GET", AccountPath.devices, token: ann.accessToken).text
           == #"{"devices":[{"deviceId":"device-1","deviceName":"Phone","platform":"android","#
-          + #""createdAt":"\#(walletTime(begin))","lastUsedAt":"\#(walletTime(site.now))","#
+          + #""createdAt":"\#(iso8601(begin))","lastUsedAt":"\#(iso8601(site.now))","#
           + #""biometricEnabled":false,"pushEnabled":false,"current":true}]}"#)
     }
   }
 
-  @Test func theOneUsedLastComesFirstAndTheCallersIsMarked() throws {
+  @Test func theLastUsedDeviceComesFirstAndTheCallersIsMarked() throws {
     try withApplication { site in
       var people = [try site.signUp()]
       for number in 2...3 {
@@ -62,7 +62,7 @@ import Testing
       (false, nil, false), (true, nil, true), (true, true, true), (true, false, false),
       (false, true, false),
     ] as [(Bool, Bool?, Bool)])
-  func pushIsEnabledWhereATokenIsAndThePreferencesAllowIt(
+  func pushIsEnabledWithATokenAndWithoutARefusalInThePreferences(
     hasToken: Bool, preference: Bool?, expected: Bool
   ) throws {
     try withApplication { site in
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func aRevokedDeviceIsOutAtOnceAndItsPushTokenGone() throws {
+  @Test func revokingADeviceEndsItsSessionsAndRemovesItsPushToken() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let lost = try site.signIn(device: "device-2")
@@ -95,7 +95,7 @@ import Testing
         #expect(site.refresh(person.refreshToken).status == 401)
       }
       #expect(site.summary(ann.accessToken).status == 200)
-      #expect(site.sql("SELECT token FROM push_tokens") == walletPushToken("a"))
+      #expect(site.sql("SELECT token FROM push_tokens") == pushTokenText("a"))
       #expect(list(site, ann).map { $0["deviceId"] as? String } == ["device-1"])
       #expect(
         site.sql("SELECT credential_hash FROM devices WHERE client_device_id = 'device-2'")
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func aDeviceMayRevokeItself() throws {
+  @Test func aDeviceCanRevokeItself() throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(revoke(site, "device-1", ann.accessToken).status == 200)
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: ["device-9", "DEVICE-1", "device-1 ", "bobs-device", "é"])
-  func anotherDeviceIsNotFound(id: String) throws {
+  func revokingAnUnknownDeviceIs404(id: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org", device: "bobs-device")
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func ofTwoPeopleOnOnePhoneTheOtherStays() throws {
+  @Test func revokingADeviceKeepsOtherAccountsOnIt() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org")
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func aDeviceIsRevokedOnce() throws {
+  @Test func revokingADeviceTwiceIs404() throws {
     try withApplication { site in
       let ann = try site.signUp()
       _ = try site.signIn(device: "device-2")
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func signingInAgainRevivesADeviceWithItsPreferences() throws {
+  @Test func signingInAgainRestoresADeviceWithItsPreferences() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let lost = try site.signIn(device: "device-2")
@@ -180,12 +180,12 @@ import Testing
     }
   }
 
-  @Test func bothRoutesNeedASignIn() throws {
+  @Test func withoutATokenBothRoutesAre401() throws {
     try withApplication { site in
       _ = try site.signUp()
       for answer in [
-        site.send("GET", WalletPath.devices),
-        site.send("DELETE", WalletPath.devices + "/device-1"),
+        site.send("GET", AccountPath.devices),
+        site.send("DELETE", AccountPath.devices + "/device-1"),
       ] {
         #expect(
           answer.isError(401, "unauthorized", "Missing or invalid authorization header"))

@@ -1,0 +1,150 @@
+import Base
+import Cryptography
+import Foundation
+import HTTP
+import Store
+import Support
+import Testing
+
+@testable import API
+
+/// Paths of accounts.
+enum AccountPath {
+  static let registerDevice = "/api/mobile/device/register"
+  static let register = "/api/mobile/auth/register"
+  static let login = "/api/mobile/auth/login"
+  static let verify = "/api/mobile/auth/login/verify"
+  static let refresh = "/api/mobile/auth/token/refresh"
+  static let logout = "/api/mobile/auth/logout"
+  static let devices = "/api/mobile/devices"
+  static let pushToken = "/api/mobile/device/push-token"
+}
+
+/// 64 characters, as APNs issues them; another one for each `letter`.
+func pushTokenText(_ letter: Character = "a") -> String { String(repeating: letter, count: 64) }
+
+/// The claims of a token, unverified.
+func tokenClaims(_ token: String) -> [String: Any] { tokenPart(token, 1) }
+
+func tokenHeader(_ token: String) -> [String: Any] { tokenPart(token, 0) }
+
+private func tokenPart(_ token: String, _ index: Int) -> [String: Any] {
+  let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+  guard parts.count == 3, let bytes = base64URLDecoded(String(parts[index])) else { return [:] }
+  return (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any] ?? [:]
+}
+
+/// `claims` signed as the site signs.
+func signedToken(_ claims: [String: Any?], key: Key = TestApplication.keys.newest) -> String {
+  JSONWebToken.sign(Array(jsonText(claims).utf8), with: key)
+}
+
+/// Somebody who has signed in on a device.
+struct SignedIn {
+  let email: String
+  let deviceID: String
+  let accountID: String
+  let accessToken: String
+  let refreshToken: String
+}
+
+extension Answer {
+  /// The tokens of an answer to a sign-in or a refresh.
+  var accessToken: String? { string("tokens", "accessToken") ?? string("accessToken") }
+  var refreshToken: String? { string("tokens", "refreshToken") ?? string("refreshToken") }
+}
+
+extension TestApplication {
+  /// Creates an account and signs it in.
+  func signUp(
+    email: String = "ann@example.org", device: String = "device-1", platform: String = "ios",
+    address: String = "192.0.2.1"
+  ) throws -> SignedIn {
+    let answer = send(
+      "POST", AccountPath.register,
+      jsonText([
+        "email": email, "name": "Ann", "deviceId": device, "deviceName": "Phone",
+        "platform": platform,
+      ]), address: address)
+    try #require(answer.status == 201, "\(answer.text)")
+    return SignedIn(
+      email: email, deviceID: device, accountID: try #require(answer.string("user", "id")),
+      accessToken: try #require(answer.accessToken),
+      refreshToken: try #require(answer.refreshToken))
+  }
+
+  /// Registers a device and returns its credential.
+  @discardableResult
+  func registerDevice(
+    _ id: String = "device-1", name: String = "Phone", platform: String = "ios",
+    pushToken: String? = nil, address: String = "192.0.2.1"
+  ) throws -> String {
+    let answer = send(
+      "POST", AccountPath.registerDevice,
+      jsonText([
+        "deviceId": id, "deviceName": name, "platform": platform, "pushToken": pushToken,
+      ]), address: address)
+    try #require(answer.status == 200, "\(answer.text)")
+    return try #require(answer.string("deviceCredential"))
+  }
+
+  func requestCode(
+    _ email: String = "ann@example.org", device: String = "device-1", name: String? = "Phone",
+    platform: String? = "ios", address: String = "192.0.2.1"
+  ) -> Answer {
+    send(
+      "POST", AccountPath.login,
+      jsonText(["email": email, "deviceId": device, "deviceName": name, "platform": platform]),
+      address: address)
+  }
+
+  /// The code that the newest open mail in the outbox carries, opened as the companion does.
+  func mailedCode() throws -> String {
+    let row = sql(
+      "SELECT id, sealed FROM outbox WHERE state = 'open' ORDER BY created_at DESC, id DESC LIMIT 1"
+    )
+    let columns = row.split(separator: "\t").map(String.init)
+    try #require(columns.count == 2)
+    let code = try Cryptography.open(
+      columns[1], authenticating: Mail.sealingContext(columns[0]), with: Self.keys)
+    Evidence.keep(code: String(decoding: code, as: UTF8.self), of: root.database)
+    return String(decoding: code, as: UTF8.self)
+  }
+
+  func verify(
+    _ email: String = "ann@example.org", code: String, device: String = "device-1",
+    credential: String? = nil, address: String = "192.0.2.1"
+  ) -> Answer {
+    send(
+      "POST", AccountPath.verify, jsonText(["email": email, "deviceId": device, "code": code]),
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
+  }
+
+  /// Signs in to an account that exists.
+  func signIn(
+    _ email: String = "ann@example.org", device: String = "device-1", name: String? = "Phone",
+    address: String = "192.0.2.1"
+  ) throws -> SignedIn {
+    let asked = requestCode(email, device: device, name: name, address: address)
+    try #require(asked.status == 200, "\(asked.text)")
+    let answer = verify(email, code: try mailedCode(), device: device, address: address)
+    try #require(answer.status == 200, "\(answer.text)")
+    return SignedIn(
+      email: email, deviceID: device, accountID: try #require(answer.string("user", "id")),
+      accessToken: try #require(answer.accessToken),
+      refreshToken: try #require(answer.refreshToken))
+  }
+
+  func refresh(_ token: String, address: String = "192.0.2.1") -> Answer {
+    send("POST", AccountPath.refresh, jsonText(["refreshToken": token]), address: address)
+  }
+
+  /// Uses an access token.
+  func summary(
+    _ token: String, credential: String? = nil, address: String = "192.0.2.1"
+  ) -> Answer {
+    send(
+      "GET", WalletPath.summary, token: token,
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import HTTP
+import Support
+
+/// A response, its body read as JSON.
+struct Answer {
+  let response: Response
+
+  init(_ response: Response) {
+    self.response = response
+    Evidence.keep(answer: response.body)
+  }
+
+  var status: Int { response.status }
+  var text: String { String(decoding: response.body, as: UTF8.self) }
+
+  func field(_ name: String) -> String? {
+    response.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+
+  /// The value at a path of member names and array indices, or nil.
+  subscript(path: any Sendable...) -> Any? {
+    var value = try? JSONSerialization.jsonObject(
+      with: Data(response.body), options: .fragmentsAllowed)
+    for step in path {
+      switch step {
+      case let name as String: value = (value as? [String: Any])?[name]
+      case let index as Int:
+        let array = value as? [Any] ?? []
+        value = array.indices.contains(index) ? array[index] : nil
+      default: return nil
+      }
+    }
+    return value is NSNull ? nil : value
+  }
+
+  func string(_ path: any Sendable...) -> String? {
+    var value: Any? = try? JSONSerialization.jsonObject(with: Data(response.body))
+    for step in path { value = (value as? [String: Any])?[step as? String ?? ""] }
+    return value as? String
+  }
+
+  var retryAfter: Int? { field("Retry-After").flatMap { Int($0) } }
+
+  /// Whether this is an error body of ``ErrorShape/coded`` and nothing else.
+  func isError(_ status: Int, _ code: String, _ message: String? = nil) -> Bool {
+    let body = (try? JSONSerialization.jsonObject(with: Data(response.body))) as? [String: Any]
+    return self.status == status && body?.count == 2 && string("error") == code
+      && string("message")?.isEmpty == false
+      && (message == nil || string("message") == message)
+      && field("Content-Type") == "application/json" && field("Cache-Control") == "no-store"
+  }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Synchronization
+
+/// What `count` calls of `work` return that begin together, each on a thread of its own, by number.
+///
+/// - Throws: what the first of them that fails throws.
+@discardableResult
+package func inParallel<T: Sendable, Failure: Error>(
+  _ count: Int, _ work: @escaping @Sendable (Int) throws(Failure) -> T
+) throws(Failure) -> [T] {
+  let results = Mutex<[Int: Result<T, Failure>]>([:])
+  let isReady = DispatchSemaphore(value: 0)
+  let start = DispatchSemaphore(value: 0)
+  let isDone = DispatchSemaphore(value: 0)
+  for number in 0..<count {
+    Thread.detachNewThread {
+      isReady.signal()
+      start.wait()
+      let result = Result { () throws(Failure) in try work(number) }
+      results.withLock { $0[number] = result }
+      isDone.signal()
+    }
+  }
+  for _ in 0..<count { isReady.wait() }
+  for _ in 0..<count { start.signal() }
+  for _ in 0..<count { isDone.wait() }
+  let all = results.withLock { $0 }
+  var values: [T] = []
+  for number in 0..<count { values.append(try all[number]!.get()) }
+  return values
+}
