@@ -43,11 +43,12 @@ extension Database {
 
 extension Connection {
   /// 0 in a database without the table or its row.
-  fileprivate func schemaVersion() throws -> Int64 {
-    do {
+  fileprivate func schemaVersion() throws(DatabaseError) -> Int64 {
+    do throws(DatabaseError) {
       return try row("SELECT version FROM schema_version") { row in row.integer(0) } ?? 0
-    } catch let error where error.code == .noSuchTable {
-      return 0
+    } catch {
+      if error.code == .noSuchTable { return 0 }
+      throw error
     }
   }
 
