@@ -1,0 +1,642 @@
+-- The whole schema of Switchboard, and its upgrade: it may be applied to an empty database, to itself and to
+-- every earlier released version, any number of times, and keeps the data. What a later version adds stands
+-- behind the table it adds to, as ALTER TABLE … ADD … IF NOT EXISTS.
+--
+-- Times are UTC with milliseconds. Identifiers and hashes compare byte by byte (no padding, no folding of case or
+-- accents). Nothing here lets anyone in: tokens, codes, challenges and credentials are kept as hashes.
+-- Administrators read the views at the end.
+
+SET NAMES utf8mb4;
+
+CREATE TABLE IF NOT EXISTS schema_version (
+  id      TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  version INT UNSIGNED NOT NULL COMMENT 'what the programs expect to find; see switchboard-companion check',
+  CONSTRAINT schema_version_is_one_row CHECK (id = 1)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+INSERT INTO schema_version (id, version) VALUES (1, 1) ON DUPLICATE KEY UPDATE version = GREATEST(version, VALUES(version));
+
+-- Accounts and devices: what every family hangs on ---------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS accounts (
+  id         UUID NOT NULL PRIMARY KEY,
+  email      VARCHAR(254) NOT NULL COMMENT 'lower-cased; compared byte by byte',
+  name       VARCHAR(200) NOT NULL,
+  username   VARCHAR(254) NOT NULL COMMENT 'what X-Username must name; the e-mail address unless changed',
+  wallet_id  VARCHAR(32) NOT NULL COMMENT 'wsim_ and 12 letters or digits',
+  created_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  UNIQUE KEY accounts_email (email),
+  UNIQUE KEY accounts_username (username),
+  UNIQUE KEY accounts_wallet_id (wallet_id),
+  CONSTRAINT accounts_email_form CHECK (email = LOWER(email) AND email LIKE '_%@_%'),
+  CONSTRAINT accounts_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
+  CONSTRAINT accounts_username_lower CHECK (username = LOWER(username) AND CHAR_LENGTH(username) > 0),
+  CONSTRAINT accounts_wallet_id_form CHECK (wallet_id REGEXP '^wsim_[A-Za-z0-9]{12}\\z')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS devices (
+  id                    UUID NOT NULL PRIMARY KEY COMMENT 'made by the server; device_id of the preferences',
+  account_id            UUID NOT NULL,
+  client_device_id      VARCHAR(128) NOT NULL COMMENT 'made by the app; one phone may have a row for each of its accounts',
+  name                  VARCHAR(200) NOT NULL,
+  platform              ENUM('ios', 'android', 'macos') NOT NULL,
+  credential_hash       BINARY(32) NULL COMMENT 'SHA-256 of the device credential',
+  credential_expires_at DATETIME(3) NULL COMMENT 'UTC',
+  created_at            DATETIME(3) NOT NULL COMMENT 'UTC; first sign-in of this account on this device',
+  last_used_at          DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to an hour old',
+  revoked_at            DATETIME(3) NULL COMMENT 'UTC; out everywhere until the next sign-in',
+  UNIQUE KEY devices_account_client (account_id, client_device_id),
+  KEY devices_client (client_device_id),
+  CONSTRAINT devices_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT devices_client_device_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0),
+  CONSTRAINT devices_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
+  CONSTRAINT devices_credential_whole CHECK ((credential_hash IS NULL) = (credential_expires_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Preferences ----------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS models (
+  name     VARCHAR(128) NOT NULL PRIMARY KEY,
+  folded   VARCHAR(128) AS (LOWER(name)) PERSISTENT COMMENT 'no two models differ in case only',
+  position SMALLINT UNSIGNED NOT NULL COMMENT 'order in GET /api/v1/models',
+  UNIQUE KEY models_folded (folded),
+  CONSTRAINT models_name_trimmed CHECK (CHAR_LENGTH(name) > 0 AND name = TRIM(name))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='The catalogue; while it is empty the apps may choose any name';
+
+-- Seeded only with the schema's first application: an administrator's changes stay.
+INSERT INTO models (name, position)
+  SELECT seed.name, seed.position
+    FROM (SELECT 'gpt-4o-mini' AS name, 1 AS position UNION ALL SELECT 'claude-3.5-sonnet', 2
+          UNION ALL SELECT 'gpt-4o', 3 UNION ALL SELECT 'mistral-nemo', 4) AS seed
+   WHERE NOT EXISTS (SELECT 1 FROM information_schema.TABLES
+                      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'device_preferences');
+
+CREATE TABLE IF NOT EXISTS device_preferences (
+  device_id              UUID NOT NULL PRIMARY KEY,
+  push_enabled           BOOLEAN NOT NULL DEFAULT FALSE,
+  push_token             VARCHAR(512) NULL COMMENT 'as the app last sent it, opaque',
+  preferred_models       TEXT NOT NULL DEFAULT '[]' COMMENT 'JSON array of at most 16 names',
+  archive_cache_quota_mb SMALLINT UNSIGNED NOT NULL DEFAULT 512 COMMENT 'MiB',
+  version                INT UNSIGNED NOT NULL DEFAULT 0 COMMENT '0: never written',
+  last_updated_at        DATETIME(3) NOT NULL COMMENT 'UTC; when the device was registered, while version is 0',
+  last_write_digest      BINARY(32) NULL COMMENT 'SHA-256 of the last change, to know it when it is sent again',
+  last_write_base        INT UNSIGNED NULL COMMENT 'if_version of the last change',
+  CONSTRAINT device_preferences_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
+  CONSTRAINT device_preferences_push_token_not_empty CHECK (CHAR_LENGTH(push_token) > 0),
+  CONSTRAINT device_preferences_models_array
+    CHECK (JSON_TYPE(preferred_models) = 'ARRAY' AND JSON_LENGTH(preferred_models) <= 16),
+  CONSTRAINT device_preferences_quota CHECK (archive_cache_quota_mb BETWEEN 128 AND 4096)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Push -----------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS push_tokens (
+  token         VARCHAR(512) NOT NULL PRIMARY KEY COMMENT 'case matters; one row and one owner, whatever endpoint brought it',
+  device_id     UUID NOT NULL,
+  platform      ENUM('ios', 'macos', 'android') NOT NULL COMMENT 'android tokens are kept and never sent to APNs',
+  registered_at DATETIME(3) NOT NULL COMMENT 'UTC; last registration, compared with the time Apple gives for a dead token',
+  KEY push_tokens_device (device_id),
+  CONSTRAINT push_tokens_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
+  CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS notifications (
+  id            UUID NOT NULL PRIMARY KEY,
+  kind          ENUM('turn') NOT NULL,
+  event_key     VARCHAR(200) NOT NULL COMMENT 'names the event: a poll that is repeated makes no second notification of it',
+  collapse_id   VARCHAR(64) NOT NULL COMMENT 'a device shows the newest of those that share it',
+  payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
+  created_at    DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  expires_at    DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; not sent after, nor kept by Apple',
+  UNIQUE KEY notifications_event (event_key),
+  KEY notifications_created (created_at),
+  CONSTRAINT notifications_payload_form CHECK (JSON_VALID(payload) AND LENGTH(payload) <= 4096)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What is said, once; whom it goes to are its deliveries';
+
+CREATE TABLE IF NOT EXISTS deliveries (
+  id              UUID NOT NULL PRIMARY KEY COMMENT 'apns-id',
+  notification_id UUID NOT NULL,
+  token           VARCHAR(512) NOT NULL,
+  shard           TINYINT UNSIGNED NOT NULL COMMENT 'which lease covers it',
+  state           ENUM('open', 'delivered', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up, see reason',
+  due_at          DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; not before',
+  attempts        SMALLINT UNSIGNED NOT NULL DEFAULT 0,
+  status          SMALLINT UNSIGNED NULL COMMENT 'HTTP status of Apple''s last answer; none: no answer',
+  reason          VARCHAR(64) NULL COMMENT 'Apple''s word, or ours in lower case',
+  finished_at     DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  UNIQUE KEY deliveries_once (notification_id, token),
+  KEY deliveries_due (shard, state, due_at), -- one more, of finished_at, cost a fifth of all that recording costs
+  CONSTRAINT deliveries_notification FOREIGN KEY (notification_id) REFERENCES notifications (id) ON DELETE CASCADE,
+  CONSTRAINT deliveries_shard CHECK (shard < 16),
+  CONSTRAINT deliveries_closed_whole CHECK ((state = 'open') = (finished_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='One notification to one device';
+
+ALTER TABLE deliveries
+  ADD COLUMN IF NOT EXISTS losses TINYINT UNSIGNED NOT NULL DEFAULT 0
+    COMMENT 'attempts whose sender ended without an outcome: at five it is given up' AFTER attempts,
+  DROP KEY IF EXISTS deliveries_finished;
+
+CREATE TABLE IF NOT EXISTS delivery_leases (
+  shard        TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+  claim_id     UUID NULL COMMENT 'of the pass that holds it or held it last',
+  leased_until DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock',
+  batch        MEDIUMTEXT NOT NULL DEFAULT '[]'
+               COMMENT 'JSON array of the deliveries in hand: they count as attempted if the lease ends without their outcome',
+  CONSTRAINT delivery_leases_shard CHECK (shard < 16),
+  CONSTRAINT delivery_leases_batch_array CHECK (JSON_TYPE(batch) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Who sends what: one row for each shard, claimed before the work begins';
+
+INSERT INTO delivery_leases (shard) SELECT seq FROM seq_0_to_15 ON DUPLICATE KEY UPDATE shard = VALUES(shard);
+
+CREATE TABLE IF NOT EXISTS provider_tokens (
+  team_id    VARCHAR(20) NOT NULL COMMENT 'Apple counts new tokens by team',
+  key_id     VARCHAR(20) NOT NULL,
+  sealed     VARCHAR(1000) NULL COMMENT 'AES-256-GCM: whoever reads it in the clear may send for an hour',
+  minted_at  DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  generation INT UNSIGNED NOT NULL DEFAULT 0,
+  PRIMARY KEY (team_id, key_id),
+  CONSTRAINT provider_tokens_whole CHECK ((sealed IS NULL) = (minted_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Wallet ---------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS device_registrations (
+  client_device_id      VARCHAR(128) NOT NULL,
+  address               VARCHAR(45) NOT NULL COMMENT 'of the caller: a stranger who knows the id replaces nothing but his own row',
+  name                  VARCHAR(200) NOT NULL,
+  platform              ENUM('ios', 'android', 'macos') NOT NULL,
+  push_token            VARCHAR(512) NULL,
+  credential_hash       BINARY(32) NOT NULL COMMENT 'SHA-256 of the device credential',
+  credential_expires_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  registered_at         DATETIME(3) NOT NULL COMMENT 'UTC',
+  PRIMARY KEY (client_device_id, address),
+  UNIQUE KEY device_registrations_credential (credential_hash),
+  KEY device_registrations_expiry (credential_expires_at),
+  CONSTRAINT device_registrations_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0),
+  CONSTRAINT device_registrations_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
+  CONSTRAINT device_registrations_push_token_form CHECK (push_token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Devices that have not signed in yet; the next sign-in turns one into the account''s device';
+
+CREATE TABLE IF NOT EXISTS sessions (
+  id         UUID NOT NULL PRIMARY KEY COMMENT 'sid of the access token: one sign-in, one family of refresh tokens',
+  device_id  UUID NOT NULL,
+  generation INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'of the newest refresh token',
+  confirmed  BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest generation has been used',
+  created_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was made',
+  expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
+  ended_at   DATETIME(3) NULL COMMENT 'UTC',
+  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse') NULL,
+  KEY sessions_device (device_id, ended_at),
+  KEY sessions_ended (ended_at),
+  KEY sessions_expiry (expires_at),
+  CONSTRAINT sessions_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
+  CONSTRAINT sessions_generation CHECK (generation > 0),
+  CONSTRAINT sessions_end_whole CHECK ((ended_at IS NULL) = (end_reason IS NULL)),
+  CONSTRAINT sessions_expiry_later CHECK (expires_at > rotated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS login_codes (
+  email            VARCHAR(254) NOT NULL COMMENT 'whether an account has it or not',
+  client_device_id VARCHAR(128) NOT NULL,
+  challenge_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge',
+  code_mac         BINARY(32) NOT NULL COMMENT 'HMAC of the code under a key that is not in the database',
+  device_name      VARCHAR(200) NULL COMMENT 'as the request for the code gave it',
+  platform         ENUM('ios', 'android', 'macos') NULL,
+  attempts         TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted before the code is compared',
+  expires_at       DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at         DATETIME(3) NULL COMMENT 'UTC',
+  PRIMARY KEY (email, client_device_id),
+  UNIQUE KEY login_codes_challenge (challenge_hash),
+  KEY login_codes_expiry (expires_at),
+  CONSTRAINT login_codes_attempts CHECK (attempts <= 5)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='At most one live code for an address and a device';
+
+CREATE TABLE IF NOT EXISTS banks (
+  bsim_id VARCHAR(64) NOT NULL PRIMARY KEY,
+  name    VARCHAR(200) NOT NULL,
+  logo_url VARCHAR(2000) NULL,
+  CONSTRAINT banks_bsim_id_form CHECK (bsim_id REGEXP '^[A-Za-z0-9._-]+\\z'),
+  CONSTRAINT banks_name_not_empty CHECK (CHAR_LENGTH(name) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS enrollments (
+  id          UUID NOT NULL PRIMARY KEY,
+  account_id  UUID NOT NULL,
+  bsim_id     VARCHAR(64) NOT NULL,
+  enrolled_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  UNIQUE KEY enrollments_account_bank (account_id, bsim_id),
+  CONSTRAINT enrollments_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT enrollments_bank FOREIGN KEY (bsim_id) REFERENCES banks (bsim_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS cards (
+  id            UUID NOT NULL PRIMARY KEY,
+  enrollment_id UUID NOT NULL,
+  last_four     CHAR(4) NOT NULL,
+  card_type     VARCHAR(20) NOT NULL COMMENT 'VISA, MASTERCARD, AMEX, DISCOVER, DEBIT',
+  is_default    BOOLEAN NOT NULL DEFAULT FALSE,
+  active        BOOLEAN NOT NULL DEFAULT TRUE,
+  added_at      DATETIME(3) NOT NULL COMMENT 'UTC',
+  KEY cards_enrollment (enrollment_id),
+  CONSTRAINT cards_enrollment FOREIGN KEY (enrollment_id) REFERENCES enrollments (id) ON DELETE CASCADE,
+  CONSTRAINT cards_last_four_digits CHECK (last_four REGEXP '^[0-9]{4}\\z'),
+  CONSTRAINT cards_type_upper CHECK (card_type = UPPER(card_type) AND CHAR_LENGTH(card_type) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Pairing --------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS pairing_tokens (
+  nonce      CHAR(16) NOT NULL PRIMARY KEY COMMENT 'base64url; lets nobody in without the key that signs tokens',
+  issued_at  DATETIME(3) NOT NULL COMMENT 'UTC, whole seconds',
+  expires_at DATETIME(3) NOT NULL COMMENT 'UTC, whole seconds',
+  spent_at   DATETIME(3) NULL COMMENT 'UTC; when a phone exchanged it',
+  revoked_at DATETIME(3) NULL COMMENT 'UTC',
+  KEY pairing_tokens_open (spent_at, revoked_at),
+  KEY pairing_tokens_expiry (expires_at),
+  CONSTRAINT pairing_tokens_nonce_form CHECK (nonce REGEXP '^[A-Za-z0-9_-]{16}\\z'),
+  CONSTRAINT pairing_tokens_expiry_later CHECK (expires_at > issued_at),
+  CONSTRAINT pairing_tokens_one_end CHECK (spent_at IS NULL OR revoked_at IS NULL)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What a QR code carries; each pairs one phone';
+
+CREATE TABLE IF NOT EXISTS pairing_server (
+  id            TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  session       UUID NOT NULL COMMENT 'by which the apps know this site',
+  server_id     CHAR(16) NOT NULL COMMENT 'base64url; in every token',
+  current_nonce CHAR(16) NULL COMMENT 'of the pairing token that is shown now',
+  CONSTRAINT pairing_server_is_one_row CHECK (id = 1),
+  CONSTRAINT pairing_server_id_form CHECK (server_id REGEXP '^[A-Za-z0-9_-]{16}\\z'),
+  CONSTRAINT pairing_server_current FOREIGN KEY (current_nonce) REFERENCES pairing_tokens (nonce) ON DELETE SET NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+INSERT INTO pairing_server (session, server_id)
+  SELECT CONCAT_WS('-', HEX(RANDOM_BYTES(4)), HEX(RANDOM_BYTES(2)), CONCAT('4', LEFT(HEX(RANDOM_BYTES(2)), 3)),
+                   CONCAT('8', LEFT(HEX(RANDOM_BYTES(2)), 3)), HEX(RANDOM_BYTES(6))),
+         REPLACE(REPLACE(TO_BASE64(RANDOM_BYTES(12)), '+', '-'), '/', '_')
+  ON DUPLICATE KEY UPDATE id = VALUES(id);
+
+CREATE TABLE IF NOT EXISTS pairings (
+  id           UUID NOT NULL PRIMARY KEY COMMENT 'device_id of the tokens: one exchange, one family of refresh tokens',
+  user_agent   VARCHAR(200) NOT NULL COMMENT 'as the app says',
+  address      VARCHAR(45) NOT NULL COMMENT 'of the phone when it was paired, as the web server gave it',
+  generation   INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'of the newest refresh token',
+  confirmed    BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest generation has been used',
+  paired_at    DATETIME(3) NOT NULL COMMENT 'UTC',
+  last_used_at DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to 15 minutes old',
+  rotated_at   DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was made',
+  expires_at   DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
+  ended_at     DATETIME(3) NULL COMMENT 'UTC',
+  end_reason   ENUM('phone', 'revoke_all', 'administrator', 'reuse') NULL COMMENT 'who ended it; reuse: somebody had a copy of its token',
+  KEY pairings_live (ended_at, expires_at),
+  KEY pairings_expiry (expires_at),
+  CONSTRAINT pairings_generation CHECK (generation > 0),
+  CONSTRAINT pairings_end_whole CHECK ((ended_at IS NULL) = (end_reason IS NULL)),
+  CONSTRAINT pairings_expiry_later CHECK (expires_at > rotated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Phones that may reach the agent';
+
+CREATE TABLE IF NOT EXISTS pairing_tickets (
+  ticket_hash BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the ticket',
+  pairing_id  UUID NULL COMMENT 'whose it is',
+  nonce       CHAR(16) NULL COMMENT 'of the pairing token that it was issued for, where no phone was paired',
+  expires_at  DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at    DATETIME(3) NULL COMMENT 'UTC',
+  KEY pairing_tickets_pairing (pairing_id),
+  KEY pairing_tickets_nonce (nonce),
+  KEY pairing_tickets_expiry (expires_at),
+  CONSTRAINT pairing_tickets_pairing FOREIGN KEY (pairing_id) REFERENCES pairings (id) ON DELETE CASCADE,
+  CONSTRAINT pairing_tickets_token FOREIGN KEY (nonce) REFERENCES pairing_tokens (nonce) ON DELETE CASCADE,
+  CONSTRAINT pairing_tickets_one_owner CHECK ((pairing_id IS NULL) <> (nonce IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Stand for a token in a URL, once';
+
+-- Turns ----------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS ogs_users (
+  id               BIGINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'of online-go.com',
+  created_at       DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; first registration',
+  due_at           DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+                   COMMENT 'UTC, the database''s clock; next poll; while one is under way, the end of its lease',
+  claim_id         UUID NULL COMMENT 'of the poll that is under way',
+  interval_seconds INT UNSIGNED NOT NULL DEFAULT 30 COMMENT 'seconds; stretches while nothing moves',
+  moved_at         DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; when a poll last saw something new',
+  failures         INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in a row',
+  failure          VARCHAR(200) NULL COMMENT 'why the last poll failed',
+  checked_at       DATETIME(3) NULL COMMENT 'UTC, the database''s clock; last poll that succeeded',
+  active_games     INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'seen by the last poll',
+  entity_tag       VARCHAR(200) NULL COMMENT 'of the last answer, where online-go.com gave one',
+  KEY ogs_users_due (due_at),
+  KEY ogs_users_claim (claim_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS ogs_registrations (
+  ogs_user_id      BIGINT UNSIGNED NOT NULL,
+  device_token     VARCHAR(400) NOT NULL COMMENT 'lower-case hex',
+  registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
+  last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification last entered the outbox',
+  PRIMARY KEY (ogs_user_id, device_token),
+  KEY ogs_registrations_token (device_token),
+  CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
+  CONSTRAINT ogs_registrations_token_form CHECK (device_token REGEXP '^[0-9a-f]{64,400}\\z')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+ALTER TABLE ogs_registrations
+  ADD COLUMN IF NOT EXISTS environment ENUM('production', 'sandbox') NULL
+    COMMENT 'Apple''s host that has taken the token after the one that is asked first had refused it',
+  ADD COLUMN IF NOT EXISTS topic VARCHAR(255) NULL COMMENT 'app of which the environment was found; for another one it does not count',
+  ADD CONSTRAINT IF NOT EXISTS ogs_registrations_environment_whole CHECK ((environment IS NULL) = (topic IS NULL));
+
+CREATE TABLE IF NOT EXISTS ogs_games (
+  ogs_user_id    BIGINT UNSIGNED NOT NULL,
+  game_id        BIGINT UNSIGNED NOT NULL,
+  position       INT UNSIGNED NOT NULL COMMENT 'in the order of online-go.com',
+  name           VARCHAR(500) NOT NULL,
+  last_move      BIGINT NOT NULL COMMENT 'Unix milliseconds',
+  current_player BIGINT UNSIGNED NOT NULL COMMENT '0: nobody',
+  is_running     BOOLEAN NOT NULL COMMENT 'in phase play and not paused',
+  notified_move  BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move that the user was last told of',
+  PRIMARY KEY (ogs_user_id, game_id),
+  CONSTRAINT ogs_games_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='The active games of each user as the last poll saw them; finished ones go';
+
+CREATE TABLE IF NOT EXISTS ogs_pause (
+  id            TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  refused_users VARCHAR(100) NOT NULL DEFAULT '[]' COMMENT 'JSON array: users refused in a row, at most three are remembered',
+  pauses        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in a row; each is longer than the one before',
+  paused_until  DATETIME(3) NULL COMMENT 'UTC, the database''s clock; nobody is polled before',
+  CONSTRAINT ogs_pause_is_one_row CHECK (id = 1),
+  CONSTRAINT ogs_pause_refused_array CHECK (JSON_TYPE(refused_users) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Polls are refused by address: three users refused in a row stop them all for a while';
+
+INSERT INTO ogs_pause (id) VALUES (1) ON DUPLICATE KEY UPDATE id = id;
+
+CREATE TABLE IF NOT EXISTS api_keys (
+  key_hash    BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key',
+  key_prefix  CHAR(8) NOT NULL COMMENT 'the first characters of the key, to tell keys apart',
+  ogs_user_id BIGINT UNSIGNED NOT NULL,
+  description VARCHAR(200) NOT NULL,
+  created_at  DATETIME(3) NOT NULL COMMENT 'UTC',
+  revoked_at  DATETIME(3) NULL COMMENT 'UTC; a newer key with the same user and description, or an administrator',
+  KEY api_keys_user (ogs_user_id, description),
+  KEY api_keys_revoked (revoked_at),
+  CONSTRAINT api_keys_description_not_empty CHECK (CHAR_LENGTH(description) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Work for the companion, and what it says of itself ---------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS outbox (
+  id          UUID NOT NULL PRIMARY KEY,
+  kind        ENUM('login_code') NOT NULL,
+  recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
+  sealed      VARCHAR(1000) NULL COMMENT 'what the message says that nobody else may read, AES-256-GCM; wiped when the row is closed',
+  state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
+              COMMENT 'suppressed: nothing is sent, for nobody has this address; dead: given up, see reason',
+  due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+              COMMENT 'UTC, the database''s clock; not before; while it is claimed, the end of the lease',
+  expires_at  DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; not after',
+  attempts    SMALLINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted when claimed',
+  claim_id    UUID NULL COMMENT 'of the pass that holds it or held it last',
+  reason      VARCHAR(200) NULL COMMENT 'why the last attempt failed',
+  request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that asked for it',
+  created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  KEY outbox_due (state, due_at),
+  KEY outbox_claim (claim_id),
+  KEY outbox_finished (finished_at),
+  CONSTRAINT outbox_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
+  CONSTRAINT outbox_closed_wiped CHECK (state = 'open' OR sealed IS NULL)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS errands (
+  id          UUID NOT NULL PRIMARY KEY,
+  kind        ENUM('push_test', 'turn_check') NOT NULL,
+  request     MEDIUMTEXT NOT NULL COMMENT 'JSON: what is to be done',
+  state       ENUM('open', 'done', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up without a result',
+  due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; while it is claimed, the end of the lease',
+  attempts    SMALLINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted when claimed',
+  claim_id    UUID NULL COMMENT 'of the pass that holds it or held it last',
+  result      MEDIUMTEXT NULL COMMENT 'JSON: what came of it',
+  request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that waits for it',
+  created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  KEY errands_due (state, due_at),
+  KEY errands_claim (claim_id),
+  KEY errands_finished (finished_at),
+  CONSTRAINT errands_request_json CHECK (JSON_VALID(request)),
+  CONSTRAINT errands_result_json CHECK (JSON_VALID(result)),
+  CONSTRAINT errands_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
+  CONSTRAINT errands_done_has_result CHECK ((state = 'done') = (result IS NOT NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Work whose outcome a request waits for';
+
+CREATE TABLE IF NOT EXISTS companion_status (
+  host         VARCHAR(64) NOT NULL PRIMARY KEY,
+  version      VARCHAR(32) NOT NULL,
+  last_pass_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; end of the last whole pass',
+  missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the variables without which something is not sent'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Limits and the audit log ---------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS rate_limits (
+  name              VARCHAR(40) NOT NULL COMMENT 'of the limit',
+  subject           VARCHAR(400) NOT NULL COMMENT 'who is counted: a device, an account, an address, …',
+  window_started_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  window_seconds    INT UNSIGNED NOT NULL COMMENT 'seconds',
+  hits              INT UNSIGNED NOT NULL COMMENT 'in this window',
+  allowed           INT UNSIGNED NOT NULL COMMENT 'in one window',
+  PRIMARY KEY (name, subject),
+  KEY rate_limits_window (window_started_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS audit_log (
+  id          BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  at          DATETIME(3) NOT NULL COMMENT 'UTC',
+  event       VARCHAR(40) NOT NULL,
+  account_id  UUID NULL COMMENT 'stays when the account goes',
+  device_id   UUID NULL,
+  request_id  VARCHAR(64) NOT NULL,
+  address     VARCHAR(45) NOT NULL COMMENT 'of the caller, as the web server gave it',
+  detail      VARCHAR(200) NULL,
+  platform    VARCHAR(20) NULL COMMENT 'as the app says',
+  bundle_id   VARCHAR(128) NULL COMMENT 'as the app says',
+  app_version VARCHAR(32) NULL COMMENT 'as the app says',
+  attestation ENUM('none', 'stub', 'unverified') NULL COMMENT 'unverified: the app sent an assertion that nobody checked',
+  KEY audit_log_at (at),
+  KEY audit_log_account (account_id, at),
+  KEY audit_log_device (device_id, at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- What administrators ask ------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_device AS
+  SELECT a.email, a.username, a.wallet_id, d.id AS device_id, d.client_device_id, d.name, d.platform, d.created_at,
+         d.last_used_at, d.revoked_at, p.version AS preferences_version, p.push_enabled, p.archive_cache_quota_mb,
+         p.preferred_models, (SELECT COUNT(*) FROM push_tokens t WHERE t.device_id = d.id) AS push_tokens,
+         (SELECT COUNT(*) FROM sessions s WHERE s.device_id = d.id AND s.ended_at IS NULL
+                                            AND s.expires_at > UTC_TIMESTAMP(3)) AS live_sessions
+    FROM devices d
+    JOIN accounts a ON a.id = d.account_id
+    LEFT JOIN device_preferences p ON p.device_id = d.id;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
+  SELECT a.email, d.name AS device, d.platform, s.id AS session_id, s.created_at, s.rotated_at AS refreshed_at,
+         s.generation, s.confirmed, s.expires_at
+    FROM sessions s
+    JOIN devices d ON d.id = s.device_id
+    JOIN accounts a ON a.id = d.account_id
+   WHERE s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3);
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW paired_devices AS
+  SELECT id AS device_id, user_agent, address, paired_at, last_used_at, rotated_at AS refreshed_at, generation, expires_at,
+         ended_at, end_reason, ended_at IS NULL AND expires_at > UTC_TIMESTAMP(3) AS is_live
+    FROM pairings;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW notifications_today AS
+  SELECT n.kind, n.event_key, n.payload, d.id AS apns_id, CONCAT(LEFT(d.token, 16), '…') AS device, d.state, d.attempts,
+         d.status, d.reason, n.created_at, d.due_at, d.finished_at
+    FROM notifications n
+    JOIN deliveries d ON d.notification_id = n.id
+   WHERE n.created_at >= UTC_DATE();
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW notified_last AS
+  SELECT r.ogs_user_id, CONCAT(LEFT(r.device_token, 16), '…') AS device, r.environment, r.last_notified_at, u.checked_at, u.active_games, u.failures, u.failure
+    FROM ogs_registrations r
+    JOIN ogs_users u ON u.id = r.ogs_user_id
+   ORDER BY r.last_notified_at DESC;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW polls AS
+  SELECT u.id AS ogs_user_id, u.due_at, u.interval_seconds, u.moved_at, u.checked_at, u.active_games, u.failures,
+         u.failure, p.paused_until AS all_paused_until
+    FROM ogs_users u
+    JOIN ogs_pause p;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_turns AS
+  SELECT ogs_user_id, key_prefix, description, created_at, revoked_at FROM api_keys;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW errands_today AS
+  SELECT id, kind, state, attempts, created_at, finished_at, request_id FROM errands WHERE created_at >= UTC_DATE();
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW mails_today AS
+  SELECT id, kind, recipient,
+         IF(state = 'open' AND claim_id IS NOT NULL AND due_at > UTC_TIMESTAMP(3), 'claimed', state) AS state,
+         attempts, reason, created_at, due_at, finished_at, request_id
+    FROM outbox
+   WHERE created_at >= UTC_DATE();
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW failures_by_reason AS
+  SELECT kind, state, reason, COUNT(*) AS messages, MAX(created_at) AS latest
+    FROM outbox
+   WHERE reason IS NOT NULL
+   GROUP BY kind, state, reason
+  UNION ALL
+  SELECT n.kind, d.state, CONCAT_WS(' ', d.status, d.reason), COUNT(*), MAX(n.created_at)
+    FROM deliveries d
+    JOIN notifications n ON n.id = d.notification_id
+   WHERE d.reason IS NOT NULL
+   GROUP BY n.kind, d.state, d.status, d.reason;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW rate_limited_callers AS
+  SELECT name, subject, hits, allowed, window_started_at,
+         window_started_at + INTERVAL window_seconds SECOND AS free_again_at
+    FROM rate_limits
+   WHERE hits >= allowed AND window_started_at + INTERVAL window_seconds SECOND > UTC_TIMESTAMP(3);
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW audit_trail AS
+  SELECT l.at, l.event, l.detail, a.email, d.name AS device, l.address, l.platform, l.bundle_id, l.app_version,
+         l.attestation, l.request_id, l.account_id, l.device_id
+    FROM audit_log l
+    LEFT JOIN accounts a ON a.id = l.account_id
+    LEFT JOIN devices d ON d.id = l.device_id;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW companions AS
+  SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE AS overdue
+    FROM companion_status;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_unfit_for_a_cluster AS
+  SELECT t.TABLE_NAME AS name
+    FROM information_schema.TABLES t
+    LEFT JOIN information_schema.STATISTICS s
+      ON s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
+   WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND (t.ENGINE <> 'InnoDB' OR s.INDEX_NAME IS NULL);
+
+-- Least rights: the users that log in are made by whoever installs and are given one of these roles ---------------------
+
+CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_administrator;
+
+GRANT SELECT ON schema_version TO switchboard_responder;
+GRANT SELECT, INSERT ON accounts TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON devices TO switchboard_responder;
+GRANT SELECT ON models TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON device_preferences TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON login_codes TO switchboard_responder;
+GRANT SELECT ON banks TO switchboard_responder;
+GRANT SELECT ON enrollments TO switchboard_responder;
+GRANT SELECT ON cards TO switchboard_responder;
+GRANT INSERT ON outbox TO switchboard_responder;
+GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at, revoked_at) ON pairing_tokens TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON pairings TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON pairing_tickets TO switchboard_responder;
+GRANT SELECT ON companion_status TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
+GRANT INSERT ON audit_log TO switchboard_responder;
+GRANT SELECT, INSERT ON errands TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (due_at) ON ogs_users TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO switchboard_responder;
+GRANT SELECT ON ogs_games TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE ON api_keys TO switchboard_responder;
+
+GRANT SELECT ON schema_version TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON outbox TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
+GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
+GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
+GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
+GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
+
+GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
+GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;
+GRANT SELECT, UPDATE (ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
+GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
+GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON errands TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
+GRANT SELECT, UPDATE ON delivery_leases TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
+GRANT SELECT (token, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
+GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
+GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
+GRANT SELECT (revoked_at), DELETE ON api_keys TO switchboard_companion;
+
+GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
+GRANT SELECT ON every_device TO switchboard_administrator;
+GRANT SELECT ON live_sessions TO switchboard_administrator;
+GRANT SELECT ON mails_today TO switchboard_administrator;
+GRANT SELECT ON failures_by_reason TO switchboard_administrator;
+GRANT SELECT ON rate_limited_callers TO switchboard_administrator;
+GRANT SELECT ON paired_devices TO switchboard_administrator;
+GRANT SELECT ON notifications_today TO switchboard_administrator;
+GRANT SELECT ON notified_last TO switchboard_administrator;
+GRANT SELECT ON polls TO switchboard_administrator;
+GRANT SELECT ON keys_of_turns TO switchboard_administrator;
+GRANT SELECT ON errands_today TO switchboard_administrator;
+GRANT SELECT ON audit_trail TO switchboard_administrator;
+GRANT SELECT ON companions TO switchboard_administrator;
