@@ -24,8 +24,8 @@ let package = Package(
     .executable(name: "switchboard-sender", targets: ["switchboard-sender"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
   ],
   targets: [
     .systemLibrary(name: "CFastCGI", pkgConfig: "fcgi", providers: [.apt(["libfcgi-dev"])]),
@@ -88,7 +88,7 @@ let package = Package(
       path: "Tests/Fakes", swiftSettings: settings),
     .executableTarget(
       name: "switchboard-sender", dependencies: ["Base", "Cryptography", "Delivery", "Store"],
-      path: "Tests/Bench/sender", swiftSettings: settings),
+      path: "Tests/Benchmarks/sender", swiftSettings: settings),
     .target(
       name: "Support", dependencies: ["Base", "COpenSSL", "Cryptography", "MariaDB", "Store", log],
       path: "Tests/Support", swiftSettings: settings),
