@@ -3,6 +3,7 @@ import Base
 extension String {
   /// Whether it is what Apple takes for a bundle id: up to 155 letters, digits, hyphens and dots.
   package var isBundleID: Bool {
-    (1...155).contains(utf8.count) && utf8.allSatisfy { $0.isAlphanumeric || "-.".utf8.contains($0) }
+    (1...155).contains(utf8.count)
+      && utf8.allSatisfy { $0.isAlphanumeric || "-.".utf8.contains($0) }
   }
 }
