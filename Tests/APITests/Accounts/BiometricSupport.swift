@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// A phone's key, made with OpenSSL's command.
+/// A key of a phone, made with OpenSSL's command.
 struct PhoneKey: Sendable {
   let publicKey: String
   private let privateKey: String
@@ -33,6 +33,7 @@ struct PhoneKey: Sendable {
 
       """)
 
+  /// What a phone signs: the bytes of a challenge, or its text.
   enum Reading: CaseIterable {
     case bytes, text
   }
@@ -48,7 +49,7 @@ struct PhoneKey: Sendable {
   }
 }
 
-extension WalletPath {
+extension AccountPath {
   static let setup = "/api/mobile/auth/biometric/setup"
   static let challenge = "/api/mobile/auth/biometric/challenge"
   static let biometricVerify = "/api/mobile/auth/biometric/verify"
@@ -59,8 +60,8 @@ extension TestApplication {
     _ key: PhoneKey = .one, of person: SignedIn, type: String = "face"
   ) throws -> String {
     let answer = send(
-      "POST", WalletPath.setup,
-      walletJSON([
+      "POST", AccountPath.setup,
+      jsonText([
         "deviceId": person.deviceID, "publicKey": key.publicKey, "biometricType": type,
       ]), token: person.accessToken)
     try #require(answer.status == 200, "\(answer.text)")
@@ -68,10 +69,10 @@ extension TestApplication {
   }
 
   func requestChallenge(_ device: String = "device-1", address: String = "192.0.2.1") -> Answer {
-    send("POST", WalletPath.challenge, walletJSON(["deviceId": device]), address: address)
+    send("POST", AccountPath.challenge, jsonText(["deviceId": device]), address: address)
   }
 
-  /// The next challenge, whatever the limit says.
+  /// The next challenge, without regard to the limit.
   func challenge(_ device: String = "device-1") throws -> String {
     sql("UPDATE rate_limits SET hits = 0 WHERE name = 'biometric-challenge'")
     return try #require(requestChallenge(device).string("challenge"))
@@ -82,8 +83,8 @@ extension TestApplication {
     credential: String? = nil
   ) -> Answer {
     send(
-      "POST", WalletPath.biometricVerify,
-      walletJSON(["deviceId": device, "challenge": challenge, "signature": signature]),
+      "POST", AccountPath.biometricVerify,
+      jsonText(["deviceId": device, "challenge": challenge, "signature": signature]),
       fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [])
   }
 

@@ -5,34 +5,34 @@ import Testing
 
 @testable import API
 
-extension WalletPath {
+extension AccountPath {
   static let passkeyOptions = "/api/mobile/auth/passkey/register/options"
   static let passkeyVerify = "/api/mobile/auth/passkey/register/verify"
   static let passkeys = "/api/mobile/passkeys"
 }
 
-/// What is said of every passkey that does not sign in.
+/// The message for every passkey that does not sign in.
 let refusedPasskey = "Invalid passkey or expired challenge"
 
 extension TestApplication {
-  /// Forgets how often passkeys have been asked for.
+  /// Resets the limits of passkeys.
   func forgetPasskeyStarts() {
     sql("DELETE FROM rate_limits WHERE name LIKE 'passkey%'")
   }
 
   func passkeyOptions(of person: SignedIn, address: String = "192.0.2.1") -> Answer {
-    send("POST", WalletPath.passkeyOptions, token: person.accessToken, address: address)
+    send("POST", AccountPath.passkeyOptions, token: person.accessToken, address: address)
   }
 
   func register(
     _ credential: [String: any Sendable], name: (any Sendable)? = nil, of person: SignedIn
   ) -> Answer {
     send(
-      "POST", WalletPath.passkeyVerify, walletJSON(["credential": credential, "name": name]),
+      "POST", AccountPath.passkeyVerify, jsonText(["credential": credential, "name": name]),
       token: person.accessToken)
   }
 
-  /// Registers a passkey, whatever the limit says, and returns its id.
+  /// Registers a passkey, without regard to the limit, and returns its id.
   @discardableResult
   func addPasskey(
     _ authenticator: Authenticator, name: String? = nil, of person: SignedIn
@@ -50,14 +50,14 @@ extension TestApplication {
     address: String = "192.0.2.1"
   ) -> Answer {
     send(
-      "POST", WalletPath.login,
-      walletJSON([
+      "POST", AccountPath.login,
+      jsonText([
         "email": email, "deviceId": device, "deviceName": "Phone", "platform": "ios",
         "method": method,
       ]), address: address)
   }
 
-  /// A challenge for a sign-in, whatever the limit says.
+  /// A challenge for a sign-in, without regard to the limit.
   func signInChallenge(_ email: String = "ann@example.org", device: String = "device-1") throws
     -> String
   {
@@ -73,7 +73,7 @@ extension TestApplication {
   ) -> Answer {
     let body: [String: any Sendable] = ["credential": credential, "deviceId": device]
     return send(
-      "POST", WalletPath.verify, walletJSON(body.merging(members) { $1 }), fields: fields)
+      "POST", AccountPath.verify, jsonText(body.merging(members) { $1 }), fields: fields)
   }
 
   /// Asks for a challenge and answers it.
@@ -85,7 +85,7 @@ extension TestApplication {
       authenticator.asserted(answering: try signInChallenge(email, device: device)), device: device)
   }
 
-  /// The rows of the audit log about passkeys, without time.
+  /// The audit log's events about passkeys with their details.
   var passkeyEvents: [String] {
     sql("SELECT event, detail FROM audit_log WHERE event LIKE 'passkey%' ORDER BY id")
       .split(separator: "\n").map { String($0).replacing("\t", with: " ") }
@@ -96,7 +96,7 @@ extension Answer {
   var isRefusedPasskey: Bool { isError(401, "unauthorized", refusedPasskey) }
 }
 
-/// A site where Ann has a passkey, and what holds it.
+/// Calls `body` with a site where Ann has a passkey, and with the authenticator that holds it.
 func withPasskey(
   _ body: (TestApplication, SignedIn, Authenticator) throws -> Void
 ) throws {
@@ -108,7 +108,7 @@ func withPasskey(
   }
 }
 
-/// A body with `credential`, or with another value at a path of it.
+/// A body with `credential`, with another value at `path` inside it.
 func passkeyBody(
   _ credential: [String: any Sendable], but path: String, is value: (any Sendable)?
 ) -> String {
@@ -121,6 +121,6 @@ func passkeyBody(
     return value
   }
   let members = ["credential"] + path.split(separator: ".").map(String.init)
-  return walletJSON(
+  return jsonText(
     changed(["credential": credential, "deviceId": "device-1"], members, value))
 }

@@ -8,7 +8,7 @@ import Testing
     String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
   }
 
-  @Test func aPasskeyIsRegisteredAndSignsInOnOtherPhones() async throws {
+  @Test func registeredPasskeysSignInOnOtherPhones() async throws {
     let app = "https://app.example.org"
     try await withSite(environment: ["SWITCHBOARD_PASSKEY_ORIGINS": app]) { site in
       let person = try site.signUp()
