@@ -1,16 +1,6 @@
 import Base
 import MariaDB
 
-/// A person, as the apps see one.
-package struct Account: Sendable, Equatable {
-  package let id: String
-  /// Lower-cased.
-  package let email: String
-  package let name: String
-  /// `wsim_` and 12 letters or digits.
-  package let walletID: String
-}
-
 /// What a person who creates an account gives.
 package struct NewAccount: Sendable {
   /// Lower-cased; compared byte by byte.
@@ -110,13 +100,4 @@ struct AccountStatements: ~Copyable {
 
 extension Transaction {
   var accounts: AccountStatements { AccountStatements(transaction: Transaction(sharing: self)) }
-}
-
-extension Account {
-  fileprivate init(row: borrowing Row) {
-    id = row.text(0)
-    email = row.text(1)
-    name = row.text(2)
-    walletID = row.text(3)
-  }
 }

@@ -59,6 +59,21 @@ package struct Device: Sendable {
   package let biometricEnabled: Bool
 }
 
+extension Device {
+  /// The columns id, client_device_id, name, platform, created_at, last_used_at, push enabled, biometric
+  /// enabled, in that order from 0.
+  init(row: borrowing Row) {
+    id = row.text(0)
+    clientDeviceID = row.text(1)
+    name = row.text(2)
+    platform = DevicePlatform(row: row, 3)
+    createdAt = row.timestamp(4)
+    lastUsedAt = row.timestamp(5)
+    pushEnabled = row.boolean(6)
+    biometricEnabled = row.boolean(7)
+  }
+}
+
 /// The credential of a device, as the database knows it.
 struct StoredCredential {
   private let hash: [UInt8]

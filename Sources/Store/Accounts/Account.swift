@@ -1,0 +1,21 @@
+import MariaDB
+
+/// A person, as the apps see one.
+package struct Account: Sendable, Equatable {
+  package let id: String
+  /// Lower-cased.
+  package let email: String
+  package let name: String
+  /// `wsim_` and 12 letters or digits.
+  package let walletID: String
+}
+
+extension Account {
+  /// The columns id, email, name, wallet_id, in that order from 0.
+  init(row: borrowing Row) {
+    id = row.text(0)
+    email = row.text(1)
+    name = row.text(2)
+    walletID = row.text(3)
+  }
+}

@@ -1,0 +1,80 @@
+import MariaDB
+
+/// Statements on `devices`.
+struct DeviceStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// The id of the account's device, revoked or not; nil where it has none.
+  ///
+  /// Without an account it runs the same statement, so that the time does not tell.
+  func id(
+    of clientDeviceID: String, account: Account?
+  ) throws(DatabaseError) -> String? {
+    // An id that nobody has: MariaDB does not look for NULL.
+    let accountID = account?.id ?? "00000000-0000-0000-0000-000000000000"
+    return try transaction.connection.row(
+      "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ?",
+      [.text(accountID), .text(clientDeviceID)]
+    ) { row in row.text(0) }
+  }
+
+  /// Keeps the account's device from changing before the transaction's end.
+  ///
+  /// - Returns: its id; nil where there is none, or it is revoked.
+  func lock(
+    _ clientDeviceID: String, of account: String
+  ) throws(DatabaseError) -> String? {
+    try transaction.connection.row(
+      """
+      SELECT id FROM devices WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
+      FOR UPDATE
+      """,
+      [.text(account), .text(clientDeviceID)]
+    ) { row in row.text(0) }
+  }
+
+  /// Keeps all devices of the account that are not revoked from changing before the transaction's
+  /// end.
+  ///
+  /// - Returns: their ids.
+  func lockAll(of account: String) throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      "SELECT id FROM devices WHERE account_id = ? AND revoked_at IS NULL FOR UPDATE",
+      [.text(account)]
+    ) { row in row.text(0) }
+  }
+
+  func platform(of deviceID: String) throws(DatabaseError) -> DevicePlatform {
+    try transaction.connection.row(
+      "SELECT platform FROM devices WHERE id = ?", [.text(deviceID)]
+    ) { row in DevicePlatform(row: row, 0) }!  // the id is a live session's
+  }
+
+  func list(of account: String) throws(DatabaseError) -> [Device] {
+    try transaction.connection.rows(
+      """
+      SELECT d.id, d.client_device_id, d.name, d.platform, d.created_at, d.last_used_at,
+        EXISTS (SELECT 1 FROM push_tokens t WHERE t.device_id = d.id)
+          AND (p.version = 0 OR p.push_enabled),
+        EXISTS (SELECT 1 FROM biometric_keys k WHERE k.device_id = d.id)
+      FROM devices d JOIN device_preferences p ON p.device_id = d.id
+      WHERE d.account_id = ? AND d.revoked_at IS NULL
+      ORDER BY d.last_used_at DESC, d.id
+      """,
+      [.text(account)]
+    ) { row in Device(row: row) }
+  }
+
+  func markRevoked(_ deviceID: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE devices SET revoked_at = ?, credential_hash = NULL, credential_expires_at = NULL
+      WHERE id = ?
+      """,
+      [.time(transaction.now), .text(deviceID)])
+  }
+}
+
+extension Transaction {
+  var devices: DeviceStatements { DeviceStatements(transaction: Transaction(sharing: self)) }
+}

@@ -1,0 +1,12 @@
+import Base
+
+/// A push token that is well-formed: 20 to 512 letters, digits, and `: _ - .`
+package struct PushToken: Sendable, Equatable {
+  package let text: String
+
+  package init?(_ text: String) {
+    let isWellFormed = text.utf8.allSatisfy { $0.isAlphanumeric || ":_-.".utf8.contains($0) }
+    guard (20...512).contains(text.utf8.count), isWellFormed else { return nil }
+    self.text = text
+  }
+}

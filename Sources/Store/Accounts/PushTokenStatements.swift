@@ -1,0 +1,46 @@
+import MariaDB
+
+/// Statements on `push_tokens`. The device that a token belongs to is locked by
+/// ``SessionStatements/lock(_:)`` or a statement like it.
+struct PushTokenStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Gives `token` to the device, whoever had it before.
+  func store(
+    _ token: PushToken, platform: DevicePlatform, of deviceID: String
+  ) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO push_tokens (token, device_id, platform, registered_at) VALUES (?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE device_id = VALUES(device_id), platform = VALUES(platform),
+        registered_at = VALUES(registered_at)
+      """,
+      [
+        .text(token.text), .text(deviceID), .text(platform.rawValue), .time(transaction.now),
+      ])
+  }
+
+  /// Removes `token` if it is still the device's.
+  func remove(_ token: String, of deviceID: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "DELETE FROM push_tokens WHERE token = ? AND device_id = ?",
+      [.text(token), .text(deviceID)])
+  }
+
+  /// Removes the tokens of the device, all but `kept`.
+  ///
+  /// One by one, by primary key: a range of the index by device would lock the gaps into which other
+  /// devices' tokens go.
+  func removeAll(of deviceID: String, except kept: PushToken? = nil) throws(DatabaseError) {
+    let tokens = try transaction.connection.rows(
+      "SELECT token FROM push_tokens WHERE device_id = ?", [.text(deviceID)]
+    ) { row in row.text(0) }
+    for token in tokens where token != kept?.text { try remove(token, of: deviceID) }
+  }
+}
+
+extension Transaction {
+  var pushTokens: PushTokenStatements {
+    PushTokenStatements(transaction: Transaction(sharing: self))
+  }
+}

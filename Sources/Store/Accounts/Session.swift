@@ -1,0 +1,46 @@
+package import Base
+import MariaDB
+
+/// One sign-in of one device: a family of rotating refresh tokens.
+package struct Session: Sendable, Equatable {
+  /// `sid`
+  package let id: String
+  package let accountID: String
+  package let clientDeviceID: String
+  /// Of the newest refresh token, from 1.
+  package let generation: Int64
+  /// When the newest generation was made.
+  package let rotatedAt: Timestamp
+  /// Of the newest refresh token.
+  package let expiresAt: Timestamp
+
+  /// A refresh token's life, if it is not used.
+  static let idleLifetime = Duration.seconds(30 * 86_400)
+  /// After this the family ends however busy it is.
+  static let lifetime = Duration.seconds(365 * 86_400)
+}
+
+/// The session of a caller who was let in.
+struct LiveSession {
+  let deviceID: String
+  let generation: Int64
+  let confirmed: Bool
+  let credential: StoredCredential?
+
+  /// The columns device_id, generation, confirmed, credential_hash, credential_expires_at, in that
+  /// order from 0.
+  init(row: borrowing Row) {
+    deviceID = row.text(0)
+    generation = row.integer(1)
+    confirmed = row.boolean(2)
+    credential = StoredCredential(row: row, hash: 3, expiresAt: 4)
+  }
+}
+
+/// Why a session ended: the column `end_reason`.
+enum EndReason: String {
+  case logout
+  case logoutAll = "logout_all"
+  case deviceRevoked = "device_revoked"
+  case reuse
+}
