@@ -18,7 +18,7 @@ struct BrowserCookie {
   /// The value of `Set-Cookie`.
   func setting(_ value: String) -> String { "\(name)=\(value)\(attributes)" }
 
-  func value(in request: Request) -> String? {
+  func sentValue(in request: Request) -> String? {
     request.fieldValues("Cookie").flatMap { $0.split(separator: ";") }.lazy
       .map { String($0).trimmed }.first { $0.hasPrefix("\(name)=") }
       .map { String($0.dropFirst(name.count + 1)) }

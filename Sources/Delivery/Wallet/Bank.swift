@@ -9,11 +9,11 @@ struct BankFailure: Error, Equatable {
   /// In words, without secrets.
   let reason: String
 
-  static func refused(_ reason: String) -> BankFailure {
+  static func bankRefused(_ reason: String) -> BankFailure {
     BankFailure(failure: .bankRefused, reason: reason)
   }
 
-  static func unavailable(_ reason: String) -> BankFailure {
+  static func bankUnavailable(_ reason: String) -> BankFailure {
     BankFailure(failure: .bankUnavailable, reason: reason)
   }
 }
@@ -71,7 +71,7 @@ struct Bank: ~Copyable {
     do throws(HTTPError) {
       return try client.ask(url, posting: form, authorization: authorization, limits: limits)
     } catch {
-      throw .unavailable(error.reason)
+      throw .bankUnavailable(error.reason)
     }
   }
 
@@ -82,6 +82,6 @@ struct Bank: ~Copyable {
     let reason = [endpoint, "\(answer.status)", error?.rawValue].compactMap { $0 }
       .joined(separator: " ")
     let isNo = 400...499 ~= answer.status && ![404, 405, 408, 425, 429].contains(answer.status)
-    return isNo ? .refused(reason) : .unavailable(reason)
+    return isNo ? .bankRefused(reason) : .bankUnavailable(reason)
   }
 }

@@ -23,7 +23,7 @@ struct TokenAnswer {
       }
       try reader.end()
     } catch {
-      throw .unavailable("the answer of the token endpoint cannot be read")
+      throw .bankUnavailable("the answer of the token endpoint cannot be read")
     }
   }
 
@@ -34,10 +34,10 @@ struct TokenAnswer {
   func accessToken(nonceHash: [UInt8]) throws(BankFailure) -> String {
     guard let accessToken, accessToken.isVisibleASCII(atMost: 8192),
       tokenType.map({ $0.lowercased() == "bearer" }) ?? true
-    else { throw .unavailable("the token endpoint gave no bearer token") }
+    else { throw .bankUnavailable("the token endpoint gave no bearer token") }
     guard let idToken else { return accessToken }
     guard let nonce = Self.nonce(in: idToken), isEqualInConstantTime(sha256(nonce), nonceHash)
-    else { throw .refused("the id_token is of another enrollment") }
+    else { throw .bankRefused("the id_token is of another enrollment") }
     return accessToken
   }
 
@@ -79,10 +79,10 @@ extension BankCard {
       }
       try reader.end()
     } catch {
-      throw .unavailable("the cards cannot be read")
+      throw .bankUnavailable("the cards cannot be read")
     }
     guard let cards, Set(cards.map(\.id)).count == cards.count else {
-      throw .unavailable("the cards cannot be read")
+      throw .bankUnavailable("the cards cannot be read")
     }
     return cards
   }

@@ -28,7 +28,7 @@ struct BankEnrollments: Sendable {
     let exchange = try Job.decode(BankExchange.self, from: job.request)
     let enrollment = try enrollments(of: exchange, in: job).pending(exchange, of: job)
     guard let enrollment else {
-      return try fail(exchange, of: nil, with: .unavailable("the bank is gone"), in: job)
+      return try fail(exchange, of: nil, with: .bankUnavailable("the bank is gone"), in: job)
     }
     let cards: [BankCard]
     do throws(BankFailure) {
@@ -75,7 +75,7 @@ struct BankEnrollments: Sendable {
       let bytes = try open(sealed, authenticating: context, with: keys)
       return String(decoding: bytes, as: UTF8.self)
     } catch {
-      throw .unavailable("no key opens a sealed value")
+      throw .bankUnavailable("no key opens a sealed value")
     }
   }
 

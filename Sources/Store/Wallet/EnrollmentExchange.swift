@@ -43,7 +43,7 @@ extension Enrollments {
     return try records.jobs.finish(job, with: result) { transaction in
       let account = enrollment.accountID
       try transaction.cards.lock(of: account)
-      let id = try transaction.enroll(account, at: enrollment.bsimID)
+      let id = try transaction.storeEnrollment(of: account, at: enrollment.bsimID)
       try transaction.cards.store(cards, of: id)
       try transaction.cards.chooseDefault(of: account)
       try transaction.audit.write(
@@ -78,8 +78,8 @@ extension Job.Kind {
 
 extension Transaction {
   /// - Returns: the enrollment's id.
-  fileprivate func enroll(
-    _ account: String, at bsimID: String
+  fileprivate func storeEnrollment(
+    of account: String, at bsimID: String
   ) throws(DatabaseError) -> String {
     _ = try connection.execute(
       """
