@@ -76,7 +76,7 @@ import Testing
       let phone = try site.enrolledPhone()
       for round in 1...rounds(default: 3) {
         let fields = phone.proof(of: site.signedRequest(), counter: UInt32(round))
-        let answers = site.atOnce(8) { _ in site.post("{}", by: ann, fields: fields) }
+        let answers = inParallel(8) { _ in site.post("{}", by: ann, fields: fields) }
         #expect(answers.filter { $0.status == 200 }.count == 1)
         #expect(answers.filter { $0.isUnproved("assertion_out_of_order") }.count == 7)
         #expect(site.preferences(of: ann).version == round)
@@ -263,7 +263,7 @@ import Testing
         let ann = try site.signUp()
         let phone = try site.enrolledPhone()
         #expect(
-          site.send("POST", WalletPath.logout, "{}", token: ann.accessToken).status == 200)
+          site.send("POST", AccountPath.logout, "{}", token: ann.accessToken).status == 200)
         #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 401)
         #expect(site.post("{}", by: ann).status == 401)
         #expect(site.send("POST", "/api/v1/device-prefs", "{}").status == 401)

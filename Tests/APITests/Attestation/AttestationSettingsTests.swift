@@ -6,19 +6,14 @@ import Testing
 
 @testable import API
 @testable import Store
+@testable import switchboard_responder
 
 /// What the environment says of attestation.
 @Suite struct AttestationSettingsTests {
-  private static let key = "k1:" + String(repeating: "A", count: 43)
-
   private func read(
     _ variables: [String: String]
   ) -> (policy: AttestationPolicy?, complaints: [String]) {
-    var environment = Program.Environment(
-      [
-        "SWITCHBOARD_PUBLIC_URL": "https://api.example.org", "SWITCHBOARD_JWT_KEYS": Self.key,
-        "SWITCHBOARD_HMAC_KEYS": Self.key, "SWITCHBOARD_CREDENTIAL_KEYS": Self.key,
-      ].merging(variables) { $1 })
+    var environment = Program.Environment(requiredVariables.merging(variables) { $1 })
     let settings = API.Settings(from: &environment)
     return (settings?.attestation, environment.complaints)
   }

@@ -41,7 +41,7 @@ struct IssuedChallenge {
 extension TestApplication {
   func attestationChallenge(bundle: String = ourBundle) throws -> IssuedChallenge {
     let answer = send(
-      "POST", AttestationPath.challenge, walletJSON(["platform": "ios", "bundle_id": bundle]))
+      "POST", AttestationPath.challenge, jsonText(["platform": "ios", "bundle_id": bundle]))
     try #require(answer.status == 200, "\(answer.text)")
     return IssuedChallenge(
       id: try #require(answer.string("challenge_id")),
@@ -56,7 +56,7 @@ extension TestApplication {
       "attestation_object": object, "key_id": keyID, "challenge_id": challenge.id,
       "bundle_id": bundle,
     ]
-    return send("POST", AttestationPath.verify, walletJSON(body), address: address)
+    return send("POST", AttestationPath.verify, jsonText(body), address: address)
   }
 
   @discardableResult

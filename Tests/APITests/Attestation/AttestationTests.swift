@@ -23,7 +23,7 @@ import Testing
       let phone = AttestedPhone(appID: ourApp)
       let issued = site.send(
         "POST", AttestationPath.challenge,
-        walletJSON(["platform": "ios", names[3]: ourBundle, "purpose": "attestation"]),
+        jsonText(["platform": "ios", names[3]: ourBundle, "purpose": "attestation"]),
         token: "nonsense")
       #expect(issued.status == 200)
       let id = try #require(issued.string("challenge_id"))
@@ -37,10 +37,10 @@ import Testing
         names[3]: ourBundle, "platform": "ios",
       ]
       let answer = site.send(
-        "POST", AttestationPath.verify, walletJSON(body), token: "nonsense")
+        "POST", AttestationPath.verify, jsonText(body), token: "nonsense")
       #expect(answer.status == 200)
       #expect(answer.text == #"{"success":true}"#)
-      let key = walletJSON([names[1]: phone.keyID])
+      let key = jsonText([names[1]: phone.keyID])
       #expect(
         site.send("POST", AttestationPath.verifyKey, key, token: "nonsense").text
           == #"{"valid":true}"#)
@@ -57,7 +57,7 @@ import Testing
     try withApplication(attestation: .ofTests()) { site in
       try site.enroll(AttestedPhone(appID: ourApp))
       let answer = site.send(
-        "POST", AttestationPath.verifyKey, walletJSON(["key_id": keyID]))
+        "POST", AttestationPath.verifyKey, jsonText(["key_id": keyID]))
       #expect(answer.status == 200)
       #expect(answer.text == #"{"valid":false}"#)
     }
@@ -158,7 +158,7 @@ import Testing
         let challenge = try site.attestationChallenge()
         let phone = AttestedPhone(appID: ourApp)
         let object = phone.attestation(of: challenge.bytes)
-        let answers = site.atOnce(64) { number in
+        let answers = inParallel(64) { number in
           site.verify(object, keyID: phone.keyID, challenge, address: "192.0.2.\(number)")
         }
         #expect(answers.filter { $0.status == 200 }.count == 1)
@@ -183,7 +183,7 @@ import Testing
 
   @Test func sixtyChallengesAMinuteAreIssuedToOneAddress() throws {
     try withApplication(attestation: .ofTests()) { site in
-      let body = walletJSON(["platform": "ios", "bundle_id": ourBundle])
+      let body = jsonText(["platform": "ios", "bundle_id": ourBundle])
       for _ in 1...60 { _ = try site.attestationChallenge() }
       let refused = site.send("POST", AttestationPath.challenge, body)
       #expect(refused.isRefusedEnrollment(429, "Too many requests"))

@@ -96,7 +96,7 @@ import Testing
       }
       let phone = try site.enrolledPhone()
       let signed = site.signedRequest()
-      let answers = site.atOnce(8) { number in
+      let answers = inParallel(8) { number in
         site.post(
           provenBy: phone, counter: UInt32(number) + 1, by: people[number], signed: signed)
       }
@@ -111,12 +111,12 @@ import Testing
       let (phone, other) = (try site.enrolledPhone(), try site.enrolledPhone())
       #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
       #expect(site.post(provenBy: other, counter: 1, by: bob).status == 200)
-      let path = WalletPath.devices + "/\(ann.deviceID)"
+      let path = AccountPath.devices + "/\(ann.deviceID)"
       #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
       #expect(
         site.post(provenBy: phone, counter: 2, by: bob).isUnproved("key_unknown"))
       let answer = site.send(
-        "POST", AttestationPath.verifyKey, walletJSON(["key_id": phone.keyID]))
+        "POST", AttestationPath.verifyKey, jsonText(["key_id": phone.keyID]))
       #expect(answer.text == #"{"valid":false}"#)
       #expect(site.post(provenBy: other, counter: 2, by: bob).status == 200)
     }
@@ -127,7 +127,7 @@ import Testing
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
       #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
-      #expect(site.send("POST", WalletPath.logout, "{}", token: ann.accessToken).status == 200)
+      #expect(site.send("POST", AccountPath.logout, "{}", token: ann.accessToken).status == 200)
       #expect(site.keyState(phone) == "1\tann@example.org")
     }
   }
@@ -144,11 +144,11 @@ import Testing
       let ann = try site.signUp()
       try site.enroll(phone)
       for policy in policies {
-        let changed = TestApplication(site.root, attestation: policy)
+        let changed = TestApplication(site.root, settings: .ofTests(attestation: policy))
         let answer = changed.post(provenBy: phone, counter: 1, by: ann)
         #expect(answer.isUnproved("key_not_accepted"), "\(answer.text)")
         let valid = changed.send(
-          "POST", AttestationPath.verifyKey, walletJSON(["key_id": phone.keyID]))
+          "POST", AttestationPath.verifyKey, jsonText(["key_id": phone.keyID]))
         #expect(valid.text == #"{"valid":false}"#)
       }
       #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)

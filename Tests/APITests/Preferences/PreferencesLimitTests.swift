@@ -1,4 +1,5 @@
 import Base
+import Support
 import Testing
 
 @testable import API
@@ -18,7 +19,7 @@ import Testing
   @Test func ofFortyWritesAtOnceThirtyAreStored() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = site.atOnce(40) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
+      let answers = inParallel(40) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
       #expect(answers.filter { $0.status == 200 }.count == 30)
       let refused = answers.filter { $0.status != 200 }
       #expect(refused.count == 10)
@@ -82,7 +83,7 @@ import Testing
   @Test func ofSeventyRegistrationsAtOnceSixtyAreStored() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = site.atOnce(70) { number in
+      let answers = inParallel(70) { number in
         site.register("apns_dev_token_number_\(number)", by: ann)
       }
       #expect(answers.filter { $0.status == 200 }.count == 60)

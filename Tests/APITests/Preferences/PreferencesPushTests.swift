@@ -1,3 +1,4 @@
+import Support
 import Testing
 
 @testable import API
@@ -191,7 +192,7 @@ import Testing
       let people = try (0..<12).map {
         try site.signUp(email: "p\($0)@example.org", device: "device-\($0)")
       }
-      let answers = site.atOnce(people.count) { site.register(Self.wellFormed, by: people[$0]) }
+      let answers = inParallel(people.count) { site.register(Self.wellFormed, by: people[$0]) }
       #expect(answers.allSatisfy { $0.status == 200 })
       #expect(site.sql("SELECT COUNT(*) FROM push_tokens") == "1")
     }

@@ -1,9 +1,4 @@
 import Foundation
-import Logging
-import MariaDB
-import Store
-import Support
-import Synchronization
 import Testing
 
 @testable import API
@@ -53,36 +48,6 @@ extension TestApplication {
 
   /// The server-made id of the only device.
   var onlyDevice: String { sql("SELECT id FROM devices") }
-
-  /// Answers to `count` requests that begin together, each on a thread of its own.
-  func atOnce(_ count: Int, _ request: @escaping @Sendable (Int) -> Answer) -> [Answer] {
-    let answers = Mutex<[Answer]>([])
-    let isReady = DispatchSemaphore(value: 0)
-    let start = DispatchSemaphore(value: 0)
-    let isDone = DispatchSemaphore(value: 0)
-    for number in 0..<count {
-      Thread.detachNewThread {
-        isReady.signal()
-        start.wait()
-        let answer = request(number)
-        answers.withLock { $0.append(answer) }
-        isDone.signal()
-      }
-    }
-    for _ in 0..<count { isReady.wait() }
-    for _ in 0..<count { start.signal() }
-    for _ in 0..<count { isDone.wait() }
-    return answers.withLock { $0 }
-  }
-}
-
-/// A responder with the settings of the tests on another database, which does not wait for it.
-func application(
-  on settings: ConnectionSettings, log: Logger? = nil
-) -> Application {
-  Application(
-    database: Database(settings, beginWaiting: { false }), settings: TestApplication.settings,
-    log: log ?? Evidence.log(of: settings.database))
 }
 
 extension Answer {

@@ -1,3 +1,4 @@
+import Support
 import Testing
 
 @testable import API
@@ -142,7 +143,7 @@ import Testing
   @Test func ofSixtyFourDifferentPostsOnOneVersionOneIsStored() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = site.atOnce(64) { number in
+      let answers = inParallel(64) { number in
         site.post(#"{"archive_cache_quota_mb":\#(200 + number),"if_version":0}"#, by: ann)
       }
       let stored = answers.filter { $0.status == 200 }
@@ -159,7 +160,7 @@ import Testing
   @Test func ofOnePostSentSixtyFourTimesAtOnceOneIsStoredAndAllAreAnswered() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = site.atOnce(64) { _ in
+      let answers = inParallel(64) { _ in
         site.post(#"{"push_enabled":true,"if_version":0}"#, by: ann)
       }
       #expect(answers.allSatisfy { $0.status == 200 && $0.version == 1 })
@@ -170,7 +171,7 @@ import Testing
   @Test func thirtyPostsAtOnceAreThirtyVersions() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answers = site.atOnce(30) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
+      let answers = inParallel(30) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
       #expect(answers.compactMap(\.version).sorted() == Array(1...30))
       #expect(site.preferences(of: ann).version == 30)
       #expect(site.audited("preferences_written") == 30)
@@ -184,7 +185,7 @@ import Testing
         #"{"push_enabled":true}"#, #"{"push_token":"x"}"#, #"{"preferred_models":["gpt-4o"]}"#,
         #"{"archive_cache_quota_mb":999}"#,
       ]
-      let answers = site.atOnce(4) { site.post(bodies[$0], by: ann) }
+      let answers = inParallel(4) { site.post(bodies[$0], by: ann) }
       #expect(answers.allSatisfy { $0.status == 200 })
       let merged = site.preferences(of: ann)
       #expect(merged["push_enabled"] as? Bool == true)

@@ -76,7 +76,7 @@ import Testing
         let answer = site.push("test", body, by: ann)
         #expect(answer.isPushError(400, message), "\(body.prefix(100)): \(answer.text)")
       }
-      #expect(site.count("errands") == 0)
+      #expect(site.count("jobs") == 0)
     }
   }
 
@@ -135,13 +135,13 @@ import Testing
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let sent = Mutex<[String]>([])
-      let gateway = PushGateway(topic: "org.example.app", concurrency: 4) { notifications in
+      let sender = DirectSender(topic: "org.example.app", concurrency: 4) { notifications in
         sent.withLock { sent in
           sent += notifications.map { String(decoding: $0.payload, as: UTF8.self) }
         }
         return [:]
       }
-      try site.withCompanion(gateway) {
+      try site.withCompanion(sender) {
         for (body, _) in Self.payloads {
           #expect(site.push("test", body, by: ann).status == 200, "\(body.prefix(100))")
         }

@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Delivery
 import Foundation
@@ -7,38 +8,38 @@ import Synchronization
 import Testing
 
 extension TestApplication {
-  /// A companion with its own rights, sending by `gateway`.
+  /// A companion with its own rights, which sends with `sender`.
   func companion(
-    _ gateway: PushGateway? = nil, keys: Keyring = TestApplication.keys
+    _ sender: DirectSender? = nil, keys: Keyring = TestApplication.keys
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
         credentialKeys: keys, mailer: nil, sender: "s@example.org",
         auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"]),
-      log: Evidence.log(of: root.database), pushGateway: gateway)
+      log: Evidence.log(of: root.database), channels: sender.map { [.sending(with: $0)] } ?? [])
   }
 
-  /// Calls `body` while a companion does every errand of the lane, sending by `gateway`.
+  /// Calls `body` while a companion does every job of the worker and sends with `sender`.
   func withCompanion<T>(
-    _ gateway: PushGateway? = nil, of lane: Errand.Lane = .others,
+    _ sender: DirectSender? = nil, of worker: Job.Kind.Worker = .others,
     keys: Keyring = TestApplication.keys, _ body: () throws -> T
   ) throws -> T {
-    let thread = CompanionThread(companion(gateway, keys: keys), lane)
+    let thread = CompanionThread(companion(sender, keys: keys), worker)
     defer { thread.stop() }
     return try body()
   }
 }
 
-/// Does errands until it is stopped.
+/// Does jobs until it is stopped.
 private final class CompanionThread: Sendable {
   private let isStopped = Atomic(false)
   private let isDone = DispatchSemaphore(value: 0)
 
-  init(_ companion: Companion, _ lane: Errand.Lane) {
+  init(_ companion: Companion, _ worker: Job.Kind.Worker) {
     Thread.detachNewThread {
       while !self.isStopped.load(ordering: .relaxed) {
-        do { try companion.runErrands(of: lane) } catch { Issue.record("\(error)") }
+        do { try companion.runJobs(of: worker) } catch { Issue.record("\(error)") }
         usleep(2_000)
       }
       self.isDone.signal()
@@ -51,15 +52,35 @@ private final class CompanionThread: Sendable {
   }
 }
 
-extension PushGateway {
-  /// An Apple that takes everything.
-  static let accepting = PushGateway(topic: "t", concurrency: 4) { notifications in
+extension DeliveryChannel {
+  /// A channel of Apple's platforms that has no deliveries, and sends tests with `sender`.
+  fileprivate static func sending(with sender: DirectSender) -> DeliveryChannel {
+    DeliveryChannel(
+      name: .apns, platforms: [.ios, .macos], beginRun: { _ in EmptyRun() }, describe: { _ in "" },
+      direct: sender)
+  }
+}
+
+private final class EmptyRun: ChannelRun {
+  let alarm: String? = nil
+  let isStopped = false
+
+  func send(
+    isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
+  ) {}
+
+  func finish() -> [DeadToken] { [] }
+}
+
+extension DirectSender {
+  /// An Apple that accepts everything.
+  static let accepting = DirectSender(topic: "t", concurrency: 4) { notifications in
     Dictionary(
       uniqueKeysWithValues: notifications.map { ($0.id, .accepted(apnsID: $0.id)) })
   }
 
   /// An Apple that must not be asked.
-  static let silent = PushGateway(topic: "t", concurrency: 4) { _ in
+  static let silent = DirectSender(topic: "t", concurrency: 4) { _ in
     Issue.record("Apple was asked")
     return [:]
   }

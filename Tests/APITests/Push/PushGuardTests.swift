@@ -1,6 +1,5 @@
 import Foundation
 import HTTP
-import Program
 import Testing
 
 @testable import API
@@ -97,7 +96,7 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.application.push(
-        "register", #"{"token":"\#(pushToken())"}"#,
+        "register", #"{"token":"\#(pushTokenText())"}"#,
         fields: fields("Bearer \(ann.accessToken)", ann.email) + [("X-Device-Credential", "x")])
       #expect(answer.isPushError(401, Self.invalid))
       #expect(site.count("push_tokens") == 0)
@@ -154,7 +153,7 @@ import Testing
       site.seeCompanion()
       site.sql("RENAME TABLE push_tokens TO gone")
       for (action, body) in [
-        ("register", #"{"token":"\#(pushToken())"}"#), ("unregister", "{}"), ("test", "{}"),
+        ("register", #"{"token":"\#(pushTokenText())"}"#), ("unregister", "{}"), ("test", "{}"),
       ] {
         #expect(site.push(action, body, by: ann).isPushError(500, "Internal server error"))
       }
@@ -166,7 +165,7 @@ import Testing
       let ann = try site.signUp()
       let application = Application.withoutDatabase(clock: { site.now })
       for action in Self.actions {
-        for body in [#"{"token":"\#(pushToken())"}"#, "["] {
+        for body in [#"{"token":"\#(pushTokenText())"}"#, "["] {
           let answer = site.push(action, body, by: ann, to: application)
           #expect(answer.isPushError(503, "Temporarily unavailable"), "\(answer.text)")
           #expect(answer.field("Retry-After") == "2")
@@ -175,47 +174,5 @@ import Testing
     }
   }
 
-  static let variables = [
-    "SWITCHBOARD_PUBLIC_URL": "https://api.example.org",
-    "SWITCHBOARD_JWT_KEYS": key, "SWITCHBOARD_HMAC_KEYS": key, "SWITCHBOARD_CREDENTIAL_KEYS": key,
-  ]
-  private static let key = "k1:" + String(repeating: "A", count: 43)
-
-  @Test(arguments: [
-    ("", []), ("tauri://localhost", ["tauri://localhost"]),
-    (
-      " tauri://localhost , https://a.example:8443 ",
-      ["tauri://localhost", "https://a.example:8443"]
-    ),
-  ])
-  func theAllowedOriginsAreAList(value: String, origins: [String]) {
-    var environment = Environment(
-      Self.variables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
-    let settings = API.Settings(from: &environment)
-    #expect(environment.complaints == [])
-    #expect(settings?.allowedOrigins == origins)
-    #expect(settings?.pushLookupConcurrency == 8)
-  }
-
-  @Test(arguments: [
-    "*", "null", "localhost", "https://a.example/", "https://a.example,*", "a://b c",
-  ])
-  func anAllowedOriginThatIsNoneIsAComplaint(value: String) {
-    var environment = Environment(
-      Self.variables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
-    _ = API.Settings(from: &environment)
-    #expect(
-      environment.complaints == [
-        "SWITCHBOARD_ALLOWED_ORIGINS must be a list of origins, scheme://host[:port], separated by commas."
-      ])
-  }
-
-  @Test(arguments: [("1", 1), ("20", 20), ("0", nil), ("21", nil), ("x", nil)])
-  func theLookupConcurrencyIsFromOneToTwenty(value: String, number: Int?) {
-    var environment = Environment(
-      Self.variables.merging(["PUSH_METADATA_LOOKUP_CONCURRENCY": value]) { $1 })
-    let settings = API.Settings(from: &environment)
-    #expect(environment.complaints.isEmpty == (number != nil))
-    if let number { #expect(settings?.pushLookupConcurrency == number) }
-  }
+  static let variables = requiredVariables
 }

@@ -10,25 +10,7 @@ import Support
 /// The origin of the tests' page.
 let pushOrigin = (name: "Origin", value: "http://localhost:3000")
 
-/// 64 characters, as APNs hands them out; another one for each `letter`.
-func pushToken(_ letter: Character = "a") -> String { String(repeating: letter, count: 64) }
-
 extension TestApplication {
-  /// A responder beside this one, with the same database and clock.
-  func pushSite(
-    lookupConcurrency: Int = 8, patience: Duration = .seconds(10),
-    beginWaiting: @escaping @Sendable () -> Bool = { true }
-  ) -> Application {
-    Application(
-      database: database,
-      settings: API.Settings(
-        environment: .development, publicURL: Self.publicURL, jwtKeys: Self.keys,
-        hmacKeys: Self.keys, credentialKeys: Self.keys, knockSocket: nil,
-        pushLookupConcurrency: lookupConcurrency),
-      log: Evidence.log(of: root.database), clock: { self.now },
-      beginWaiting: beginWaiting, patience: patience)
-  }
-
   /// `POST /api/push/<action>` of somebody who has signed in.
   @discardableResult
   func push(
@@ -71,19 +53,16 @@ extension TestApplication {
 }
 
 extension Application {
-  /// For what is decided before anybody asks the database.
+  /// For answers that need no database.
   static func withoutDatabase(
     _ environment: API.Settings.Environment = .development, allowedOrigins: [String] = [],
     clock: @escaping @Sendable () -> Timestamp = Timestamp.now
   ) -> Application {
-    let keys = TestApplication.keys
-    return Application(
-      database: Database(
+    ofTests(
+      Database(
         ConnectionSettings(socket: "/nonexistent", database: "x", user: "x"),
         beginWaiting: { false }),
-      settings: API.Settings(
-        environment: environment, publicURL: TestApplication.publicURL, jwtKeys: keys,
-        hmacKeys: keys, credentialKeys: keys, knockSocket: nil, allowedOrigins: allowedOrigins),
+      settings: .ofTests(environment: environment, allowedOrigins: allowedOrigins),
       log: Evidence.log(of: "no-database"), clock: clock)
   }
 
@@ -140,7 +119,7 @@ extension TestApplication {
     for letter in letters {
       advance(by: .seconds(1))
       push(
-        "register", #"{"token":"\#(pushToken(letter))","platform":"\#(platform)"}"#, by: who)
+        "register", #"{"token":"\#(pushTokenText(letter))","platform":"\#(platform)"}"#, by: who)
     }
   }
 }

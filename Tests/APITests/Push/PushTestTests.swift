@@ -13,11 +13,11 @@ import Testing
   @Test func aTestIsAnsweredInTheContractsShape() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
-      let gateway = PushGateway(topic: "t", concurrency: 4) { notifications in
+      let sender = DirectSender(topic: "t", concurrency: 4) { notifications in
         [notifications[0].id: .accepted(apnsID: "1b3f0b7a-6a5a-4a39-9f5c-0d1b2c3d4e5f")]
       }
-      let answer = try site.withCompanion(gateway) {
-        site.push("test", #"{"token":"\#(pushToken())"}"#, by: ann)
+      let answer = try site.withCompanion(sender) {
+        site.push("test", #"{"token":"\#(pushTokenText())"}"#, by: ann)
       }
       #expect(answer.status == 200)
       #expect(answer.crossOriginFields == Answer.allowed)
@@ -27,7 +27,7 @@ import Testing
           + #""pushMetadataLookupConcurrency":8,"invalidStoredTokensRemoved":0,"#
           + #""skippedNonStringTokenCount":0,"staleTokensRemoved":0,"#
           + #""staleOwnershipTokensRemoved":0,"results":[{"ok":true,"status":200,"#
-          + #""token":"\#(pushToken())","apnsId":"1b3f0b7a-6a5a-4a39-9f5c-0d1b2c3d4e5f"}]}"#)
+          + #""token":"\#(pushTokenText())","apnsId":"1b3f0b7a-6a5a-4a39-9f5c-0d1b2c3d4e5f"}]}"#)
     }
   }
 
@@ -39,7 +39,7 @@ import Testing
       let answer = try site.withCompanion(.accepting) { site.push("test", "{}", by: ann) }
       #expect(answer.sends == ["c true 200 id", "b true 200 id", "a true 200 id"])
       let named = try site.withCompanion(.accepting) {
-        site.push("test", #"{"token":" \#(pushToken("a")) "}"#, by: elsewhere)
+        site.push("test", #"{"token":" \#(pushTokenText("a")) "}"#, by: elsewhere)
       }
       #expect(named.sends == ["a true 200 id"])
     }
@@ -61,13 +61,13 @@ import Testing
       ]
       site.register("lkjihgfedcba", of: ann)
       site.register("z", platform: "android", of: ann)
-      let gateway = PushGateway(topic: "t", concurrency: 20) { notifications in
+      let sender = DirectSender(topic: "t", concurrency: 20) { notifications in
         Dictionary(
           uniqueKeysWithValues: notifications.compactMap { notification in
             outcomes[notification.token.text.first!].map { (notification.id, $0) }
           })
       }
-      let answer = try site.withCompanion(gateway) { site.push("test", "{}", by: ann) }
+      let answer = try site.withCompanion(sender) { site.push("test", "{}", by: ann) }
       #expect(
         answer.sends == [
           "z false 0 UnsupportedPlatform", "a true 200 id", "b false 400 BadDeviceToken id",
@@ -94,10 +94,10 @@ import Testing
   @Test func aTokenThatIsRegisteredAgainMeanwhileStays() throws {
     try withAnn { site, ann, _ in
       site.register("ab", of: ann)
-      let gateway = PushGateway(topic: "t", concurrency: 4) { notifications in
+      let sender = DirectSender(topic: "t", concurrency: 4) { notifications in
         site.advance(by: .seconds(10))
         for letter in "ab" {
-          site.push("register", #"{"token":"\#(pushToken(letter))"}"#, by: ann)
+          site.push("register", #"{"token":"\#(pushTokenText(letter))"}"#, by: ann)
         }
         let reason = APNsOutcome.Reason(rawValue: "BadDeviceToken")
         return [
@@ -106,7 +106,7 @@ import Testing
             reason: .init(rawValue: "Unregistered"), since: site.now - .seconds(1)),
         ]
       }
-      let answer = try site.withCompanion(gateway) { site.push("test", "{}", by: ann) }
+      let answer = try site.withCompanion(sender) { site.push("test", "{}", by: ann) }
       #expect(answer["failureCount"] as? Int == 2)
       #expect(answer["staleTokensRemoved"] as? Int == 0)
       #expect(site.count("push_tokens") == 2)
@@ -122,7 +122,7 @@ import Testing
         #expect(
           site.push("test", "{}", by: ann).sends == ["b true 200 id", "a false 0 PushDisabled"])
         #expect(
-          site.push("test", #"{"token":"\#(pushToken())"}"#, by: ann).sends == ["a true 200 id"])
+          site.push("test", #"{"token":"\#(pushTokenText())"}"#, by: ann).sends == ["a true 200 id"])
         site.post(#"{"push_enabled":true}"#, by: ann)
         #expect(site.push("test", "{}", by: ann).sends == ["b true 200 id", "a true 200 id"])
       }
@@ -144,13 +144,13 @@ import Testing
       site.register("b", of: bob)
       site.register("a", of: ann)
       for letter: Character in ["b", "c", "A"] {
-        let answer = site.push("test", #"{"token":"\#(pushToken(letter))"}"#, by: ann)
+        let answer = site.push("test", #"{"token":"\#(pushTokenText(letter))"}"#, by: ann)
         #expect(answer.status == 403)
         #expect(answer.text == notRegistered(0, 0))
         #expect(answer.crossOriginFields == Answer.allowed)
       }
       #expect(site.count("push_tokens") == 2)
-      #expect(site.count("errands") == 0)
+      #expect(site.count("jobs") == 0)
     }
   }
 
@@ -166,7 +166,7 @@ import Testing
       }
       none(0)
       site.insertMalformedToken("short")
-      site.insertMalformedToken("\(pushToken())/")
+      site.insertMalformedToken("\(pushTokenText())/")
       none(2)
       none(0)
     }
@@ -178,9 +178,9 @@ import Testing
       site.register("ab", of: elsewhere)
       site.insertMalformedToken("short")
       site.sql("UPDATE devices SET revoked_at = NOW(3) WHERE client_device_id = 'device-2'")
-      let application = site.pushSite(lookupConcurrency: 12)
+      let application = site.sibling(settings: .ofTests(pushLookupConcurrency: 12))
       let named = site.push(
-        "test", #"{"token":"\#(pushToken("a"))"}"#, by: ann, to: application)
+        "test", #"{"token":"\#(pushTokenText("a"))"}"#, by: ann, to: application)
       #expect(named.status == 403)
       #expect(named.text == notRegistered(1, 12))
       let answer = site.push("test", "{}", by: ann, to: application)
@@ -216,13 +216,13 @@ import Testing
   @Test func whatNobodyDoesIsOverdueAndStillDone() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
-      let application = site.pushSite(patience: .milliseconds(20))
+      let application = site.sibling(waitLimit: .milliseconds(20))
       let answer = site.push("test", "{}", by: ann, to: application)
       #expect(
         answer.isPushError(504, "No outcome within 10 seconds; it is still worked on"))
       let isSent = Mutex(false)
       try site.withCompanion(
-        PushGateway(topic: "t", concurrency: 4) { _ in
+        DirectSender(topic: "t", concurrency: 4) { _ in
           isSent.withLock { $0 = true }
           return [:]
         }
@@ -230,7 +230,7 @@ import Testing
         #expect(site.push("test", "{}", by: ann).status == 200)
       }
       #expect(isSent.withLock { $0 })
-      #expect(site.sql("SELECT DISTINCT state FROM errands") == "done")
+      #expect(site.sql("SELECT DISTINCT state FROM jobs") == "done")
     }
   }
 
@@ -239,7 +239,7 @@ import Testing
       site.register("a", of: ann)
       site.sql(
         """
-        CREATE TRIGGER bury BEFORE INSERT ON errands FOR EACH ROW
+        CREATE TRIGGER give_up BEFORE INSERT ON jobs FOR EACH ROW
         SET NEW.state = 'dead', NEW.finished_at = UTC_TIMESTAMP(3)
         """)
       #expect(site.push("test", "{}", by: ann).isPushError(500, "Internal server error"))
@@ -249,11 +249,11 @@ import Testing
   @Test func whereTooManyWaitNobodyIsAsked() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
-      let application = site.pushSite(beginWaiting: { false })
+      let application = site.sibling(beginWaiting: { false })
       let answer = site.push("test", "{}", by: ann, to: application)
       #expect(answer.isPushError(503, "Too many requests are waiting"))
       #expect(answer.field("Retry-After") == "5")
-      #expect(site.count("errands") == 0)
+      #expect(site.count("jobs") == 0)
     }
   }
 

@@ -2,6 +2,7 @@ import Base
 import Foundation
 import HTTP
 import Store
+import Support
 import Testing
 
 @testable import API
@@ -22,10 +23,10 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.push(
-        "register", #"{"token":"\#(pushToken())","platform":"ios"}"#, by: ann)
+        "register", #"{"token":"\#(pushTokenText())","platform":"ios"}"#, by: ann)
       #expect(answer.status == 200)
       #expect(
-        answer.text == #"{"success":true,"token":"\#(pushToken())","platform":"ios"}"#)
+        answer.text == #"{"success":true,"token":"\#(pushTokenText())","platform":"ios"}"#)
       #expect(answer.crossOriginFields == Answer.allowed)
       #expect(answer.field("Content-Type") == "application/json")
       #expect(answer.field("X-Request-Id") == "request-1")
@@ -42,7 +43,7 @@ import Testing
   func thePlatformIsIOSUnlessItIsAndroid(member: String, platform: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let answer = site.push("register", #"{"token":"\#(pushToken())"\#(member)}"#, by: ann)
+      let answer = site.push("register", #"{"token":"\#(pushTokenText())"\#(member)}"#, by: ann)
       #expect(answer.status == 200)
       #expect(answer.string("platform") == platform)
       #expect(site.pushRows == "a\t\(platform)\tann@example.org\tdevice-1")
@@ -70,18 +71,18 @@ import Testing
     ("register", "", required), ("register", "null", required), ("register", "{}", required),
     ("register", #"{"token":""}"#, required), ("register", #"{"token":" \n "}"#, required),
     ("register", #"{"token":null}"#, format), ("register", #"{"token":5}"#, format),
-    ("register", #"{"token":["\#(pushToken())"]}"#, format),
+    ("register", #"{"token":["\#(pushTokenText())"]}"#, format),
     ("register", #"{"token":"\#(String(repeating: "a", count: 19))"}"#, format),
     ("register", #"{"token":"\#(String(repeating: "a", count: 513))"}"#, format),
-    ("register", #"{"token":"\#(pushToken())/"}"#, format),
-    ("register", #"{"token":"\#(pushToken()) b"}"#, format),
-    ("register", #"{"token":"\#(pushToken())é"}"#, format),
+    ("register", #"{"token":"\#(pushTokenText())/"}"#, format),
+    ("register", #"{"token":"\#(pushTokenText()) b"}"#, format),
+    ("register", #"{"token":"\#(pushTokenText())é"}"#, format),
     ("register", #"{"token":5,"platform":5}"#, format),
-    ("register", #"{"token":"\#(pushToken())","platform":"windows"}"#, "Unsupported push platform"),
-    ("register", #"{"token":"\#(pushToken())","platform":"macos"}"#, "Unsupported push platform"),
-    ("register", #"{"token":"\#(pushToken())","platform":""}"#, "Unsupported push platform"),
-    ("register", #"{"token":"\#(pushToken())","platform":null}"#, "Unsupported push platform"),
-    ("register", #"{"token":"\#(pushToken())","platform":1}"#, "Unsupported push platform"),
+    ("register", #"{"token":"\#(pushTokenText())","platform":"windows"}"#, "Unsupported push platform"),
+    ("register", #"{"token":"\#(pushTokenText())","platform":"macos"}"#, "Unsupported push platform"),
+    ("register", #"{"token":"\#(pushTokenText())","platform":""}"#, "Unsupported push platform"),
+    ("register", #"{"token":"\#(pushTokenText())","platform":null}"#, "Unsupported push platform"),
+    ("register", #"{"token":"\#(pushTokenText())","platform":1}"#, "Unsupported push platform"),
     ("unregister", #"{"token":""}"#, format), ("unregister", #"{"token":"  "}"#, format),
     ("unregister", #"{"token":null}"#, format), ("unregister", #"{"token":false}"#, format),
     ("unregister", #"{"token":"short"}"#, format),
@@ -93,7 +94,7 @@ import Testing
   @Test func aBodyThatIsRefusedChangesNothing() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      site.push("register", body(pushToken("k")), by: ann)
+      site.push("register", body(pushTokenText("k")), by: ann)
       let before = site.rows("push_tokens", "audit_log")
       for (action, body, message) in Self.refused {
         let answer = site.push(action, body, by: ann)
@@ -113,15 +114,15 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
-      site.push("register", body(pushToken()), by: ann)
+      site.push("register", body(pushTokenText()), by: ann)
       site.advance(by: .seconds(5))
-      site.push("register", #"{"token":"\#(pushToken())","platform":"android"}"#, by: bob)
+      site.push("register", #"{"token":"\#(pushTokenText())","platform":"android"}"#, by: bob)
       #expect(site.pushRows == "a\tandroid\tbob@example.org\tdevice-2")
       #expect(
         site.sql("SELECT UNIX_TIMESTAMP(registered_at) FROM push_tokens").hasPrefix(
           "\(site.now.seconds)"))
       // What is no longer Ann's she cannot take away.
-      #expect(site.push("unregister", body(pushToken()), by: ann).text == unregistered(removed: 0))
+      #expect(site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 0))
       #expect(site.push("unregister", "{}", by: ann).text == unregistered(removed: 0))
       #expect(site.pushRows == "a\tandroid\tbob@example.org\tdevice-2")
     }
@@ -130,10 +131,10 @@ import Testing
   @Test func theEndpointsOfOtherFamiliesShareTheRow() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      site.push("register", body(pushToken()), by: ann)
-      #expect(site.register(pushToken(), by: ann).status == 200)
+      site.push("register", body(pushTokenText()), by: ann)
+      #expect(site.register(pushTokenText(), by: ann).status == 200)
       #expect(site.count("push_tokens") == 1)
-      #expect(site.push("unregister", body(pushToken()), by: ann).text == unregistered(removed: 1))
+      #expect(site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 1))
     }
   }
 
@@ -142,8 +143,8 @@ import Testing
       let people = try (0..<12).map {
         try site.signUp(email: "p\($0)@example.org", device: "device-\($0)")
       }
-      let answers = site.atOnce(people.count) {
-        site.push("register", #"{"token":"\#(pushToken())"}"#, by: people[$0])
+      let answers = inParallel(people.count) {
+        site.push("register", #"{"token":"\#(pushTokenText())"}"#, by: people[$0])
       }
       #expect(answers.allSatisfy { $0.status == 200 })
       #expect(site.count("push_tokens") == 1)
@@ -154,7 +155,7 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let other = try site.signIn(device: "device-2")
-      site.push("register", body(pushToken("z")), by: other)
+      site.push("register", body(pushTokenText("z")), by: other)
       for number in 100..<205 {
         site.advance(by: .milliseconds(1))
         site.push("register", body("token-of-many-times-\(number)"), by: ann)
@@ -170,14 +171,14 @@ import Testing
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
       for letter: Character in ["a", "b"] {
-        site.push("register", body(pushToken(letter)), by: ann)
+        site.push("register", body(pushTokenText(letter)), by: ann)
       }
-      let answer = site.push("unregister", body(pushToken("b")), by: elsewhere)
+      let answer = site.push("unregister", body(pushTokenText("b")), by: elsewhere)
       #expect(answer.text == unregistered(removed: 1))
       #expect(answer.crossOriginFields == Answer.allowed)
       #expect(site.pushRows == "a\tios\tann@example.org\tdevice-1")
       #expect(
-        site.push("unregister", body(pushToken("b")), by: ann).text == unregistered(removed: 0))
+        site.push("unregister", body(pushTokenText("b")), by: ann).text == unregistered(removed: 0))
       #expect(site.audited("push_token_removed") == 2)
     }
   }
@@ -189,10 +190,10 @@ import Testing
       let elsewhere = try site.signIn(device: "device-2")
       let bob = try site.signUp(email: "bob@example.org", device: "device-3")
       for (person, letter) in zip([ann, ann, elsewhere, bob], "abcd") {
-        site.push("register", self.body(pushToken(letter)), by: person)
+        site.push("register", self.body(pushTokenText(letter)), by: person)
       }
       site.insertMalformedToken("short")
-      let application = site.pushSite(lookupConcurrency: 8)
+      let application = site.sibling(settings: .ofTests(pushLookupConcurrency: 8))
       #expect(
         site.push("unregister", body, by: ann, to: application).text
           == unregistered(removed: 3, malformed: 1, lookups: 8, set: 1))
@@ -216,8 +217,8 @@ import Testing
   @Test func theLookupConcurrencyIsTheSettings() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let application = site.pushSite(lookupConcurrency: 20)
-      site.push("register", body(pushToken()), by: ann)
+      let application = site.sibling(settings: .ofTests(pushLookupConcurrency: 20))
+      site.push("register", body(pushTokenText()), by: ann)
       #expect(
         site.push("unregister", "{}", by: ann, to: application).text
           == unregistered(removed: 1, lookups: 20, set: 1))
