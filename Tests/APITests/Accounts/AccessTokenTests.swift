@@ -6,14 +6,14 @@ import Testing
 
 @testable import API
 
-/// What an access token says, and which bearers are turned away.
+/// The claims of access tokens, and which tokens are refused.
 @Suite struct AccessTokenTests {
   private static let otherKey = try! Keyring(
     parsing: "k2:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
   private static let forgedKey = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
 
-  /// All routes that need a bearer, the path item filled in.
+  /// All routes that need a bearer token, with an item in place of `:name`.
   static let guarded = [
     ("GET", "/api/mobile/wallet/summary"), ("GET", "/api/mobile/devices"),
     ("DELETE", "/api/mobile/devices/device-1"), ("POST", "/api/mobile/device/push-token"),
@@ -32,7 +32,7 @@ import Testing
       && answer.field("WWW-Authenticate") == #"Bearer error="invalid_token""#
   }
 
-  /// The claims of a good access token, to be spoiled.
+  /// The claims of a valid access token.
   private func claims(_ site: TestApplication) throws -> [String: Any?] {
     tokenClaims(try site.signUp().accessToken)
   }
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// Each ring has its own work: nothing made under one may pass under another.
+  /// What one keyring signed or sealed, the others must refuse.
   @Test func eachKeyringServesItsOwnPurpose() throws {
     try withApplication { site in
       func ring(_ byte: UInt8) throws -> Keyring {

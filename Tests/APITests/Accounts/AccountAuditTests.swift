@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// The audit log's rows for the wallet's events, and what must never be in the database.
+/// The rows of the audit log about accounts, and the secrets that must not be in the database.
 @Suite struct AccountAuditTests {
   /// The rows of an event: account, device, request id, address, detail, separated by tabs.
   private func rows(_ site: TestApplication, _ event: String) -> [String] {
@@ -52,7 +52,6 @@ import Testing
     }
   }
 
-  /// What comes again, or too late.
   @Test func signInsWithSpentCodesAndChallengesAreAudited() throws {
     try withApplication { site throws in
       let ann = try site.signUp()
@@ -76,7 +75,7 @@ import Testing
       #expect(
         rows(site, "sign_in_refused").last
           == "\(ann.accountID)\tNULL\trequest-1\t192.0.2.1\tpasskey: no live challenge")
-      // Strangers do not fill the log.
+      // At most 600 rows an hour from one address.
       site.sql("UPDATE rate_limits SET hits = 599 WHERE name = 'sign-in-dead'")
       for _ in 1...3 { #expect(site.verify(code: code).status == 401) }
       #expect(rows(site, "sign_in_refused").count == 4)
@@ -167,7 +166,8 @@ import Testing
     }
   }
 
-  /// Codes have six digits, which may stand in any number: they are looked for where they could be.
+  /// The six digits of a code can be part of any number, so the test looks for them only where a
+  /// code could be.
   @Test func noSecretIsInAnyColumn() throws {
     try withApplication { site in
       let credential = try site.registerDevice()

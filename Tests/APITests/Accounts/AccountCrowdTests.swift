@@ -4,7 +4,7 @@ import Testing
 
 @testable import API
 
-/// People who have nothing to do with each other do not get into each other's way.
+/// Requests of different people at the same time do not disturb each other.
 @Suite struct AccountCrowdTests {
   private func body(_ number: Int) -> [String: any Sendable] {
     [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import API
 
-/// Requests of one account that meet: each is answered as if they had come one after the other.
+/// Parallel requests of one account: each is answered as if they had come one after the other.
 @Suite struct AccountRaceTests {
   enum Writer: CaseIterable {
     case push, preferences, preferencesPush, wallet
@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  /// An app's parallel calls get one successor, whichever of its hits it is: a refusal signs the app out.
+  /// All get the same successor, whichever of them uses up the limit. A refusal would sign the app
+  /// out.
   @Test func parallelCallsShareTheLastRefreshOfTheLimit() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -123,7 +124,7 @@ import Testing
     }
   }
 
-  /// Its credential has been answered: it is good for the next sign-in.
+  /// The device already has the new credential and shows it at its next sign-in.
   @Test func aNewRegistrationOutlivesTheAdoptionOfTheOldOne() throws {
     try withApplication { site in
       try site.registerDevice()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Paths and methods of the wallet's family.
+/// Paths and methods of accounts and the wallet.
 @Suite struct AccountRoutesTests {
   static let unknown = [
     "/api/mobile/", "/api/mobile/profile", "/api/mobile/accounts", "/api/mobile/auth",
@@ -46,7 +46,7 @@ import Testing
     (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
     (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
     ("/api/mobile/enrollment/x", ["DELETE"]), ("/api/mobile/enrollment/start/x", ["POST"]),
-    // They change something, so that HEAD is none of them.
+    // They change something, so HEAD is not allowed.
     ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET", "POST"]),
     ("/api/merchant/payment/initiate", ["POST"]),
     ("/api/merchant/payment/confirm", ["POST"]),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Refresh tokens that lead nowhere, and how long the others live.
+/// Refresh tokens without a live session, and how long sessions live.
 @Suite struct DeadRefreshTests {
   private let day = Duration.seconds(86_400)
 

@@ -4,11 +4,11 @@ import Testing
 
 @testable import API
 
-/// Which registration a sign-in adopts, and what `X-Device-Credential` is worth.
+/// Which registration a sign-in adopts, and which `X-Device-Credential` is accepted.
 @Suite struct DeviceCredentialTests {
   private let stranger = "203.0.113.9"
 
-  /// Makes Ann's account on `device-1`, described by nothing but its registration.
+  /// Creates Ann's account on `device-1`. Unless `described`, only a registration describes the device.
   private func signUp(
     _ site: TestApplication, credential: String? = nil, address: String = "192.0.2.1",
     described: Bool = false
@@ -121,7 +121,7 @@ import Testing
 
   enum Bad: String, CaseIterable { case garbage, empty, foreign, forged, superseded, expired }
 
-  /// A credential for `device-1` that is none.
+  /// An invalid credential for `device-1`.
   private func credential(_ bad: Bad, _ site: TestApplication) throws -> String {
     switch bad {
     case .garbage: return "k1.AAAA"
@@ -221,7 +221,7 @@ import Testing
     }
   }
 
-  /// It is sealed by us and for that device id, but it was handed to somebody else.
+  /// The site sealed it for that device id, but somebody else got it.
   @Test func aCredentialIssuedToAnotherAddressIsRefused() throws {
     try withApplication { site in
       let own = try site.registerDevice()

@@ -56,7 +56,8 @@ import Testing
     }
   }
 
-  /// Enabled: a push token is there and the preferences, where they were ever written, allow it.
+  /// Push is enabled if the device has a push token, and its preferences allow push or were never
+  /// written.
   @Test(
     arguments: [
       (false, nil, false), (true, nil, true), (true, true, true), (true, false, false),

@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  /// With a responder whose random numbers are known, the code that was never mailed is known too.
+  /// A responder with known random numbers reveals the code that is never mailed.
   @Test func theRightCodeOfAnAddressWithoutAccountIs401() throws {
     try withApplication { site in
       let known = site.sibling(random: { $0 == 4 ? [0, 0, 0, 0] : randomBytes($0) })

@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// The time cannot tell whether an account has the address: the database is asked the same.
+  /// The same statements, so that the time does not tell whether an account has the address.
   @Test func knownAndUnknownAddressesRunTheSameStatements() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "known@example.org", device: "device-0")
@@ -79,14 +79,14 @@ import Testing
         #expect(responder.send("POST", AccountPath.login, body).status == 200)
         return commands.withLock { $0 }
       }
-      _ = statements(for: "first@example.org", method: nil)  // prepares
+      _ = statements(for: "first@example.org", method: nil)  // prepares the statements
       let counts = [nil, "email"].map { method in
         let known = statements(for: "known@example.org", method: method)
         #expect(known.count > 5)
         #expect(known == statements(for: "other@example.org", method: method))
         return known.count
       }
-      // The one that asks for passkeys.
+      // One more statement looks for passkeys.
       #expect(counts[0] == counts[1] + 1)
     }
   }

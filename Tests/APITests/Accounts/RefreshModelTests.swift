@@ -6,9 +6,9 @@ import Testing
 
 @testable import API
 
-/// Confirm-by-use against a model of its rules, along random walks of clock, uses and refreshes.
+/// Compares refreshes with a model of their rules, along random walks of clock, uses and refreshes.
 @Suite struct RefreshModelTests {
-  /// What the rules say of one family.
+  /// The model of one family.
   struct Family {
     struct Generation {
       let refreshToken: String
@@ -41,7 +41,7 @@ import Testing
       !hasEnded && generations.last!.expiresAt > now
     }
 
-    /// The row of the table that is met by the token `back` generations before the newest.
+    /// What a refresh with the token `back` generations before the newest must return.
     func expected(back: Int, at now: Timestamp) -> Expected {
       let presented = generations[generations.count - 1 - back]
       guard isAlive(at: now), presented.expiresAt > now else { return .dead }
@@ -165,8 +165,7 @@ import Testing
     }
   }
 
-  /// An owner and a thief who copied a refresh token: after both have used what they got, at most
-  /// one of them can go on.
+  /// The owner and a thief who copied a refresh token both use it; at most one of them can go on.
   @Test(arguments: [false, true], [Duration.seconds(20), .seconds(70), .seconds(4000)])
   func ownerAndThiefOfATokenDoNotBothKeepASession(thiefIsFirst: Bool, pause: Duration) throws {
     try withApplication { site in

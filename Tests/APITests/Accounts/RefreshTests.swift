@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  /// A phone's calls and its refresh run at the same time.
+  /// A phone refreshes while its other calls run.
   @Test func usesAndRefreshesAtOnceAllSucceed() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -176,8 +176,8 @@ import Testing
     }
   }
 
-  /// The bytes that part or comment addresses in a `To` field, also where a combining character
-  /// makes another letter of them for Swift.
+  /// The characters that separate addresses or begin a comment in a `To` field. With a combining
+  /// mark after them they are other characters for Swift, but the same bytes in a mail.
   @Test(arguments: ["<", ">", ",", ";", ":", "\"", "(", ")", "[", "]", "\\", "@", " "])
   func charactersWithAMeaningInMailFieldsAreRefused(mark: String) throws {
     try withApplication { site in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Bodies that are not JSON, or hardly, at every route that reads one.
+/// Malformed and unusual JSON at every route that reads a body.
 @Suite struct BodyTests {
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// The same where nobody reads the member: a body is JSON or it is not.
+  /// A body must be JSON as a whole, also where no handler reads the member.
   @Test(arguments: [
     #"{"x":0512}"#, #"{"x":+5}"#, #"{"x":"\q"}"#, #"{"x":"\ud83c"}"#, #"{"x":"\u00"}"#,
     "{\"x\":\"a\nb\"}", #"{"x":tru}"#, #"{"x":1,}"#, #"{"x":[1,]}"#, #"{"x":.5}"#, #"{"x":1.}"#,
@@ -140,14 +140,14 @@ import Testing
     }
   }
 
-  /// Bytes at random, and a good body with bytes changed at random.
+  /// A valid body with random changes.
   @Test func randomBytesAreNeverAServerError() throws {
     try withApplication { site in
       var random = SeededGenerator(state: 20_261_118)
       let good = Array(
         #"{"push_enabled":true,"preferred_models":["gpt-4o"],"archive_cache_quota_mb":512.0,"if_version":null,"push_token":"é\u00e9🎉"}"#
           .utf8)
-      // Each person may write 30 times, and be refused as often as need be.
+      // Ann may write 30 times; refused bodies do not count.
       let ann = try site.signUp()
       for _ in 0..<1500 {
         var body = good

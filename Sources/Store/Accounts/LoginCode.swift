@@ -1,0 +1,44 @@
+package import Base
+
+/// A mailed code, as it is kept.
+package struct NewLoginCode: Sendable {
+  /// Lower-cased.
+  package let email: String
+  /// SHA-256 of the challenge that the app gets.
+  package let challengeHash: [UInt8]
+  /// HMAC of the code, bound to e-mail and device.
+  package let codeMAC: [UInt8]
+  /// Of the mail's row in the outbox.
+  package let mailID: String
+  /// The code, sealed for the companion.
+  package let sealed: String
+  package let expiresAt: Timestamp
+
+  package init(
+    email: String, challengeHash: [UInt8], codeMAC: [UInt8], mailID: String, sealed: String,
+    expiresAt: Timestamp
+  ) {
+    self.email = email
+    self.challengeHash = challengeHash
+    self.codeMAC = codeMAC
+    self.mailID = mailID
+    self.sealed = sealed
+    self.expiresAt = expiresAt
+  }
+}
+
+/// How somebody is to sign in.
+package enum SignInStart: Sendable, Equatable {
+  case codeMailed
+  /// With one of these passkeys, named by their ids as authenticators know them.
+  case passkey(offered: [[UInt8]])
+  /// The device is neither registered nor described.
+  case deviceUnknown
+}
+
+/// By what somebody who types a code names it.
+package enum LoginCodeName: Sendable {
+  case email(String)
+  /// SHA-256 of the challenge.
+  case challenge([UInt8])
+}
