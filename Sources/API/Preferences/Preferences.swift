@@ -29,7 +29,7 @@ func postPreferences(
     let conflict = Failure.conflict("The preferences have changed since the version in if_version")
     return .json(409) { json in
       json.members(of: current)
-      json.member("error", object: { $0.error("conflict", conflict) })
+      json.member("error", object: { $0.errorMembers("conflict", conflict) })
     }
   case .refused(let models):
     throw Failure.validation(

@@ -28,7 +28,7 @@ struct CrossOriginPolicy {
   }
 
   /// - Throws: ``Failure/foreignOrigin`` unless the request comes from a page that may call.
-  func admit(_ request: Request) throws {
+  func check(_ request: Request) throws {
     guard let origin = request.webOrigin, allows(origin) else { throw Failure.foreignOrigin }
   }
 

@@ -139,7 +139,7 @@ struct PushMembers {
   /// The object for the app, as JSON text of at most 2048 bytes.
   func data() throws -> [UInt8]? {
     let complaint = "Data payload must be a JSON object"
-    guard let text = try value(.data, or: complaint, { try SortedJSON.object($0) })
+    guard let text = try value(.data, or: complaint, { try SortedJSON.rewrite($0) })
     else { return nil }
     guard text.count <= 2048 else {
       throw Failure.badRequest("Data payload is too large (max 2048 bytes)")

@@ -12,7 +12,7 @@ extension Family {
       Route("POST", "/api/push/test", testPush),
       Route("OPTIONS", "/api/push/test", answerPreflight),
     ],
-    before: { request, context in try CrossOriginPolicy(context.settings).admit(request) },
+    before: { request, context in try CrossOriginPolicy(context.settings).check(request) },
     after: { response, request, context in
       CrossOriginPolicy(context.settings).mark(&response, to: request)
     })

@@ -122,7 +122,8 @@ import Testing
         #expect(
           site.push("test", "{}", by: ann).sends == ["b true 200 id", "a false 0 PushDisabled"])
         #expect(
-          site.push("test", #"{"token":"\#(pushTokenText())"}"#, by: ann).sends == ["a true 200 id"])
+          site.push("test", #"{"token":"\#(pushTokenText())"}"#, by: ann).sends == ["a true 200 id"]
+        )
         site.post(#"{"push_enabled":true}"#, by: ann)
         #expect(site.push("test", "{}", by: ann).sends == ["b true 200 id", "a true 200 id"])
       }

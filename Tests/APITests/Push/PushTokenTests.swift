@@ -78,8 +78,14 @@ import Testing
     ("register", #"{"token":"\#(pushTokenText()) b"}"#, format),
     ("register", #"{"token":"\#(pushTokenText())é"}"#, format),
     ("register", #"{"token":5,"platform":5}"#, format),
-    ("register", #"{"token":"\#(pushTokenText())","platform":"windows"}"#, "Unsupported push platform"),
-    ("register", #"{"token":"\#(pushTokenText())","platform":"macos"}"#, "Unsupported push platform"),
+    (
+      "register", #"{"token":"\#(pushTokenText())","platform":"windows"}"#,
+      "Unsupported push platform"
+    ),
+    (
+      "register", #"{"token":"\#(pushTokenText())","platform":"macos"}"#,
+      "Unsupported push platform"
+    ),
     ("register", #"{"token":"\#(pushTokenText())","platform":""}"#, "Unsupported push platform"),
     ("register", #"{"token":"\#(pushTokenText())","platform":null}"#, "Unsupported push platform"),
     ("register", #"{"token":"\#(pushTokenText())","platform":1}"#, "Unsupported push platform"),
@@ -122,7 +128,8 @@ import Testing
         site.sql("SELECT UNIX_TIMESTAMP(registered_at) FROM push_tokens").hasPrefix(
           "\(site.now.seconds)"))
       // What is no longer Ann's she cannot take away.
-      #expect(site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 0))
+      #expect(
+        site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 0))
       #expect(site.push("unregister", "{}", by: ann).text == unregistered(removed: 0))
       #expect(site.pushRows == "a\tandroid\tbob@example.org\tdevice-2")
     }
@@ -134,7 +141,8 @@ import Testing
       site.push("register", body(pushTokenText()), by: ann)
       #expect(site.register(pushTokenText(), by: ann).status == 200)
       #expect(site.count("push_tokens") == 1)
-      #expect(site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 1))
+      #expect(
+        site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 1))
     }
   }
 
