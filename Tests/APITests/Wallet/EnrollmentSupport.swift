@@ -180,9 +180,7 @@ extension TestApplication {
   func impatientSibling(
     waitLimit: Duration = .milliseconds(50), beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) -> Application {
-    Application(
-      database: database, settings: Self.settings, log: Evidence.log(of: root.database),
-      clock: { self.now }, beginWaiting: beginWaiting, waitLimit: waitLimit)
+    sibling(beginWaiting: beginWaiting, waitLimit: waitLimit)
   }
 }
 

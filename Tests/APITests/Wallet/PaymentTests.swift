@@ -2,6 +2,7 @@ import Base
 import Cryptography
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
@@ -232,7 +233,7 @@ import Testing
       let newer = try Keyring(
         parsing: "k2:\(base64URLEncoded([UInt8](repeating: 8, count: 32))),k1:"
           + base64URLEncoded([UInt8](repeating: 7, count: 32)))
-      let sibling = shop.site.sibling(jwtKeys: newer, hmacKeys: newer)
+      let sibling = shop.site.sibling(settings: .ofTests(jwtKeys: newer, hmacKeys: newer))
       let body = jsonText([
         "paymentId": payment.id, "deviceId": "device-1", "signature": PhoneKey.one.sign(payment),
       ])
