@@ -71,9 +71,16 @@ package struct Companion: Sendable {
 
   /// Does what somebody may be waiting for, jobs first. Jobs of banks have workers of their own.
   package func doUrgentWork() throws {
-    try jobs.only(.others).run()
+    try runJobs(of: .others)
     try mails.run()
     for sender in senders { try sender.send(waiting: true) }
+  }
+
+  /// Does the open jobs of one worker.
+  ///
+  /// - Throws: where the database does not answer.
+  package func runJobs(of worker: Job.Kind.Worker = .others) throws {
+    try jobs.only(worker).run()
   }
 
   private func addLeases(of channel: DeliveryChannel) throws {

@@ -1,5 +1,5 @@
 package import Base
-package import Store
+import Store
 
 /// What to do after an outcome: Apple's table and its advice on trying again ("Handling notification
 /// responses from APNs").

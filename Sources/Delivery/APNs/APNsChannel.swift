@@ -9,7 +9,7 @@ extension DeliveryChannel {
   package static func apns(
     _ settings: APNsSettings, _ database: Database, sealingKeys keys: Keyring
   ) -> DeliveryChannel {
-    let hosts = APNsRun.Hosts(
+    let hosts = APNsChannelRun.Hosts(
       first: settings.client(database, sealingKeys: keys),
       other: settings.otherEndpoint.map {
         settings.client(database, sealingKeys: keys, at: $0)
@@ -25,7 +25,7 @@ extension DeliveryChannel {
         try apnsHosts().environments(of: tokens, topic: topic).mapValues(\.rawValue)
       },
       beginRun: { deadline in
-        APNsRun(settings, hosts, until: deadline) { token in
+        APNsChannelRun(settings, hosts, until: deadline) { token in
           try apnsHosts().learn(other, topic: topic, ofToken: token)
         }
       },

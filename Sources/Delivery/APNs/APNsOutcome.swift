@@ -1,5 +1,5 @@
-import Base
-package import Store
+package import Base
+import Store
 
 /// What became of a notification that was handed to Apple.
 package enum APNsOutcome: Sendable, Equatable {

@@ -1,6 +1,6 @@
-import Base
+package import Base
 package import Cryptography
-package import Store
+import Store
 
 /// The token by which Apple knows who sends ("Establishing a token-based connection to APNs").
 package enum ProviderToken {

@@ -1,5 +1,5 @@
-import Base
-package import Store
+package import Base
+import Store
 
 /// Messages as they are mailed (RFC 5322, lines end with LF: sendmail's form).
 package enum Message {

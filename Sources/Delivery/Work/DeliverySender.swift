@@ -36,8 +36,10 @@ final class DeliverySender: Sendable {
       if waiting {
         try alarm.withLock { alarm in try send(until: deadline, &alarm) }
       } else {
-        let isFree = try alarm.withLockIfAvailable { alarm in try send(until: deadline, &alarm) }
-        guard isFree != nil else { return }
+        let sent: Void? = try alarm.withLockIfAvailable { alarm in
+          try send(until: deadline, &alarm)
+        }
+        guard sent != nil else { return }
       }
       // Whoever came between the last look and the end of the lock has left the work to us.
     } while ContinuousClock.now < deadline && isWanted.load(ordering: .sequentiallyConsistent)

@@ -5,7 +5,7 @@ import Store
 ///
 /// A token that the first host calls wrong is tried on the other host, unless that happens to many:
 /// then our host or topic is wrong, and no token is removed.
-final class APNsRun: ChannelRun {
+final class APNsChannelRun: ChannelRun {
   /// The ways to Apple's two hosts.
   struct Hosts {
     let first: APNsClient
