@@ -11,8 +11,8 @@ struct Pair: ParsableCommand {
   var json = false
 
   func run() throws {
-    let desk = try PairingDesk(Environment.ofProcess())
-    print(json ? try desk.json(at: .now()) : try desk.text(at: .now()))
+    let pairing = try PairingDirectory(Environment.ofProcess())
+    print(json ? try pairing.json() : try pairing.text())
   }
 }
 
@@ -24,27 +24,25 @@ struct Devices: ParsableCommand {
   var revoke: String?
 
   func run() throws {
-    let desk = try PairingDesk(Environment.ofProcess())
-    guard let revoke else { return print(try desk.devices(at: .now())) }
-    guard try desk.revoke(revoke, at: .now()) else {
+    let pairing = try PairingDirectory(Environment.ofProcess())
+    guard let revoke else { return print(try pairing.devices()) }
+    guard try pairing.revoke(revoke) else {
       throw NotFound("No paired phone has this id.")
     }
     print("Revoked.")
   }
 }
 
-extension PairingDesk {
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
+extension PairingDirectory {
+  /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
   init(_ variables: Environment) throws {
     var environment = variables
-    let publicURL = environment.publicURL()
-    let agent = GuardedAgent(at: publicURL ?? "", from: &environment)
+    let publicURL = environment.publicURL() ?? ""
+    let agent = environment.agent(at: publicURL)
     let keys = environment.keyring(
       "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that sign pairing tokens")
-    let connection = environment.connectionSettings()
-    guard let keys, environment.complaints.isEmpty else {
-      throw ConfigurationError(environment.complaints)
-    }
-    self.init(database: Database(connection), agent: agent, keys: keys)
+    let records = try environment.openRecords()
+    guard let keys else { throw ConfigurationError(environment.complaints) }
+    self.init(records: records, agent: agent, keys: keys)
   }
 }

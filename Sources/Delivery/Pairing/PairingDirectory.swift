@@ -1,35 +1,36 @@
-package import Base
+import Base
 package import Cryptography
 import QRCode
 package import Store
 
-/// Where an administrator pairs phones from a terminal.
-package struct PairingDesk: Sendable {
-  private let database: Database
+/// The phones that may reach the agent, and the code that pairs another, for an administrator's
+/// terminal.
+package struct PairingDirectory: Sendable {
+  private let records: Records
   private let agent: GuardedAgent
   private let keys: Keyring
 
   /// - Parameter keys: sign the tokens.
-  package init(database: Database, agent: GuardedAgent, keys: Keyring) {
-    self.database = database
+  package init(records: Records, agent: GuardedAgent, keys: Keyring) {
+    self.records = records
     self.agent = agent
     self.keys = keys
   }
 
-  private func info(at now: Timestamp) throws -> PairingInfo {
-    let minting = Minting(keys: keys, randomBytes: randomBytes(PairingToken.idSize), now: now)
-    return try database.pairingInfo(of: agent, minting)
+  private func info() throws -> PairingInfo {
+    let issuer = PairingIssuer(keys: keys, randomBytes: randomBytes(PairingToken.idSize))
+    return try records.pairingTokens.info(of: agent, issuer: issuer)
   }
 
   /// What `GET /api/pair/info` answers.
-  package func json(at now: Timestamp) throws -> String {
-    let info = try info(at: now)
+  package func json() throws -> String {
+    let info = try info()
     return String(decoding: JSONWriter.object { json in info.write(into: &json) }, as: UTF8.self)
   }
 
   /// The QR code and its facts, as the page shows them.
-  package func text(at now: Timestamp) throws -> String {
-    let info = try info(at: now)
+  package func text() throws -> String {
+    let info = try info()
     var lines = [
       "WebSocket      \(agent.webSocketURL)", "HTTP           \(agent.publicURL)",
       "Session        \(info.session.prefix(8))...", "Repo           \(agent.repo)",
@@ -42,9 +43,9 @@ package struct PairingDesk: Sendable {
     return try QRSymbol(info.qrContent).terminalText + "\n" + lines.joined(separator: "\n")
   }
 
-  /// The phones that may reach the agent, one on a line, the one that was used last first.
-  package func devices(at now: Timestamp) throws -> String {
-    let lines = try database.pairedDevices(at: now).map { device in
+  /// The paired phones, one on a line, the one that was used last first.
+  package func devices() throws -> String {
+    let lines = try records.pairedDevices.list().map { device in
       [
         device.id, device.pairedAt.rfc3339, device.lastUsedAt.rfc3339,
         device.address.padded(to: 15), device.userAgent.printable,
@@ -55,15 +56,8 @@ package struct PairingDesk: Sendable {
     return ([head] + lines).joined(separator: "\n")
   }
 
-  /// Puts a phone out, at its next request.
+  /// Revokes a phone. It is refused from its next request on.
   ///
   /// - Returns: false where no paired phone has this id.
-  package func revoke(_ id: String, at now: Timestamp) throws -> Bool {
-    try database.revokePairedDevice(id, from: .administrator, at: now)
-  }
-}
-
-extension Origin {
-  /// Somebody at a terminal of this machine.
-  static let administrator = Origin(requestID: "switchboard-companion", address: "")
+  package func revoke(_ id: String) throws -> Bool { try records.pairedDevices.revoke(id) }
 }
