@@ -6,13 +6,13 @@ import Testing
 
 @testable import API
 
-/// How an app proves itself with each request, and what comes of it.
+/// The proof that an app sends with each request.
 @Suite struct AssertionTests {
   enum Shown: String, CaseIterable {
     case nothing, stub, valid, wrong, outOfOrder
   }
 
-  /// Status, outcome and reason of a write, by mode and what is shown.
+  /// Status, outcome and reason of a write, by mode and proof.
   private static func expected(
     _ mode: AttestationPolicy.Mode, _ shown: Shown, acceptsStubs: Bool
   ) -> (Int, String, String) {
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: AttestationPolicy.Mode.allCases, [false, true])
-  func aWriteComesThroughByModeAndProof(
+  func theModeAndTheProofDecideAboutAWrite(
     mode: AttestationPolicy.Mode, acceptsStubs: Bool
   ) throws {
     try withApplication(attestation: .ofTests(mode, acceptsStubs: acceptsStubs)) { site in
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func ofManyWritesWithOneAssertionOneWins() throws {
+  @Test func oneOfManyWritesWithTheSameAssertionWins() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func requestsThatOvertookEachOtherAreToldSo() throws {
+  @Test func anOvertakenAssertionIsRefusedAsOutOfOrder() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func theCounterReachesItsLastValue() throws {
+  @Test func theCounterMayReachItsMaximum() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -113,7 +113,7 @@ import Testing
   }
 
   private static let url = "https://api.example.org/api/v1/device-prefs"
-  /// What is signed at 1795000000 for `POST` of ``url``, and why it is refused.
+  /// What an app signs at 1795000000 for `POST` of ``url``, and the reason of its refusal.
   private static let signed: [(String, String?)] = [
     ("POST:\(url):1795000000.0", nil),
     ("POST:\(url):1795000000", nil),
@@ -131,14 +131,14 @@ import Testing
     ("POST:http://api.example.org/api/v1/device-prefs:1795000000.0", "challenge_mismatch"),
     ("POST:\(url)/:1795000000.0", "challenge_mismatch"),
     ("POST:\(url)?a=1:1795000000.0", "challenge_mismatch"),
-    // Nothing that names a request: the signature alone speaks.
+    // These do not name a request, so the signature alone counts.
     ("", nil), ("something of its own", nil), ("post:\(url):0", nil), ("a:b:12", nil),
     ("POST:\(url)", nil), ("POST:\(url):12:30pm", nil), ("POST:\(url):1e9", nil),
     ("POST:\(url):", nil),
   ]
 
   @Test(arguments: signed)
-  func whatIsSignedHasToBeForTheRequest(text: String, reason: String?) throws {
+  func theSignedTextMustMatchTheRequest(text: String, reason: String?) throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func theQueryIsPartOfWhatIsSigned() throws {
+  @Test func theSignedTextIncludesTheQuery() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -175,7 +175,7 @@ import Testing
   ]
 
   @Test(arguments: broken)
-  func aProofWithABrokenPartIsRefusedAndEnrollsNothing(
+  func aMalformedProofIsRefusedAndChangesNoKey(
     field: Int, value: String?, reason: String
   ) throws {
     try withApplication(attestation: .ofTests()) { site in
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func aRefusedWriteIsLoggedAndWritesNothing() throws {
+  @Test func aRefusedWriteIsAuditedAndWritesNothing() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let answer = site.send(
@@ -212,7 +212,7 @@ import Testing
     }
   }
 
-  @Test func anAssertionIsSpentWhateverComesOfTheWrite() throws {
+  @Test func aFailedWriteSpendsItsAssertion() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  @Test func whereItIsOffNothingIsSpentOrBound() throws {
+  @Test func modeOffSpendsAndBindsNothing() throws {
     try withApplication(attestation: .ofTests(.off)) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  @Test func whoIsSignedOutIsToldSoFirstAndSpendsNothing() throws {
+  @Test func anEndedSessionIs401AndSpendsNothing() throws {
     for mode in [AttestationPolicy.Mode.observe, .enforce] {
       try withApplication(attestation: .ofTests(mode)) { site in
         let ann = try site.signUp()
@@ -275,7 +275,7 @@ import Testing
     }
   }
 
-  @Test func withoutATeamAnAssertionStaysUnverified() throws {
+  @Test func withoutATeamAnAssertionIsNotVerified() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let phone = AttestedPhone(appID: ourApp)

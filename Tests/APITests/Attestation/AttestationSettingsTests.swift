@@ -8,7 +8,7 @@ import Testing
 @testable import Store
 @testable import switchboard_responder
 
-/// What the environment says of attestation.
+/// The variables of attestation.
 @Suite struct AttestationSettingsTests {
   private func read(
     _ variables: [String: String]
@@ -20,7 +20,7 @@ import Testing
 
   private let team = ["SWITCHBOARD_APPLE_TEAM_ID": ourTeam]
 
-  @Test func withoutAWordItIsObservedAndNothingCanBeProved() throws {
+  @Test func theDefaultIsToObserveWithoutATeam() throws {
     let (policy, complaints) = read([:])
     #expect(complaints == [])
     #expect(policy?.mode == .observe)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: ["off", "observe", "enforce"])
-  func theModeIsAWord(word: String) {
+  func theModeIsRead(word: String) {
     let (policy, complaints) = read(team.merging(["SWITCHBOARD_ATTESTATION": word]) { $1 })
     #expect(complaints == [])
     #expect(policy?.mode.rawValue == word)
@@ -73,7 +73,7 @@ import Testing
       "SWITCHBOARD_ATTESTATION_ROOT: /no/such/file cannot be read as text."
     ),
   ])
-  func whatIsWrongIsAComplaint(variables: [String: String], complaint: String) {
+  func eachWrongVariableIsNamed(variables: [String: String], complaint: String) {
     #expect(read(variables).complaints == [complaint])
   }
 
@@ -91,14 +91,14 @@ import Testing
     (nil, [ourApp, "\(ourTeam).x", "\(ourTeam).app.b"]), (ourBundle, [ourApp]),
     (" \(ourBundle) , app.b", [ourApp, "\(ourTeam).app.b"]),
   ])
-  func theAppsAreThoseOfTheListOrElseAllOfTheTeam(list: String?, accepted: [String]) throws {
+  func theListOfBundleIDsLimitsTheAppsOfTheTeam(list: String?, accepted: [String]) throws {
     let variables = list.map { ["SWITCHBOARD_APPLE_BUNDLE_IDS": $0] } ?? [:]
     let apps = try #require(read(team.merging(variables) { $1 }).policy?.apps)
     let all = [ourApp, "\(ourTeam).x", "\(ourTeam).app.b", "TEAM999999.\(ourBundle)", ourBundle]
     #expect(all.filter { apps.verifier(ofKeyOf: $0, in: .production) != nil } == accepted)
   }
 
-  @Test func inDevelopmentAnotherRootReplacesApples() throws {
+  @Test func developmentMayReplaceApplesRoot() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FakeApple.shared.rootCertificate.write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }

@@ -32,7 +32,7 @@ extension AttestationPolicy {
   }
 }
 
-/// A challenge as it was issued.
+/// An issued challenge.
 struct IssuedChallenge {
   let id: String
   let bytes: [UInt8]
@@ -75,7 +75,7 @@ extension TestApplication {
     return phone
   }
 
-  /// What the app signs with a request, as it writes it.
+  /// What the app signs with a request.
   func signedRequest(
     _ method: String = "POST", _ path: String = "/api/v1/device-prefs", body: String = "",
     after delay: Duration = .zero
@@ -92,7 +92,7 @@ extension TestApplication {
     post("{}", by: who, fields: phone.proof(of: signed ?? signedRequest(), counter: counter))
   }
 
-  /// Counter, and email of whoever the key is bound to.
+  /// Counter of the key, and e-mail of the account that it is bound to.
   func keyState(_ phone: AttestedPhone) -> String {
     sql("SELECT counter, email FROM attested_keys WHERE key_id = '\(phone.keyID)'")
   }
@@ -128,7 +128,7 @@ extension Answer {
       && string("error", "details", "reason") == reason
   }
 
-  /// Whether it refuses an enrolment with `text`.
+  /// Whether it refuses an enrollment with `text`.
   func isRefusedEnrollment(_ status: Int, _ text: String) -> Bool {
     self.status == status && self.text == #"{"success":false,"error":"\#(text)"}"#
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// How keys are enrolled: `/api/app-attestation/…`.
+/// Enrollment of keys: `/api/app-attestation/…`.
 @Suite struct AttestationTests {
   /// The names of object, key id, challenge id and bundle id.
   private static let spellings = [
@@ -18,7 +18,7 @@ import Testing
   ]
 
   @Test(arguments: spellings)
-  func aKeyIsEnrolledInEverySpellingAndWithoutSignIn(_ names: [String]) throws {
+  func aKeyIsEnrolledInEverySpellingWithoutSignIn(_ names: [String]) throws {
     try withApplication(attestation: .ofTests()) { site in
       let phone = AttestedPhone(appID: ourApp)
       let issued = site.send(
@@ -68,11 +68,11 @@ import Testing
     let text: String
     var policy = AttestationPolicy.ofTests()
     var phone = AttestedPhone(appID: ourApp)
-    /// What is sent in place of what the phone would send.
+    /// These replace what the phone would send.
     var object: String?
     var keyID: String?
     var bundle: String?
-    /// What is attested over, in place of the challenge.
+    /// What the phone attests over, in place of the challenge.
     var challenge: [UInt8]?
     var testDescription: String { "\(reason) \(text)" }
   }
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: refused().indices)
-  func whatAppleDidNotSayOfOurAppIsRefused(number: Int) throws {
+  func anAttestationThatIsNotApplesOrNotForOurAppIsRefused(number: Int) throws {
     let wrong = Self.refused()[number]
     try withApplication(attestation: wrong.policy) { site in
       let challenge = try site.attestationChallenge()
@@ -117,7 +117,7 @@ import Testing
           FROM audit_log WHERE event = 'attestation_refused'
           """) == "iOS\t\(bundle)\trefused\t\(wrong.reason)\t192.0.2.1\tNULL\tNULL")
       #expect(site.sql("SELECT COUNT(*) FROM attestation_keys") == "0")
-      // Whatever came of it, the challenge is spent.
+      // The refusal spent the challenge.
       let phone = AttestedPhone(appID: ourApp)
       let again = site.verify(
         phone.attestation(of: challenge.bytes), keyID: phone.keyID, challenge)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func aChallengeLivesTenMinutes() throws {
+  @Test func aChallengeExpiresAfterTenMinutes() throws {
     try withApplication(attestation: .ofTests()) { site in
       let (early, late) = (try site.attestationChallenge(), try site.attestationChallenge())
       let phone = AttestedPhone(appID: ourApp)
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func ofManyTriesWithOneChallengeOneWins() throws {
+  @Test func oneOfManyAttestationsWithTheSameChallengeWins() throws {
     try withApplication(attestation: .ofTests()) { site in
       for _ in 1...rounds(default: 1) {
         let challenge = try site.attestationChallenge()
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test(arguments: [AttestationPath.challenge, AttestationPath.verify, AttestationPath.verifyKey])
-  func withoutATeamNothingIsEnrolled(path: String) throws {
+  func withoutATeamEnrollmentIs503(path: String) throws {
     try withApplication { site in
       let answer = site.send("POST", path, "{}")
       #expect(
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  @Test func whatIsEnrolledIsLoggedWithItsAppAndAddress() throws {
+  @Test func anEnrollmentIsAudited() throws {
     try withApplication(attestation: .ofTests()) { site in
       let phone = try site.enrolledPhone()
       #expect(
@@ -258,7 +258,7 @@ import Testing
     }
   }
 
-  @Test func onlyTheHashOfAChallengeIsKept() throws {
+  @Test func onlyTheHashOfAChallengeIsStored() throws {
     try withApplication(attestation: .ofTests()) { site in
       let challenge = try site.attestationChallenge()
       #expect(

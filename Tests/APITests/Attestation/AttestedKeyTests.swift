@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Whose a key is, from its first assertion to its end.
+/// The device that a key belongs to, from the first assertion to the end.
 @Suite struct AttestedKeyTests {
   private func twoPeople(_ site: TestApplication) throws -> (SignedIn, SignedIn) {
     (
@@ -15,7 +15,7 @@ import Testing
     )
   }
 
-  @Test func theFirstWriteBindsAKeyAndNoOtherDeviceUsesItThen() throws {
+  @Test func theFirstWriteBindsAKeyToItsDevice() throws {
     try withApplication(attestation: .ofTests()) { site in
       let (ann, bob) = try twoPeople(site)
       let phone = try site.enrolledPhone()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func anAssertionOfAReadDoesNotPassForAWrite() throws {
+  @Test func anAssertionForAReadIsRefusedForAWrite() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func theAssertionOfABoundKeyIsNotLookedAtInARead() throws {
+  @Test func aReadIgnoresTheAssertionOfABoundKey() throws {
     try withApplication(attestation: .ofTests()) { site in
       let (ann, bob) = try twoPeople(site)
       let phone = try site.enrolledPhone()
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func ofManyDevicesThatShowAnUnboundKeyOneGetsIt() throws {
+  @Test func oneOfManyDevicesBindsAKey() throws {
     try withApplication(attestation: .ofTests()) { site in
       let people = try (1...8).map {
         try site.signUp(email: "p\($0)@example.org", device: "device-\($0)")
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func theKeysOfARevokedDeviceGoWithIt() throws {
+  @Test func revokingADeviceRemovesItsKeys() throws {
     try withApplication(attestation: .ofTests()) { site in
       let (ann, bob) = try twoPeople(site)
       let (phone, other) = (try site.enrolledPhone(), try site.enrolledPhone())
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func aKeyThatWouldNotBeEnrolledTodayCountsNoMore() throws {
+  @Test func aKeyThatWouldNotBeEnrolledTodayIsNotAccepted() throws {
     var phone = AttestedPhone(appID: ourApp)
     phone.isProduction = false
     let policies: [AttestationPolicy] = [

@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// What real phones sent, at the time when they sent it: Apple's root, no key of ours.
+/// Recordings of real phones, replayed at their time, with Apple's root.
 @Suite struct RecordedDeviceTests {
   private struct Recording: Decodable {
     struct Attestation: Decodable {
@@ -34,7 +34,7 @@ import Testing
       Recording.self, from: Data(try fixture("appattest/\(name).json").utf8))
   }
 
-  /// Calls `body` with a responder of then that enforces, and issues the challenge of then.
+  /// Calls `body` with an enforcing responder at the time of the recording, and the recorded challenge.
   private func with(
     _ recording: Recording, _ body: (TestApplication, IssuedChallenge) throws -> Void
   ) throws {
@@ -44,7 +44,7 @@ import Testing
       apps: AttestedApps(teamID: recording.teamId, environments: [environment]))
     let signed = recording.attestation.clientData ?? recording.attestation.clientDataHash
     let challenge = try #require(base64Decoded(signed ?? ""))
-    // Only the challenge is asked for with 32 bytes before anybody signs in.
+    // Before a sign-in, only the challenge has 32 random bytes.
     let random: @Sendable (Int) -> [UInt8] = { $0 == 32 ? challenge : randomBytes($0) }
     try withApplication(attestation: policy, random: random) { site in
       let text = recording.attestation.verifyAt
@@ -60,7 +60,7 @@ import Testing
     "veehaitch-ios-14.3", "veehaitch-ios-14.4", "bas-d-2021-development",
     "srinivas1729-2024-development",
   ])
-  func aRealPhoneEnrolsAndProvesItself(name: String) throws {
+  func aRecordedPhoneEnrollsAndProvesItself(name: String) throws {
     let recording = try Self.recording(name)
     try with(recording) { site, challenge in
       let attestation = recording.attestation
@@ -86,8 +86,8 @@ import Testing
     }
   }
 
-  /// Apple's own sample signed the challenge itself, where its digest belongs.
-  @Test func aChallengeThatWasNotHashedIsRefused() throws {
+  /// Apple's own sample signed the challenge itself instead of its digest.
+  @Test func anAttestationOverTheUnhashedChallengeIsRefused() throws {
     let recording = try Self.recording("apple-guide-2026-production")
     try with(recording) { site, challenge in
       let answer = site.verify(
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func aPhonesAttestationIsTooOldToday() throws {
+  @Test func anAttestationWithAnExpiredCertificateIsRefused() throws {
     let recording = try Self.recording("uebelack-2024-production")
     try with(recording) { site, _ in
       site.advance(by: .seconds(365 * 86_400))

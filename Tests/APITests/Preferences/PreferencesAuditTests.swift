@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// What the audit log keeps of a write.
+/// What the audit log says of a write.
 @Suite struct PreferencesAuditTests {
   typealias Fields = [(name: String, value: String)]
 
@@ -36,7 +36,7 @@ import Testing
   ]
 
   @Test(arguments: clients.indices)
-  func aWriteIsLoggedWithWhatTheAppSaysOfItself(number: Int) throws {
+  func aWriteIsAuditedWithTheAppsFacts(number: Int) throws {
     try withApplication { site in
       let (fields, facts) = Self.clients[number]
       let ann = try site.signUp()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func whatIsLongerThanItsColumnIsCut() throws {
+  @Test func longFactsAreCutToTheirColumns() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let long = String(repeating: "é", count: 500)
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func noPushTokenAndNoBearerIsLogged() throws {
+  @Test func pushTokensAndBearerTokensAreNotAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.post(#"{"push_token":"secret-push-token-0123"}"#, by: ann, fields: Self.device)
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aRefusedWriteLeavesNoRow() throws {
+  @Test func aRefusedWriteIsNotAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.post(#"{"preferred_models":["foo"]}"#, by: ann)

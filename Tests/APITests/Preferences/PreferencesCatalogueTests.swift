@@ -8,7 +8,7 @@ import Testing
   private static let path = "/api/v1/models"
   private static let cacheable = "public, max-age=86400"
 
-  @Test func theCatalogueIsTheContractsInItsOrder() throws {
+  @Test func theCatalogueHasTheModelsOfTheContractInOrder() throws {
     try withApplication { site in
       let answer = site.send("GET", Self.path)
       #expect(answer.status == 200)
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func theTagChangesWithTheCatalogueOnly() throws {
+  @Test func onlyAChangedCatalogueChangesTheETag() throws {
     try withApplication { site in
       let tag = try #require(site.send("GET", Self.path).field("ETag"))
       #expect(tag.wholeMatch(of: /"[0-9a-f]{32}"/) != nil)
@@ -41,7 +41,7 @@ import Testing
     ("TAG", 304), ("W/TAG", 304), ("*", 304), (#""other", TAG"#, 304), (#""a",W/TAG ,"b""#, 304),
     (" TAG ", 304), (#""other""#, 200), ("", 200), (#""*""#, 200), ("TAGx", 200),
   ])
-  func aCopyThatIsStillGoodIsNotSentAgain(condition: String, status: Int) throws {
+  func aMatchingETagIs304(condition: String, status: Int) throws {
     try withApplication { site in
       let tag = try #require(site.send("GET", Self.path).field("ETag"))
       let condition = condition.replacing("TAG", with: tag)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func conditionsOfSeveralLinesAreOneList() throws {
+  @Test func repeatedIfNoneMatchFieldsAreOneList() throws {
     try withApplication { site in
       let tag = try #require(site.send("GET", Self.path).field("ETag"))
       let answer = site.send(
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func anotherCatalogueIsSentWhateverTheCopy() throws {
+  @Test func anOldETagGetsTheNewCatalogue() throws {
     try withApplication { site in
       let tag = try #require(site.send("GET", Self.path).field("ETag"))
       site.sql("DELETE FROM models WHERE name = 'gpt-4o'")
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func headHasTheFieldsOfGet() throws {
+  @Test func headAnswersWithTheFieldsOfGet() throws {
     try withApplication { site in
       let (get, head) = (site.send("GET", Self.path), site.send("HEAD", Self.path))
       #expect(head.status == 200)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func strangersAreLimitedByAddressTo600AnHour() throws {
+  @Test func anAddressWithoutATokenMayRead600TimesAnHour() throws {
     try withApplication { site in
       #expect(site.send("GET", Self.path).status == 200)
       site.sql("UPDATE rate_limits SET hits = 599")
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func accountsAreLimitedWhereverTheyAre() throws {
+  @Test func anAccountIsLimitedAcrossAddresses() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let token = ann.accessToken
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func aCopyThatIsStillGoodCountsToo() throws {
+  @Test func aConditionalReadCountsToo() throws {
     try withApplication { site in
       for _ in 0..<3 {
         _ = site.send("GET", Self.path, fields: [(name: "If-None-Match", value: "*")])
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: ["Bearer nonsense", "Basic eA==", "x", "Bearer "])
-  func aBadAuthorizationIsAsGoodAsNone(authorization: String) throws {
+  func aWrongAuthorizationIsIgnored(authorization: String) throws {
     try withApplication { site in
       let answer = site.send(
         "GET", Self.path, fields: [(name: "Authorization", value: authorization)])

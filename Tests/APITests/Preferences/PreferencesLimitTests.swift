@@ -16,7 +16,7 @@ import Testing
     #expect(answer.field("Cache-Control") == "no-store", sourceLocation: sourceLocation)
   }
 
-  @Test func ofFortyWritesAtOnceThirtyAreStored() throws {
+  @Test func thirtyOfFortyWritesInParallelAreStored() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answers = inParallel(40) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func theWritesOfAnHourAreLimitedByTheClock() throws {
+  @Test func aDeviceMayWrite30TimesAnHour() throws {
     try withApplication { site in
       var ann = try site.signUp()
       for _ in 1...30 { #expect(site.post("{}", by: ann).status == 200) }
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func refusedWritesDoNotLengthenTheWindow() throws {
+  @Test func refusedWritesDoNotExtendTheWindow() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.post("{}", by: ann)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func anotherDeviceHasALimitOfItsOwn() throws {
+  @Test func eachDeviceHasItsOwnLimit() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "ann@example.org", device: "shared")
       let bob = try site.signUp(email: "bob@example.org", device: "shared")
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func ofSeventyRegistrationsAtOnceSixtyAreStored() throws {
+  @Test func sixtyOfSeventyRegistrationsInParallelAreStored() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answers = inParallel(70) { number in
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func registrationsOfAnHourAreLimitedByTheClock() throws {
+  @Test func aDeviceMayRegister60TimesAnHour() throws {
     try withApplication { site in
       var ann = try site.signUp()
       site.register("apns_dev_ABC123", by: ann)

@@ -35,7 +35,7 @@ import Testing
     (["Claude-3.5-Sonnet", "gpt-4o-mini"], ["claude-3.5-sonnet", "gpt-4o-mini"]),
     ([], []),
   ])
-  func namesBecomeTheCataloguesEachOnceInTheirFirstPlace(
+  func namesGetTheCataloguesSpellingAndAreStoredOnce(
     given: [String], stored: [String]
   ) throws {
     let answer = try post(given)
@@ -43,12 +43,12 @@ import Testing
     #expect(answer.models == stored)
   }
 
-  @Test func theCataloguesSpellingWinsWhateverItsCase() throws {
+  @Test func theSpellingOfTheCatalogueIsStored() throws {
     let answer = try post(["MODEL-7", "model-8"], catalogue: Self.bigCatalogue)
     #expect(answer.models == ["Model-7", "Model-8"])
   }
 
-  @Test func anUnknownNameIsRefusedWithTheContractsDetails() throws {
+  @Test func anUnknownNameIsRefusedWithDetails() throws {
     let answer = try post(["gpt-4o", " foo "])
     #expect(answer.status == 400)
     #expect(
@@ -73,7 +73,7 @@ import Testing
     #expect(tooMany.complaint == "preferred_models: too_many_models")
   }
 
-  @Test func namesAreCountedAfterRepetitionsAreGone() throws {
+  @Test func repeatedNamesCountOnce() throws {
     let given = Self.numbered(1...16) + ["model-1", "MODEL-2", " Model-3 "]
     #expect(
       try post(given, catalogue: Self.bigCatalogue).models == Self.numbered(1...16))
@@ -97,15 +97,14 @@ import Testing
     #expect(tooLong.complaint == "preferred_models: model_too_long")
   }
 
-  /// The unit is that of the catalogue's VARCHAR(128): Unicode scalars, not what looks like one
-  /// character.
-  @Test func aFreeNameIsMeasuredAsTheCatalogueIs() throws {
+  /// As MariaDB measures the catalogue's VARCHAR(128).
+  @Test func aFreeNameIsMeasuredInUnicodeScalars() throws {
     let name = "a" + String(repeating: "\u{301}", count: 128)
     let answer = try post([name], catalogue: Self.emptyCatalogue)
     #expect(answer.complaint == "preferred_models: model_too_long")
   }
 
-  @Test func noListOfFreeNamesIsOurError() throws {
+  @Test func anOversizedListOfFreeNamesIs400() throws {
     let names = [
       String(repeating: "\r\n", count: 120) + "a" + String(repeating: "\u{301}", count: 32_300)
     ]
@@ -113,7 +112,7 @@ import Testing
     #expect(answer.status == 400)
   }
 
-  @Test func aNameThatLeftTheCatalogueStaysUntilTheListIsWritten() throws {
+  @Test func aNameRemovedFromTheCatalogueStaysUntilTheListIsWritten() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.post(#"{"preferred_models":["gpt-4o"]}"#, by: ann)

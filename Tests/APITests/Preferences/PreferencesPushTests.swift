@@ -3,12 +3,12 @@ import Testing
 
 @testable import API
 
-/// Push tokens, by `POST /api/v1/push/register` and by `POST /api/v1/device-prefs`.
+/// Push tokens in `POST /api/v1/push/register` and `POST /api/v1/device-prefs`.
 @Suite struct PreferencesPushTests {
   private static let wellFormed = "740f4707bebcf74f9b7c25d48e335894"
   private static let other = "01234567890123456789:_.-AZaz"
 
-  /// Every row of the push tokens: token, e-mail of its owner, platform.
+  /// All push tokens: token, e-mail of the owner, platform.
   private func tokens(_ site: TestApplication) -> String {
     site.sql(
       """
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["null", #""anything""#, "5"])
-  func theDeviceIDOfARegistrationIsAHint(hint: String) throws {
+  func theDeviceIDInARegistrationIsIgnored(hint: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.send(
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func onlyANewTokenIsANewVersion() throws {
+  @Test func onlyANewTokenRaisesTheVersion() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for (token, version) in [("a", 1), ("a", 1), ("b", 2), ("b", 2), ("a", 3)] {
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: ["ios", "macos"])
-  func thePlatformIsKept(platform: String) throws {
+  func thePlatformIsStored(platform: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(site.register(Self.wellFormed, platform: platform, by: ann).status == 200)
@@ -99,7 +99,7 @@ import Testing
     ),
     ("[]", ": wrong_type"), ("null", ": must_not_be_null"),
   ])
-  func aMalformedRegistrationIsRefusedByName(body: String, complaint: String) throws {
+  func aMalformedRegistrationIs400AndNamesTheMember(body: String, complaint: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.send("POST", "/api/v1/push/register", body, token: ann.accessToken)
@@ -119,7 +119,7 @@ import Testing
   ]
 
   @Test(arguments: candidates)
-  func onlyAWellFormedTokenIsSentTo(token: String, isSentTo: Bool) throws {
+  func onlyAWellFormedTokenIsAPushToken(token: String, isSentTo: Bool) throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(site.post(#"{"push_token":"\#(token)"}"#, by: ann).status == 200)
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func theOldTokenLeavesWhenAnotherComes() throws {
+  @Test func aNewTokenReplacesTheOldOne() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.post(#"{"push_token":"\#(Self.wellFormed)"}"#, by: ann)
@@ -169,7 +169,7 @@ import Testing
       site.register(Self.wellFormed, by: ann)
       site.post(#"{"push_token":"\#(Self.wellFormed)"}"#, by: bob)
       #expect(tokens(site) == "\(Self.wellFormed)\tbob@example.org\tmacos")
-      // Ann gives up a token that is no longer hers.
+      // The token is Bob's now: Ann cannot remove it.
       site.post(#"{"push_token":null}"#, by: ann)
       #expect(tokens(site) == "\(Self.wellFormed)\tbob@example.org\tmacos")
       site.register(Self.wellFormed, by: ann)
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func tokensThatDifferInCaseAreTwo() throws {
+  @Test func tokensAreCaseSensitive() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "ann@example.org", device: "device-1")
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func ofOneTokenRegisteredByManyAtOnceOneIsTheOwner() throws {
+  @Test func aTokenRegisteredByManyInParallelHasOneOwner() throws {
     try withApplication { site in
       let people = try (0..<12).map {
         try site.signUp(email: "p\($0)@example.org", device: "device-\($0)")

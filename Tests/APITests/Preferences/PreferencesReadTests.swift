@@ -8,7 +8,7 @@ import Testing
 @testable import API
 
 @Suite struct PreferencesReadTests {
-  @Test func aDeviceThatNeverWroteHasTheDefaultsOfItsRegistration() throws {
+  @Test func aDeviceThatNeverWroteHasTheDefaults() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.advance(by: .seconds(90))
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func whatWasWrittenIsReadInTheContractsShape() throws {
+  @Test func aReadHasTheContractsShape() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.advance(by: .seconds(3))
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func theDevicesIDIsAUUIDThatStays() throws {
+  @Test func theDeviceIDIsAStableUUID() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let id = try #require(site.preferences(of: ann).string("device_id"))
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func twoAccountsOnOneDeviceHaveRowsOfTheirOwn() throws {
+  @Test func twoAccountsOnOneDeviceHaveTheirOwnPreferences() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "ann@example.org", device: "shared")
       let bob = try site.signUp(email: "bob@example.org", device: "shared")
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func twoDevicesOfOneAccountHaveRowsOfTheirOwn() throws {
+  @Test func twoDevicesOfOneAccountHaveTheirOwnPreferences() throws {
     try withApplication { site in
       let phone = try site.signUp(device: "phone")
       _ = site.send(
@@ -99,7 +99,7 @@ import Testing
     ("POST", "/api/v1/push/register"), ("GET", "/api/v1/models"), ("GET", "/api/v1/nothing"),
     ("DELETE", "/api/v1/device-prefs"),
   ])
-  func everyAnswerHasItsIDAndIsJSON(method: String, path: String) throws {
+  func everyAnswerIsJSONWithTheRequestID(method: String, path: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let body = #"{"platform":"ios","token":"t"}"#
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(arguments: [nil, "", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearerx.y.z"])
-  func withoutABearerTokenItIsUnauthorized(authorization: String?) throws {
+  func aRequestWithoutABearerTokenIs401(authorization: String?) throws {
     try withApplication { site in
       expectUnauthorized(
         site, authorization, challenge: "Bearer",
@@ -152,7 +152,7 @@ import Testing
   @Test(arguments: [
     "x", "a.b.c", "..", "eyJhbGciOiJub25lIn0.e30.", String(repeating: "A", count: 8000),
   ])
-  func aTokenThatIsNoneIsUnauthorized(token: String) throws {
+  func aMalformedTokenIs401(token: String) throws {
     try withApplication { site in
       expectUnauthorized(
         site, "Bearer \(token)", challenge: #"Bearer error="invalid_token""#,
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func aTokenOfAnotherKindTimeKeyOrSiteIsUnauthorized() throws {
+  @Test func aTokenOfAnotherTypeTimeKeyOrSiteIs401() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let session = site.sql("SELECT id FROM sessions")
@@ -205,7 +205,7 @@ import Testing
     "UPDATE sessions SET rotated_at = '2020-01-01', expires_at = '2020-01-02'",
     "DELETE FROM accounts",
   ])
-  func aTokenOfASessionThatIsOverIsUnauthorized(ending: String) throws {
+  func aTokenOfAnEndedSessionIs401(ending: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       #expect(site.preferences(of: ann).status == 200)
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func theSchemesCaseDoesNotMatter() throws {
+  @Test func theSchemeIsCaseInsensitive() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for scheme in ["bearer", "BEARER", "Bearer ", "bEaReR"] {
@@ -229,7 +229,7 @@ import Testing
     }
   }
 
-  @Test func aDeviceCredentialThatIsNotTheDevicesIsUnauthorized() throws {
+  @Test func aDeviceCredentialOfAnotherDeviceIs401() throws {
     try withApplication { site in
       let other = site.send(
         "POST", "/api/mobile/device/register",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// The clock of a ``TestApplication`` that nobody has moved.
+/// The time of a ``TestApplication`` before anything advances it.
 let startOfTests = "2026-11-18T11:06:40Z"
 
 extension TestApplication {
@@ -25,7 +25,7 @@ extension TestApplication {
       token: who.accessToken)
   }
 
-  /// `who` with the tokens of now, for tests that last longer than an access token.
+  /// `who` with new tokens, for tests that last longer than an access token.
   func refreshed(_ who: SignedIn) throws -> SignedIn {
     let answer = send(
       "POST", "/api/mobile/auth/token/refresh", #"{"refreshToken":"\#(who.refreshToken)"}"#)
@@ -41,18 +41,18 @@ extension TestApplication {
     Int(sql("SELECT COUNT(*) FROM audit_log WHERE event = '\(event)'")) ?? -1
   }
 
-  /// How often the limit `name` was hit in its window.
+  /// The hits of the limit `name` in its window.
   func hits(_ name: String) -> String {
     sql("SELECT hits FROM rate_limits WHERE name = '\(name)'")
   }
 
-  /// The server-made id of the only device.
+  /// The id that the server gave to the only device.
   var onlyDevice: String { sql("SELECT id FROM devices") }
 }
 
 extension Answer {
-  /// `details` of an error of the preferences' family, as `field: reason`, with `= value` if there
-  /// is one.
+  /// The `details` of an error of the preferences family: `field: reason`, and ` = value` if there is
+  /// a value.
   var complaint: String? {
     guard let field = string("error", "details", "field"),
       let reason = string("error", "details", "reason")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import API
 
-/// `if_version`, repetition, and what happens at the same time.
+/// `if_version`, repeated posts and parallel posts.
 @Suite struct PreferencesVersionTests {
-  /// A device at version 3.
+  /// Calls `body` with a device at version 3.
   private func withThreeWrites(_ body: (TestApplication, SignedIn) throws -> Void) throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: ["2", "4", "0", "-1", "1e30", "4294967296", "-9223372036854775808"])
-  func anotherVersionThanTheCurrentIsAConflictWithTheCurrentObject(version: String) throws {
+  func anotherVersionIsAConflictWithTheCurrentObject(version: String) throws {
     try withThreeWrites { site, ann in
       let current = site.preferences(of: ann).text
       let audited = site.audited("preferences_written")
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func aNullVersionIsNone() throws {
+  @Test func aNullVersionIsIgnored() throws {
     try withThreeWrites { site, ann in
       for version in 4...6 {
         let answer = site.post(#"{"push_enabled":true,"if_version":null}"#, by: ann)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func withoutAVersionTheSamePostIsStoredEachTime() throws {
+  @Test func aRepeatedPostWithoutAVersionIsStoredEachTime() throws {
     try withThreeWrites { site, ann in
       for version in 4...6 {
         site.advance(by: .seconds(1))
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func theSamePostAgainIsAnsweredAndWritesNothing() throws {
+  @Test func aRepeatedPostWithAVersionWritesNothing() throws {
     try withThreeWrites { site, ann in
       let body =
         #"{"push_enabled":true,"push_token":"apns_dev_ABC123","preferred_models":["gpt-4o"],"#
@@ -90,7 +90,7 @@ import Testing
     #"{"if_version":3,"archive_cache_quota_mb":640,"push_enabled":true,"preferred_models":["gpt-4o"]}"#,
     #" { "push_enabled" : true , "preferred_models":[" GPT-4O ","gpt-4o"], "if_version":3.0, "archive_cache_quota_mb":6.4e2, "more":1}"#,
   ])
-  func theSamePostSpelledOtherwiseIsTheSame(spelling: String) throws {
+  func aRepeatedPostMayBeSpelledDifferently(spelling: String) throws {
     try withThreeWrites { site, ann in
       let first = site.post(
         #"{"push_enabled":true,"preferred_models":["gpt-4o"],"archive_cache_quota_mb":640,"if_version":3}"#,
@@ -110,7 +110,7 @@ import Testing
     #"{"push_enabled":true,"push_token":null,"preferred_models":[],"if_version":3}"#,
     #"{"push_enabled":true,"push_token":null,"if_version":2}"#,
   ])
-  func anotherPostOnThatVersionIsAConflict(other: String) throws {
+  func anotherPostOnTheSameVersionIsAConflict(other: String) throws {
     try withThreeWrites { site, ann in
       site.post(#"{"push_enabled":true,"push_token":null,"if_version":3}"#, by: ann)
       #expect(site.post(other, by: ann).status == 409)
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func aRepetitionIsAnsweredAlsoAtTheLimit() throws {
+  @Test func aRepetitionIsAnsweredOverTheLimit() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let body = #"{"push_enabled":true,"if_version":0}"#
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func ofSixtyFourDifferentPostsOnOneVersionOneIsStored() throws {
+  @Test func oneOfSixtyFourDifferentPostsOnOneVersionIsStored() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answers = inParallel(64) { number in
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func ofOnePostSentSixtyFourTimesAtOnceOneIsStoredAndAllAreAnswered() throws {
+  @Test func aPostSent64TimesInParallelIsStoredOnceAndAnsweredAlways() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answers = inParallel(64) { _ in
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func thirtyPostsAtOnceAreThirtyVersions() throws {
+  @Test func thirtyPostsInParallelMakeThirtyVersions() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answers = inParallel(30) { _ in site.post(#"{"push_enabled":true}"#, by: ann) }
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func postsAtOnceOfDifferentMembersAllStay() throws {
+  @Test func parallelPostsOfDifferentMembersAreMerged() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bodies = [

@@ -8,7 +8,7 @@ import Testing
     #"{"push_enabled":true,"push_token":"apns_dev_ABC123","preferred_models":["gpt-4o"],"#
     + #""archive_cache_quota_mb":1024}"#
 
-  /// What `fields` makes of preferences in which every member was set.
+  /// The answer to a post of `fields` to a device with every preference set.
   private func merged(_ fields: String) throws -> Answer {
     try withApplication { site in
       let ann = try site.signUp()
@@ -31,7 +31,7 @@ import Testing
       (#"{"archive_cache_quota_mb":256}"#, true, "apns_dev_ABC123", ["gpt-4o"], 256),
       (#"{"unknown":{"a":[1]},"push_enabled":false}"#, false, "apns_dev_ABC123", ["gpt-4o"], 1024),
     ] as [(String, Bool, String?, [String], Int)])
-  func onlyWhatTheBodyNamesChanges(
+  func onlyMembersInTheBodyChange(
     body: String, enabled: Bool, token: String?, models: [String], quota: Int
   ) throws {
     let answer = try merged(body)
@@ -84,7 +84,7 @@ import Testing
     (#"[]"#, ": wrong_type"), (#""text""#, ": wrong_type"), (#"5"#, ": wrong_type"),
     (#"null"#, ": must_not_be_null"),
   ])
-  func aMemberOfAnotherTypeIsRefusedByName(body: String, complaint: String) throws {
+  func aMemberOfTheWrongTypeIs400AndIsNamed(body: String, complaint: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.post(body, by: ann)
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func anElementThatIsNoStringIsRefused() throws {
+  @Test func aModelThatIsNotAStringIs400() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for body in [#"{"preferred_models":["gpt-4o",1]}"#, #"{"preferred_models":[null]}"#] {
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: [1, 512])
-  func aPushTokenOfOneToFiveHundredAndTwelveCharactersIsOpaque(count: Int) throws {
+  func aPushTokenIsOpaqueAndHas1To512Characters(count: Int) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let token = String(repeating: "🎉", count: count)
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: ["null", #""somebody-elses""#, #""""#, "17", "{}"])
-  func theDeviceIDOfTheBodyIsAHint(hint: String) throws {
+  func theDeviceIDInTheBodyIsIgnored(hint: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.post(#"{"device_id":\#(hint),"push_enabled":true}"#, by: ann)
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func theDeviceIDOfAnotherAccountsDeviceGivesNoAccessToIt() throws {
+  @Test func theDeviceIDOfAnotherAccountGivesNoAccess() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "ann@example.org", device: "device-1")
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func charactersOfAnyKindComeBackAsTheyWere() throws {
+  @Test func unusualCharactersAreKept() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let body = #"{"push_token":"a\"b\\c\u0001\n\u2028 é 🎉 </script>"}"#
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func anObjectInsideTheLimitWithManyUnknownMembersIsStored() throws {
+  @Test func manyUnknownMembersAreIgnored() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let rest = (0..<2000).map { #""m\#($0)":{"a":[\#($0)]}"# }.joined(separator: ",")

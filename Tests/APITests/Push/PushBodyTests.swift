@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// What `POST /api/push/test` makes of its body.
+/// How `POST /api/push/test` reads its body.
 @Suite struct PushBodyTests {
   private static let complaints: [(body: String, message: String)] = [
     ("[]", "Request body must be a JSON object"), ("{", "Request body must be a JSON object"),
@@ -70,7 +70,7 @@ import Testing
     String(repeating: "[", count: count) + String(repeating: "]", count: count)
   }
 
-  @Test func aBodyThatIsRefusedIsNotSent() throws {
+  @Test func aRefusedBodyIsNotSent() throws {
     try withAnn { site, ann, _ in
       for (body, message) in Self.complaints {
         let answer = site.push("test", body, by: ann)
@@ -82,7 +82,7 @@ import Testing
 
   /// A worker's stack is 512 KiB.
   @Test(arguments: [30, 31, 500, 512, 20_000])
-  func aDeepBodyDoesNotOverflowAWorkersStack(depth: Int) throws {
+  func aDeepBodyDoesNotOverflowTheStackOfAWorker(depth: Int) throws {
     try withAnn { site, ann, _ in
       let isDone = DispatchSemaphore(value: 0)
       let status = Mutex(0)
@@ -131,7 +131,7 @@ import Testing
       + (data.map { #","data":\#($0)"# } ?? "") + "}"
   }
 
-  @Test func theNotificationIsWhatTheBodySaysOrItsDefaults() throws {
+  @Test func theNotificationHasTheBodysMembersOrDefaults() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let sent = Mutex<[String]>([])
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func aNotificationThatEscapesMakeTooLargeIsNotSent() throws {
+  @Test func aNotificationTooLargeAfterEscapingIsNotSent() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let controls = String(repeating: #"\u0001"#, count: 512)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import API
 
-/// Who may come in to `/api/push/…`, and in which order it is asked.
+/// Who may use `/api/push/…`, and the order of the checks.
 @Suite struct PushGuardTests {
   private static let actions = ["register", "unregister", "test"]
   private static let missing = "Unauthorized - missing credentials"
   private static let invalid = "Unauthorized - invalid token"
 
-  /// The fields of a request with these two values; nil leaves one out.
+  /// The fields of a request with these two values; nil omits the field.
   private func fields(_ authorization: String?, _ username: String?) -> [(
     name: String, value: String
   )] {
@@ -18,7 +18,7 @@ import Testing
       + (username.map { [("X-Username", $0)] } ?? [])
   }
 
-  @Test func credentialsAreAskedForBeforeTheyAreLookedAt() throws {
+  @Test func missingCredentialsAreReportedBeforeWrongOnes() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let bearer = "Bearer \(ann.accessToken)"
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func theUsernameIsNotTheAddressButTheAccounts() throws {
+  @Test func theUsernameIsTheAccountsNotTheEmail() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.sql("UPDATE accounts SET username = 'annie'")
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func aTokenThatHasExpiredOrWhoseSessionHasEndedIsInvalid() throws {
+  @Test func anExpiredTokenOrEndedSessionIsInvalid() throws {
     try withApplication { site in
       site.seeCompanion()
       let ann = try site.signUp()
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func testAsksWhetherAPNsIsConfiguredBeforeItLooksAtTheBody() throws {
+  @Test func aTestChecksTheConfigurationBeforeTheBody() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let notRunning = { (body: String) in
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func ofSeveralCompanionsTheOneSeenLastDecides() throws {
+  @Test func theCompanionSeenLastDecides() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.seeCompanion(missing: "APNS_KEY_ID", age: "20 SECOND")
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func errorsFromDeeperCarryTheFieldsOfTheOriginToo() throws {
+  @Test func serverErrorsHaveTheFieldsForTheOrigin() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.seeCompanion()
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func aDatabaseThatIsAwayIsTemporarilyUnavailable() throws {
+  @Test func withoutADatabaseEveryRouteIs503() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let application = Application.withoutDatabase(clock: { site.now })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Which pages may call `/api/push/…`, and what the answers tell browsers.
+/// Which origins may call `/api/push/…`, and the fields that browsers get.
 @Suite struct PushOriginTests {
   private let application = Application.withoutDatabase()
   private static let actions = ["register", "unregister", "test"]
@@ -57,9 +57,9 @@ import Testing
     (.development, "https://mac.tailb4fa61.ts.net", true),
   ]
 
-  /// No answer but 401 here: nobody has signed in.
+  /// An allowed origin gets 401 here, since nobody has signed in.
   @Test(arguments: origins.indices)
-  func aPageMayCallFromWhereItsEnvironmentIs(number: Int) {
+  func theEnvironmentDecidesWhichOriginsMayCall(number: Int) {
     let (environment, origin, isAllowed) = Self.origins[number]
     let application = Application.withoutDatabase(environment)
     for action in Self.actions {
@@ -83,7 +83,7 @@ import Testing
     "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
 
   @Test(arguments: ["tauri://localhost", "http://tauri.localhost", "https://app.example.org:8443"])
-  func anOriginOfTheSettingMayCallAnywhere(origin: String) {
+  func aConfiguredOriginMayCallInEveryEnvironment(origin: String) {
     let list = ["tauri://localhost", "http://tauri.localhost", "https://app.example.org:8443"]
     for environment in API.Settings.Environment.allCases {
       let application = Application.withoutDatabase(environment, allowedOrigins: list)
@@ -124,7 +124,7 @@ import Testing
   ]
 
   @Test(arguments: fields.indices)
-  func theFirstOriginDecidesOrElseTheFirstReferer(number: Int) {
+  func theFirstOriginDecidesAndElseTheFirstReferer(number: Int) {
     let (fields, origin) = Self.fields[number]
     let answer = application.push("register", fields: fields)
     #expect(answer.status == (origin == nil ? 403 : 401), "\(fields)")
@@ -135,7 +135,7 @@ import Testing
     (nil, 204), ("POST", 204), ("post", 204), (" POST ", 204), ("", 204), (" ,POST", 204),
     ("GET", 405), ("DELETE", 405), ("OPTIONS", 405), ("POST x", 405), ("PUT, POST", 405),
   ])
-  func onlyPostMayBeAskedFor(method: String?, status: Int) {
+  func aPreflightMayAskForPostOnly(method: String?, status: Int) {
     let asked = method.map { [(name: "Access-Control-Request-Method", value: $0)] } ?? []
     for action in Self.actions {
       let answer = application.push(action, method: "OPTIONS", fields: [pushOrigin] + asked)
@@ -172,7 +172,7 @@ import Testing
   ]
 
   @Test(arguments: requested.indices)
-  func theRequestedFieldNamesAreEchoed(number: Int) {
+  func aPreflightEchoesTheRequestedFieldNames(number: Int) {
     let (values, echoed) = Self.requested[number]
     let fields = values.map { (name: "Access-Control-Request-Headers", value: $0) }
     let answer = application.push("test", method: "OPTIONS", fields: [pushOrigin] + fields)
@@ -180,14 +180,14 @@ import Testing
     #expect(answer.field("Access-Control-Allow-Headers") == echoed)
   }
 
-  @Test func outsideOfPreflightNothingIsEchoed() {
+  @Test func onlyAPreflightEchoesFieldNames() {
     let answer = application.push(
       "test", fields: [pushOrigin, ("Access-Control-Request-Headers", "X-Other")])
     #expect(answer.isPushError(401, "Unauthorized - missing credentials"))
   }
 
   @Test(arguments: ["GET", "HEAD", "PUT", "DELETE", "PATCH", "options"])
-  func anotherMethodIsRefusedToAllowedPagesAndForbiddenToOthers(method: String) {
+  func anotherMethodIs405ForAllowedOriginsAnd403ForOthers(method: String) {
     for action in Self.actions {
       let allowed = application.push(action, method: method, fields: [pushOrigin])
       #expect(allowed.isPushError(405, "Method not allowed"))
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: ["", "nothing", "register/", "register/x", "Register", "tokens"])
-  func anUnknownPathIsNotFoundWhoeverAsks(path: String) {
+  func anUnknownPathIs404ForEveryOrigin(path: String) {
     for method in ["GET", "POST", "OPTIONS"] {
       let allowed = application.push(path, method: method, fields: [pushOrigin])
       #expect(allowed.status == 404)
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func aDefectiveBodyOfAForeignPageIsForbiddenFirst() {
+  @Test func aForeignOriginIs403BeforeTheBodyIsChecked() {
     for (defect, status) in [(Request.Defect.bodyTooLarge, 413), (.bodyIncomplete, 400)] {
       let foreign = application.push(
         "test", fields: [("Origin", "https://evil.example")], defect: defect)
@@ -226,7 +226,7 @@ import Testing
     #expect(ambiguous.status == 404)
   }
 
-  @Test func otherFamiliesSayNothingOfOrigins() throws {
+  @Test func otherFamiliesHaveNoFieldsForOrigins() throws {
     try withApplication { site in
       for path in ["/health", "/api/v1/models", "/api/mobile/wallet/summary"] {
         #expect(site.send("GET", path, fields: [pushOrigin]).crossOriginFields.isEmpty)

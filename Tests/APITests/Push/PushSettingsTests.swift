@@ -4,7 +4,7 @@ import Testing
 @testable import API
 @testable import switchboard_responder
 
-/// What the environment says of push.
+/// The variables of push.
 @Suite struct PushSettingsTests {
   @Test(arguments: [
     ("", []), ("tauri://localhost", ["tauri://localhost"]),
@@ -25,7 +25,7 @@ import Testing
   @Test(arguments: [
     "*", "null", "localhost", "https://a.example/", "https://a.example,*", "a://b c",
   ])
-  func anAllowedOriginThatIsNoneIsAComplaint(value: String) {
+  func aMalformedOriginIsNamed(value: String) {
     var environment = Program.Environment(
       requiredVariables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
     _ = API.Settings(from: &environment)
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [("1", 1), ("20", 20), ("0", nil), ("21", nil), ("x", nil)])
-  func theLookupConcurrencyIsFromOneToTwenty(value: String, number: Int?) {
+  func theLookupConcurrencyIs1To20(value: String, number: Int?) {
     var environment = Program.Environment(
       requiredVariables.merging(["PUSH_METADATA_LOOKUP_CONCURRENCY": value]) { $1 })
     let settings = API.Settings(from: &environment)

@@ -7,11 +7,11 @@ import Support
 
 @testable import API
 
-/// The origin of the tests' page.
+/// The origin of the page that the tests play.
 let pushOrigin = (name: "Origin", value: "http://localhost:3000")
 
 extension TestApplication {
-  /// `POST /api/push/<action>` of somebody who has signed in.
+  /// `POST /api/push/<action>` by somebody who has signed in.
   @discardableResult
   func push(
     _ action: String, _ json: String, by who: SignedIn, to application: Application? = nil
@@ -23,7 +23,7 @@ extension TestApplication {
       ])
   }
 
-  /// All push tokens, by their first letter: letter, platform, e-mail, device; a line for each.
+  /// A line for each push token: first letter, platform, e-mail, device.
   var pushRows: String {
     sql(
       """
@@ -32,7 +32,7 @@ extension TestApplication {
       """)
   }
 
-  /// Has a companion been seen, `age` ago and with these variables `missing`.
+  /// Records a pass of a companion, `age` ago and with these variables `missing`.
   func seeCompanion(missing: String = "", age: String = "1 SECOND") {
     sql(
       """
@@ -41,7 +41,7 @@ extension TestApplication {
       """)
   }
 
-  /// Puts a token there that no endpoint takes.
+  /// Stores a token that no endpoint accepts.
   func insertMalformedToken(_ token: String, device: String = "device-1") {
     sql(
       """
@@ -94,7 +94,7 @@ extension Answer {
       && crossOriginFields == Self.allowed
   }
 
-  /// The fields of every answer to ``pushOrigin`` that is no preflight.
+  /// The fields of every answer to ``pushOrigin`` except preflights.
   static let allowed = [
     "Access-Control-Allow-Origin": "http://localhost:3000",
     "Access-Control-Allow-Methods": "POST, OPTIONS",
@@ -104,7 +104,7 @@ extension Answer {
   ]
 }
 
-/// A site with Ann, her devices 1 and 2, and a companion that was seen.
+/// Calls `body` with a site that has a companion, and with Ann on her devices 1 and 2.
 func withAnn<T>(_ body: (TestApplication, SignedIn, SignedIn) throws -> T) throws -> T {
   try withApplication { site in
     site.seeCompanion()
@@ -125,7 +125,7 @@ extension TestApplication {
 }
 
 extension Answer {
-  /// What became of each send, as `letter ok status reason apnsId?`.
+  /// The result of each send, as `letter ok status reason id`.
   var sends: [String] {
     let results = self["results"] as? [[String: Any]] ?? []
     return results.map { result in

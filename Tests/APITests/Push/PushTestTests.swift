@@ -8,9 +8,9 @@ import Testing
 
 @testable import API
 
-/// `POST /api/push/test`, with the companion's own code behind it and a made-up Apple.
+/// `POST /api/push/test`, with the code of the companion and a fake Apple.
 @Suite struct PushTestTests {
-  @Test func aTestIsAnsweredInTheContractsShape() throws {
+  @Test func aTestAnswersInTheContractsShape() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let sender = DirectSender(topic: "t", concurrency: 4) { notifications in
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func itGoesToAllDevicesOfTheAccountAndToNobodyElse() throws {
+  @Test func aTestGoesToTheDevicesOfTheAccountOnly() throws {
     try withAnn { site, ann, elsewhere in
       site.register("ab", of: ann)
       site.register("c", of: elsewhere)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func whatApplesWordsMean() throws {
+  @Test func eachAnswerOfAppleIsReportedAndDeadTokensAreRemoved() throws {
     try withAnn { site, ann, _ in
       let outcomes: [Character: APNsOutcome] = [
         "a": .accepted(apnsID: "x"),
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aTokenThatIsRegisteredAgainMeanwhileStays() throws {
+  @Test func aTokenRegisteredAgainDuringTheTestStays() throws {
     try withAnn { site, ann, _ in
       site.register("ab", of: ann)
       let sender = DirectSender(topic: "t", concurrency: 4) { notifications in
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func aDeviceThatIsSwitchedOffIsSentToOnlyByName() throws {
+  @Test func aDeviceWithPushOffGetsATestOnlyIfItsTokenIsNamed() throws {
     try withAnn { site, ann, elsewhere in
       site.register("a", of: ann)
       site.register("b", of: elsewhere)
@@ -131,15 +131,13 @@ import Testing
     }
   }
 
-  // MARK: - Where it cannot go
-
   private func notRegistered(_ stale: Int, _ lookups: Int) -> String {
     #"{"error":"Token is not registered for this user","staleOwnershipTokensRemoved":\#(stale),"#
       + #""pushMetadataLookupConcurrency":\#(lookups),"invalidStoredTokensRemoved":0,"#
       + #""skippedNonStringTokenCount":0}"#
   }
 
-  @Test func aTokenThatIsNotTheAccountsIsForbidden() throws {
+  @Test func aTokenOfAnotherAccountIs403() throws {
     try withAnn { site, ann, _ in
       let bob = try site.signUp(email: "bob@example.org", device: "device-9")
       site.register("b", of: bob)
@@ -155,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func withoutTokensThereIsNothingToTest() throws {
+  @Test func aTestWithoutTokensIs400() throws {
     try withAnn { site, ann, _ in
       let none = { (malformed: Int) in
         let answer = site.push("test", "{}", by: ann)
@@ -173,8 +171,8 @@ import Testing
     }
   }
 
-  /// A registration that overtook the revocation of its device.
-  @Test func theTokensOfARevokedDeviceAreNotTheAccounts() throws {
+  /// A token registered while its device was revoked.
+  @Test func tokensOfARevokedDeviceAreRemoved() throws {
     try withAnn { site, ann, elsewhere in
       site.register("ab", of: elsewhere)
       site.insertMalformedToken("short")
@@ -202,9 +200,7 @@ import Testing
     }
   }
 
-  // MARK: - The companion
-
-  @Test func aCompanionThatIsNotConfiguredSaysSo() throws {
+  @Test func anUnconfiguredCompanionIs500() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let answer = try site.withCompanion(nil) { site.push("test", "{}", by: ann) }
@@ -214,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func whatNobodyDoesIsOverdueAndStillDone() throws {
+  @Test func anOverdueTestIs504AndIsStillSent() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let application = site.sibling(waitLimit: .milliseconds(20))
@@ -235,7 +231,7 @@ import Testing
     }
   }
 
-  @Test func whatIsGivenUpIsOurError() throws {
+  @Test func aTestThatIsGivenUpIs500() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       site.sql(
@@ -247,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func whereTooManyWaitNobodyIsAsked() throws {
+  @Test func aTestIs503WhileTooManyRequestsWait() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)
       let application = site.sibling(beginWaiting: { false })
@@ -258,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func atMostFiveHundredDevicesAreSentTo() throws {
+  @Test func aTestGoesToAtMost500Devices() throws {
     try withAnn { site, ann, _ in
       site.sql(
         """

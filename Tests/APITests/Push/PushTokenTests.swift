@@ -40,7 +40,7 @@ import Testing
     (#","platform":"android""#, "android"), (#","platform":"ANDROID""#, "android"),
     (#","platform":"ios","unknown":null"#, "ios"),
   ])
-  func thePlatformIsIOSUnlessItIsAndroid(member: String, platform: String) throws {
+  func thePlatformIsIOSByDefault(member: String, platform: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.push("register", #"{"token":"\#(pushTokenText())"\#(member)}"#, by: ann)
@@ -53,7 +53,7 @@ import Testing
   @Test(arguments: [
     String(repeating: "a", count: 20), String(repeating: "Z", count: 512), "09azAZ:_-.09azAZ:_-.",
   ])
-  func tokensOfTheContractsFormAreTaken(token: String) throws {
+  func wellFormedTokensAreAccepted(token: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let answer = site.push("register", #"{"token":" \#(token)\t"}"#, by: ann)
@@ -97,7 +97,7 @@ import Testing
     "[]", "5", #""text""#, "true", "{", #"{"token"}"#, "{}x", " ", "\u{1}",
   ]
 
-  @Test func aBodyThatIsRefusedChangesNothing() throws {
+  @Test func aRefusedBodyChangesNothing() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.push("register", body(pushTokenText("k")), by: ann)
@@ -127,7 +127,7 @@ import Testing
       #expect(
         site.sql("SELECT UNIX_TIMESTAMP(registered_at) FROM push_tokens").hasPrefix(
           "\(site.now.seconds)"))
-      // What is no longer Ann's she cannot take away.
+      // The token is Bob's now: Ann cannot remove it.
       #expect(
         site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 0))
       #expect(site.push("unregister", "{}", by: ann).text == unregistered(removed: 0))
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func theEndpointsOfOtherFamiliesShareTheRow() throws {
+  @Test func theFamiliesShareTheRowOfAToken() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.push("register", body(pushTokenText()), by: ann)
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func ofOneTokenRegisteredByManyAtOnceOneIsTheOwner() throws {
+  @Test func aTokenRegisteredByManyInParallelHasOneOwner() throws {
     try withApplication { site in
       let people = try (0..<12).map {
         try site.signUp(email: "p\($0)@example.org", device: "device-\($0)")
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func oneTokenIsUnregisteredFromAnyDeviceOfTheAccount() throws {
+  @Test func aTokenIsUnregisteredFromAnyDeviceOfTheAccount() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test(arguments: ["", "null", "{}", #"{"other":1}"#])
-  func withoutATokenAllOfTheAccountGo(body: String) throws {
+  func unregisterWithoutATokenRemovesAllOfTheAccount(body: String) throws {
     try withApplication { site in
       let ann = try site.signUp()
       let elsewhere = try site.signIn(device: "device-2")
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func malformedTokensAloneAreNoSet() throws {
+  @Test func malformedTokensAreRemovedButNotCountedAsASet() throws {
     try withApplication { site in
       let ann = try site.signUp()
       for token in ["short", String(repeating: "a", count: 30) + "\\n", ""] {
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  @Test func theLookupConcurrencyIsTheSettings() throws {
+  @Test func theLookupConcurrencyComesFromTheSettings() throws {
     try withApplication { site in
       let ann = try site.signUp()
       let application = site.sibling(settings: .ofTests(pushLookupConcurrency: 20))

@@ -4,11 +4,11 @@ import Foundation
 import Support
 import Testing
 
-/// Apps that have to prove themselves, on the whole site.
+/// Attestation on the whole site.
 @Suite(.serialized) struct AttestationTests {
   private static let bundle = "app.hamrah.ios"
 
-  /// Calls `body` with a site that refuses writes without proof, and takes ``FakeApple``'s word.
+  /// Calls `body` with a site that refuses writes without proof, and trusts ``FakeApple``.
   private func withEnforcingSite(_ body: (Site) async throws -> Void) async throws {
     let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FakeApple.shared.rootCertificate.write(to: root, atomically: true, encoding: .utf8)
@@ -20,7 +20,7 @@ import Testing
     try await withSite(environment: environment) { try await body($0) }
   }
 
-  /// A phone whose key is enrolled, and the challenge for that.
+  /// A phone with an enrolled key, and the challenge of the enrollment.
   private func enroll(on site: Site) throws -> (AttestedPhone, challenge: String) {
     let issued = site.post(
       "/api/app-attestation/challenge", #"{"platform":"ios","bundle_id":"\#(Self.bundle)"}"#)
@@ -38,8 +38,7 @@ import Testing
     return (phone, challenge)
   }
 
-  /// Statuses of `count` requests with one and the same proof, which curl sends at once, each over a
-  /// connection of its own.
+  /// Statuses of `count` parallel requests with the same proof, each over its own connection.
   private func statuses(
     of count: Int = 1, _ method: String, provenBy phone: AttestedPhone, counter: UInt32,
     by person: Person, to site: Site
@@ -61,7 +60,7 @@ import Testing
     return printed.split(separator: "\n").compactMap { Int($0) }
   }
 
-  @Test func ofManyWritesWithOneAssertionOneWins() async throws {
+  @Test func oneOfManyWritesWithTheSameAssertionWins() async throws {
     try await withEnforcingSite { site in
       let person = try site.signUp()
       let (phone, challenge) = try enroll(on: site)

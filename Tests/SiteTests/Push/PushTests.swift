@@ -2,9 +2,9 @@ import Foundation
 import Support
 import Testing
 
-/// Push behind the deployed nginx, without Apple.
+/// Push behind nginx, without Apple.
 @Suite(.serialized) struct PushTests {
-  @Test func aPageAsksAndRegistersThroughNginx() async throws {
+  @Test func aPageRegistersATokenThroughNginx() async throws {
     try await withSite(environment: ["SWITCHBOARD_ALLOWED_ORIGINS": "tauri://localhost"]) { site in
       let ann = try site.signUp()
       let token = String(repeating: "a", count: 64)
@@ -31,7 +31,7 @@ import Testing
       #expect(registered.body == #"{"success":true,"token":"\#(token)","platform":"ios"}"#)
       #expect(post("register", "{}", origin: "http://evil.example").status == 403)
 
-      // The companion says in its first pass that Apple's settings are not there.
+      // The first pass of the companion records that the settings of APNs are missing.
       #expect(try holds { try site.sql("SELECT COUNT(*) FROM companion_status") == "1\n" })
       let tested = post("test", "{}")
       #expect(tested.status == 500)

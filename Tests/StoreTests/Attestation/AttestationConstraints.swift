@@ -1,4 +1,4 @@
-/// The cases of attestation's tables.
+/// Cases for the tables of attestation.
 extension ConstraintTests {
   static let attestation: [Case] = [
     Case(
