@@ -1,23 +1,36 @@
-/// Reads JSON text (RFC 8259) strictly, value by value, and builds nothing that nobody asks for.
+/// Reads JSON text (RFC 8259) value by value, and builds only what is asked for.
 ///
-/// FoundationEssentials' decoder accepts malformed text in members that are not decoded; so bodies are
-/// checked by this first. Access tokens' claims are read by it alone, on every request.
+/// FoundationEssentials' decoder accepts malformed text in members that are not decoded, so this reader
+/// checks bodies first. It alone reads the claims of access tokens, on every request.
 package struct JSONReader {
+  package enum Mode: Sendable {
+    /// All of the text is checked.
+    case strict
+    /// For large answers of which little is read. What is passed over is checked for its brackets and
+    /// the ends of its strings alone, and U+FFFD replaces what is wrong in a string.
+    case lenient
+
+    /// Arrays and objects inside each other.
+    package var maximumDepth: Int { self == .strict ? 128 : 64 }
+  }
+
   package enum Failure: Error, Equatable {
-    /// Not JSON, or nested deeper than ``JSONReader/maximumDepth``.
+    /// Not JSON; in strict mode also nested deeper than ``Mode/maximumDepth``.
     case malformed
     /// JSON, but of another type than was asked for.
     case wrongType
+    /// In lenient mode: nested deeper than ``Mode/maximumDepth``.
+    case tooDeep
   }
 
-  package static let maximumDepth = 128
+  let bytes: [UInt8]
+  let mode: Mode
+  var position = 0
+  var depth = 0
 
-  private let bytes: [UInt8]
-  private var position = 0
-  private var depth = 0
-
-  package init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8], _ mode: Mode = .strict) {
     self.bytes = bytes
+    self.mode = mode
   }
 
   /// Whether `bytes` are one JSON value, and nothing else.
@@ -40,7 +53,7 @@ package struct JSONReader {
     if take("}") { return close() }
     repeat {
       guard try start() == UInt8(ascii: "\"") else { throw Failure.malformed }
-      let name = try string()
+      let name = try quotedString()
       guard take(":") else { throw Failure.malformed }
       try member(name, &self)
     } while take(",")
@@ -61,14 +74,22 @@ package struct JSONReader {
 
   package mutating func string() throws(Failure) -> String {
     guard try start() == UInt8(ascii: "\"") else { throw .wrongType }
+    return try quotedString()
+  }
+
+  /// Reads a string whose quotation mark is at ``position``.
+  private mutating func quotedString() throws(Failure) -> String {
     position += 1
     let start = position
     let isASCII = skipPlainText()
     guard position < bytes.count else { throw .malformed }
     switch bytes[position] {
-    case UInt8(ascii: "\""):
+    case UInt8(ascii: "\"") where isASCII || mode == .strict:
       defer { position += 1 }
       return try text(bytes.span.extracting(start..<position), isASCII: isASCII)
+    case _ where mode == .lenient:
+      position = start - 1
+      return try lenientString(atMost: .max)
     case UInt8(ascii: "\\"): return try escapedString(from: start)
     default: throw .malformed
     }
@@ -127,12 +148,13 @@ package struct JSONReader {
     return true
   }
 
-  /// Reads a value of any type, and only checks it.
+  /// Passes over a value of any type.
   package mutating func skip() throws {
+    guard mode == .strict else { return try skipLeniently() }
     switch try start() {
     case UInt8(ascii: "{"): try object { _, reader in try reader.skip() }
     case UInt8(ascii: "["): try array { reader in try reader.skip() }
-    case UInt8(ascii: "\""): _ = try string()
+    case UInt8(ascii: "\""): _ = try quotedString()
     case UInt8(ascii: "t"): try literal("true")
     case UInt8(ascii: "f"): try literal("false")
     case UInt8(ascii: "n"): try literal("null")
@@ -150,7 +172,7 @@ package struct JSONReader {
 
 extension JSONReader {
   /// The first byte of the value that comes.
-  private mutating func start() throws(Failure) -> UInt8 {
+  mutating func start() throws(Failure) -> UInt8 {
     skipWhiteSpace()
     guard position < bytes.count else { throw .malformed }
     return bytes[position]
@@ -159,7 +181,9 @@ extension JSONReader {
   private mutating func open(_ bracket: Unicode.Scalar) throws(Failure) {
     guard take(bracket) else { throw position < bytes.count ? .wrongType : .malformed }
     depth += 1
-    guard depth <= Self.maximumDepth else { throw .malformed }
+    guard depth <= mode.maximumDepth else {
+      throw mode == .strict ? .malformed : .tooDeep
+    }
   }
 
   private mutating func close() {
@@ -179,7 +203,7 @@ extension JSONReader {
 
   private mutating func takeDigits() -> Bool {
     let start = position
-    while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
+    while position < bytes.count, bytes[position].isDigit { position += 1 }
     return position > start
   }
 
@@ -196,89 +220,5 @@ extension JSONReader {
       default: return
       }
     }
-  }
-
-  /// Goes on to the quotation mark, backslash or control that ends plain text, or to the end.
-  ///
-  /// - Returns: whether the text is ASCII.
-  private mutating func skipPlainText() -> Bool {
-    bytes.withUnsafeBufferPointer { bytes in
-      var all: UInt8 = 0
-      while position < bytes.count {
-        let byte = bytes[position]
-        if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
-        all |= byte
-        position += 1
-      }
-      return all < 0x80
-    }
-  }
-
-  private func text(_ bytes: Span<UInt8>, isASCII: Bool = false) throws(Failure) -> String {
-    if isASCII { return String(copying: unsafe UTF8Span(unchecked: bytes, isKnownASCII: true)) }
-    do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw .malformed }
-  }
-
-  /// The rest of a string that holds a backslash; it began at `start`, and what is before
-  /// ``position`` is plain.
-  private mutating func escapedString(from start: Int) throws(Failure) -> String {
-    var unescaped = Array(bytes[start..<position])
-    while position < bytes.count {
-      let byte = bytes[position]
-      position += 1
-      switch byte {
-      case UInt8(ascii: "\""): return try text(unescaped.span)
-      case UInt8(ascii: "\\"): unescaped += try escape()
-      case ..<0x20: throw .malformed
-      default: unescaped.append(byte)
-      }
-    }
-    throw .malformed
-  }
-
-  /// What stands behind a backslash, as UTF-8.
-  private mutating func escape() throws(Failure) -> [UInt8] {
-    guard position < bytes.count else { throw .malformed }
-    defer { position += 1 }
-    switch bytes[position] {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [bytes[position]]
-    case UInt8(ascii: "b"): return [0x08]
-    case UInt8(ascii: "f"): return [0x0c]
-    case UInt8(ascii: "n"): return [0x0a]
-    case UInt8(ascii: "r"): return [0x0d]
-    case UInt8(ascii: "t"): return [0x09]
-    case UInt8(ascii: "u"): return Array(String(try escapedScalar()).utf8)
-    default: throw .malformed
-    }
-  }
-
-  /// The scalar of `uXXXX`, or of the two halves of a surrogate pair; ends at its last digit.
-  private mutating func escapedScalar() throws(Failure) -> Unicode.Scalar {
-    let first = try fourDigits()
-    if let scalar = Unicode.Scalar(first) { return scalar }
-    guard (0xd800..<0xdc00).contains(first),
-      bytes[(position + 1)...].starts(with: "\\u".utf8)
-    else { throw .malformed }
-    position += 2
-    let second = try fourDigits()
-    let pair = 0x10000 + ((first & 0x3ff) << 10 | (second & 0x3ff))
-    guard (0xdc00..<0xe000).contains(second), let scalar = Unicode.Scalar(pair) else {
-      throw .malformed
-    }
-    return scalar
-  }
-
-  /// The value of the four hexadecimal digits behind the `u` at ``position``; ends at the last.
-  private mutating func fourDigits() throws(Failure) -> UInt32 {
-    var value: UInt32 = 0
-    for _ in 0..<4 {
-      position += 1
-      guard position < bytes.count,
-        let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue,
-        bytes[position] < 0x80
-      else { throw .malformed }
-      value = value << 4 | UInt32(digit)
-    }
-    return value
   }
 }

@@ -7,7 +7,8 @@ extension Environment {
     let repo = optional("SWITCHBOARD_REPO")?.trimmed ?? "switchboard"
     if !GuardedAgent.isRepoName(repo) {
       complain(
-        about: "SWITCHBOARD_REPO", "must be a name of 1 to 100 characters without control characters")
+        about: "SWITCHBOARD_REPO",
+        "must be a name of 1 to 100 characters without control characters")
     }
     return GuardedAgent(
       publicURL: publicURL, repo: repo,

@@ -1,5 +1,5 @@
 import Base
-package import HTTP
+import HTTP
 import Store
 
 /// One family of apps: which paths are its own, how its errors look, and what answers them.

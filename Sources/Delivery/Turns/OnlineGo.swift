@@ -1,10 +1,11 @@
+import Base
 import Store
 
 /// online-go.com, asked one question at a time over one kept connection.
 struct OnlineGo: ~Copyable {
   enum Answer {
     case games(SeenGames, entityTag: String?)
-    /// As it was when the entity tag was given.
+    /// Nothing has changed since the answer that had the entity tag.
     case unchanged
     case failure(PollFailure)
   }
@@ -38,12 +39,12 @@ struct OnlineGo: ~Copyable {
   }
 
   private func read(_ answer: HTTPAnswer) -> Answer {
-    do throws(JSONError) {
+    do {
       return .games(try SeenGames(ofPlayer: answer.body), entityTag: answer.entityTag)
     } catch {
-      let first = answer.body.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }
+      let first = answer.body.first { !$0.isJSONWhiteSpace }
       guard first == UInt8(ascii: "{") else {
-        // A page that says the site is being maintained, say.
+        // Such as a page that says that the site is being maintained.
         return .failure(.refused(reason: "200 without JSON", retryAfter: answer.retryAfter))
       }
       return .failure(.unreadable(reason: "the answer is \(error)"))

@@ -6,7 +6,7 @@ package struct PollSettings: Sendable {
   package let baseURL: String
   /// An address or a URL at which its administrators reach ours.
   package let contact: String
-  /// At most; it rules where the interval would ask for more.
+  /// At most, even where the interval asks for more.
   package let requestsPerSecond: Int
   package let pace: PollPace
   /// Before the text of a notification: `[dev] `, or nothing.

@@ -1,3 +1,4 @@
+import Base
 import Store
 
 /// Names are read up to here: room for ``TurnGame/longestName`` scalars, each as two escapes.
@@ -7,25 +8,22 @@ private let longestText = TurnGame.longestName * 12
 private let mostGames = 2000
 
 extension SeenGames {
-  /// What the answer of `/api/v1/players/{id}/full` tells of the active games. Finished ones are
-  /// none. A game without what we need is unreadable; the others count.
+  /// What the answer of `/api/v1/players/{id}/full` tells of the active games. Finished games are left
+  /// out. A game without what we need is unreadable; the others count.
   ///
-  /// - Throws: ``JSONError``; ``JSONError/malformed`` also where it does not tell of any games at
-  ///   all.
-  init(ofPlayer body: [UInt8]) throws(JSONError) {
+  /// - Throws: ``JSONReader/Failure``; `malformed` also where it does not tell of any games at all.
+  init(ofPlayer body: [UInt8]) throws {
     var list: GameList?
-    try body.withUnsafeBufferPointer { bytes throws(JSONError) in
-      var scanner = JSONScanner(bytes)
-      let isObject = try scanner.object { player, name throws(JSONError) in
-        switch name {
-        case "active_games": list = try GameList(&player)
-        default: try player.skip()
-        }
+    var reader = JSONReader(body, .lenient)
+    let isObject = try reader.optionalObject { name, value in
+      switch name {
+      case "active_games": list = try GameList(&value)
+      default: try value.skip()
       }
-      guard isObject else { throw .malformed }
-      try scanner.end()
     }
-    guard let list else { throw .malformed }
+    guard isObject else { throw JSONReader.Failure.malformed }
+    try reader.end()
+    guard let list else { throw JSONReader.Failure.malformed }
     self.init(games: list.games, unreadable: list.unreadable, isWhole: list.isWhole)
   }
 }
@@ -38,9 +36,9 @@ private struct GameList {
   private var ids: Set<Int64> = []
 
   /// - Returns: nil where it is no array.
-  init?(_ scanner: inout JSONScanner) throws(JSONError) {
+  init?(_ value: inout JSONReader) throws {
     var elements = GameList()
-    let isArray = try scanner.array { element throws(JSONError) in
+    let isArray = try value.optionalArray { element in
       elements.append(try GameFields(&element))
     }
     guard isArray else { return nil }
@@ -70,12 +68,12 @@ private struct GameFields {
   private var lastMove: Int64?
   private var isPaused = false
 
-  init(_ scanner: inout JSONScanner) throws(JSONError) {
+  init(_ value: inout JSONReader) throws {
     var fields = Self()
-    _ = try scanner.object { game, name throws(JSONError) in
+    _ = try value.optionalObject { name, game in
       switch name {
-      case "id": fields.id = try game.integer()
-      case "name": fields.name = try game.string(longest: longestText)
+      case "id": fields.id = try game.optionalInteger()
+      case "name": fields.name = try game.optionalString(atMost: longestText)
       case "json": try fields.readDetails(&game)
       default: try game.skip()
       }
@@ -85,12 +83,12 @@ private struct GameFields {
 
   private init() {}
 
-  private mutating func readDetails(_ scanner: inout JSONScanner) throws(JSONError) {
+  private mutating func readDetails(_ value: inout JSONReader) throws {
     var fields = self
-    _ = try scanner.object { json, name throws(JSONError) in
+    _ = try value.optionalObject { name, json in
       switch name {
-      case "phase": fields.phase = try json.string(longest: 64)
-      case "game_name": fields.gameName = try json.string(longest: longestText)
+      case "phase": fields.phase = try json.optionalString(atMost: 64)
+      case "game_name": fields.gameName = try json.optionalString(atMost: longestText)
       case "pause_control": try fields.readPauseControl(&json)
       case "clock": try fields.readClock(&json)
       default: try json.skip()
@@ -99,13 +97,13 @@ private struct GameFields {
     self = fields
   }
 
-  private mutating func readClock(_ scanner: inout JSONScanner) throws(JSONError) {
+  private mutating func readClock(_ value: inout JSONReader) throws {
     var fields = self
-    _ = try scanner.object { clock, name throws(JSONError) in
+    _ = try value.optionalObject { name, clock in
       switch name {
-      case "current_player": fields.currentPlayer = try clock.integer()
-      case "last_move": fields.lastMove = try clock.integer()
-      case "title": fields.title = try clock.string(longest: longestText)
+      case "current_player": fields.currentPlayer = try clock.optionalInteger()
+      case "last_move": fields.lastMove = try clock.optionalInteger()
+      case "title": fields.title = try clock.optionalString(atMost: longestText)
       case "pause": try fields.readPause(&clock)
       default: try clock.skip()
       }
@@ -113,9 +111,9 @@ private struct GameFields {
     self = fields
   }
 
-  private mutating func readPause(_ scanner: inout JSONScanner) throws(JSONError) {
+  private mutating func readPause(_ value: inout JSONReader) throws {
     var fields = self
-    _ = try scanner.object { pause, name throws(JSONError) in
+    _ = try value.optionalObject { name, pause in
       switch name {
       case "paused": if try pause.isTrue() { fields.isPaused = true }
       case "pause_control": try fields.readPauseControl(&pause)
@@ -126,9 +124,9 @@ private struct GameFields {
   }
 
   /// Any key is a pause, whatever its value, as on the site itself.
-  private mutating func readPauseControl(_ scanner: inout JSONScanner) throws(JSONError) {
+  private mutating func readPauseControl(_ value: inout JSONReader) throws {
     var hasKey = false
-    _ = try scanner.object { control, _ throws(JSONError) in
+    _ = try value.optionalObject { _, control in
       hasKey = true
       try control.skip()
     }
