@@ -5,8 +5,8 @@ import Store
 
 private let challengeLifetime = Duration.seconds(600)
 
-/// `POST /api/app-attestation/challenge`: makes the challenge for one attestation of an app's key. It
-/// lasts ten minutes.
+/// `POST /api/app-attestation/challenge`: issues a challenge for one attestation. It lasts ten
+/// minutes.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
 func requestAttestationChallenge(
@@ -40,8 +40,8 @@ func requestAttestationChallenge(
 
 /// `POST /api/app-attestation/verify`: enrolls a key that Apple says a genuine app made.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, in the words that
-///   the apps show; ``Failure/tooManyRequests(retryAfter:)``.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, in the words
+///   that the apps show; ``Failure/tooManyRequests(retryAfter:)``.
 func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let attestation: PresentedAttestation

@@ -93,8 +93,8 @@ struct PushMembers {
 
   /// The member, if it is there, as `read` reads it.
   ///
-  /// - Throws: ``Failure/badRequest(_:)`` with `complaint` where it has another type, null included,
-  ///   or a number fits no Double.
+  /// - Throws: ``Failure/badRequest(_:)`` with `complaint` where it has another type (null too), or
+  ///   is a number that fits no Double.
   private func value<Value>(
     _ name: Name, or complaint: String, _ read: (inout JSONReader) throws -> Value
   ) throws -> Value? {

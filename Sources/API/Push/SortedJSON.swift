@@ -7,8 +7,8 @@ enum SortedJSON {
   private static let maximumDepth = 32
 
   /// - Parameter reader: at a value in valid JSON.
-  /// - Throws: ``JSONReader/Failure`` unless the value is an object; `DecodingError` if a number in it
-  ///   fits no Double; ``Failure/badRequest(_:)`` if it is nested too deeply.
+  /// - Throws: ``JSONReader/Failure`` unless the value is an object; `DecodingError` if a number in
+  ///   it fits no Double; ``Failure/badRequest(_:)`` if it is nested too deeply.
   static func rewrite(_ reader: JSONReader) throws -> [UInt8] {
     var reader = reader
     return try object(&reader, depth: 1)

@@ -153,8 +153,8 @@ extension AttestedKey {
 }
 
 extension AttestedKeyStatements {
-  /// Advances the counter and binds the key, if its binding has not changed since it was read and the
-  /// session is alive.
+  /// Advances the counter and binds the key, if its binding has not changed since it was read and
+  /// the session is alive.
   ///
   /// - Returns: false where another assertion, another device or the session's end came first.
   fileprivate func spend(

@@ -12,8 +12,8 @@ package struct PushTest: Codable, Sendable, Equatable {
     package let platform: String
     /// Unix milliseconds
     package let registeredAt: Int64
-    /// Whether the device's preferences allow pushes, or the request names the token: whoever names a
-    /// token wants to know whether it works.
+    /// Whether the device's preferences allow pushes, or the request names the token: whoever names
+    /// a token wants to know whether it works.
     package let isEnabled: Bool
 
     package init(token: String, platform: DevicePlatform, registeredAt: Timestamp, isEnabled: Bool)

@@ -34,7 +34,8 @@ import Testing
       Recording.self, from: Data(try fixture("appattest/\(name).json").utf8))
   }
 
-  /// Calls `body` with an enforcing responder at the time of the recording, and the recorded challenge.
+  /// Calls `body` with an enforcing responder at the time of the recording, and with the recorded
+  /// challenge.
   private func with(
     _ recording: Recording, _ body: (TestApplication, IssuedChallenge) throws -> Void
   ) throws {

@@ -51,8 +51,8 @@ extension TestApplication {
 }
 
 extension Answer {
-  /// The `details` of an error of the preferences family: `field: reason`, and ` = value` if there is
-  /// a value.
+  /// The `details` of an error of the preferences family: `field: reason`, and ` = value` if there
+  /// is a value.
   var complaint: String? {
     guard let field = string("error", "details", "field"),
       let reason = string("error", "details", "reason")
