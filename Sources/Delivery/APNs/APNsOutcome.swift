@@ -57,62 +57,35 @@ extension APNsOutcome {
       self = .accepted(apnsID: apnsID())
       return
     }
-    let reason = Reason(rawValue: Self.string(of: "reason", in: body) ?? "")
+    let answer = Answer(body.withUnsafeBufferPointer { Array($0) })
     self =
       status == 410
-      ? .unregistered(
-        reason: reason,
-        since: Self.integer(of: "timestamp", in: body).map { Timestamp(milliseconds: $0) })
-      : .rejected(status: status, reason: reason)
+      ? .unregistered(reason: answer.reason, since: answer.since)
+      : .rejected(status: status, reason: answer.reason)
   }
 
-  // Apple's body is one flat object, `{"reason":"…","timestamp":…}`: a scan for the member is enough.
+  /// The members of Apple's body, `{"reason":"…","timestamp":…}`.
+  private struct Answer {
+    private(set) var reason = Reason(rawValue: "")
+    private(set) var since: Timestamp?
 
-  private static func string(of name: StaticString, in body: Span<UInt8>) -> String? {
-    guard var position = value(of: name, in: body), body[position] == UInt8(ascii: "\"") else {
-      return nil
-    }
-    var text: [UInt8] = []
-    position += 1
-    while position < body.count, text.count < 100 {
-      switch body[position] {
-      case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
-      case 0x21...0x5B, 0x5D...0x7E: text.append(body[position])
-      default: return nil
+    init(_ body: [UInt8]) {
+      var reader = JSONReader(body, .lenient)
+      do {
+        _ = try reader.optionalObject { name, value in
+          switch name {
+          case "reason":
+            let text = try value.optionalString(atMost: 100)
+            if let text, text.isVisibleASCII(atMost: 99) { reason = Reason(rawValue: text) }
+          case "timestamp":
+            let time = try value.optionalInteger()
+            since = time.map { Timestamp(milliseconds: $0) }
+          default: try value.skip()
+          }
+        }
+      } catch {
+        // What was read before the body breaks off still counts.
       }
-      position += 1
     }
-    return nil
-  }
-
-  private static func integer(of name: StaticString, in body: Span<UInt8>) -> Int64? {
-    guard var position = value(of: name, in: body) else { return nil }
-    var digits = ""
-    while position < body.count, (0x30...0x39).contains(body[position]) {
-      digits.unicodeScalars.append(Unicode.Scalar(body[position]))
-      position += 1
-    }
-    return Int64(digits)
-  }
-
-  /// Where the value of the member `name` begins.
-  private static func value(of name: StaticString, in body: Span<UInt8>) -> Int? {
-    let key = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    let quote = UInt8(ascii: "\"")
-    func skipSpace(_ position: Int) -> Int {
-      (position..<body.count).first { ![0x20, 0x09, 0x0A, 0x0D].contains(body[$0]) } ?? body.count
-    }
-    let last = body.count - key.count - 2
-    guard last >= 0 else { return nil }
-    for start in 0...last
-    where body[start] == quote && body[start + key.count + 1] == quote
-      && key.indices.allSatisfy({ body[start + 1 + $0] == key[$0] })
-    {
-      let colon = skipSpace(start + key.count + 2)
-      guard colon < body.count, body[colon] == UInt8(ascii: ":") else { continue }
-      let value = skipSpace(colon + 1)
-      return value < body.count ? value : nil
-    }
-    return nil
   }
 }

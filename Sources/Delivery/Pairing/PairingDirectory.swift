@@ -3,8 +3,7 @@ package import Cryptography
 import QRCode
 package import Store
 
-/// The phones that may reach the agent, and the code that pairs another, for an administrator's
-/// terminal.
+/// The agent's phones, as administrators pair and manage them from a terminal.
 package struct PairingDirectory: Sendable {
   private let records: Records
   private let agent: GuardedAgent
@@ -43,7 +42,7 @@ package struct PairingDirectory: Sendable {
     return try QRSymbol(info.qrContent).terminalText + "\n" + lines.joined(separator: "\n")
   }
 
-  /// The paired phones, one on a line, the one that was used last first.
+  /// The phones that may reach the agent, one per line, the last used one first.
   package func devices() throws -> String {
     let lines = try records.pairedDevices.list().map { device in
       [
