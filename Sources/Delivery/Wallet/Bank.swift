@@ -2,22 +2,6 @@ import Base
 import Cryptography
 import Store
 
-/// Why a bank gave no cards.
-struct BankFailure: Error, Equatable {
-  /// What the app is told.
-  let failure: EnrollmentFailure
-  /// In words, without secrets.
-  let reason: String
-
-  static func bankRefused(_ reason: String) -> BankFailure {
-    BankFailure(failure: .bankRefused, reason: reason)
-  }
-
-  static func bankUnavailable(_ reason: String) -> BankFailure {
-    BankFailure(failure: .bankUnavailable, reason: reason)
-  }
-}
-
 /// One conversation with a bank: a code for a token, then the token for cards.
 struct Bank: ~Copyable {
   private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")

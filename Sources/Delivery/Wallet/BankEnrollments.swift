@@ -28,27 +28,28 @@ struct BankEnrollments: Sendable {
     let exchange = try Job.decode(BankExchange.self, from: job.request)
     let enrollment = try enrollments(of: exchange, in: job).pending(exchange, of: job)
     guard let enrollment else {
-      return try fail(exchange, of: nil, with: .bankUnavailable("the bank is gone"), in: job)
+      return try recordFailure(
+        .bankUnavailable("the bank is gone"), of: nil, by: exchange, in: job)
     }
     let cards: [BankCard]
     do throws(BankFailure) {
       cards = try self.cards(of: enrollment, by: exchange)
     } catch {
-      return try fail(exchange, of: enrollment, with: error, in: job)
+      return try recordFailure(error, of: enrollment, by: exchange, in: job)
     }
     return try enrollments(of: exchange, in: job)
       .finish(enrollment, with: cards, by: exchange, in: job)
   }
 
-  private func fail(
-    _ exchange: BankExchange, of enrollment: PendingEnrollment?, with failure: BankFailure,
+  private func recordFailure(
+    _ failure: BankFailure, of enrollment: PendingEnrollment?, by exchange: BankExchange,
     in job: Job
   ) throws -> Bool {
     log.warning(
       "No cards from the bank: \(failure.reason)",
       metadata: ["job": "\(job.id)", "bank": "\(enrollment?.bsimID ?? "")"])
-    return try enrollments(of: exchange, in: job).fail(
-      exchange, of: enrollment, with: failure.failure, because: failure.reason, in: job)
+    return try enrollments(of: exchange, in: job).recordFailure(
+      failure.failure, because: failure.reason, of: enrollment, by: exchange, in: job)
   }
 
   private func cards(

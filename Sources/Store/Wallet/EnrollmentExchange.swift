@@ -55,12 +55,12 @@ extension Enrollments {
   /// Finishes the job of an enrollment that has failed.
   ///
   /// - Parameters:
-  ///   - enrollment: nil if the account or the bank is gone.
   ///   - reason: in words, without secrets.
+  ///   - enrollment: nil if the account or the bank is gone.
   /// - Returns: false if another pass has the job, or nobody waits for it any more.
-  package func fail(
-    _ exchange: BankExchange, of enrollment: PendingEnrollment?, with failure: EnrollmentFailure,
-    because reason: String, in job: Job
+  package func recordFailure(
+    _ failure: EnrollmentFailure, because reason: String, of enrollment: PendingEnrollment?,
+    by exchange: BankExchange, in job: Job
   ) throws -> Bool {
     let result = try Job.encode(EnrollmentResult.failed(failure))
     return try records.jobs.finish(job, with: result) { transaction in
