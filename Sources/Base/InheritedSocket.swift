@@ -13,9 +13,9 @@ package enum InheritedSocket: Equatable {
   ///
   /// Removes `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES` from the environment: call it once,
   /// before any thread starts.
-  package static func take() -> InheritedSocket {
-    let isOurs = number("LISTEN_PID") == getpid()
-    let count = isOurs ? number("LISTEN_FDS") ?? 0 : 0
+  package static func inherit() -> InheritedSocket {
+    let isOurs = environmentNumber("LISTEN_PID") == getpid()
+    let count = isOurs ? environmentNumber("LISTEN_FDS") ?? 0 : 0
     for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
     let first: CInt = 3  // SD_LISTEN_FDS_START
     return choose(passed: count >= 1 ? first : nil, standardInput: STDIN_FILENO)
@@ -29,7 +29,7 @@ package enum InheritedSocket: Equatable {
     return isListening(standardInput) ? .listening(descriptor: standardInput) : .none
   }
 
-  private static func number(_ name: String) -> CInt? {
+  private static func environmentNumber(_ name: String) -> CInt? {
     getenv(name).flatMap { CInt(String(cString: $0)) }
   }
 

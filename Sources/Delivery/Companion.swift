@@ -59,7 +59,7 @@ package struct Companion: Sendable {
     defer { closeConnections() }
     for sender in senders { try addLeases(of: sender.channel) }
     try doUrgentWork()
-    try polling?.poll(atMost: limit ?? settings.interval) { try doUrgentWork() }
+    try polling?.pollDueUsers(atMost: limit ?? settings.interval) { try doUrgentWork() }
     try bankEnrollments.resealSecrets()
     let upkeep = database.records(at: .now(), from: .companion).upkeep
     let deleted = try upkeep.purge(slice: 500, auditLifetime: settings.auditLifetime)

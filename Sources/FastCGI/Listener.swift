@@ -28,7 +28,7 @@ package struct Listener: ~Copyable, Sendable {
 ///
 /// - Throws: ``FastCGIError`` if what systemd announced does not listen.
 package func inheritedListener() throws(FastCGIError) -> Listener? {
-  switch InheritedSocket.take() {
+  switch InheritedSocket.inherit() {
   case .listening(let descriptor): return try Listener(descriptor: descriptor)
   case .notListening: throw FastCGIError("getsockopt", errno)
   case .none: return nil

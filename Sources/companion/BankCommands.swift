@@ -56,7 +56,7 @@ struct Banks: ParsableCommand {
     var bsimID: String
 
     func run() throws {
-      guard try BankDirectory(Environment.ofProcess()).remove(bsimID) else {
+      guard try BankDirectory(Environment.ofProcess()).disconnect(bsimID) else {
         throw NotFound("No bank with this id is connected.")
       }
       print("\(bsimID) takes no more enrollments.")

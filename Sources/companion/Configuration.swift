@@ -33,7 +33,7 @@ struct Configuration {
   func companion() throws -> Companion {
     do {
       try Database(connection).requireSchemaVersion()
-    } catch where Database.isUnavailable(error) {
+    } catch  where Database.isUnavailable(error) {
       JournalLog.logger().warning(
         "The database does not answer: the schema's version was not checked. \(error)")
     }

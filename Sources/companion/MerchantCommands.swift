@@ -28,7 +28,8 @@ struct Merchants: ParsableCommand {
       let isName = (1...200).contains(name.unicodeScalars.count) && !name.hasControls
       guard isName, name == name.trimmed else {
         throw ValidationError(
-          "A name has 1 to 200 characters, without control characters and without spaces around it.")
+          "A name has 1 to 200 characters, without control characters and without spaces around it."
+        )
       }
     }
 

@@ -7,7 +7,8 @@ struct Pair: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Shows the QR code that pairs a phone with the agent.")
 
-  @ArgumentParser.Flag(help: "Print the content of the QR code and the expiry of its token as JSON.")
+  @ArgumentParser.Flag(
+    help: "Print the content of the QR code and the expiry of its token as JSON.")
   var json = false
 
   func run() throws {

@@ -78,7 +78,7 @@ extension Failure {
 
 extension JSONWriter {
   /// How many sends succeeded and failed, and why; Apple's status where Apple gave no reason.
-  fileprivate mutating func summary(of results: [PushTestOutcome.Result]) {
+  fileprivate mutating func summary(of results: [PushTestOutcome.TokenResult]) {
     let failures = results.filter { !$0.ok }
     let reasons = Dictionary(grouping: failures) { $0.reason ?? "HTTP_\($0.status)" }
     member("successCount", Int64(results.count - failures.count))
@@ -92,7 +92,7 @@ extension JSONWriter {
       })
   }
 
-  fileprivate mutating func members(of result: PushTestOutcome.Result) {
+  fileprivate mutating func members(of result: PushTestOutcome.TokenResult) {
     member("ok", result.ok)
     member("status", result.status)
     member("token", result.token)

@@ -51,7 +51,8 @@ package struct Settings: Sendable {
     self.masterKeyHash = masterKeyHash
     self.checkInterval = checkInterval
     self.allowedOrigins = allowedOrigins
-    let site = WebURL(publicURL)!  // whoever parses the configuration asks for one that names a host
+    // The configuration is refused where this names no host.
+    let site = WebURL(publicURL)!
     relyingParty = RelyingParty(id: site.host, origins: [site.origin] + passkeyOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
     self.agent = agent ?? GuardedAgent(publicURL: publicURL)

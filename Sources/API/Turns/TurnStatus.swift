@@ -8,14 +8,14 @@ import Store
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; what
 ///   ``Context/run(_:_:)`` throws.
 func checkTurns(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Result: Decodable {
+  struct CheckResult: Decodable {
     let error: String?
   }
   let userID = try context.authenticatedUser(of: request)
   try context.records.turnUsers.countCheck(of: userID)
   let result = try context.run(
     .turnCheck, JSONWriter.object { json in json.member("user_id", userID) })
-  guard try decode(Result.self, from: result).error == nil else { throw Failure.checkFailed }
+  guard try decode(CheckResult.self, from: result).error == nil else { throw Failure.checkFailed }
   return Response(
     status: 200, fields: [("Content-Type", "application/json")], body: result)
 }

@@ -19,7 +19,7 @@ final class APNsConnection: @unchecked Sendable {
     to endpoint: APNsEndpoint, with trust: TLSContext, providerToken: String,
     limits: APNsEngine.Limits, within limit: Duration
   ) throws(APNsConnectionError) {
-    socket = try TLSConnection.connect(to: endpoint, with: trust, within: limit)
+    socket = try TLSConnection.establish(to: endpoint, with: trust, within: limit)
     self.providerToken = providerToken
     engine = APNsEngine(
       authority: endpoint.authority, providerToken: providerToken, limits: limits, now: .now)
@@ -79,13 +79,13 @@ final class APNsConnection: @unchecked Sendable {
         let count = try socket.read(into: input)
         hasMore = count > 0
         guard hasMore else {
-          if !isWritable { engine.fail("closed by the other side") }
+          if !isWritable { engine.markFailed("closed by the other side") }
           return
         }
         engine.feed(UnsafeRawBufferPointer(rebasing: input[..<count]), at: .now)
       }
     } catch {
-      engine.fail("\(error)")
+      engine.markFailed("\(error)")
     }
   }
 }

@@ -19,7 +19,7 @@ package final class APNsEngine {
     package init() {}
   }
 
-  package enum State: Equatable, Sendable {
+  package enum LinkState: Equatable, Sendable {
     case open
     /// Takes nothing more; what is in flight may still be answered. `reason` is Apple's.
     case closing(reason: String)
@@ -27,12 +27,12 @@ package final class APNsEngine {
     case failed(reason: String)
   }
 
-  package struct Result: Sendable {
+  package struct SendResult: Sendable {
     package let notification: APNsNotification
     package let outcome: APNsOutcome
   }
 
-  package private(set) var state = State.open
+  package private(set) var state = LinkState.open
   /// Requests without an outcome, or whose stream is not closed yet.
   package var inFlight: Int { slots.busyCount }
 
@@ -40,7 +40,7 @@ package final class APNsEngine {
   private let head: RequestHead
   private let limits: Limits
   private let slots: RequestSlots
-  private var results: [Result] = []
+  private var results: [SendResult] = []
   /// Until the first answer Apple allows one stream: it does not know our provider token yet.
   private var isTrusted = false
   private var lastByteAt: ContinuousClock.Instant
@@ -103,7 +103,7 @@ package final class APNsEngine {
   ) {
     precondition(capacity > 0, "no free stream")
     let deadline = now + limits.requestLifetime
-    let slot = slots.take()
+    let slot = slots.takeSlot()
     nextDeadline = nextDeadline ?? deadline
     let fieldCount = head.fill(notification, slots.text(slot))
     slots[slot] = RequestSlots.Slot(notification: notification, deadline: deadline)
@@ -118,7 +118,7 @@ package final class APNsEngine {
     if streamID < 0 {
       // Stream ids are used up, or there is no memory: nothing has left.
       finish(slot, .notProcessed)
-      slots.free(slot)
+      slots.release(slot)
       close(reason: Self.text(of: streamID))
     } else {
       slots[slot].streamID = streamID
@@ -126,7 +126,7 @@ package final class APNsEngine {
   }
 
   /// The results since the last call.
-  package func takeResults() -> [Result] {
+  package func takeResults() -> [SendResult] {
     defer { results.removeAll(keepingCapacity: true) }
     return results
   }
@@ -141,7 +141,7 @@ package final class APNsEngine {
     pingedAt = nil
     let count = nghttp2_session_mem_recv(
       session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-    if count < 0 { fail(Self.text(of: CInt(count))) }
+    if count < 0 { markFailed(Self.text(of: CInt(count))) }
   }
 
   /// Appends what is to be sent to `buffer` until it holds 64 KiB or all of it.
@@ -151,20 +151,22 @@ package final class APNsEngine {
     while buffer.count < 65_536 {
       var bytes: UnsafePointer<UInt8>?
       let count = nghttp2_session_mem_send(session, &bytes)
-      if count < 0 { fail(Self.text(of: CInt(count))) }
+      if count < 0 { markFailed(Self.text(of: CInt(count))) }
       guard count > 0, let bytes else { break }
       buffer.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
     }
     let isOver =
       nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
-    if isOver, state == .open || inFlight > 0 { fail("the connection broke the rules of HTTP/2") }
+    if isOver, state == .open || inFlight > 0 {
+      markFailed("the connection broke the rules of HTTP/2")
+    }
   }
 
   /// Gives up what is overdue, and asks whether Apple is there after a silence.
   package func tick(_ now: ContinuousClock.Instant) {
     if let deadline = nextDeadline, deadline <= now { expire(now) }
     if let pingedAt {
-      if now >= pingedAt + limits.pingLifetime { fail("Apple does not answer a PING") }
+      if now >= pingedAt + limits.pingLifetime { markFailed("Apple does not answer a PING") }
     } else if now >= lastByteAt + limits.silence {
       pingedAt = now
       nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
@@ -202,7 +204,7 @@ package final class APNsEngine {
   }
 
   /// The connection is lost: whatever is still in flight is unanswered.
-  package func fail(_ reason: String) {
+  package func markFailed(_ reason: String) {
     if case .failed = state { return }
     state = .failed(reason: reason)
     for slot in slots.pending { finish(slot, .unanswered) }
@@ -212,7 +214,7 @@ package final class APNsEngine {
 
   private func finish(_ slot: Int, _ outcome: APNsOutcome) {
     guard let notification = slots[slot].notification.take() else { return }
-    results.append(Result(notification: notification, outcome: outcome))
+    results.append(SendResult(notification: notification, outcome: outcome))
   }
 
   private func readBody(
@@ -253,13 +255,13 @@ package final class APNsEngine {
     guard let slot = slot(of: streamID) else { return }
     switch code {
     case NGHTTP2_NO_ERROR.rawValue where slots[slot].status != 0:
-      let outcome = slots.outcome(of: slot)
+      let outcome = slots.answeredOutcome(of: slot)
       if slots[slot].status != 403 { isTrusted = true }
       finish(slot, outcome)
     case NGHTTP2_REFUSED_STREAM.rawValue: finish(slot, .notProcessed)
     default: finish(slot, .unanswered)
     }
-    slots.free(slot)
+    slots.release(slot)
     if slots.busyCount == 0 { nextDeadline = nil }
   }
 

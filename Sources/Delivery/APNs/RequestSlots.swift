@@ -66,12 +66,12 @@ final class RequestSlots {
   }
 
   /// A free slot, which is one no more.
-  func take() -> Int {
+  func takeSlot() -> Int {
     freeCount -= 1
     return freeSlots[freeCount]
   }
 
-  func free(_ slot: Int) {
+  func release(_ slot: Int) {
     slots[slot].notification = nil
     mark(slot, isCut: false)
     freeSlots[freeCount] = slot
@@ -123,7 +123,7 @@ final class RequestSlots {
   }
 
   /// What the whole answer says.
-  func outcome(of slot: Int) -> APNsOutcome {
+  func answeredOutcome(of slot: Int) -> APNsOutcome {
     let answer = UnsafeBufferPointer(
       start: answers + slot * Self.answerLimit, count: slots[slot].answerSize)
     return APNsOutcome(

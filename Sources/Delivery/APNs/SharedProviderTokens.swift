@@ -20,7 +20,7 @@ struct SharedProviderTokens: Sendable {
   ///   still is the shared one and is 20 minutes old: the same again says that there is none newer.
   /// - Throws: where the database does not answer, or what it holds cannot be opened and is too young
   ///   to replace.
-  func token(insteadOf refused: String?) throws -> String {
+  func currentToken(insteadOf refused: String?) throws -> String {
     let context = "provider token \(settings.teamID) \(settings.keyID)"
     while true {
       let tokens = database.records(at: .now(), from: .companion).providerTokens
@@ -60,6 +60,6 @@ extension APNsSettings {
       database: database, settings: self, sealingKeys: sealingKeys)
     return APNsClient(
       endpoint: other ?? endpoint, trust: trust, limits: limits,
-      providerToken: tokens.token(insteadOf:))
+      providerToken: tokens.currentToken(insteadOf:))
   }
 }

@@ -103,12 +103,12 @@ struct TLSConnection: ~Copyable {
 
   /// - Parameter limit: of connecting and handshake together; looking up the name has the system's
   ///   (resolv.conf(5)).
-  static func connect(
+  static func establish(
     to endpoint: APNsEndpoint, with context: TLSContext, within limit: Duration
   ) throws(APNsConnectionError) -> TLSConnection {
     let addresses = try AddressList(endpoint)
     let deadline = ContinuousClock.now + limit
-    let descriptor = try addresses.connect(until: deadline)
+    let descriptor = try addresses.firstSocket(until: deadline)
     let connection = TLSConnection(owning: descriptor, SSL_new(context.handle))
     try connection.shakeHands(endpoint, until: deadline)
     return connection
@@ -258,13 +258,13 @@ private struct AddressList: ~Copyable {
   deinit { freeaddrinfo(first) }
 
   /// A connected socket: the first address that answers. Each gets its share of the time.
-  func connect(until deadline: ContinuousClock.Instant) throws(APNsConnectionError) -> CInt {
+  func firstSocket(until deadline: ContinuousClock.Instant) throws(APNsConnectionError) -> CInt {
     let addresses = Array(sequence(first: first) { $0.pointee.ai_next })
     var failure = APNsConnectionError.timedOut(endpoint)
     for (index, address) in addresses.enumerated() {
       let share = (deadline - .now) / (addresses.count - index)
       do throws(APNsConnectionError) {
-        return try connect(to: address.pointee, until: .now + share)
+        return try socket(connectedTo: address.pointee, until: .now + share)
       } catch {
         failure = error
       }
@@ -272,11 +272,11 @@ private struct AddressList: ~Copyable {
     throw failure
   }
 
-  private func connect(
-    to address: addrinfo, until deadline: ContinuousClock.Instant
+  private func socket(
+    connectedTo address: addrinfo, until deadline: ContinuousClock.Instant
   ) throws(APNsConnectionError) -> CInt {
     let type = address.ai_socktype | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(address.ai_family, type, address.ai_protocol)
+    let descriptor = Glibc.socket(address.ai_family, type, address.ai_protocol)
     var failure: CInt = descriptor < 0 ? errno : 0
     if failure == 0, Glibc.connect(descriptor, address.ai_addr, address.ai_addrlen) != 0 {
       failure = errno

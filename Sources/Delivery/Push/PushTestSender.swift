@@ -36,20 +36,20 @@ struct PushTestSender: Sendable {
   private func outcome(
     of plans: [(PushTest.Target, Plan)], _ results: [String: DirectResult], concurrency: Int
   ) throws -> PushTestOutcome {
-    var told: [PushTestOutcome.Result] = []
+    var told: [PushTestOutcome.TokenResult] = []
     var removed = 0
     for (target, plan) in plans {
       switch plan {
       case .refuse(let reason):
         told.append(
-          PushTestOutcome.Result(
+          PushTestOutcome.TokenResult(
             ok: false, status: 0, token: target.token, apnsId: nil, reason: reason))
       case .send(let message, _):
         let result =
           results[message.id]
           ?? DirectResult(isAccepted: false, status: 0, serviceID: nil, reason: "NotSent")
         told.append(
-          PushTestOutcome.Result(
+          PushTestOutcome.TokenResult(
             ok: result.isAccepted, status: result.status, token: target.token,
             apnsId: result.serviceID, reason: result.reason))
         if let instant = result.deadBefore, try remove(target.token, registeredBefore: instant) {

@@ -3,7 +3,7 @@ import Store
 
 /// online-go.com, asked one question at a time over one kept connection.
 struct OnlineGo: ~Copyable {
-  enum Answer {
+  enum GamesAnswer {
     case games(SeenGames, entityTag: String?)
     /// Nothing has changed since the answer that had the entity tag.
     case unchanged
@@ -21,7 +21,7 @@ struct OnlineGo: ~Copyable {
   /// The active games of a user.
   func games(
     of userID: Int64, entityTag: String? = nil, limits: HTTPClient.Limits = .init()
-  ) -> Answer {
+  ) -> GamesAnswer {
     let answer: HTTPAnswer
     do throws(HTTPError) {
       answer = try client.get(
@@ -38,7 +38,7 @@ struct OnlineGo: ~Copyable {
     }
   }
 
-  private func read(_ answer: HTTPAnswer) -> Answer {
+  private func read(_ answer: HTTPAnswer) -> GamesAnswer {
     do {
       return .games(try SeenGames(ofPlayer: answer.body), entityTag: answer.entityTag)
     } catch {

@@ -23,7 +23,7 @@ struct TurnPolling: Sendable {
   /// requests at once.
   ///
   /// - Parameter deliver: called now and then, so that what was found does not wait for the end.
-  func poll(atMost limit: Duration, deliver: () throws -> Void = {}) throws {
+  func pollDueUsers(atMost limit: Duration, deliver: () throws -> Void = {}) throws {
     let deadline = ContinuousClock.now + limit
     let gap = Duration.seconds(1) / settings.requestsPerSecond
     let forgotten = try polls.forgetUnregistered()
@@ -42,7 +42,7 @@ struct TurnPolling: Sendable {
         }
         usleep(useconds_t(max(0, (nextFetch - .now) / .microseconds(1))))
         nextFetch = .now + gap
-        let outcome = try poll(user, at: site, entityTag: user.entityTag)
+        let outcome = try pollUser(user, at: site, entityTag: user.entityTag)
         if case .allPaused = outcome {
           log.error("online-go.com refused several users in a row: all polls are paused")
           try polls.release(Array(users))
@@ -61,7 +61,7 @@ struct TurnPolling: Sendable {
     case allPaused
   }
 
-  func poll(
+  func pollUser(
     _ user: ClaimedUser, at site: borrowing OnlineGo, entityTag: String?,
     limits: HTTPClient.Limits = .init()
   ) throws -> PollOutcome {

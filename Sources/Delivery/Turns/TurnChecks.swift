@@ -10,13 +10,13 @@ struct TurnChecks: Sendable {
 
   var handler: JobHandler {
     JobHandler(kind: .turnCheck) { job in
-      let result = try answer(job.request)
+      let result = try result(of: job.request)
       return try database.records(at: .now(), from: .companion).jobs.finish(job, with: result)
     }
   }
 
   /// - Returns: JSON: three arrays of game ids, or an `error`.
-  func answer(_ request: [UInt8]) throws -> [UInt8] {
+  func result(of request: [UInt8]) throws -> [UInt8] {
     guard let polling, let userID = Self.userID(in: request),
       let turns = try check(userID, by: polling)
     else {
@@ -40,7 +40,7 @@ struct TurnChecks: Sendable {
       switch try polls.claim(userID, as: newClaimID()) {
       case .claimed(let user):
         // The whole answer, not 304: it is what is asked for.
-        let outcome = try polling.poll(user, at: site, entityTag: nil, limits: limits)
+        let outcome = try polling.pollUser(user, at: site, entityTag: nil, limits: limits)
         if case .seen(let turns) = outcome { return turns }
         return nil
       case .unregistered:

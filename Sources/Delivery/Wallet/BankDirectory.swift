@@ -48,7 +48,7 @@ package struct BankDirectory: Sendable {
   /// Stops enrollments at the bank. Cards that were enrolled stay.
   ///
   /// - Returns: false if no such bank is connected.
-  package func remove(_ bsimID: String) throws -> Bool { try banks.disconnect(bsimID) }
+  package func disconnect(_ bsimID: String) throws -> Bool { try banks.disconnect(bsimID) }
 }
 
 private let clientSecretRule =

@@ -8,7 +8,7 @@ package struct WakeSocket: Sendable {
   /// The socket that systemd or spawn-fcgi handed to this process (``InheritedSocket``); nil where
   /// there is none. Call it once, before any thread starts.
   package static func inherited() -> WakeSocket? {
-    guard case .listening(let descriptor) = InheritedSocket.take() else { return nil }
+    guard case .listening(let descriptor) = InheritedSocket.inherit() else { return nil }
     return WakeSocket(descriptor: descriptor)
   }
 

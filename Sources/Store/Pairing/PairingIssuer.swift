@@ -15,7 +15,7 @@ package struct PairingIssuer: Sendable {
 
   package func sign(_ token: PairingToken) -> SignedPairingToken {
     SignedPairingToken(
-      text: token.text(signedWith: keys.newest), expiresAt: token.expiresAt)
+      text: token.signedText(with: keys.newest), expiresAt: token.expiresAt)
   }
 }
 

@@ -55,7 +55,7 @@ package struct PairingToken: Sendable, Equatable {
   package func hasExpired(at now: Timestamp) -> Bool { now.seconds > expiresAt.seconds }
 
   /// The token signed with `key`.
-  package func text(signedWith key: Key) -> String {
+  package func signedText(with key: Key) -> String {
     let payload = payload
     let parts = JSONWriter.object { json in
       json.member("p", base64URLEncoded(payload))
@@ -67,7 +67,7 @@ package struct PairingToken: Sendable, Equatable {
   /// The token that `text` is, if a key of `keyring` signed it; whether it has expired or is spent
   /// is for the caller to ask.
   ///
-  /// Nothing but what ``text(signedWith:)`` writes is accepted: no other spelling, order or member.
+  /// Nothing but what ``signedText(with:)`` writes is accepted: no other spelling, order or member.
   package init?(_ text: String, signedWith keyring: Keyring) {
     guard text.utf8.count <= Self.maximumSize,
       let kind = Kind.allCases.first(where: { text.hasPrefix($0.prefix) }),

@@ -37,7 +37,7 @@ package struct PushTest: Codable, Sendable, Equatable {
 
 /// The result of a ``PushTest``.
 package struct PushTestOutcome: Codable, Sendable, Equatable {
-  package struct Result: Codable, Sendable, Equatable {
+  package struct TokenResult: Codable, Sendable, Equatable {
     package let ok: Bool
     /// Apple's; 0 where Apple has not answered or was not asked.
     package let status: Int64
@@ -62,11 +62,11 @@ package struct PushTestOutcome: Codable, Sendable, Equatable {
   package let concurrency: Int64
   package let staleTokensRemoved: Int64
   /// In the order of the targets.
-  package let results: [Result]
+  package let results: [TokenResult]
 
   package init(
     missing: [String] = [], concurrency: Int = 0, staleTokensRemoved: Int = 0,
-    results: [Result] = []
+    results: [TokenResult] = []
   ) {
     self.missing = missing
     self.concurrency = Int64(concurrency)

@@ -129,9 +129,9 @@ package struct Jobs: Sendable {
     try finish(job, with: result) { _ in }
   }
 
-  /// The same, with what `store` writes in the same transaction.
+  /// The same, with what `storing` writes in the same transaction.
   func finish(
-    _ job: Job, with result: [UInt8], store: (borrowing Transaction) throws -> Void
+    _ job: Job, with result: [UInt8], storing: (borrowing Transaction) throws -> Void
   ) throws -> Bool {
     try records.transaction { transaction in
       let finished = try transaction.connection.execute(
@@ -141,7 +141,7 @@ package struct Jobs: Sendable {
         """,
         [.bytes(result), .text(job.id), .text(job.claimID)])
       guard finished == 1 else { return false }
-      try store(transaction)
+      try storing(transaction)
       return true
     }
   }
