@@ -10,7 +10,7 @@ import Testing
   @Test func aServerThatComesBackInTimeIsWaitedFor() throws {
     try withServer { server in
       let waits = Atomic(0)
-      let pool = Pool(server.settings(database: "test"), patience: .seconds(60)) {
+      let pool = Pool(server.settings(database: "test"), waitLimit: .seconds(60)) {
         waits.add(1, ordering: .relaxed)
         server.startWithoutWaiting()
         return true
@@ -30,7 +30,7 @@ import Testing
   @Test func anOperationThatMayNotWaitFailsAtOnce() throws {
     try withServer { server in
       let asked = Atomic(0)
-      let pool = Pool(server.settings(database: "test"), patience: .seconds(600)) {
+      let pool = Pool(server.settings(database: "test"), waitLimit: .seconds(600)) {
         asked.add(1, ordering: .relaxed)
         return false
       }
@@ -46,10 +46,10 @@ import Testing
     }
   }
 
-  @Test func patienceEnds() throws {
+  @Test func theWaitLimitEndsTheWait() throws {
     let asked = Atomic(0)
     let nowhere = ConnectionSettings(socket: "/nowhere/at/all", database: "d", user: "u")
-    let pool = Pool(nowhere, patience: .milliseconds(200)) {
+    let pool = Pool(nowhere, waitLimit: .milliseconds(200)) {
       asked.add(1, ordering: .relaxed)
       return true
     }
@@ -68,7 +68,7 @@ import Testing
       var settings = server.settings(database: "test")
       settings.connectTimeout = .seconds(1)
       settings.readTimeout = .seconds(1)
-      let pool = Pool(settings, patience: .zero)
+      let pool = Pool(settings, waitLimit: .zero)
       try pool.expect([])
       server.freeze()
       let reading = #expect(throws: DatabaseError.self) { try pool.expect([]) }
@@ -87,7 +87,7 @@ import Testing
       var settings = server.settings(database: "test")
       settings.connectTimeout = .seconds(1)
       settings.readTimeout = .seconds(1)
-      let pool = Pool(settings, patience: .zero)
+      let pool = Pool(settings, waitLimit: .zero)
       try pool.expect([])
       server.freeze()
       let error = #expect(throws: DatabaseError.self) {
@@ -133,7 +133,7 @@ import Testing
       }
       #expect(error?.code == .tooManyConnections)
       #expect(error?.isUnreachable == true)
-      let pool = Pool(settings, patience: .seconds(60)) {
+      let pool = Pool(settings, waitLimit: .seconds(60)) {
         guests.go()
         return true
       }
@@ -145,7 +145,7 @@ import Testing
     try withServer { server in
       let pool = Pool(server.settings(database: "test"))
       let load = Load(pool)
-      try inParallel(5) { number in
+      inParallel(5) { number in
         guard number == 4 else { return load.run(number) }
         for stop in [server.kill, server.stop, server.kill] {
           load.awaitProgress()
@@ -202,7 +202,7 @@ private final class Guests: Sendable {
 
   /// One more comes, and stays: a pool keeps its connection when it is idle.
   func come() throws {
-    let pool = Pool(settings, patience: .zero)
+    let pool = Pool(settings, waitLimit: .zero)
     try pool.read { _ in }
     present.withLock { $0.append(pool) }
   }

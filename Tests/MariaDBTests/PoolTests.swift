@@ -165,19 +165,19 @@ import Testing
 }
 
 /// A pool on a database with the row (1, 1), and a connection that has made it (1, 7) and holds it.
-private func withLockedRow(_ body: (Pool, inout Connection) throws -> Void) throws {
+private func withLockedRow(_ body: (Pool, Connection) throws -> Void) throws {
   try withDatabase(schema: table("n BIGINT") + "; INSERT INTO t VALUES (1, 1)") { settings in
-    var holder = try Connection(settings)
+    let holder = try Connection(settings)
     _ = try holder.execute("SET autocommit = 0")
     _ = try holder.execute("UPDATE t SET n = 7 WHERE id = 1")
-    try body(Pool(settings), &holder)
+    try body(Pool(settings), holder)
   }
 }
 
 private struct Refusal: Error {}
 
 extension Connection {
-  mutating func id() throws(DatabaseError) -> Int64 {
+  func id() throws(DatabaseError) -> Int64 {
     try row("SELECT CONNECTION_ID()") { row in row.integer(0) }!
   }
 }

@@ -116,7 +116,7 @@ import Testing
     try withDatabase(schema: "") { settings in
       var settings = settings
       settings.readTimeout = .seconds(2)
-      var connection = try Connection(settings)
+      let connection = try Connection(settings)
       let error = #expect(throws: DatabaseError.self) {
         try connection.execute("SELECT COUNT(*) FROM seq_1_to_1000000 a, seq_1_to_1000000 b")
       }

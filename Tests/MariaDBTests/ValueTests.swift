@@ -229,11 +229,11 @@ private struct Optionals: Equatable {
 
 /// A connection to a database with the table `t (id, …columns)`.
 func withTable<T>(
-  _ columns: String, _ body: (inout Connection) throws -> T
+  _ columns: String, _ body: (Connection) throws -> T
 ) throws -> T {
   try withDatabase(schema: table(columns)) { settings in
-    var connection = try Connection(settings)
-    return try body(&connection)
+    let connection = try Connection(settings)
+    return try body(connection)
   }
 }
 
