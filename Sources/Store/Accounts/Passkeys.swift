@@ -19,7 +19,9 @@ struct StoredPasskey {
   let id: String
   let accountID: String
   let passkey: Passkey
+}
 
+extension StoredPasskey {
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
     accountID = row.text(1)

@@ -1,6 +1,7 @@
 import Base
 import Cryptography
 import MariaDB
+import Support
 import Testing
 
 @testable import Store
