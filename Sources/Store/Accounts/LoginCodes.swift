@@ -77,7 +77,7 @@ package struct LoginCodes: Sendable {
       case .email(let email):
         return try transaction.loginCodes.countTry(email: email, on: device)
       case .challenge(let hash):
-        guard let email = try transaction.loginCodes.email(ofChallenge: hash, on: device) else {
+        guard let email = try transaction.loginCodes.recipient(ofChallenge: hash, on: device) else {
           return nil
         }
         return try transaction.loginCodes.countTry(email: email, on: device)
@@ -131,7 +131,8 @@ private struct LoginCodeStatements: ~Copyable {
       ])
   }
 
-  func email(
+  /// The e-mail address that the code with the challenge was mailed to.
+  func recipient(
     ofChallenge hash: [UInt8], on device: SigningDevice
   ) throws(DatabaseError) -> String? {
     try transaction.connection.row(
