@@ -118,7 +118,7 @@ package final class APNsEngine {
     if streamID < 0 {
       // Stream ids are used up, or there is no memory: nothing has left.
       finish(slot, .notProcessed)
-      slots.release(slot)
+      slots.freeSlot(slot)
       close(reason: Self.text(of: streamID))
     } else {
       slots[slot].streamID = streamID
@@ -261,7 +261,7 @@ package final class APNsEngine {
     case NGHTTP2_REFUSED_STREAM.rawValue: finish(slot, .notProcessed)
     default: finish(slot, .unanswered)
     }
-    slots.release(slot)
+    slots.freeSlot(slot)
     if slots.busyCount == 0 { nextDeadline = nil }
   }
 

@@ -71,7 +71,7 @@ final class RequestSlots {
     return freeSlots[freeCount]
   }
 
-  func release(_ slot: Int) {
+  func freeSlot(_ slot: Int) {
     slots[slot].notification = nil
     mark(slot, isCut: false)
     freeSlots[freeCount] = slot
