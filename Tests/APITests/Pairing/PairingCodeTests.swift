@@ -26,7 +26,7 @@ import Testing
       #"{"http":"http://127.0.0.1:8766","repo":"cdev","session":"\#(try #require(info.string("session")))",\#(token)"ws":"ws://127.0.0.1:8766/ws"}"#
   }
 
-  @Test func everySizeOfTheContractIsRead() throws {
+  @Test func everySizeOfTheContractCanBeScanned() throws {
     try withAgent { site in
       let sizes = Array(200...512)
       let pictures = try sizes.map { (wanted: Int) throws -> Data in
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func thePictureIsOneThatNobodyKeeps() throws {
+  @Test func thePictureIsNotCached() throws {
     try withAgent { site in
       let answer = picture(site)
       #expect(answer.status == 200)
@@ -50,14 +50,14 @@ import Testing
   }
 
   @Test(arguments: [nil, "", "0", "-1", "513", "99999999999999999999", "x", "300px", "%33x"])
-  func anotherSizeIs256(_ given: String?) throws {
+  func otherSizesBecome256(_ given: String?) throws {
     try withAgent { site in
       let measured = try measure(picture(site, size: given))
       #expect(measured == [256, 256])
     }
   }
 
-  @Test func aSizeInWhichTheModulesDoNotFitIsTheLeastInWhichTheyDo() throws {
+  @Test func aSizeTooSmallForTheCodeIsRaised() throws {
     try withAgent { site in
       let least = try measure(picture(site, size: "1"))[0]
       #expect((90...110).contains(least))
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func theButtonBringsANewTokenAndThePageAgain() throws {
+  @Test func theButtonReplacesTheTokenAndLeadsBackToThePage() throws {
     try withAgent { site in
       let token = try site.pairingToken()
       let answer = site.send("POST", "/pair")
@@ -123,7 +123,7 @@ import Testing
   ]
 
   @Test(arguments: hostile)
-  func aHostileNameOrHostIsTextWhereverItIsShown(_ text: String) throws {
+  func hostileNamesAndHostsAreShownAsText(_ text: String) throws {
     let agent = GuardedAgent(publicURL: "http://\(text)", repo: text)
     try withAgent(agent) { site in
       let info = site.pairInfo()
@@ -154,7 +154,7 @@ import Testing
     ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
     ("agent.example.org.evil.example", 403), ("xagent.example.org", 403),
   ])
-  func aNameThatAStrangerMayHaveIsRefused(_ host: String, _ status: Int) throws {
+  func foreignHostsAreRefused(_ host: String, _ status: Int) throws {
     try withAgent(GuardedAgent(publicURL: "https://agent.example.org/x")) { site in
       for path in ["/pair", "/api/pair/info", "/api/pair/qr"] {
         #expect(site.send("GET", path, fields: [("Host", host)]).status == status, "\(path)")
@@ -169,7 +169,7 @@ import Testing
     ("http://evil.example", false), ("http://127.0.0.1:9999", false), ("http://127.0.0.1", false),
     ("http://127.0.0.1:87660", false), ("", false),
   ])
-  func onlyAPageOfOursChangesAnything(_ origin: String, _ isOurs: Bool) throws {
+  func foreignOriginsChangeNothing(_ origin: String, _ isOurs: Bool) throws {
     try withAgent { site in
       let token = try site.pairingToken()
       for path in ["/pair", "/api/pair/refresh"] {

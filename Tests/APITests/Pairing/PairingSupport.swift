@@ -44,7 +44,7 @@ extension TestApplication {
 
   func replaceTokens(_ json: String = "") -> Answer { send("POST", "/api/pair/refresh", json) }
 
-  /// What nginx asks before it lets a request for `target` through to the agent.
+  /// The status with which `/_auth` answers nginx about a request for `target`.
   func ask(_ target: String = "/ws", bearer: String? = nil) -> Int {
     let fields = bearer.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     return application.respond(
@@ -54,12 +54,12 @@ extension TestApplication {
 
   /// The same site under other settings.
   func withAgent(_ agent: GuardedAgent) -> TestApplication {
-    let other = TestApplication(root, agent: agent)
+    let other = TestApplication(root, settings: .ofTests(agent: agent))
     other.advance(by: now - other.now)
     return other
   }
 
-  /// The payload of a token, read.
+  /// The token that `token` is, verified.
   func payload(_ token: String) throws -> PairingToken {
     try #require(PairingToken(token, signedWith: Self.keys))
   }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import API
 
-/// What becomes of pairing tokens: shown, exchanged, replaced.
+/// How pairing tokens are shown, exchanged and replaced.
 @Suite struct PairingTokenTests {
-  @Test func infoIsThatOfTheContract() throws {
+  @Test func theInfoHasTheMembersOfTheContract() throws {
     try withAgent { site in
       let answer = site.pairInfo()
       let sample = try pairingFixture("pair_info_auth_on.json")
@@ -30,14 +30,14 @@ import Testing
     }
   }
 
-  @Test func aSecureSiteHasASecureSocket() throws {
+  @Test func anHTTPSSiteHasAWSSSocket() throws {
     try withApplication { site in
       #expect(site.pairInfo().string("ws") == "wss://api.example.org/ws")
       #expect(site.pairInfo().string("http") == "https://api.example.org")
     }
   }
 
-  @Test func oneTokenIsShownUntilFiveMinutesAreLeft() throws {
+  @Test func aTokenIsShownUntilFiveMinutesAreLeft() throws {
     try withAgent { site in
       let first = try site.pairingToken()
       site.advance(by: .seconds(3300))
@@ -45,22 +45,22 @@ import Testing
       site.advance(by: .seconds(1))
       let second = try site.pairingToken()
       #expect(second != first)
-      // The one before is good for as long as it says.
+      // The earlier token stays valid until it expires.
       #expect(site.exchange(first).status == 200)
       #expect(try site.pairingToken() == second)
     }
   }
 
-  @Test func manyWhoAskAtOnceSeeOneToken() throws {
+  @Test func simultaneousRequestsSeeOneToken() throws {
     try withAgent { site in
-      let tokens = simultaneously(20) { _ in site.pairInfo().string("token") }
+      let tokens = inParallel(20) { _ in site.pairInfo().string("token") }
       #expect(Set(tokens).count == 1)
       #expect(tokens.first != .some(nil))
       #expect(site.sql("SELECT COUNT(*) FROM pairing_tokens") == "1")
     }
   }
 
-  @Test func anExchangeAnswersTheSixMembersOfTheContract() throws {
+  @Test func anExchangeAnswersTheMembersOfTheContract() throws {
     try withAgent { site in
       let answer = site.exchange(try site.pairingToken())
       let sample = try pairingFixture("exchange_response_200.json")
@@ -101,11 +101,11 @@ import Testing
     }
   }
 
-  @Test func ofManySimultaneousExchangesOneWins() throws {
+  @Test func ofSimultaneousExchangesOneWins() throws {
     try withAgent { site in
       for round in 1...rounds(default: 3) {
         let token = try site.pairingToken()
-        let answers = simultaneously(64) { site.exchange(token, address: "192.0.2.\($0)") }
+        let answers = inParallel(64) { site.exchange(token, address: "192.0.2.\($0)") }
         let statuses = Dictionary(grouping: answers, by: \.status).mapValues(\.count)
         #expect(statuses[200] == 1, "round \(round): \(statuses)")
         #expect(statuses[401, default: 0] + statuses[429, default: 0] == 63, "\(statuses)")
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: ["exchange", "refresh", "revoke"])
-  func aBodyThatIsNotWhatItMustBeIsToldSo(_ action: String) throws {
+  func malformedBodiesAre400(_ action: String) throws {
     let name = action == "exchange" ? "pairing_token" : "refresh_token"
     try withAgent { site in
       func post(_ json: String) -> Answer { site.send("POST", "/api/auth/\(action)", json) }
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// The texts in the table of errors are those that the tests here and below expect.
-  @Test func theErrorsAreThoseOfTheContract() throws {
+  @Test func theErrorTextsAreThoseOfTheContract() throws {
     let errors = try #require(
       JSONSerialization.jsonObject(with: Data(try fixture("pairing/errors.json").utf8))
         as? [[String: Any]])
@@ -142,7 +142,7 @@ import Testing
       ])
   }
 
-  @Test func tokensOfAnotherKindAreNotExchanged() throws {
+  @Test func tokensOfOtherKindsCannotBeExchanged() throws {
     try withAgent { site in
       let paired = try site.pair()
       for token in [paired.access, paired.refresh, "garbage", "cdev_p_garbage", "cdev_c_x.y.z"] {
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func failedExchangesAreCountedByAddressAndGoodOnesAreNot() throws {
+  @Test func failedExchangesAreLimitedByAddress() throws {
     try withAgent { site in
       for _ in 1...12 { _ = try site.pair() }
       for _ in 1...10 { #expect(site.exchange("garbage").status == 401) }
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func replacingTokensLeavesPairedPhonesAlone() throws {
+  @Test func replacingTokensKeepsPairedPhones() throws {
     try withAgent { site in
       let paired = try site.pair()
       let old = try site.pairingToken()
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func everythingIsRevokedWhereThatIsAsked() throws {
+  @Test func revokeAllEndsPairingsToo() throws {
     try withAgent { site in
       let paired = [try site.pair(), try site.pair()]
       #expect(site.replaceTokens(#"{"revoke":"all"}"#).status == 200)
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test(arguments: ["{", "[]", #"{"revoke":1}"#, #"{"revoke":"some"}"#])
-  func whatIsToBeRevokedMustBeUnderstood(_ json: String) throws {
+  func anUnknownRevokeIs400(_ json: String) throws {
     try withAgent { site in
       let token = try site.pairingToken()
       expect(site.replaceTokens(json), 400, "Invalid request body")
@@ -210,9 +210,9 @@ import Testing
     }
   }
 
-  @Test func ofManySimultaneousReplacementsOneTokenIsLeft() throws {
+  @Test func simultaneousReplacementsLeaveOneToken() throws {
     try withAgent { site in
-      let answers = simultaneously(16) { _ in site.replaceTokens() }
+      let answers = inParallel(16) { _ in site.replaceTokens() }
       #expect(answers.allSatisfy { $0.status == 200 }, "\(Set(answers.map(\.text)))")
       let current = try site.pairingToken()
       #expect(answers.contains { $0.string("token") == current })
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  @Test func whereNoAuthenticationIsRequiredNoTokenIsMadeOrAskedFor() throws {
+  @Test func withoutAuthenticationNoTokenIsIssuedOrAskedFor() throws {
     let open = GuardedAgent(publicURL: "http://127.0.0.1:8766", repo: "cdev", requiresAuth: false)
     try withAgent(open) { site in
       let own = try #require(site.pairInfo()[] as? NSDictionary)
@@ -240,7 +240,7 @@ import Testing
     }
   }
 
-  @Test func tokensOfBeforeAreOfNoUseWhereNoneAreAskedFor() throws {
+  @Test func withoutAuthenticationEarlierTokensAreRefused() throws {
     try withAgent { site in
       let paired = try site.pair()
       let token = try site.pairingToken()
@@ -252,7 +252,7 @@ import Testing
     }
   }
 
-  @Test func whatHappensIsWrittenDownAndNoTokenIs() throws {
+  @Test func eventsAreAuditedWithoutTokens() throws {
     try withAgent { site in
       let paired = try site.pair()
       let next = try Paired(site.refreshPairing(paired.refresh))

@@ -4,14 +4,13 @@ import Foundation
 import HTTP
 import Store
 import Support
-import Synchronization
 import Testing
 
 @testable import API
 
-/// `POST /generate-api-key`, and what a key lets one do.
+/// `POST /generate-api-key`, and what a key allows.
 @Suite struct TurnsKeyTests {
-  @Test func aKeyIsMadeAgainstTheMasterKey() throws {
+  @Test func theMasterKeyIssuesAKey() throws {
     try withApplication { site throws in
       let answer = site.generateKey(
         #"{"user_id":"1783478","master_key":"test-master-key-123","description":"iOS App - iPhone 15 Pro"}"#
@@ -61,7 +60,7 @@ import Testing
     (#"{\#(right),"user_id":true}"#, 400, "Invalid request"),
     (#"{\#(right),"user_id":7,"description":"a\u0000"}"#, 400, "Invalid description"),
   ])
-  func whatIsWrongIsSaidInOrder(json: String, status: Int, text: String) throws {
+  func malformedRequestsAreRefusedInOrder(json: String, status: Int, text: String) throws {
     try withApplication { site throws in
       expect(site.generateKey(json), status, text)
       #expect(site.sql("SELECT COUNT(*) FROM api_keys") == "0")
@@ -79,21 +78,14 @@ import Testing
     }
   }
 
-  @Test func ofParallelKeysOneLives() throws {
+  @Test func ofParallelKeysOneStaysValid() throws {
     try withApplication { site throws in
-      let done = DispatchSemaphore(value: 0)
-      for _ in 0..<8 {
-        Thread.detachNewThread {
-          #expect((try? site.phone()) != nil)
-          done.signal()
-        }
-      }
-      for _ in 0..<8 { done.wait() }
+      try inParallel(8) { _ in _ = try site.phone() }
       #expect(site.sql("SELECT COUNT(*), COUNT(revoked_at) FROM api_keys") == "8\t7")
     }
   }
 
-  @Test func tenWrongMasterKeysAMinuteShutAnAddressOut() throws {
+  @Test func tenWrongMasterKeysAMinuteBlockAnAddress() throws {
     try withApplication { site throws in
       for _ in 0..<20 { _ = try site.phone() }  // right ones are not counted
       let wrong = #"{"user_id":"7","master_key":"wrong"}"#
@@ -111,17 +103,10 @@ import Testing
     }
   }
 
-  @Test func withoutAMasterKeyNoneIsIssued() throws {
-    try withDatabase { root throws in
-      let application = Application(
-        database: Database(accountSettings(of: "responder", in: root)),
-        settings: API.Settings(
-          environment: .development, publicURL: TestApplication.publicURL,
-          jwtKeys: TestApplication.keys, hmacKeys: TestApplication.keys,
-          credentialKeys: TestApplication.keys, knockSocket: nil),
-        log: Evidence.log(of: root.database))
-      let answer = Answer(
-        application.respond(to: Request(method: "POST", path: "/generate-api-key")))
+  @Test func withoutAMasterKeyNoKeyIsIssued() throws {
+    try withApplication { site throws in
+      let application = site.sibling(settings: .ofTests(masterKey: nil))
+      let answer = application.send("POST", "/generate-api-key")
       expect(answer, 503, "API keys are not issued here: there is no master key")
     }
   }
@@ -132,7 +117,7 @@ import Testing
   ]
 
   @Test(arguments: routes)
-  func everyOtherRouteWantsAKey(method: String, path: String) throws {
+  func everyOtherRouteNeedsAKey(method: String, path: String) throws {
     try withApplication { site throws in
       expect(site.send(method, path), 401, "API key required")
       expect(site.send(method, path, fields: [("X-API-Key", " ")]), 401, "API key required")
@@ -140,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func aKeyIsGoodForItsUserOnly() throws {
+  @Test func aKeyServesItsUserOnly() throws {
     try withApplication { site throws in
       let phone = try site.phone()
       let text = "API key does not belong to this user"

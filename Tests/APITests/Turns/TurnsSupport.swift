@@ -36,11 +36,3 @@ extension TestApplication {
     return TurnsPhone(site: self, user: user, key: try #require(answer.string("api_key")))
   }
 }
-
-/// Whether the answer is this error and nothing else.
-func expect(
-  _ answer: Answer, _ status: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
-) {
-  #expect(answer.status == status, sourceLocation: sourceLocation)
-  #expect(answer.text == #"{"error":"\#(text)"}"#, sourceLocation: sourceLocation)
-}

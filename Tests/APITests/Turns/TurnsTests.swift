@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func nobodyUnregistersAnothersDevice() throws {
+  @Test func aKeyCannotUnregisterTheDeviceOfAnotherUser() throws {
     try withApplication { site throws in
       let (phone, stranger) = (try site.phone(), try site.phone(of: 42))
       #expect(phone.register().status == 200)
@@ -47,7 +47,7 @@ import Testing
     (token.uppercased(), token), (" \(token) ", token),
     (String(repeating: "0", count: 400), String(repeating: "0", count: 400)),
   ])
-  func tokensAreNormalized(given: String, stored: String) throws {
+  func deviceTokensAreNormalized(given: String, stored: String) throws {
     try withApplication { site throws in
       let phone = try site.phone()
       #expect(phone.register(given).status == 200)
@@ -73,14 +73,14 @@ import Testing
     ("DELETE", "{}", "device_token is required"),
     ("DELETE", #"{"device_token":"x"}"#, "Invalid device token"),
   ])
-  func aRegistrationThatIsNoneIsRefused(method: String, json: String, text: String) throws {
+  func malformedRegistrationsAreRefused(method: String, json: String, text: String) throws {
     try withApplication { site throws in
       expect(try site.phone().send(method, "/register", json), 400, text)
       #expect(site.sql("SELECT COUNT(*) FROM ogs_users") == "0")
     }
   }
 
-  @Test func sixtyRegistrationsAnHourAreEnoughForOneUser() throws {
+  @Test func registrationsAreLimitedToSixtyAnHour() throws {
     try withApplication { site throws in
       let phone = try site.phone()
       for _ in 0..<60 { #expect(phone.register().status == 200) }
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func aNewDeviceIsDueAtOnceButNotAgainstABackOff() throws {
+  @Test func aNewDeviceMakesItsUserDueUnlessThePollBacksOff() throws {
     try withApplication { site throws in
       let phone = try site.phone()
       _ = phone.register()
@@ -129,7 +129,7 @@ import Testing
     let lastServerCheckTime: Double?
   }
 
-  @Test func diagnosticsAreWhatTheAppDecodes() throws {
+  @Test func theAppCanDecodeDiagnostics() throws {
     try withApplication { site throws in
       let phone = try site.phone()
       let none = phone.send("GET", "/diagnostics/1783478")
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func theUsersOfADeviceAreToldToItsOwnOnly() throws {
+  @Test func onlyUsersOfADeviceSeeItsUsers() throws {
     try withApplication { site throws in
       let (phone, second, stranger) = (
         try site.phone(), try site.phone(of: 123_456), try site.phone(of: 42)
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  /// Sends a check; `companion` ends the errand as it likes.
+  /// The answer to a check whose job ends with `result`.
   private func check(
     _ site: TestApplication, _ phone: TurnsPhone, result: String
   ) throws -> Answer {
@@ -192,12 +192,12 @@ import Testing
       answer.withLock { $0 = given }
       done.signal()
     }
-    #expect(holds { site.sql("SELECT COUNT(*) FROM errands WHERE state = 'open'") == "1" })
+    #expect(holds { site.sql("SELECT COUNT(*) FROM jobs WHERE state = 'open'") == "1" })
     #expect(
-      site.sql("SELECT kind, request FROM errands WHERE state = 'open'")
+      site.sql("SELECT kind, request FROM jobs WHERE state = 'open'")
         == "turn_check\t{\"user_id\":1783478}")
     site.sql(
-      "UPDATE errands SET state = 'done', finished_at = NOW(3), result = '\(result)' WHERE state = 'open'"
+      "UPDATE jobs SET state = 'done', finished_at = NOW(3), result = '\(result)' WHERE state = 'open'"
     )
     done.wait()
     return try #require(answer.withLock { $0 })
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func twentyChecksAMinuteAreEnough() throws {
+  @Test func checksAreLimitedToTwentyAMinute() throws {
     try withApplication { site throws in
       let phone = try site.phone()
       site.sql(
@@ -225,16 +225,15 @@ import Testing
         VALUES ('turns-check', '1783478', FROM_UNIXTIME(\(site.now.seconds)), 60, 20, 20)
         """)
       expect(phone.send("GET", "/check/1783478"), 429, "Too many requests")
-      #expect(site.sql("SELECT COUNT(*) FROM errands") == "0")
+      #expect(site.sql("SELECT COUNT(*) FROM jobs") == "0")
     }
   }
 
-  @Test func theLogHoldsNoDeviceToken() throws {
+  @Test func deviceTokensAreNotLogged() throws {
     let lines = LogLines()
     try withDatabase { root throws in
-      let application = Application(
-        database: Database(accountSettings(of: "responder", in: root)),
-        settings: TestApplication.settings, log: Logger(label: "test") { _ in lines })
+      let application = Application.ofTests(
+        on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
       for path in ["/users-by-token/\(Self.token)", "/users-by-token/x/\(Self.token)"] {
         _ = application.respond(to: Request(path: path))
       }

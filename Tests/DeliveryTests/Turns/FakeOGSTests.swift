@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// What stands for online-go.com can say no, and tells of the games that lie in a folder.
+/// The fake online-go.com refuses requests, and answers with the games in a folder.
 @Suite struct FakeOGSTests {
   @Test(arguments: [
     ("GET", "/api/v1/players/7/full", 200), ("GET", "/api/v1/players/8/full", 404),
@@ -13,7 +13,7 @@ import Testing
     ("POST", "/api/v1/players/7/full", 405), ("GET", "/api/v1/ui/overview", 401),
     ("GET", "/user/view/7", 404),
   ])
-  func whatIsNotThereIsRefused(method: String, path: String, status: Int) throws {
+  func unknownUsersAndRoutesAreRefused(method: String, path: String, status: Int) throws {
     let site = try #require(FakeOGS())
     defer { site.end() }
     site.answer(7, .body(full([FakeGame]())))
@@ -24,7 +24,7 @@ import Testing
     #expect(outcome.output == "\(status)")
   }
 
-  @Test func moreThanItsRateIsThrottled() throws {
+  @Test func requestsAboveTheRateAreThrottled() throws {
     let site = try #require(FakeOGS(requestsPerSecond: 2))
     defer { site.end() }
     let client = HTTPClient(userAgent: "test")
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func anEmptyFileAndAFinishedGameAreNone() throws {
+  @Test func emptyFilesAndFinishedGamesAreNoGames() throws {
     try withGames(["7/1": "", "7/2": "finished A game"]) { folder in
       guard case .body(let answer) = folder.answer(to: 7) else {
         Issue.record("no games")
@@ -86,7 +86,8 @@ import Testing
       (["fault": "status 503"], 7, 503, []),
       (["fault": "nonsense"], 7, 500, []),
     ] as [([String: String], Int64, Int, [String])])
-  func aFolderCanSayNo(files: [String: String], user: Int64, status: Int, fields: [String]) throws {
+  func aFolderCanRefuse(files: [String: String], user: Int64, status: Int, fields: [String]) throws
+  {
     try withGames(files) { folder in
       guard case .status(status, _, fields) = folder.answer(to: user) else {
         Issue.record("not \(status): \(folder.answer(to: user))")

@@ -1,7 +1,6 @@
 import Base
 import Foundation
 import MariaDB
-import Program
 import Store
 import Support
 import Synchronization
@@ -9,7 +8,7 @@ import Testing
 
 @testable import Delivery
 
-/// A companion that polls a fake, users of which SQL knows.
+/// A companion that polls a fake online-go.com.
 struct TestPolling: Sendable {
   let delivery: TestDelivery
   let site: FakeOGS
@@ -34,6 +33,17 @@ struct TestPolling: Sendable {
       log: Evidence.log(of: delivery.root.database))
   }
 
+  /// Polls with the rights of the companion.
+  var polls: Polls {
+    companion().database.records(at: .now(), from: .companion).polls
+  }
+
+  /// What the responder writes and reads.
+  var responder: Records {
+    Database(accountSettings(of: "responder", in: delivery.root))
+      .records(at: .now(), from: Origin(requestID: "r", address: "192.0.2.1"))
+  }
+
   /// For the companion's program.
   var environment: [String: String] {
     ["OGS_BASE_URL": site.url, "SWITCHBOARD_CONTACT": "admin@example.org"]
@@ -41,11 +51,8 @@ struct TestPolling: Sendable {
 
   /// Registers devices as the responder does.
   func register(_ user: Int64 = 7, devices: Int = 1) throws {
-    let responder = Database(accountSettings(of: "responder", in: delivery.root))
     for token in Self.tokens.prefix(devices) {
-      try responder.register(
-        try #require(DeviceToken(token)), of: user,
-        from: Origin(requestID: "r", address: "192.0.2.1"), at: Timestamp.now())
+      try responder.turnRegistrations.add(try #require(DeviceToken(token)), of: user)
     }
   }
 
@@ -56,7 +63,7 @@ struct TestPolling: Sendable {
   func poll(_ companion: Companion? = nil) throws -> String {
     let began = clock()
     _ = sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
-    try (companion ?? self.companion()).poll(atMost: .seconds(60))
+    try (companion ?? self.companion()).pollDueUsers()
     return began
   }
 
@@ -79,6 +86,13 @@ struct TestPolling: Sendable {
   }
 
   var failure: String { sql("SELECT failures, failure FROM ogs_users WHERE id = 7") }
+}
+
+extension Companion {
+  /// Polls the users that are due.
+  func pollDueUsers() throws {
+    try #require(polling).pollDueUsers(atMost: .seconds(60))
+  }
 }
 
 /// Calls `body` with a database and a fake online-go.com of its own.

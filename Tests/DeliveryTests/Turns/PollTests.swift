@@ -6,9 +6,9 @@ import Testing
 
 @testable import Delivery
 
-/// What a poll tells, stores and schedules.
+/// What a poll tells and stores.
 @Suite(.serialized) struct PollTests {
-  @Test func aTurnIsToldOnceToEachDeviceByOneFetch() throws {
+  @Test func aTurnIsToldOnceToEachDeviceAfterOneFetch() throws {
     try withPolling { polling throws in
       try polling.register(devices: 2)
       polling.site.answer(7, .body(full([FakeGame()])))
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func theMarkIsTheGamesOwn() throws {
+  @Test func eachGameHasItsOwnMark() throws {
     try withPolling { polling throws in
       try polling.register()
       let games = [
@@ -40,12 +40,12 @@ import Testing
       ]
       polling.site.answer(7, .body(full(games)))
       try polling.poll()
-      // An earlier move than the one told of, in another game, is news.
+      // A move in another game is new, even if it is earlier than the one that was told.
       let second = FakeGame(id: 2, name: "two", lastMove: "3000")
       polling.site.answer(7, .body(full([games[0], second])))
       try polling.poll()
       #expect(polling.alerts == ["It's your turn in: one", "It's your turn in: two"])
-      // The same move is not; a newer one is.
+      // The same move is not new; a later one is.
       try polling.poll()
       let third = FakeGame(id: 2, name: "two", lastMove: "3001")
       polling.site.answer(7, .body(full([games[0], third])))
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func severalTurnsAreOneNotification() throws {
+  @Test func severalTurnsMakeOneNotification() throws {
     try withPolling { polling throws in
       try polling.register(1_783_478)
       polling.site.answer(1_783_478, .body(try fixture("ogs/players_full_three_turns.json")))
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func aPauseIsSilentAndItsEndIsTold() throws {
+  @Test func aPausedGameIsToldWhenThePauseEnds() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame(more: #","pause_control":{"weekend":true}"#)])))
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func whatIsGoneOrFinishedIsForgotten() throws {
+  @Test func goneAndFinishedGamesAreDeleted() throws {
     try withPolling { polling throws in
       try polling.register()
       let games = (1...3).map { FakeGame(id: $0) }
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"id":1,"json":null}"#, "null"])
-  func aGameThatCannotBeReadKeepsItsMark(broken: String) throws {
+  func anUnreadableGameKeepsItsMark(broken: String) throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame(id: 1)])))
@@ -115,8 +115,8 @@ import Testing
     }
   }
 
-  /// The marks were lost, as by a restored backup: the outbox still knows the event.
-  @Test func theSameEventIsNoSecondNotification() throws {
+  /// A restored backup may have lost the marks; the outbox still knows the event.
+  @Test func theSameEventMakesNoSecondNotification() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame()])))
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func aNewRegistrationHearsOfEveryTurnAgain() throws {
+  @Test func aNewRegistrationIsToldEveryTurnAgain() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame()])))
@@ -143,134 +143,19 @@ import Testing
     }
   }
 
-  @Test func whoeverUnregistersDuringThePollIsNotMarked() throws {
+  @Test func aUserWhoUnregistersDuringAPollIsNotMarked() throws {
     try withPolling { polling throws in
       try polling.register()
-      let database = polling.companion().database
+      let polls = polling.polls
       let user = try #require(
-        try database.claimUsers(limit: 1, as: "01890a5d-ac96-774b-bcce-b302099a9001").first)
+        try polls.claim(limit: 1, as: "01890a5d-ac96-774b-bcce-b302099a9001").first)
       _ = polling.sql("DELETE FROM ogs_registrations")
       let seen = try SeenGames(ofPlayer: Array(full([FakeGame()]).utf8))
-      _ = try database.record(
-        seen, entityTag: nil, of: user, pace: PollPace(interval: .seconds(30)), at: .now()
+      _ = try polls.recordGames(
+        seen, entityTag: nil, of: user, pace: PollPace(interval: .seconds(30))
       ) { TurnMessage(of: $0, to: 7, prefix: "") }
       #expect(polling.alerts == [])
       #expect(polling.sql("SELECT notified_move FROM ogs_games") == "0")
-    }
-  }
-
-  @Test func theIntervalStretchesToTenTimesWhileNothingMoves() throws {
-    try withPolling { polling throws in
-      try polling.register()
-      polling.site.answer(7, .body(full([FakeGame()])))
-      var began = try polling.poll()
-      #expect(polling.isDue(in: 30...30, since: began))
-      for (idle, expected) in [(60, 30), (299, 30), (1000, 100), (2999, 299), (90_000, 300)] {
-        _ = polling.sql(
-          "UPDATE ogs_users SET moved_at = UTC_TIMESTAMP(3) - INTERVAL \(idle) SECOND")
-        began = try polling.poll()
-        #expect(polling.isDue(in: expected...expected + 1, since: began), "\(idle)")
-      }
-      polling.site.answer(7, .body(full([FakeGame(player: "8", lastMove: "2000")])))
-      began = try polling.poll()
-      #expect(polling.isDue(in: 30...30, since: began))
-    }
-  }
-
-  @Test func whoIsNotDueIsNotPolled() throws {
-    try withPolling { polling throws in
-      try polling.register()
-      polling.site.answer(7, .body(full([FakeGame]())))
-      let companion = polling.companion()
-      for _ in 0..<3 { try companion.poll(atMost: .seconds(60)) }
-      #expect(polling.site.count(7) == 1)
-    }
-  }
-
-  @Test func theRateRules() throws {
-    try withPolling { polling throws in
-      for user in 1...6 { try polling.register(Int64(user)) }
-      polling.site.answerOthers(.body(full([FakeGame]())))
-      let start = ContinuousClock.now
-      try polling.poll(polling.companion(rate: 20))
-      #expect(polling.site.total == 6)
-      #expect(ContinuousClock.now - start >= .milliseconds(250))
-    }
-  }
-
-  @Test func onePollUsesOneConnectionPackedAndTagged() throws {
-    try withPolling { polling throws in
-      for user in 1...20 { try polling.register(Int64(user)) }
-      polling.site.answerOthers(.packed(full([FakeGame(player: "1")])))
-      polling.site.answer(2, .tagged(full([FakeGame(player: "2")]), tag: #""v1""#))
-      try polling.poll()
-      #expect(polling.site.total == 20)
-      #expect(polling.site.connections == 1)
-      #expect(polling.alerts.count == 2)
-      #expect(polling.sql("SELECT entity_tag FROM ogs_users WHERE id = 2") == #""v1""#)
-      _ = polling.sql("UPDATE ogs_users SET checked_at = NULL")
-      try polling.poll()
-      #expect(polling.alerts.count == 2)
-      #expect(
-        polling.sql("SELECT COUNT(*) FROM ogs_users WHERE failures = 0 AND checked_at > 0") == "20")
-      #expect(polling.sql("SELECT COUNT(*) FROM ogs_games WHERE ogs_user_id = 2") == "1")
-    }
-  }
-
-  @Test func twoCompanionsNeverPollOneUserAtOnce() throws {
-    try withPolling { polling throws in
-      for user in 1...40 { try polling.register(Int64(user)) }
-      polling.site.answerOthers(.body(full([FakeGame(player: "9")])))
-      let done = DispatchSemaphore(value: 0)
-      for _ in 0..<4 {
-        let companion = polling.companion()
-        Thread.detachNewThread {
-          do { try companion.poll(atMost: .seconds(60)) } catch { Issue.record(error) }
-          done.signal()
-        }
-      }
-      for _ in 0..<4 { done.wait() }
-      #expect(polling.site.total == 40)
-      #expect((1...40).allSatisfy { polling.site.count(Int64($0)) == 1 })
-      #expect(!polling.site.hasOverlapped)
-    }
-  }
-
-  @Test func aPollWhoseLeaseEndedWritesNothing() throws {
-    try withPolling { polling throws in
-      try polling.register()
-      let database = polling.companion().database
-      let (first, second) = (
-        "01890a5d-ac96-774b-bcce-b302099a9001", "01890a5d-ac96-774b-bcce-b302099a9002"
-      )
-      let lost = try #require(try database.claimUsers(limit: 1, as: first).first)
-      #expect(try database.claimUsers(limit: 1, as: second).isEmpty)
-      _ = polling.sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
-      _ = try #require(try database.claimUsers(limit: 1, as: second).first)
-      let before = polling.sql("SELECT * FROM ogs_users")
-      let seen = try SeenGames(ofPlayer: Array(full([FakeGame()]).utf8))
-      let pace = PollPace(interval: .seconds(30))
-      let turns = try database.record(seen, entityTag: nil, of: lost, pace: pace, at: .now()) {
-        TurnMessage(of: $0, to: 7, prefix: "")
-      }
-      #expect(turns == nil)
-      guard case .lost = try database.record(.gone, of: lost, pace: pace) else {
-        Issue.record("a failure was recorded")
-        return
-      }
-      #expect(polling.sql("SELECT * FROM ogs_users") == before)
-      #expect(polling.sql("SELECT COUNT(*) FROM ogs_games") == "0")
-      #expect(polling.alerts == [])
-    }
-  }
-
-  @Test func aPassPollsAndSaysSo() throws {
-    try withPolling { polling throws in
-      try polling.register()
-      polling.site.answer(7, .body(full([FakeGame()])))
-      try polling.companion().pass()
-      #expect(polling.alerts.count == 1)
-      #expect(polling.sql("SELECT missing FROM companion_status") == "SWITCHBOARD_MAIL_COMMAND")
     }
   }
 }

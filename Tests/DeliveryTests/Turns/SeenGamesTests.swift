@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import Store
 import Support
@@ -5,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is read from the answers of online-go.com, and when a notification is due.
+/// What is read from the answers of online-go.com.
 @Suite struct SeenGamesTests {
   private func seen(_ body: String) throws -> SeenGames {
     try SeenGames(ofPlayer: Array(body.utf8))
@@ -41,7 +42,7 @@ import Testing
     #expect(try seen(recorded(name)).games.count == active)
   }
 
-  @Test func theAnswersOfAPlayerAreReadInTheirOrder() throws {
+  @Test func gamesAreReadInTheOrderOfTheAnswer() throws {
     #expect(try turns(fixture("ogs/players_full_one_turn.json"), of: 1_783_478) == [79_504_463])
     let three = try fixture("ogs/players_full_three_turns.json")
     #expect(try turns(three, of: 1_783_478) == [79_504_463, 79_505_111, 79_505_222])
@@ -70,7 +71,7 @@ import Testing
     (#""pause":{"pause_control":{"weekend":true}}"#, false), (#""paused_since":1"#, true),
     (#""start_mode":true,"expiration":30000"#, true),
   ])
-  func aPauseMayStandInTheClock(member: String, isTurn: Bool) throws {
+  func aPauseInTheClockIsSeen(member: String, isTurn: Bool) throws {
     #expect(try turns(full([FakeGame(clock: ",\(member)")]), of: 7) == (isTurn ? [1] : []))
   }
 
@@ -90,7 +91,7 @@ import Testing
     #"{"id":2,"json":{"phase":"play","clock":{"current_player":7,"last_move":"soon"}}}"#,
     #"{"id":2,"json":{"phase":"play","clock":{"current_player":7,"last_move":1e99}}}"#,
   ])
-  func aGameThatCannotBeReadDoesNotStopTheOthers(broken: String) throws {
+  func anUnreadableGameDoesNotStopTheOthers(broken: String) throws {
     let seen = try seen(full([FakeGame(id: 1).json, broken, FakeGame(id: 3).json]))
     #expect(seen.games.map(\.id) == [1, 3])
     #expect(seen.unreadable == [2])
@@ -100,13 +101,13 @@ import Testing
   @Test(arguments: [
     "null", "3", #""x""#, "[]", "{}", #"{"id":"1"}"#, #"{"id":-1}"#, #"{"id":9223372036854775808}"#,
   ])
-  func aGameWithoutAnIDLeavesOpenWhichGamesThereAre(broken: String) throws {
+  func aGameWithoutAnIDMakesTheListIncomplete(broken: String) throws {
     let seen = try seen(full([broken, FakeGame(id: 3).json]))
     #expect(seen.games.map(\.id) == [3])
     #expect(!seen.isWhole)
   }
 
-  @Test func nobodyToMoveIsNoTurn() throws {
+  @Test func withoutAPlayerItIsNobodysTurn() throws {
     for player in ["null", "0", "-7", #""7""#, "7.5e99"] {
       let seen = try seen(full([FakeGame(player: player)]))
       #expect(seen.games.first?.currentPlayer == 0, "\(player)")
@@ -121,7 +122,7 @@ import Testing
     #expect(try seen(full([FakeGame(name: written)])).games.first?.name == name)
   }
 
-  @Test func aGameWithoutANameHasAnother() throws {
+  @Test func aGameWithoutANameTakesAnotherName() throws {
     let named = FakeGame(name: "", more: #","game_name":"other""#)
     #expect(try seen(full([named])).games.first?.name == "other")
     let titled = FakeGame(name: "", clock: #","title":"title""#)
@@ -137,11 +138,11 @@ import Testing
     #"{active_games:[]}"#, #"{"active_games":[]"#, "<html></html>",
     #"{"x":[1}2],"active_games":[]}"#,
   ])
-  func whatIsNoAnswerIsMalformed(body: String) {
-    #expect(throws: JSONError.malformed) { try seen(body) }
+  func otherAnswersAreMalformed(body: String) {
+    #expect(throws: JSONReader.Failure.malformed) { try seen(body) }
   }
 
-  @Test func theDepthIsBounded() throws {
+  @Test func theDepthIsLimited() throws {
     func nested(_ depth: Int) -> String {
       let (open, close) = (
         String(repeating: "[", count: depth), String(repeating: "]", count: depth)
@@ -149,16 +150,18 @@ import Testing
       return #"{"x":\#(open)\#(close),"active_games":[]}"#
     }
     #expect(try seen(nested(63)).games == [])
-    #expect(throws: JSONError.tooDeep) { try seen(nested(64)) }
-    #expect(throws: JSONError.tooDeep) { try seen(nested(100_000)) }
-    #expect(throws: JSONError.tooDeep) { try seen(String(repeating: "{\"a\":", count: 1_000_000)) }
+    #expect(throws: JSONReader.Failure.tooDeep) { try seen(nested(64)) }
+    #expect(throws: JSONReader.Failure.tooDeep) { try seen(nested(100_000)) }
+    #expect(throws: JSONReader.Failure.tooDeep) {
+      try seen(String(repeating: "{\"a\":", count: 1_000_000))
+    }
   }
 
-  /// No cut, and no changed byte, of a real answer makes it crash.
+  /// Neither cut nor changed bytes of a real answer crash it.
   @Test func noBytesCrashTheReader() throws {
     let body = Array(try fixture("ogs/players_full_one_turn.json").utf8)
     for end in stride(from: 0, to: body.count - 2, by: 7) {
-      #expect(throws: JSONError.malformed) { try SeenGames(ofPlayer: Array(body[..<end])) }
+      #expect(throws: JSONReader.Failure.malformed) { try SeenGames(ofPlayer: Array(body[..<end])) }
     }
     var random = SystemRandomNumberGenerator()
     for _ in 0..<3000 {

@@ -6,17 +6,15 @@ import Testing
 
 @testable import Delivery
 
-/// The errand of `/check/:user_id`.
+/// The job of `/check/:user_id`.
 @Suite(.serialized) struct TurnCheckTests {
   private static let failure = #"{"error":"Failed to fetch turn status"}"#
 
   private func check(_ polling: TestPolling, _ user: Int64 = 7) throws -> String? {
-    let responder = Database(accountSettings(of: "responder", in: polling.delivery.root))
-    let id = try responder.post(
-      .turnCheck, JSONWriter.object { $0.member("user_id", user) },
-      from: Origin(requestID: "r", address: "192.0.2.1"), at: .now())
-    try polling.companion().runErrands()
-    guard case .done(let result) = try responder.outcome(ofErrand: id) else { return nil }
+    let jobs = polling.responder.jobs
+    let id = try jobs.post(.turnCheck, JSONWriter.object { $0.member("user_id", user) })
+    try polling.companion().runJobs()
+    guard case .done(let result) = try jobs.outcome(of: id) else { return nil }
     return String(decoding: result, as: UTF8.self)
   }
 
@@ -34,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func aPausedGameIsNobodysTurn() throws {
+  @Test func aPausedGameIsNotATurn() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame(more: #","pause_control":{"system":true}"#)])))
@@ -62,7 +60,7 @@ import Testing
       let began = polling.clock()
       #expect(try check(polling) == Self.failure)
       #expect(polling.isDue(in: 10...10, since: began))
-      // The back-off binds a check too.
+      // A check keeps the back-off too.
       #expect(try check(polling) == Self.failure)
       #expect(polling.site.count(7) == 1)
     }
@@ -78,16 +76,15 @@ import Testing
     }
   }
 
-  @Test func aCheckWaitsForThePollThatIsUnderWay() throws {
+  @Test func aCheckWaitsForARunningPoll() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame()])))
-      let database = polling.companion().database
       let claim = "01890a5d-ac96-774b-bcce-b302099a9001"
-      let user = try #require(try database.claimUsers(limit: 1, as: claim).first)
+      let user = try #require(try polling.polls.claim(limit: 1, as: claim).first)
       #expect(try check(polling) == Self.failure)
       #expect(polling.site.total == 0)
-      try database.release([user])
+      try polling.polls.release([user])
       #expect(
         try check(polling) == #"{"not_your_turn":[],"your_turn_new":[1],"your_turn_old":[]}"#)
     }
@@ -97,12 +94,10 @@ import Testing
     try withPolling { polling throws in
       try polling.register()
       let companion = polling.delivery.companion(mailer: nil, polling: nil)
-      let responder = Database(accountSettings(of: "responder", in: polling.delivery.root))
-      let id = try responder.post(
-        .turnCheck, Array(#"{"user_id":7}"#.utf8), from: Origin(requestID: "r", address: "a"),
-        at: .now())
+      let jobs = polling.responder.jobs
+      let id = try jobs.post(.turnCheck, Array(#"{"user_id":7}"#.utf8))
       try companion.pass()
-      guard case .done(let result) = try responder.outcome(ofErrand: id) else {
+      guard case .done(let result) = try jobs.outcome(of: id) else {
         Issue.record("no outcome")
         return
       }

@@ -42,7 +42,7 @@ import Testing
     #expect(TurnMessage(of: [game(.max, name)], to: .max, prefix: "").collapseID.utf8.count <= 64)
   }
 
-  @Test func manyGamesAreOneText() throws {
+  @Test func manyGamesMakeOneMessage() throws {
     let games = (1...500).map { game($0, String(repeating: "🎉", count: 500)) }
     let message = TurnMessage(of: games, to: 7, prefix: "")
     #expect(message.payload.count <= 4096)

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: file.vectors.indices)
-  func aVectorIsJudgedAsItSays(_ index: Int) {
+  func everyVectorIsReadAsItExpects(_ index: Int) {
     let vector = Self.file.vectors[index]
     let token = decoded(vector.token)
     let verdict = token.map {
@@ -48,7 +48,7 @@ import Testing
     #expect(verdict == (vector.expect.hasPrefix("invalid") ? nil : vector.expect), "\(vector.name)")
     guard let token else { return }
     #expect(token.serverID == Self.file.serverId)
-    #expect(token.text(signedWith: Self.keyring.newest) == vector.token, "\(vector.name)")
+    #expect(token.signedText(with: Self.keyring.newest) == vector.token, "\(vector.name)")
   }
 
   @Test func everyKindAndVerdictHasAVector() {
@@ -58,7 +58,7 @@ import Testing
     #expect(kinds == Set(PairingToken.Kind.allCases))
   }
 
-  @Test func aTokenIsGoodUntilItsLastSecondIsOver() throws {
+  @Test func aTokenExpiresAfterItsLastSecond() throws {
     let token = try #require(decoded(Self.file.vectors[0].token))
     #expect(!token.hasExpired(at: token.expiresAt))
     #expect(!token.hasExpired(at: token.expiresAt + .milliseconds(999)))
@@ -74,7 +74,7 @@ import Testing
     #expect(PairingToken(text, signedWith: try Keyring(parsing: newer)) == nil)
   }
 
-  /// `payload` and `parts` written in any way, and signed as they must be.
+  /// A token with any `payload` and any spelling of its two parts, correctly signed.
   private func forged(
     _ payload: String, prefix: String = "cdev_p_", parts: (String, String) -> String = Self.compact
   ) -> String {
@@ -90,7 +90,7 @@ import Testing
   private static let payload = file.vectors[0].payloadJsonBytes
   private static let accessPayload = file.vectors[1].payloadJsonBytes
 
-  @Test func whatTheTestForgesIsGoodWhereNothingIsChanged() {
+  @Test func anUnchangedForgeryIsAccepted() {
     #expect(decoded(forged(Self.payload)) != nil)
     #expect(decoded(forged(Self.accessPayload, prefix: "cdev_s_")) != nil)
   }
@@ -108,13 +108,13 @@ import Testing
   ]
 
   @Test(arguments: changes.indices)
-  func anotherSpellingOfThePayloadIsRefusedThoughItIsSigned(_ index: Int) throws {
+  func signedPayloadsInAnotherSpellingAreRefused(_ index: Int) throws {
     let (old, new) = Self.changes[index]
     let range = try #require(Self.payload.range(of: old))
     #expect(decoded(forged(Self.payload.replacingCharacters(in: range, with: new))) == nil)
   }
 
-  @Test func aTokenNamesItsDeviceWhereItsKindHasOne() {
+  @Test func aTokenNamesADeviceOnlyIfItsKindHasOne() {
     #expect(decoded(forged(Self.payload, prefix: "cdev_s_")) == nil)
     #expect(decoded(forged(Self.accessPayload, prefix: "cdev_p_")) == nil)
     #expect(decoded(forged(Self.accessPayload, prefix: "cdev_r_")) == nil)
@@ -126,12 +126,12 @@ import Testing
   @Test(arguments: [
     "", "cdev_", "cdev_p_", "cdev_c_", "cdev_x_", "CDEV_P_", " cdev_p_", "cdev_p__",
   ])
-  func anotherPrefixIsRefused(_ prefix: String) {
+  func otherPrefixesAreRefused(_ prefix: String) {
     #expect(decoded(forged(Self.payload, prefix: prefix)) == nil || prefix == "cdev_p_")
     #expect(decoded(prefix) == nil)
   }
 
-  @Test func theTwoPartsHaveOneSpelling() {
+  @Test func otherSpellingsOfTheTwoPartsAreRefused() {
     let spellings: [(String, String) -> String] = [
       { #"{"s":"\#($1)","p":"\#($0)"}"# }, { #"{ "p":"\#($0)","s":"\#($1)"}"# },
       { #"{"p":"\#($0)","s":"\#($1)"} "# }, { #"{"p":"\#($0)","s":"\#($1)","x":1}"# },
@@ -143,11 +143,11 @@ import Testing
   }
 
   @Test(arguments: ["=", "==", "\n", " ", "A", "-", "é", "\0"])
-  func nothingMayFollow(_ rest: String) {
+  func trailingBytesAreRefused(_ rest: String) {
     #expect(decoded(Self.file.vectors[0].token + rest) == nil)
   }
 
-  @Test func noBitMayDiffer() {
+  @Test func aTokenWithOneFlippedBitIsRefused() {
     let bytes = Array(Self.file.vectors[0].token.utf8)
     for index in bytes.indices {
       for bit in 0..<8 {
@@ -173,10 +173,10 @@ import Testing
     let count =
       ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 20_000
     var generator = SeededGenerator(state: 5)
-    // Not the one with an unknown prefix: its signature would be good under another.
+    // Without the token with an unknown prefix: its signature is valid under another prefix.
     let outer = Self.file.vectors.map(\.token).filter { !$0.hasPrefix("cdev_x_") }
     let prefixes = PairingToken.Kind.allCases.map(\.prefix) + ["cdev_c_"]
-    // What is inside of the prefix and the base64url, so that inputs get that far.
+    // The decoded parts, so that mutations reach them.
     let inner = outer.map {
       String(decoding: base64URLDecoded(String($0.dropFirst(7)))!, as: UTF8.self)
     }

@@ -1,12 +1,13 @@
-import MariaDB
+import Base
+import Support
 import Testing
 
 @testable import Store
 
-/// `Database.claimUser(_:as:)`, by which a check goes before the polls.
+/// ``Polls/claim(_:as:)``, by which a check goes before the polls.
 @Suite struct PollClaimTests {
-  /// Who finds the user taken may wait; who took it for a pause would give up.
-  @Test func ofClaimsAtOnceOneWinsAndTheOthersLearnOfIt() throws {
+  /// A check that finds the user busy waits; one that is told of a pause gives up.
+  @Test func ofSimultaneousClaimsOneWinsAndTheOthersSeeThatTheUserIsBusy() throws {
     try withStore { store throws in
       store.sql(
         """
@@ -16,9 +17,10 @@ import Testing
         """)
       let database = store.database("companion")
       for round in 10..<30 {
-        let claims = try inParallel(8) { number in
-          switch try database.claimUser(7, as: "01890a5d-ac96-774b-bcce-b302099\(round)00\(number)")
-          {
+        let claims = try inParallel(8) { number -> String in
+          let claimID = "01890a5d-ac96-774b-bcce-b302099\(round)00\(number)"
+          let polls = database.records(at: .now(), from: .companion).polls
+          return switch try polls.claim(7, as: claimID) {
           case .claimed: "claimed"
           case .busy: "busy"
           case .paused: "paused"

@@ -1,0 +1,143 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Testing
+
+@testable import API
+
+/// Which tokens and tickets admit a request to the agent, and for how long.
+@Suite struct AgentAccessTests {
+  @Test(arguments: ["/ws", "/api/claude/run", "/api/git/status", "/api/file"])
+  func accessAndPairingTokensAreAdmitted(_ path: String) throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      let legacy = try site.pairingToken()
+      for token in [paired.access, legacy] {
+        for _ in 1...2 {
+          #expect(site.ask(path, bearer: token) == 204)
+          #expect(site.ask("\(path)?token=\(token)") == 204)
+          #expect(site.ask("\(path)?path=a%2Fb&token=\(token)&x") == 204)
+        }
+      }
+      #expect(try site.pairingToken() == legacy, "the legacy flow spends nothing")
+      for token in [
+        paired.refresh, "garbage", "", "cdev_s_", "cdev_c_" + paired.access.dropFirst(7),
+      ] {
+        #expect(site.ask(path, bearer: token) == 401)
+        #expect(site.ask("\(path)?token=\(token)") == 401)
+      }
+      #expect(site.ask(path) == 401)
+      // The bearer token is checked, not the one in the URL.
+      #expect(site.ask("\(path)?token=\(paired.access)", bearer: "garbage") == 401)
+    }
+  }
+
+  @Test func expiredTokensAre403ForAWebSocketAnd401Elsewhere() throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      let legacy = try site.pairingToken()
+      site.advance(by: .seconds(900))
+      #expect(site.ask(bearer: paired.access) == 204)
+      site.advance(by: .seconds(1))
+      #expect(site.ask(bearer: paired.access) == 403)
+      #expect(site.ask("/ws?token=\(paired.access)") == 403)
+      #expect(site.ask("/api/file?path=/ws", bearer: paired.access) == 401)
+      #expect(site.ask("/ws/x", bearer: paired.access) == 401)
+      #expect(site.send("GET", "/api/status", token: paired.access).status == 401)
+      #expect(site.ask(bearer: legacy) == 204)
+      site.advance(by: .seconds(2700))
+      #expect(site.ask(bearer: legacy) == 403)
+    }
+  }
+
+  @Test func aTokenOfAnotherServerIsRefused() throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      let pairing = try site.pairingToken()
+      site.sql("UPDATE pairing_server SET server_id = 'server-server-01'")
+      for token in [paired.access, pairing] { #expect(site.ask(bearer: token) == 401) }
+      #expect(site.exchange(pairing).status == 401)
+      #expect(site.refreshPairing(paired.refresh).status == 401)
+    }
+  }
+
+  @Test func statusNeedsAToken() throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      let refused = site.send("GET", "/api/status")
+      expect(refused, 401, "Unauthorized")
+      #expect(refused.field("WWW-Authenticate") == "Bearer")
+      let answer = site.send("GET", "/api/status", token: paired.access)
+      #expect(answer.string("status") == "ok")
+      #expect(answer.string("repo") == "cdev")
+      #expect(answer.string("session") == site.pairInfo().string("session"))
+      #expect(answer["auth_required"] as? Bool == true)
+      #expect(site.send("GET", "/api/status", query: "token=\(paired.access)").status == 200)
+    }
+  }
+
+  private func ticket(_ site: TestApplication, _ token: String?) throws -> String {
+    let answer = site.send("POST", "/api/auth/ticket", token: token)
+    try #require(answer.status == 200, "\(answer.text)")
+    #expect(answer.string("expires_at") == (site.now + .seconds(60)).rfc3339)
+    return try #require(answer.string("ticket"))
+  }
+
+  @Test func aTicketAdmitsOnceAndOnlyInAURL() throws {
+    try withAgent { site in
+      for token in [try site.pair().access, try site.pairingToken()] {
+        let ticket = try ticket(site, token)
+        #expect(site.ask(bearer: ticket) == 401)
+        #expect(site.ask("/ws?token=\(ticket)") == 204)
+        #expect(site.ask("/ws?token=\(ticket)") == 401)
+        #expect(!site.sql("SELECT * FROM pairing_tickets").contains(ticket))
+      }
+    }
+  }
+
+  @Test func aTicketExpiresAfterAMinute() throws {
+    try withAgent { site in
+      let access = try site.pair().access
+      let (early, late, status) = (
+        try ticket(site, access), try ticket(site, access), try ticket(site, access)
+      )
+      site.advance(by: .seconds(60))
+      #expect(site.ask("/ws?token=\(early)") == 204)
+      site.advance(by: .milliseconds(1))
+      #expect(site.ask("/ws?token=\(late)") == 403)
+      #expect(site.ask("/api/file?token=\(status)") == 401)
+    }
+  }
+
+  @Test func aTicketDiesWithItsToken() throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      let pairing = try site.pairingToken()
+      let tickets = [try ticket(site, paired.access), try ticket(site, pairing)]
+      _ = site.revokePairing(paired.refresh)
+      _ = site.replaceTokens()
+      for ticket in tickets { #expect(site.ask("/ws?token=\(ticket)") == 401) }
+    }
+  }
+
+  @Test func aTicketNeedsAnAdmittedToken() throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      for token in [nil, "garbage", paired.refresh] {
+        expect(site.send("POST", "/api/auth/ticket", token: token), 401, "Unauthorized")
+      }
+      let ticket = try ticket(site, paired.access)
+      #expect(site.send("POST", "/api/auth/ticket", query: "token=\(ticket)").status == 401)
+    }
+  }
+
+  @Test func ofSimultaneousUsesOfATicketOnePasses() throws {
+    try withAgent { site in
+      let ticket = try ticket(site, try site.pair().access)
+      let statuses = inParallel(32) { _ in site.ask("/ws?token=\(ticket)") }
+      #expect(statuses.filter { $0 == 204 }.count == 1)
+      #expect(statuses.filter { $0 == 401 }.count == 31)
+    }
+  }
+}

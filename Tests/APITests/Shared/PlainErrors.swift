@@ -1,0 +1,9 @@
+import Testing
+
+/// Expects an error body of ``ErrorShape/message`` and nothing else.
+func expect(
+  _ answer: Answer, _ status: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  #expect(answer.status == status, sourceLocation: sourceLocation)
+  #expect(answer.text == #"{"error":"\#(text)"}"#, sourceLocation: sourceLocation)
+}

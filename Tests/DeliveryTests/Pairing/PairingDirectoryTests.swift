@@ -1,0 +1,161 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Pairing, listing and revoking phones from a terminal, with the companion's own rights.
+@Suite struct PairingDirectoryTests {
+  private static let now = Timestamp(seconds: 1_795_000_000)
+
+  private static let issuer = PairingIssuer(
+    keys: TestDelivery.keys, randomBytes: randomBytes(PairingToken.idSize))
+
+  /// A site on which phones pair.
+  private struct PairingSite {
+    let delivery: TestDelivery
+    let requiresAuth: Bool
+
+    var agent: GuardedAgent {
+      GuardedAgent(publicURL: "http://127.0.0.1:8766", repo: "cdev", requiresAuth: requiresAuth)
+    }
+
+    func sql(_ statements: String) -> String { delivery.sql(statements) }
+
+    func directory(at now: Timestamp = PairingDirectoryTests.now) -> PairingDirectory {
+      let database = Database(accountSettings(of: "companion", in: delivery.root))
+      return PairingDirectory(
+        records: database.records(at: now, from: .companion), agent: agent,
+        keys: TestDelivery.keys)
+    }
+
+    func responder(at now: Timestamp = PairingDirectoryTests.now) -> Records {
+      Database(accountSettings(of: "responder", in: delivery.root))
+        .records(at: now, from: Origin(requestID: "r", address: "192.0.2.1"))
+    }
+
+    func token(at now: Timestamp = PairingDirectoryTests.now) throws -> PairingToken? {
+      let json = try directory(at: now).json()
+      let text = json.firstMatch(of: /"token":"([^"]+)"/).map { String($0.1) }
+      return text.flatMap { PairingToken($0, signedWith: TestDelivery.keys) }
+    }
+
+    func pair(userAgent: String = "cdev/1.0", at now: Timestamp = PairingDirectoryTests.now) throws
+      -> PairedDevice
+    {
+      let device = try responder(at: now).pairedDevices.pair(
+        timeOrderedUUID(milliseconds: now.milliseconds),
+        exchanging: try #require(try token(at: now)), userAgent: userAgent)
+      return try #require(device)
+    }
+
+    func admission(of device: PairedDevice) throws -> Admission {
+      let access = device.accessToken(
+        by: PairingDirectoryTests.issuer, at: PairingDirectoryTests.now)
+      let token = try #require(PairingToken(access.text, signedWith: TestDelivery.keys))
+      return try responder().agentAccess.admit(token)
+    }
+  }
+
+  private func withSite(
+    requiresAuth: Bool = true, _ body: (PairingSite) throws -> Void
+  ) throws {
+    try withDelivery { delivery in
+      try body(PairingSite(delivery: delivery, requiresAuth: requiresAuth))
+    }
+  }
+
+  @Test func theTokenIsTheOneThatTheResponderShows() throws {
+    try withSite { site in
+      let token = try #require(try site.token())
+      #expect(try site.token() == token)
+      let shown = try site.responder().pairingTokens.info(of: site.agent, issuer: Self.issuer)
+      #expect(shown.token?.text == token.signedText(with: TestDelivery.keys.newest))
+    }
+  }
+
+  @Test func theTerminalShowsTheCodeAndItsFacts() throws {
+    try withSite { site in
+      let text = try site.directory().text()
+      let session = site.sql("SELECT session FROM pairing_server")
+      #expect(
+        text.hasSuffix(
+          """
+
+          WebSocket      ws://127.0.0.1:8766/ws
+          HTTP           http://127.0.0.1:8766
+          Session        \(session.prefix(8))...
+          Repo           cdev
+          Auth Required
+          Token expires  2026-11-18T12:06:40Z
+          """))
+      #expect(text.contains("█"))
+    }
+  }
+
+  @Test func withoutAuthenticationThereIsNoToken() throws {
+    try withSite(requiresAuth: false) { site in
+      let json = try site.directory().json()
+      #expect(!json.contains("token"))
+      #expect(try site.directory().text().hasSuffix("No Auth Required"))
+      #expect(site.sql("SELECT COUNT(*) FROM pairing_tokens") == "0")
+    }
+  }
+
+  @Test func phonesAreListedByLastUse() throws {
+    try withSite { site in
+      let first = try site.pair()
+      let second = try site.pair(userAgent: "x", at: Self.now + .seconds(60))
+      let lines = try site.directory(at: Self.now + .seconds(61)).devices().split(separator: "\n")
+      try #require(lines.count == 3)
+      #expect(lines[0].hasPrefix("ID "))
+      #expect(lines[1].hasPrefix(second.id))
+      #expect(
+        lines[2]
+          == "\(first.id)  2026-11-18T11:06:40Z  2026-11-18T11:06:40Z  192.0.2.1        cdev/1.0")
+      let week = Duration.seconds(604_800)
+      #expect(
+        try site.directory(at: Self.now + week + .seconds(60)).devices().split(separator: "\n")
+          .count == 1)
+    }
+  }
+
+  @Test func controlsInAUserAgentDoNotReachTheTerminal() throws {
+    try withSite { site in
+      _ = try site.pair(userAgent: "a\u{1b}[2Jb\u{202e}c\nd\u{9b}e")
+      let list = try site.directory().devices()
+      #expect(list.hasSuffix("  a·[2Jb·c·d·e"))
+      #expect(list.split(separator: "\n").count == 2)
+    }
+  }
+
+  @Test func aRevokedPhoneIsRefusedAndThatIsAudited() throws {
+    try withSite { site in
+      let (gone, other) = (try site.pair(), try site.pair())
+      #expect(try site.admission(of: gone) == .admitted)
+      #expect(try site.directory().revoke(gone.id))
+      #expect(try site.admission(of: gone) == .refused)
+      #expect(try site.admission(of: other) == .admitted)
+      #expect(
+        site.sql("SELECT end_reason, is_live FROM paired_devices WHERE device_id = '\(gone.id)'")
+          == "administrator\t0")
+      #expect(
+        site.sql(
+          "SELECT event, detail, request_id FROM audit_log WHERE device_id = '\(gone.id)' ORDER BY id DESC LIMIT 1"
+        ) == "pairing_ended\tby administrator\tswitchboard-companion")
+      #expect(try !site.directory().revoke(gone.id), "once")
+    }
+  }
+
+  @Test(arguments: ["", "x", "01890a5d-ac96-774b-bcce-b302099a8fff", "' OR 1=1"])
+  func anUnknownIDRevokesNothing(_ id: String) throws {
+    try withSite { site in
+      _ = try site.pair()
+      #expect(try !site.directory().revoke(id))
+      #expect(site.sql("SELECT COUNT(*) FROM pairings WHERE ended_at IS NULL") == "1")
+    }
+  }
+}
