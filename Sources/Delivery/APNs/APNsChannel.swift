@@ -7,12 +7,13 @@ extension DeliveryChannel {
   ///
   /// - Parameter keys: seal the provider token that all processes share.
   package static func apns(
-    _ settings: APNsSettings, _ database: Database, sealingKeys keys: Keyring
+    _ settings: APNsSettings, _ database: Database, sealingKeys keys: Keyring,
+    limits: APNsClient.Limits = APNsClient.Limits()
   ) -> DeliveryChannel {
     let hosts = APNsChannelRun.Hosts(
-      first: settings.client(database, sealingKeys: keys),
+      first: settings.client(database, sealingKeys: keys, limits: limits),
       other: settings.otherEndpoint.map {
-        settings.client(database, sealingKeys: keys, at: $0)
+        settings.client(database, sealingKeys: keys, limits: limits, at: $0)
       })
     let topic = settings.topic
     let other = settings.environment.other

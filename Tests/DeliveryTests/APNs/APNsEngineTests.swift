@@ -85,7 +85,7 @@ import Testing
     line.warmUp()
     line.submitAll(upTo: 9)
     line.feed(Frame.goaway(lastStream: UInt32(2 * taken + 1), ""))
-    line.engine.fail("lost")
+    line.engine.markFailed("lost")
     line.settle()
     #expect(line.outcomes.count { $0 == .notProcessed } == 8 - taken)
     #expect(line.outcomes.count { $0 == .unanswered } == taken)
@@ -244,7 +244,7 @@ import Testing
       line.tick()
       line.submitAll(upTo: 14)
       line.feed(generator.mutated(frames))
-      line.engine.fail("the end")
+      line.engine.markFailed("the end")
       line.settle()
       if Set(line.ids).count != line.submitted - 1 || line.ids.count != line.submitted - 1 {
         wrong.append(number)

@@ -4,6 +4,8 @@ import Program
 import Store
 import Testing
 
+@testable import switchboard_companion
+
 @Suite struct APNsSettingsTests {
   static let whole = [
     "APNS_KEY_ID": "KEY1234567", "APNS_TEAM_ID": "TEAM123456",
@@ -37,9 +39,9 @@ import Testing
       Issue.record("configured by nothing")
       return
     }
-    #expect(all == APNsSettings.requiredVariables)
+    #expect(all == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY"])
     #expect(environment.complaints.isEmpty)
-    for name in APNsSettings.requiredVariables {
+    for name in all {
       let (settings, missing, complaints) = parse([name: ""])
       #expect(settings == nil)
       #expect(missing == [name])

@@ -14,13 +14,14 @@ import Testing
   /// Within one millisecond nothing in the lease's row seems to change.
   @Test func aShardOfWhichNothingIsDueKeepsItsLease() throws {
     try withDelivery { delivery throws in
-      let database = delivery.companionDatabase
+      let deliveries = delivery.deliveries
       for _ in 1...200 {
-        let lease = try #require(try database.claim(shard: 3, as: UUID().uuidString))
-        let batch = try database.nextBatch(of: lease, limit: 500, topic: "t")
+        let lease = try #require(
+          try deliveries.claim(shard: 3, of: .apns, as: UUID().uuidString))
+        let batch = try deliveries.nextBatch(of: lease, limit: 500)
         try #require(batch?.isEmpty == true)
-        #expect(try database.record([], under: lease))
-        try database.release(lease)
+        #expect(try deliveries.record([], under: lease))
+        try deliveries.release(lease)
       }
     }
   }
@@ -149,13 +150,15 @@ import Testing
       delivery.insert(20)
       delivery.sql("UPDATE deliveries SET shard = 5")
       let poison = delivery.sql("SELECT id FROM deliveries ORDER BY id LIMIT 1")
-      let database = delivery.companionDatabase
+      let deliveries = delivery.deliveries
       for _ in 1...60 {
-        guard let lease = try database.claim(shard: 5, as: UUID().uuidString) else { continue }
+        guard let lease = try deliveries.claim(shard: 5, of: .apns, as: UUID().uuidString) else {
+          continue
+        }
         let batch = try #require(
-          try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic))
+          try deliveries.nextBatch(of: lease, limit: 500))
         if !batch.contains(where: { $0.id == poison }) {
-          #expect(try database.record(batch.map { ($0, .delivered) }, under: lease))
+          #expect(try deliveries.record(batch.map { ($0, .delivered) }, under: lease))
         }
         delivery.letLeasesEnd()
       }
@@ -167,12 +170,12 @@ import Testing
     try withDelivery { delivery throws in
       delivery.insert(1)
       delivery.sql("UPDATE deliveries SET attempts = 12, status = 503, reason = 'Shutdown'")
-      let database = delivery.companionDatabase
-      let shard = try #require(try database.dueShards().first)
-      let lease = try #require(try database.claim(shard: shard, as: UUID().uuidString))
-      _ = try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic)
+      let deliveries = delivery.deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let lease = try #require(try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString))
+      _ = try deliveries.nextBatch(of: lease, limit: 500)
       delivery.letLeasesEnd()
-      _ = try database.claim(shard: shard, as: UUID().uuidString)
+      _ = try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString)
       #expect(delivery.states == "open 503 no outcome 13 1")
     }
   }
@@ -183,13 +186,13 @@ import Testing
         let tokens = SharedProviderTokens(
           database: delivery.companionDatabase, settings: try fake.settings(),
           sealingKeys: TestDelivery.keys)
-        let first = try tokens.token(insteadOf: nil)
+        let first = try tokens.currentToken(insteadOf: nil)
         delivery.sql("UPDATE provider_tokens SET sealed = 'k0:AAAA'")
-        #expect(throws: CryptographyError.self) { try tokens.token(insteadOf: nil) }
-        delivery.sql("UPDATE provider_tokens SET minted_at = minted_at - INTERVAL 21 MINUTE")
-        let second = try tokens.token(insteadOf: nil)
+        #expect(throws: CryptographyError.self) { try tokens.currentToken(insteadOf: nil) }
+        delivery.sql("UPDATE provider_tokens SET issued_at = issued_at - INTERVAL 21 MINUTE")
+        let second = try tokens.currentToken(insteadOf: nil)
         #expect(first != second)
-        #expect(try tokens.token(insteadOf: nil) == second)
+        #expect(try tokens.currentToken(insteadOf: nil) == second)
       }
     }
   }
@@ -201,11 +204,9 @@ import Testing
     try withDelivery { delivery throws in
       let site = try #require(FakeOGS())
       defer { site.end() }
-      let devices = Database(accountSettings(of: "responder", in: delivery.root))
       for user in Int64(1)...20 {
         let token = try #require(DeviceToken(hexEncoded(sha256("\(user)"))))
-        try devices.register(
-          token, of: user, from: Origin(requestID: "r", address: "192.0.2.1"), at: .now())
+        try delivery.responder().turnRegistrations.add(token, of: user)
         site.answer(user, .body(full([FakeGame(player: "\(user)")])))
       }
       try withAPNs { fake throws in
@@ -231,7 +232,7 @@ import Testing
       try withAPNs { fake throws in
         let companion = delivery.companion(mailer: nil, apns: try fake.settings())
         DispatchQueue.concurrentPerform(iterations: 4) { number in
-          #expect(throws: Never.self) { try companion.deliverPushes(waiting: number == 0) }
+          #expect(throws: Never.self) { try companion.senders[0].send(waiting: number == 0) }
         }
       } thenLook: { fake, _ throws in
         #expect(Set(try fake.received().map(\.connection)) == [1])
@@ -240,13 +241,13 @@ import Testing
     }
   }
 
-  @Test func anAlarmThatWasRaisedAfterAKnockFailsThePass() throws {
+  @Test func anAlarmThatWasRaisedByUrgentWorkFailsThePass() throws {
     try withDelivery { delivery throws in
       delivery.insert(30)
       try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
         let companion = delivery.companion(mailer: nil, apns: try fake.settings())
-        try companion.attend()
-        #expect(throws: PushAlarm.self) { try companion.pass() }
+        try companion.doUrgentWork()
+        #expect(throws: DeliveryAlarm.self) { try companion.pass() }
         try companion.pass()
       }
     }
@@ -258,7 +259,7 @@ import Testing
       try withAPNs { fake throws in
         let companion = delivery.companion(mailer: nil, apns: try fake.settings())
         companion.stopping.set()
-        try companion.attend()
+        try companion.doUrgentWork()
       } thenLook: { fake, _ throws in
         #expect(try fake.received().isEmpty)
       }

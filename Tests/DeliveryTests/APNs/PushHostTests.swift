@@ -16,7 +16,7 @@ import Testing
       .map { "answer token \($0) \(answer)" }
   }
 
-  private let found = "SELECT COUNT(*) FROM ogs_registrations WHERE environment = 'sandbox'"
+  private let found = "SELECT COUNT(*) FROM apns_hosts WHERE environment = 'sandbox'"
   private let registered = "SELECT COUNT(*) FROM ogs_registrations"
 
   @Test(arguments: ["400 BadDeviceToken", "400 DeviceTokenNotForTopic"])
@@ -27,7 +27,7 @@ import Testing
       try withAPNs { other throws in
         try withAPNs(faults: refusals) { fake throws in
           #expect(
-            try delivery.send(by: fake, elsewhere: other) == PushReport(delivered: 100))
+            try delivery.send(by: fake, elsewhere: other) == DeliveryReport(delivered: 100))
           #expect(delivery.sql(found) == "10")
           delivery.sql(
             """
@@ -35,7 +35,7 @@ import Testing
               due_at = UTC_TIMESTAMP(3)
             """)
           #expect(
-            try delivery.send(by: fake, elsewhere: other) == PushReport(delivered: 100))
+            try delivery.send(by: fake, elsewhere: other) == DeliveryReport(delivered: 100))
         } thenLook: { fake, _ throws in
           let received = try fake.received()
           #expect(received.count == 100 + 90)
@@ -57,10 +57,13 @@ import Testing
     try withDelivery { delivery throws in
       delivery.insert(10)
       delivery.sql(
-        "UPDATE ogs_registrations SET environment = 'sandbox', topic = 'com.example.old'")
+        """
+        INSERT INTO apns_hosts (token, topic, environment, learned_at)
+        SELECT DISTINCT token, 'com.example.old', 'sandbox', NOW(3) FROM deliveries
+        """)
       try withAPNs { other throws in
         try withAPNs { fake throws in
-          #expect(try delivery.send(by: fake, elsewhere: other) == PushReport(delivered: 10))
+          #expect(try delivery.send(by: fake, elsewhere: other) == DeliveryReport(delivered: 10))
         }
       } thenLook: { other, _ throws in
         #expect(try other.received().isEmpty)
@@ -75,7 +78,7 @@ import Testing
       try withAPNs("answer every 1 400 BadDeviceToken") { other throws in
         try withAPNs(faults: refusals) { fake throws in
           let report = try delivery.send(by: fake, elsewhere: other)
-          #expect(report == PushReport(delivered: 90, dead: 10, tokensRemoved: 10))
+          #expect(report == DeliveryReport(delivered: 90, dead: 10, tokensRemoved: 10))
         }
       } thenLook: { other, _ throws in
         #expect(try other.received().count == 10)
@@ -92,7 +95,7 @@ import Testing
       try withAPNs("answer every 1 410 Unregistered 1763712000123") { other throws in
         try withAPNs(faults: refusals) { fake throws in
           let report = try delivery.send(by: fake, elsewhere: other)
-          #expect(report == PushReport(delivered: 90, dead: 10, tokensRemoved: 10))
+          #expect(report == DeliveryReport(delivered: 90, dead: 10, tokensRemoved: 10))
         }
       }
       #expect(delivery.states == "dead 410 Unregistered 1 10\ndelivered 200 1 90")
@@ -124,7 +127,7 @@ import Testing
       try withAPNs("answer every 1 403 BadEnvironmentKeyInToken") { other throws in
         try withAPNs(faults: refusals) { fake throws in
           let report = try delivery.send(by: fake, elsewhere: other)
-          #expect(report == PushReport(delivered: 90, dead: 10, tokensRemoved: 10))
+          #expect(report == DeliveryReport(delivered: 90, dead: 10, tokensRemoved: 10))
         }
       } thenLook: { other, _ throws in
         #expect(try other.received().count == 1)
@@ -157,7 +160,7 @@ import Testing
       delivery.insert(100)
       try withAPNs(faults: refusals(delivery)) { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(delivered: 90, dead: 10, tokensRemoved: 10))
+        #expect(report == DeliveryReport(delivered: 90, dead: 10, tokensRemoved: 10))
       }
     }
   }
@@ -167,7 +170,7 @@ import Testing
       delivery.insert(100, registeredAt: "2038-01-01")
       try withAPNs(faults: refusals(delivery)) { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(delivered: 90, dead: 10))
+        #expect(report == DeliveryReport(delivered: 90, dead: 10))
       }
       #expect(delivery.sql(registered) == "100")
     }

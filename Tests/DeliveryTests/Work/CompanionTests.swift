@@ -3,6 +3,7 @@ import Foundation
 import MariaDB
 import Program
 import Store
+import Support
 import Testing
 
 @testable import Delivery
@@ -151,7 +152,7 @@ import Testing
           """
           SELECT host, version, missing, last_pass_at > UTC_TIMESTAMP() - INTERVAL 1 MINUTE
           FROM companion_status
-          """) == "\(ProcessInfo.processInfo.hostName)\t\(Companion.version)\t\t1")
+          """) == "\(ProcessInfo.processInfo.hostName)\t\(Product.version)\t\t1")
       #expect(delivery.sql("SELECT overdue FROM companions") == "0")
     }
   }
@@ -179,14 +180,7 @@ import Testing
       for number in 1...3 { try delivery.requestCode("00000\(number)") }
       let script = try delivery.script("cat > \(delivery.folder)/mail-$$")
       let companions = (0..<2).map { _ in delivery.companion(mailer: .command(script)) }
-      let isDone = DispatchSemaphore(value: 0)
-      for companion in companions {
-        Thread.detachNewThread {
-          try? companion.pass()
-          isDone.signal()
-        }
-      }
-      for _ in companions { isDone.wait() }
+      try inParallel(2) { try companions[$0].pass() }
       let mails = try delivery.files.filter { $0.hasPrefix("mail-") }
       #expect(mails.count == 3)
       #expect(delivery.sql("SELECT DISTINCT state, attempts FROM outbox") == "delivered\t1")
@@ -206,8 +200,12 @@ import Testing
         faults(.command("/nonexistent -t"))
           == ["FAULT  the mail command cannot be executed: /nonexistent -t"])
       #expect(faults(.command("nonexistent-mailer")).count == 1)
-      delivery.sql("UPDATE schema_version SET version = 0")
-      #expect(faults(.command("cat")).count == 1)
+      delivery.sql("UPDATE schema_version SET version = 20")
+      #expect(
+        faults(.command("cat")) == [
+          "FAULT  The schema has version 20, this program needs version 21: apply the schema.sql of "
+            + "this release (nginx/apply-schema), then start the program again."
+        ])
     }
     try withFolder { folder throws in
       let faults = folder.companion(mailer: .command("cat")).check().filter(\.isFault)

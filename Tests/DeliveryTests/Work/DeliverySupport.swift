@@ -26,7 +26,7 @@ struct TestDelivery: Sendable {
   /// A companion with its own rights.
   func companion(
     mailer: Mailer?, keys: Keyring = keys, polling: PollSettings? = polling,
-    apns: APNsSettings? = nil, pushGateway: PushGateway? = nil, missingForPushes: [String] = []
+    apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = []
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
@@ -34,7 +34,18 @@ struct TestDelivery: Sendable {
         credentialKeys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
         polling: polling, apns: apns, missingForPushes: missingForPushes),
-      log: Evidence.log(of: root.database), pushGateway: pushGateway)
+      log: Evidence.log(of: root.database), channels: channels)
+  }
+
+  /// What the responder writes and reads.
+  func responder(at now: Timestamp = .now()) -> Records {
+    Database(account(of: "responder"))
+      .records(at: now, from: Origin(requestID: "request", address: "192.0.2.1"))
+  }
+
+  /// The outbox of notifications, with the rights of the companion.
+  var deliveries: Deliveries {
+    companionDatabase.records(at: .now(), from: .companion).deliveries
   }
 
   /// The settings under the least rights of a program.
@@ -66,10 +77,9 @@ struct TestDelivery: Sendable {
       sealed: seal(
         Array(code.utf8), authenticating: Mail.sealingContext(other ?? id), with: keys),
       expiresAt: now + .seconds(300))
-    let start = try Database(accountSettings(of: "responder", in: root)).startSignIn(
+    let start = try responder(at: now).loginCodes.start(
       with: new, or: nil,
-      on: SigningDevice(clientDeviceID: id, name: "D", platform: .ios, credentialHash: nil),
-      from: Origin(requestID: "request", address: "192.0.2.1"), at: now)
+      on: SigningDevice(clientDeviceID: id, name: "D", platform: .ios, credentialHash: nil))
     try #require(start == .codeMailed)
     return id
   }

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// Runs overlap, as with a timer and a knock, and one of them is killed.
+  /// Runs overlap, as where the timer starts one and the wake socket another, and one is killed.
   @Test func killedBesideAnotherItLosesAndRepeatsNothing() throws {
     try withTurns { turns throws in
       let pass = try turns.measure()
@@ -65,7 +65,7 @@ import Testing
   }
 }
 
-/// Users of whom each has two devices and one game, and moves again and again.
+/// Users of whom each has two devices and one game with move after move.
 final class TestTurns {
   static let users: ClosedRange<Int64> = 1...6
   private let delivery: TestDelivery
@@ -77,17 +77,15 @@ final class TestTurns {
     self.delivery = delivery
     self.site = site
     self.fake = fake
-    let devices = Database(delivery.account(of: "responder"))
     for user in Self.users {
       for device in 1...2 {
         let token = try #require(DeviceToken(hexEncoded(sha256("\(user) \(device)"))))
-        try devices.register(
-          token, of: user, from: Origin(requestID: "r", address: "192.0.2.1"), at: .now())
+        try delivery.responder().turnRegistrations.add(token, of: user)
       }
     }
   }
 
-  /// Each user's game moves: it is the user's turn, for the first time with this move.
+  /// Each user's opponent moves: it is the user's turn.
   func move() {
     moves += 1
     for user in Self.users {

@@ -90,8 +90,9 @@ import Testing
       delivery.insert(3)
       delivery.sql(
         """
-        UPDATE ogs_registrations SET environment = 'sandbox', topic = '\(FakeAPNs.topic)' LIMIT 1;
-        INSERT INTO errands (id, kind, request, request_id) VALUES (UUID(), 'turn_check', '{"user_id":1}', 'r');
+        INSERT INTO apns_hosts (token, topic, environment, learned_at)
+          SELECT token, '\(FakeAPNs.topic)', 'sandbox', NOW(3) FROM deliveries LIMIT 1;
+        INSERT INTO jobs (id, kind, request, request_id) VALUES (UUID(), 'turn_check', '{"user_id":1}', 'r');
         """)
       try delivery.requestCode()
       let tables = delivery.sql(
@@ -109,7 +110,7 @@ import Testing
           try companion.end(expecting: 0)
           let lines = companion.output.split(separator: "\n").map(String.init)
           #expect(lines.count == 6)
-          #expect(lines.contains("errand  turn_check"))
+          #expect(lines.contains("job  turn_check"))
           #expect(lines.contains("mail  ann@example.org  a file in \(delivery.folder)/mails"))
           #expect(lines.contains("poll  user 1  \(site.url)"))
           let pushes = lines.filter { $0.hasPrefix("push  ") }

@@ -30,17 +30,15 @@ extension TestDelivery {
   func send(
     by fake: FakeAPNs, elsewhere other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil,
     through own: Database? = nil
-  ) throws -> PushReport {
+  ) throws -> DeliveryReport {
     let settings = try fake.settings(other: other, otherEndpoint: otherEndpoint)
     let database = own ?? companionDatabase
-    func client(_ endpoint: APNsEndpoint) -> APNsClient {
-      settings.client(database, sealingKeys: Self.keys, limits: quickLimits(), at: endpoint)
-    }
-    let hosts = PushSending.Hosts(
-      first: client(settings.endpoint), other: settings.otherEndpoint.map(client))
-    return try PushSending(
-      database, settings, hosts, until: .now + .seconds(60), stopping: Flag()
-    ).run()
+    let channel = DeliveryChannel.apns(
+      settings, database, sealingKeys: Self.keys, limits: quickLimits())
+    defer { channel.close() }
+    return try DeliveryRun(
+      database, channel, until: .now + .seconds(60), stopping: Flag()
+    ).send()
   }
 
   /// State, status, reason and attempts of all deliveries, and how many have them.

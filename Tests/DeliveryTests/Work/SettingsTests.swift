@@ -3,6 +3,7 @@ import Program
 import Testing
 
 @testable import Delivery
+@testable import switchboard_companion
 
 @Suite struct SettingsTests {
   private static let keys = "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32))
@@ -92,7 +93,7 @@ import Testing
     let polling = try #require(read([:]).0?.polling)
     #expect(polling.baseURL == "https://online-go.com")
     #expect(polling.requestsPerSecond == 5)
-    #expect(polling.userAgent == "Switchboard/\(Companion.version) (+admin@example.org)")
+    #expect(polling.userAgent == "Switchboard/\(Product.version) (+admin@example.org)")
     #expect(
       read(["OGS_BASE_URL": "http://127.0.0.1:1"]).0?.polling?.baseURL == "http://127.0.0.1:1")
   }

@@ -9,7 +9,7 @@ import Testing
 
 /// The companion's program, with a listening socket as its standard input.
 @Suite(.serialized) struct WatchTests {
-  @Test func aKnockWakesTheCompanionAndATermEndsIt() throws {
+  @Test func aWakeUpStartsUrgentWorkAndASIGTERMEndsTheCompanion() throws {
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(delivery, "watch")
       defer { companion.end() }
@@ -17,7 +17,7 @@ import Testing
       #expect(holds { delivery.sql(passes) == "1" })
       for number in 1...2 {
         let id = try delivery.requestCode("00000\(number)")
-        companion.knock()
+        companion.wake()
         let mail = "\(delivery.folder)/mails/\(id).eml"
         #expect(holds { FileManager.default.fileExists(atPath: mail) })
       }
@@ -33,10 +33,10 @@ import Testing
       delivery.sql("RENAME TABLE outbox TO hidden")
       let companion = try RunningCompanion(delivery, "watch")
       defer { companion.end() }
-      #expect(holds { companion.log.contains("<3>the pass failed: MariaDB error 1146") })
+      #expect(holds { companion.log.contains("<3>The pass failed: MariaDB error 1146") })
       delivery.sql("RENAME TABLE hidden TO outbox")
       let id = try delivery.requestCode()
-      companion.knock()
+      companion.wake()
       let mail = "\(delivery.folder)/mails/\(id).eml"
       #expect(holds { FileManager.default.fileExists(atPath: mail) })
     }
@@ -53,47 +53,45 @@ import Testing
     }
   }
 
-  /// A run that a knock has started does what the knock was for, though no pass asks banks.
-  @Test func oneRunDoesTheErrandsOfBanks() throws {
+  /// A run that the wake socket started does what it was woken for, though a pass asks no bank.
+  @Test func oneRunDoesTheJobsOfBanks() throws {
     try withDelivery { delivery throws in
       let exchange = BankExchange(
         enrollmentID: timeOrderedUUID(milliseconds: 0), sealedCode: "", redirectURI: "",
         deviceID: timeOrderedUUID(milliseconds: 0), address: "192.0.2.1")
-      _ = try Database(accountSettings(of: "responder", in: delivery.root)).post(
-        .bankEnrollment, Errand.json(exchange), from: Origin(requestID: "r", address: "192.0.2.1"),
-        at: .now())
+      _ = try delivery.responder().jobs.post(.bankEnrollment, Job.encode(exchange))
       let companion = try RunningCompanion(delivery, "run")
       companion.process.waitUntilExit()
-      #expect(delivery.sql("SELECT state, attempts FROM errands") == "done\t1")
-      let end = try Errand.decode(
-        EnrollmentEnd.self, from: Array(delivery.sql("SELECT result FROM errands").utf8))
+      #expect(delivery.sql("SELECT state, attempts FROM jobs") == "done\t1")
+      let end = try Job.decode(
+        EnrollmentEnd.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
       #expect(end == .failed(.bankUnavailable))
     }
   }
 
-  /// systemd starts `run` again for a knock that it finds on the socket when a run has ended.
+  /// systemd starts `run` again for a connection that waits on the socket when a run has ended.
   @Test(arguments: [[:], ["SWITCHBOARD_CREDENTIAL_KEYS": ""]])
-  func aRunTakesTheKnocksOffTheSocket(_ changes: [String: String]) throws {
+  func aRunAcceptsAllConnectionsOfTheWakeSocket(_ changes: [String: String]) throws {
     try withDelivery { delivery throws in
-      let companion = try RunningCompanion(delivery, "run", changing: changes, knocks: 3)
+      let companion = try RunningCompanion(delivery, "run", changing: changes, wakeUps: 3)
       companion.process.waitUntilExit()
       #expect((companion.process.terminationStatus == 0) == changes.isEmpty)
-      #expect(!companion.isKnockWaiting)
+      #expect(!companion.isConnectionWaiting)
     }
   }
 
   /// By `systemd-socket-activate`, which hands over a socket as systemd does.
-  @Test func aRunThatAKnockStartedAttendsToTheNextOne() throws {
+  @Test func aRunThatTheWakeSocketStartedIsWokenAgain() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
       let companion = try RunningCompanion(
         polling.delivery, "run", changing: polling.environment, socketIsSystemds: true)
       defer { companion.end() }
-      companion.knock()
+      companion.wake()
       #expect(holds { polling.site.isBeingAsked(7) })
       let id = try polling.delivery.requestCode()
-      companion.knock()
+      companion.wake()
       let mail = "\(polling.delivery.folder)/mails/\(id).eml"
       #expect(holds { FileManager.default.fileExists(atPath: mail) })
       #expect(polling.site.isBeingAsked(7))
@@ -101,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: ["watch", "run"])
-  func aMailIsSentWhileAPollHangs(_ command: String) throws {
+  func aMailIsSentWhileAPollWaits(_ command: String) throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
@@ -110,35 +108,32 @@ import Testing
       defer { companion.end() }
       #expect(holds { polling.site.isBeingAsked(7) })
       let id = try polling.delivery.requestCode()
-      companion.knock()
+      companion.wake()
       let mail = "\(polling.delivery.folder)/mails/\(id).eml"
       #expect(holds { FileManager.default.fileExists(atPath: mail) })
       #expect(polling.site.isBeingAsked(7))
     }
   }
 
-  @Test func aMailIsSentWhileAnErrandHangs() throws {
+  @Test func aMailIsSentWhileAJobWaits() throws {
     try withPolling { polling throws in
       polling.site.answer(8, .silence)
       let companion = try RunningCompanion(
         polling.delivery, "watch", changing: polling.environment)
       defer { companion.end() }
       #expect(holds { polling.sql("SELECT COUNT(*) FROM companion_status") == "1" })
-      let responder = Database(accountSettings(of: "responder", in: polling.delivery.root))
-      _ = try responder.post(
-        .turnCheck, Array(#"{"user_id":8}"#.utf8),
-        from: Origin(requestID: "r", address: "192.0.2.1"), at: Timestamp.now())
-      companion.knock()
+      _ = try polling.responder.jobs.post(.turnCheck, Array(#"{"user_id":8}"#.utf8))
+      companion.wake()
       #expect(holds { polling.site.isBeingAsked(8) })
       let id = try polling.delivery.requestCode()
-      companion.knock()
+      companion.wake()
       let mail = "\(polling.delivery.folder)/mails/\(id).eml"
       #expect(holds { FileManager.default.fileExists(atPath: mail) })
       #expect(polling.site.isBeingAsked(8))
     }
   }
 
-  @Test func aTermLetsARunFinishWhatItHasInHand() throws {
+  @Test func aSIGTERMLetsARunFinishWhatItHasBegun() throws {
     try withPolling { polling throws in
       for user in 7...8 as ClosedRange<Int64> {
         try polling.register(user)
@@ -179,11 +174,11 @@ final class RunningCompanion {
 
   init(
     _ delivery: TestDelivery, _ command: String, changing changes: [String: String] = [:],
-    knocks: Int = 0, socketIsSystemds: Bool = false
+    wakeUps: Int = 0, socketIsSystemds: Bool = false
   ) throws {
     folder = delivery.folder
     // Short, because the path of a unix socket holds 107 bytes.
-    path = "/tmp/switchboard-knock-\(UUID().uuidString.prefix(8))"
+    path = "/tmp/switchboard-wake-\(UUID().uuidString.prefix(8))"
     socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let status = withAddress(of: path) { bind(socket, $0, $1) }
     try #require(status == 0 && listen(socket, 16) == 0)
@@ -210,7 +205,7 @@ final class RunningCompanion {
       process.arguments = arguments
       process.standardInput = FileHandle(fileDescriptor: socket)
     }
-    for _ in 0..<knocks { knock() }
+    for _ in 0..<wakeUps { wake() }
     let output = "\(folder)/output"
     try #require(FileManager.default.createFile(atPath: output, contents: nil))
     process.standardOutput = FileHandle(forWritingAtPath: output)
@@ -233,15 +228,15 @@ final class RunningCompanion {
   /// What it has printed on standard output.
   var output: String { (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? "" }
 
-  /// Connects, once somebody listens, and leaves, as the responder does.
-  func knock() {
-    let knock = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    #expect(holds { withAddress(of: path) { connect(knock, $0, $1) } == 0 })
-    close(knock)
+  /// Connects, once somebody listens, and closes, as the responder does.
+  func wake() {
+    let connection = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    #expect(holds { withAddress(of: path) { connect(connection, $0, $1) } == 0 })
+    close(connection)
   }
 
-  /// Whether somebody has knocked whom the companion has not taken off the socket.
-  var isKnockWaiting: Bool {
+  /// Whether there is a connection that the companion has not accepted.
+  var isConnectionWaiting: Bool {
     var polled = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     return poll(&polled, 1, 0) == 1
   }

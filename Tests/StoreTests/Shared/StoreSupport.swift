@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import MariaDB
 import Support
@@ -12,6 +13,11 @@ struct TestStore: Sendable {
   /// With the rights of `account`: `responder`, `companion`, `administrator`.
   func database(_ account: String) -> Database {
     Database(accountSettings(of: account, in: root))
+  }
+
+  /// The same, at one instant and for one origin.
+  func records(_ account: String, at now: Timestamp = .now()) -> Records {
+    database(account).records(at: now, from: Origin(requestID: "request", address: "a"))
   }
 
   /// What SQL prints as root: a line for each row, tabs between columns.

@@ -1,3 +1,4 @@
+import Base
 import MariaDB
 import Support
 import Testing
@@ -33,13 +34,13 @@ import Testing
   @Test func aMailIsClaimedOnceWithWhatItSays() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
+      let mails = store.records("companion").mails
       let began = store.sql(databaseClock)
-      let claimed = try database.claimMails(limit: 10, as: Self.first)
+      let claimed = try mails.claim(limit: 10, as: Self.first)
       #expect(claimed.map(\.mail.recipient) == ["mail-1"])
       #expect(claimed.map(\.mail.sealed) == ["sealed-1"])
       #expect(claimed.map(\.attempts) == [1])
-      #expect(try database.claimMails(limit: 10, as: Self.second).isEmpty)
+      #expect(try mails.claim(limit: 10, as: Self.second).isEmpty)
       #expect(isDue(in: 120, since: began, store))
       #expect(store.sql("SELECT state FROM mails_today") == "claimed")
     }
@@ -51,10 +52,10 @@ import Testing
       store.sql(
         "UPDATE outbox SET due_at = due_at - INTERVAL 10 SECOND WHERE recipient IN ('mail-4', 'mail-2')"
       )
-      let database = store.database("companion")
-      let oldest = try database.claimMails(limit: 2, as: Self.first)
+      let mails = store.records("companion").mails
+      let oldest = try mails.claim(limit: 2, as: Self.first)
       #expect(Set(oldest.map(\.mail.recipient)) == ["mail-2", "mail-4"])
-      #expect(try database.claimMails(limit: 10, as: Self.second).count == 3)
+      #expect(try mails.claim(limit: 10, as: Self.second).count == 3)
     }
   }
 
@@ -68,7 +69,7 @@ import Testing
         UPDATE outbox SET state = 'dead', sealed = NULL, finished_at = NOW() WHERE recipient = 'mail-3';
         UPDATE outbox SET state = 'suppressed', sealed = NULL, finished_at = NOW() WHERE recipient = 'mail-4';
         """)
-      let claimed = try store.database("companion").claimMails(limit: 10, as: Self.first)
+      let claimed = try store.records("companion").mails.claim(limit: 10, as: Self.first)
       #expect(claimed.map(\.mail.recipient) == ["mail-5"])
     }
   }
@@ -76,12 +77,12 @@ import Testing
   @Test func parallelClaimsNeverShareAMail() throws {
     try withStore { store throws in
       fill(store, count: 200)
-      let database = store.database("companion")
+      let mails = store.records("companion").mails
       let claims = try inParallel(8) { claimer -> [String] in
         var mine: [String] = []
         for number in 0... {
           let id = "01890a5d-ac96-774b-bcce-b3020\(claimer)9a\(1000 + number)"
-          let claimed = try database.claimMails(limit: 7, as: id)
+          let claimed = try mails.claim(limit: 7, as: id)
           if claimed.isEmpty { return mine }
           #expect(claimed.allSatisfy { $0.attempts == 1 && $0.claimID == id })
           mine += claimed.map(\.mail.recipient)
@@ -96,19 +97,19 @@ import Testing
   @Test func aClaimWhoseLeaseEndedPassesOn() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
-      let lost = try #require(try database.claimMails(limit: 1, as: Self.first).first)
+      let mails = store.records("companion").mails
+      let lost = try #require(try mails.claim(limit: 1, as: Self.first).first)
       store.sql("UPDATE outbox SET due_at = UTC_TIMESTAMP(3)")
-      let held = try #require(try database.claimMails(limit: 1, as: Self.second).first)
+      let held = try #require(try mails.claim(limit: 1, as: Self.second).first)
       #expect(held.attempts == 2)
       let before = store.sql("SELECT * FROM outbox")
       for outcome in [
         MailOutcome.delivered, .failed(reason: "late"), .dead(reason: "late"),
       ] {
-        #expect(try !database.record(outcome, of: lost))
+        #expect(try !mails.record(outcome, of: lost))
       }
       #expect(store.sql("SELECT * FROM outbox") == before)
-      #expect(try database.record(.delivered, of: held))
+      #expect(try mails.record(.delivered, of: held))
       #expect(state(store) == "delivered\t2\tNULL\t1\t0\t0")
     }
   }
@@ -116,21 +117,21 @@ import Testing
   @Test func aDeliveredMailIsClosedAndWiped() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
-      let claimed = try #require(try database.claimMails(limit: 1, as: Self.first).first)
-      #expect(try database.record(.delivered, of: claimed))
+      let mails = store.records("companion").mails
+      let claimed = try #require(try mails.claim(limit: 1, as: Self.first).first)
+      #expect(try mails.record(.delivered, of: claimed))
       #expect(state(store) == "delivered\t1\tNULL\t1\t0\t0")
-      #expect(try !database.record(.delivered, of: claimed))
-      #expect(try database.claimMails(limit: 1, as: Self.second).isEmpty)
+      #expect(try !mails.record(.delivered, of: claimed))
+      #expect(try mails.claim(limit: 1, as: Self.second).isEmpty)
     }
   }
 
   @Test func aMailGivenUpIsClosedWipedAndSaysWhy() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
-      let claimed = try #require(try database.claimMails(limit: 1, as: Self.first).first)
-      #expect(try database.record(.dead(reason: "no such user"), of: claimed))
+      let mails = store.records("companion").mails
+      let claimed = try #require(try mails.claim(limit: 1, as: Self.first).first)
+      #expect(try mails.record(.dead(reason: "no such user"), of: claimed))
       #expect(state(store) == "dead\t1\tno such user\t1\t0\t0")
       #expect(
         store.sql("SELECT kind, state, reason, messages FROM failures_by_reason")
@@ -141,14 +142,14 @@ import Testing
   @Test func aMailThatFailedIsDueAgainLaterAndLater() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
+      let mails = store.records("companion").mails
       for (number, seconds) in zip(1..., [2, 4, 8, 16, 32, 60, 60, 60]) {
         let id = "01890a5d-ac96-774b-bcce-b302099a80\(10 + number)"
-        let claimed = try #require(try database.claimMails(limit: 1, as: id).first)
+        let claimed = try #require(try mails.claim(limit: 1, as: id).first)
         #expect(claimed.attempts == Int64(number))
         let began = store.sql(databaseClock)
-        #expect(try database.record(.failed(reason: "busy \(number)"), of: claimed))
-        #expect(try database.claimMails(limit: 1, as: Self.second).isEmpty)
+        #expect(try mails.record(.failed(reason: "busy \(number)"), of: claimed))
+        #expect(try mails.claim(limit: 1, as: Self.second).isEmpty)
         #expect(isDue(in: seconds, since: began, store), "attempt \(number)")
         #expect(state(store) == "open\t\(number)\tbusy \(number)\t0\t1\t1")
         store.sql("UPDATE outbox SET due_at = UTC_TIMESTAMP(3)")
@@ -159,10 +160,10 @@ import Testing
   @Test func attemptsAreCountedThoughNobodyReports() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
+      let mails = store.records("companion").mails
       for attempt in 1...3 {
         let id = "01890a5d-ac96-774b-bcce-b302099a800\(attempt)"
-        #expect(try database.claimMails(limit: 1, as: id).map(\.attempts) == [Int64(attempt)])
+        #expect(try mails.claim(limit: 1, as: id).map(\.attempts) == [Int64(attempt)])
         store.sql("UPDATE outbox SET due_at = UTC_TIMESTAMP(3)")
       }
     }
@@ -171,15 +172,15 @@ import Testing
   @Test func aReasonIsCutToItsColumn() throws {
     try withStore { store throws in
       fill(store)
-      let database = store.database("companion")
-      let claimed = try #require(try database.claimMails(limit: 1, as: Self.first).first)
+      let mails = store.records("companion").mails
+      let claimed = try #require(try mails.claim(limit: 1, as: Self.first).first)
       let reason = String(repeating: "🎉", count: 300)
-      #expect(try database.record(.failed(reason: reason), of: claimed))
+      #expect(try mails.record(.failed(reason: reason), of: claimed))
       #expect(store.sql("SELECT CHAR_LENGTH(reason) FROM outbox") == "200")
     }
   }
 
-  @Test func whatExpiresUnsentIsBuried() throws {
+  @Test func mailsThatExpireUnsentAreClosed() throws {
     try withStore { store throws in
       fill(store, count: 4)
       store.sql(
@@ -188,9 +189,9 @@ import Testing
         UPDATE outbox SET reason = 'busy' WHERE recipient = 'mail-2';
         UPDATE outbox SET due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE WHERE recipient = 'mail-3';
         """)
-      let database = store.database("companion")
-      #expect(try database.buryExpiredMails() == 2)
-      #expect(try database.buryExpiredMails() == 0)
+      let mails = store.records("companion").mails
+      #expect(try mails.expire() == 2)
+      #expect(try mails.expire() == 0)
       #expect(
         store.column(
           "SELECT CONCAT_WS(' ', recipient, state, reason, sealed IS NULL) FROM outbox ORDER BY recipient"
@@ -205,19 +206,18 @@ import Testing
     try withStore { store throws in
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM outbox; DELETE FROM login_codes")
-      let database = store.database("responder")
+      let records = store.records("responder")
       for (number, email) in ["ann@example.org", "nobody@example.org"].enumerated() {
         let code = NewLoginCode(
           email: email, challengeHash: Array(repeating: UInt8(number), count: 32),
           codeMAC: Array(repeating: 7, count: 32),
           mailID: "01890a5d-ac96-774b-bcce-b302099a800\(number)", sealed: "sealed",
-          expiresAt: .now() + .seconds(300))
+          expiresAt: records.now + .seconds(300))
         #expect(
-          try database.startSignIn(
+          try records.loginCodes.start(
             with: code, or: nil,
             on: SigningDevice(
-              clientDeviceID: "d", name: "D", platform: .ios, credentialHash: nil),
-            from: Origin(requestID: "request", address: "a"), at: .now()) == .codeMailed)
+              clientDeviceID: "d", name: "D", platform: .ios, credentialHash: nil)) == .codeMailed)
       }
       #expect(
         store.column(
@@ -227,7 +227,7 @@ import Testing
           """) == [
             "ann@example.org open sealed 1 request", "nobody@example.org suppressed 0 request",
           ])
-      let claimed = try store.database("companion").claimMails(limit: 10, as: Self.first)
+      let claimed = try store.records("companion").mails.claim(limit: 10, as: Self.first)
       #expect(claimed.map(\.mail.recipient) == ["ann@example.org"])
     }
   }

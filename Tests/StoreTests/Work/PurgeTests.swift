@@ -13,8 +13,8 @@ import Testing
   }
 
   private func purge(_ store: TestStore, slice: Int = 500) throws -> Int {
-    try store.database("companion").purge(
-      slice: slice, auditLifetime: .seconds(10 * 86_400), at: Self.now)
+    try store.records("companion", at: Self.now).upkeep
+      .purge(slice: slice, auditLifetime: .seconds(10 * 86_400))
   }
 
   /// Runs the statements in UTC, as the programs' sessions are.

@@ -8,15 +8,15 @@ import Testing
 
 @testable import Delivery
 
-/// Errands from claim to result.
-@Suite(.serialized) struct ErrandTests {
+/// Jobs from claim to result.
+@Suite(.serialized) struct JobTests {
   private static let token = String(repeating: "a", count: 64)
-  private static let gateway = PushGateway(topic: "t", concurrency: 7) { notifications in
+  private static let sender = DirectSender(topic: "t", concurrency: 7) { notifications in
     Dictionary(uniqueKeysWithValues: notifications.map { ($0.id, .accepted(apnsID: "id")) })
   }
 
   private func post(
-    _ delivery: TestDelivery, kind: Errand.Kind = .pushTest, request: [UInt8]? = nil
+    _ delivery: TestDelivery, kind: Job.Kind = .pushTest, request: [UInt8]? = nil
   ) throws -> String {
     let test = PushTest(
       tokens: [
@@ -24,48 +24,47 @@ import Testing
           token: Self.token, platform: .ios, registeredAt: .now(), isEnabled: true)
       ],
       payload: Array(#"{"aps":{}}"#.utf8))
-    return try Database(accountSettings(of: "responder", in: delivery.root)).post(
-      kind, request ?? Errand.json(test), from: Origin(requestID: "r", address: "192.0.2.1"),
-      at: .now())
+    return try delivery.responder().jobs.post(kind, request ?? Job.encode(test))
   }
 
   private func state(_ delivery: TestDelivery) -> String {
-    delivery.sql("SELECT state, attempts FROM errands ORDER BY created_at, id")
+    delivery.sql("SELECT state, attempts FROM jobs ORDER BY created_at, id")
   }
 
-  @Test func aPassAndADeliveryDoAllThatIsOpen() throws {
+  @Test func aPassAndUrgentWorkDoAllThatIsOpen() throws {
     try withDelivery { delivery throws in
-      let companion = delivery.companion(mailer: nil, pushGateway: Self.gateway)
+      let companion = delivery.companion(mailer: nil, channels: [.direct(Self.sender)])
       let id = try post(delivery)
-      try companion.attend()
+      try companion.doUrgentWork()
       #expect(state(delivery) == "done\t1")
-      let outcome = try Errand.decode(
+      let outcome = try Job.decode(
         PushTestOutcome.self,
-        from: Array(delivery.sql("SELECT result FROM errands WHERE id = '\(id)'").utf8))
+        from: Array(delivery.sql("SELECT result FROM jobs WHERE id = '\(id)'").utf8))
       #expect(
         outcome
           == PushTestOutcome(
             concurrency: 7,
             results: [
-              PushTestOutcome.Result(
+              PushTestOutcome.TokenResult(
                 ok: true, status: 200, token: Self.token, apnsId: "id", reason: nil)
             ]))
       for _ in 1...3 { _ = try post(delivery) }
       try companion.pass()
-      #expect(delivery.sql("SELECT COUNT(*) FROM errands WHERE state = 'done'") == "4")
+      #expect(delivery.sql("SELECT COUNT(*) FROM jobs WHERE state = 'done'") == "4")
     }
   }
 
-  @Test func anErrandIsDoneBeforeTheMails() throws {
+  @Test func aJobIsDoneBeforeTheMails() throws {
     try withDelivery { delivery throws in
       _ = try post(delivery)
       try delivery.requestCode()
       let isMailWaiting = Mutex(false)
-      let gateway = PushGateway(topic: "t", concurrency: 1) { _ in
+      let sender = DirectSender(topic: "t", concurrency: 1) { _ in
         isMailWaiting.withLock { $0 = delivery.sql("SELECT state FROM outbox") == "open" }
         return [:]
       }
-      try delivery.companion(mailer: .directory(delivery.folder), pushGateway: gateway).attend()
+      try delivery.companion(mailer: .directory(delivery.folder), channels: [.direct(sender)])
+        .doUrgentWork()
       #expect(isMailWaiting.withLock { $0 })
       #expect(delivery.sql("SELECT state FROM outbox") == "delivered")
     }
@@ -78,68 +77,62 @@ import Testing
       _ = try post(delivery)
       try companion.pass()
       #expect(
-        try Errand.decode(
-          PushTestOutcome.self, from: Array(delivery.sql("SELECT result FROM errands").utf8))
+        try Job.decode(
+          PushTestOutcome.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
           == PushTestOutcome(missing: ["APNS_KEY_ID", "APNS_TEAM_ID"]))
       #expect(
         delivery.sql("SELECT missing FROM companion_status") == "APNS_KEY_ID APNS_TEAM_ID")
     }
   }
 
-  @Test func anErrandThatCannotBeReadIsBuriedAndHoldsNothingUp() throws {
+  @Test func aJobThatCannotBeReadIsGivenUpAndDelaysNothing() throws {
     try withDelivery { delivery throws in
-      let companion = delivery.companion(mailer: nil, pushGateway: Self.gateway)
+      let companion = delivery.companion(mailer: nil, channels: [.direct(Self.sender)])
       _ = try post(delivery, request: Array("[]".utf8))
       _ = try post(delivery)
       for attempts in 1...3 {
-        try companion.attend()
-        #expect(delivery.sql("SELECT attempts FROM errands WHERE request = '[]'") == "\(attempts)")
-        delivery.sql("UPDATE errands SET due_at = UTC_TIMESTAMP(3) WHERE state = 'open'")
+        try companion.doUrgentWork()
+        #expect(delivery.sql("SELECT attempts FROM jobs WHERE request = '[]'") == "\(attempts)")
+        delivery.sql("UPDATE jobs SET due_at = UTC_TIMESTAMP(3) WHERE state = 'open'")
       }
-      try companion.attend()
+      try companion.doUrgentWork()
       #expect(state(delivery) == "dead\t3\ndone\t1")
     }
   }
 
-  @Test func anErrandWhoseLeaseHasPassedOnIsNotFinished() throws {
+  @Test func aJobWhoseLeaseHasPassedOnIsNotFinished() throws {
     try withDelivery { delivery throws in
       _ = try post(delivery)
-      let gateway = PushGateway(topic: "t", concurrency: 1) { _ in
-        delivery.sql("UPDATE errands SET claim_id = UUID()")
+      let sender = DirectSender(topic: "t", concurrency: 1) { _ in
+        delivery.sql("UPDATE jobs SET claim_id = UUID()")
         return [:]
       }
-      try delivery.companion(mailer: nil, pushGateway: gateway).attend()
+      try delivery.companion(mailer: nil, channels: [.direct(sender)]).doUrgentWork()
       #expect(state(delivery) == "open\t1")
     }
   }
 
   @Test func aDatabaseThatIsAwayEndsThePass() throws {
     try withFolder { folder throws in
-      let companion = folder.companion(mailer: nil, pushGateway: Self.gateway)
-      #expect(throws: DatabaseError.self) { try companion.attend() }
+      let companion = folder.companion(mailer: nil, channels: [.direct(Self.sender)])
+      #expect(throws: DatabaseError.self) { try companion.doUrgentWork() }
     }
   }
 
-  @Test func ofTwoCompanionsOneDoesAnErrand() throws {
+  @Test func ofTwoCompanionsOneDoesAJob() throws {
     try withDelivery { delivery throws in
       for _ in 1...10 { _ = try post(delivery) }
       let sent = Mutex(0)
-      let gateway = PushGateway(topic: "t", concurrency: 1) { notifications in
+      let sender = DirectSender(topic: "t", concurrency: 1) { notifications in
         sent.withLock { $0 += notifications.count }
         return [:]
       }
-      let isDone = DispatchSemaphore(value: 0)
-      for _ in 1...2 {
-        let companion = delivery.companion(mailer: nil, pushGateway: gateway)
-        Thread.detachNewThread {
-          do { try companion.runErrands() } catch { Issue.record("\(error)") }
-          isDone.signal()
-        }
+      try inParallel(2) { _ in
+        try delivery.companion(mailer: nil, channels: [.direct(sender)]).runJobs()
       }
-      for _ in 1...2 { isDone.wait() }
       #expect(sent.withLock { $0 } == 10)
       #expect(
-        delivery.sql("SELECT state, attempts, COUNT(*) FROM errands GROUP BY 1, 2")
+        delivery.sql("SELECT state, attempts, COUNT(*) FROM jobs GROUP BY 1, 2")
           == "done\t1\t10")
     }
   }
@@ -154,14 +147,14 @@ import Testing
             token: Self.token + "b", platform: .ios, registeredAt: .now(), isEnabled: false),
         ],
         payload: Array("{}".utf8))
-      _ = try post(delivery, request: Errand.json(test))
-      let gateway = PushGateway(topic: "t", concurrency: 4) { _ in
+      _ = try post(delivery, request: Job.encode(test))
+      let sender = DirectSender(topic: "t", concurrency: 4) { _ in
         Issue.record("Apple was asked")
         return [:]
       }
-      try delivery.companion(mailer: nil, pushGateway: gateway).attend()
-      let outcome = try Errand.decode(
-        PushTestOutcome.self, from: Array(delivery.sql("SELECT result FROM errands").utf8))
+      try delivery.companion(mailer: nil, channels: [.direct(sender)]).doUrgentWork()
+      let outcome = try Job.decode(
+        PushTestOutcome.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
       #expect(outcome.results.map(\.reason) == ["UnsupportedPlatform", "PushDisabled"])
       #expect(outcome.results.allSatisfy { !$0.ok && $0.status == 0 && $0.apnsId == nil })
     }
@@ -170,12 +163,12 @@ import Testing
   @Test func whatGoesToAppleIsAnAlertForTheTopicThatIsTriedOnce() throws {
     try withDelivery { delivery throws in
       let sent = Mutex<[APNsNotification]>([])
-      let gateway = PushGateway(topic: "org.example.app", concurrency: 4) { notifications in
+      let sender = DirectSender(topic: "org.example.app", concurrency: 4) { notifications in
         sent.withLock { $0 = notifications }
         return [:]
       }
       _ = try post(delivery)
-      try delivery.companion(mailer: nil, pushGateway: gateway).attend()
+      try delivery.companion(mailer: nil, channels: [.direct(sender)]).doUrgentWork()
       let notification = try #require(sent.withLock { $0 }.first)
       #expect(notification.token.text == Self.token)
       #expect(notification.topic == "org.example.app")
@@ -185,4 +178,24 @@ import Testing
       #expect(String(decoding: notification.payload, as: UTF8.self) == #"{"aps":{}}"#)
     }
   }
+}
+
+extension DeliveryChannel {
+  /// A channel that sends nothing but what a request waits for.
+  fileprivate static func direct(_ sender: DirectSender) -> DeliveryChannel {
+    DeliveryChannel(
+      name: .apns, platforms: [.ios, .macos], beginRun: { _ in SilentRun() }, describe: { _ in "" },
+      direct: sender)
+  }
+}
+
+private final class SilentRun: ChannelRun {
+  let alarm: String? = nil
+  let isStopped = true
+
+  func send(
+    isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
+  ) {}
+
+  func finish() -> [DeadToken] { [] }
 }

@@ -14,10 +14,10 @@ import Testing
       delivery.insert(2_000)
       try withAPNs { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(delivered: 2_000))
+        #expect(report == DeliveryReport(delivered: 2_000))
         #expect(delivery.states == "delivered 200 1 2000")
         let second = try delivery.send(by: fake)
-        #expect(second == PushReport())
+        #expect(second == DeliveryReport())
       } thenLook: { fake, _ throws in
         #expect(try fake.received().count == 2_000)
         #expect(try fake.visible().count == 2_000)
@@ -32,7 +32,7 @@ import Testing
       delivery.sql("UPDATE ogs_registrations SET registered_at = '2030-01-01' LIMIT 4")
       try withAPNs("answer every 1 410 Unregistered 1763712000123") { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(dead: 10, tokensRemoved: 6))
+        #expect(report == DeliveryReport(dead: 10, tokensRemoved: 6))
       }
       #expect(delivery.states == "dead 410 Unregistered 1 10")
       #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "4")
@@ -56,7 +56,7 @@ import Testing
       delivery.insert(30)
       try withAPNs("answer every 15 400 BadDeviceToken") { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(delivered: 28, dead: 2, tokensRemoved: 2))
+        #expect(report == DeliveryReport(delivered: 28, dead: 2, tokensRemoved: 2))
       }
       #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "28")
     }
@@ -65,21 +65,22 @@ import Testing
   @Test func whatWasInHandWhenItsSenderDiedCountsAsTriedAndIsSentLater() throws {
     try withDelivery { delivery throws in
       delivery.insert(3)
-      let database = Database(accountSettings(of: "companion", in: delivery.root))
-      for shard in try database.dueShards() {
-        let lease = try #require(try database.claim(shard: shard, as: UUID().uuidString))
-        _ = try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic)
+      let deliveries = delivery.deliveries
+      for shard in try deliveries.dueShards(of: .apns) {
+        let lease = try #require(
+          try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString))
+        _ = try deliveries.nextBatch(of: lease, limit: 500)
       }
       try withAPNs { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(), "leased to the one that died")
+        #expect(report == DeliveryReport(), "leased to the one that died")
         delivery.sql("UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3)")
         let second = try delivery.send(by: fake)
-        #expect(second == PushReport(), "it waits a while")
+        #expect(second == DeliveryReport(), "it waits a while")
         #expect(delivery.states == "open no outcome 1 3")
         delivery.sql("UPDATE deliveries SET due_at = UTC_TIMESTAMP(3)")
         let third = try delivery.send(by: fake)
-        #expect(third == PushReport(delivered: 3))
+        #expect(third == DeliveryReport(delivered: 3))
       }
       #expect(delivery.states == "delivered 200 2 3")
     }
@@ -88,14 +89,15 @@ import Testing
   @Test func whatCrashesItsSenderIsGivenUpAfterFiveTimes() throws {
     try withDelivery { delivery throws in
       delivery.insert(1)
-      let database = Database(accountSettings(of: "companion", in: delivery.root))
+      let deliveries = delivery.deliveries
       // A pass that inherits lets it wait, the next one has it in hand again.
       for _ in 1...10 {
-        for shard in try database.dueShards() {
-          guard let lease = try database.claim(shard: shard, as: UUID().uuidString) else {
+        for shard in try deliveries.dueShards(of: .apns) {
+          guard let lease = try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString)
+          else {
             continue
           }
-          _ = try database.nextBatch(of: lease, limit: 500, topic: FakeAPNs.topic)
+          _ = try deliveries.nextBatch(of: lease, limit: 500)
         }
         delivery.sql(
           """
@@ -110,15 +112,15 @@ import Testing
   @Test func aPassThatLostItsLeaseRecordsNothing() throws {
     try withDelivery { delivery throws in
       delivery.insert(1)
-      let database = Database(accountSettings(of: "companion", in: delivery.root))
-      let shard = try #require(try database.dueShards().first)
-      let lost = try #require(try database.claim(shard: shard, as: UUID().uuidString))
-      let batch = try #require(try database.nextBatch(of: lost, limit: 500, topic: FakeAPNs.topic))
+      let deliveries = delivery.deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let lost = try #require(try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString))
+      let batch = try #require(try deliveries.nextBatch(of: lost, limit: 500))
       delivery.sql("UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3)")
-      let isRecorded = try database.record(batch.map { ($0, .delivered) }, under: lost)
+      let isRecorded = try deliveries.record(batch.map { ($0, .delivered) }, under: lost)
       #expect(!isRecorded)
-      let heir = try #require(try database.claim(shard: shard, as: UUID().uuidString))
-      #expect(try database.record(batch.map { ($0, .delivered) }, under: lost) == false)
+      let heir = try #require(try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString))
+      #expect(try deliveries.record(batch.map { ($0, .delivered) }, under: lost) == false)
       #expect(heir.shard == shard)
       #expect(delivery.states == "open no outcome 1 1")
     }
@@ -130,7 +132,7 @@ import Testing
       delivery.sql("UPDATE notifications SET expires_at = '2020-01-01'")
       try withAPNs { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report == PushReport(dead: 2))
+        #expect(report == DeliveryReport(dead: 2))
       } thenLook: { fake, _ throws in
         #expect(try fake.received().isEmpty)
       }
@@ -152,14 +154,14 @@ import Testing
           nonisolated(unsafe) var seen: Set<String> = []
           let lock = NSLock()
           DispatchQueue.concurrentPerform(iterations: count) { index in
-            let token = try? shared[index % 4].token(insteadOf: nil)
+            let token = try? shared[index % 4].currentToken(insteadOf: nil)
             lock.withLock { _ = seen.insert(token ?? "none") }
           }
           return seen
         }
         func age(_ minutes: Int) {
           delivery.sql(
-            "UPDATE provider_tokens SET minted_at = UTC_TIMESTAMP(3) - INTERVAL \(minutes) MINUTE")
+            "UPDATE provider_tokens SET issued_at = UTC_TIMESTAMP(3) - INTERVAL \(minutes) MINUTE")
         }
         let first = tokens(100)
         #expect(first.count == 1 && !first.contains("none"))
@@ -171,9 +173,10 @@ import Testing
         let own = SharedProviderTokens(
           database: Database(accountSettings(of: "companion", in: delivery.root)),
           settings: settings, sealingKeys: TestDelivery.keys)
-        #expect(try own.token(insteadOf: second.first) == second.first, "too young to replace")
+        #expect(
+          try own.currentToken(insteadOf: second.first) == second.first, "too young to replace")
         age(21)
-        #expect(try own.token(insteadOf: second.first) != second.first)
+        #expect(try own.currentToken(insteadOf: second.first) != second.first)
         #expect(
           delivery.sql("SELECT COUNT(*) FROM provider_tokens WHERE sealed LIKE '%eyJ%'") == "0")
       }
@@ -196,7 +199,7 @@ import Testing
       try withAPNs("answer every 1 403 InvalidProviderToken") { fake throws in
         let companion = delivery.companion(
           mailer: .directory(delivery.folder), apns: try fake.settings())
-        #expect(throws: PushAlarm.self) { try companion.pass() }
+        #expect(throws: DeliveryAlarm.self) { try companion.pass() }
       }
       #expect(delivery.sql("SELECT state FROM outbox WHERE id = '\(mail)'") == "delivered")
       #expect(delivery.sql("SELECT COUNT(*) FROM companion_status") == "1")
