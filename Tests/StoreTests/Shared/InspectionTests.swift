@@ -21,8 +21,10 @@ import Testing
     try withStore { store throws in
       store.sql("UPDATE schema_version SET version = 0")
       #expect(
-        try faults(store.database("companion"))
-          == ["the schema's version is 0; \(Database.schemaVersion) or later is needed"])
+        try faults(store.database("companion")) == [
+          "The schema has version 0, this program needs version \(Database.schemaVersion): apply the "
+            + "schema.sql of this release (nginx/apply-schema), then start the program again."
+        ])
     }
   }
 
@@ -33,10 +35,15 @@ import Testing
     }
   }
 
-  @Test func aNewerSchemaIsNone() throws {
+  @Test func aNewerSchemaIsAFault() throws {
     try withStore { store throws in
-      store.sql("UPDATE schema_version SET version = \(Database.schemaVersion + 1)")
-      #expect(try faults(store.database("companion")) == [])
+      let newer = Database.schemaVersion + 1
+      store.sql("UPDATE schema_version SET version = \(newer)")
+      #expect(
+        try faults(store.database("companion")) == [
+          "The schema has version \(newer), this program needs version \(Database.schemaVersion): "
+            + "install the programs of the release that this schema belongs to."
+        ])
     }
   }
 
@@ -74,11 +81,12 @@ import Testing
     }
   }
 
-  @Test func withoutASchemaNothingIsSaidToBeRight() throws {
+  @Test func aDatabaseWithoutASchemaIsAFault() throws {
     try withStore { store throws in
       let database = store.database("companion")
       store.sql("DROP TABLE schema_version")
-      #expect(throws: DatabaseError.self) { try database.inspect() }
+      let fault = try #require(faults(database).first)
+      #expect(fault.hasPrefix("The schema has version 0, "))
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import Testing
 
 @testable import Store
@@ -85,7 +86,7 @@ import Testing
     INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at, revoked_at)
       SELECT UNHEX(SHA2(seq, 256)), 'abcdefgh', seq, 'd', NOW(3), IF(seq MOD 100, NULL, NOW(3))
       FROM seq_1_to_10000;
-    INSERT INTO errands (id, kind, request, due_at, request_id, state, result, finished_at, claim_id)
+    INSERT INTO jobs (id, kind, request, due_at, request_id, state, result, finished_at, claim_id)
       SELECT \(id(1)), 'turn_check', '{}', NOW(3) + INTERVAL seq SECOND, 'r', IF(seq MOD 100, 'done', 'open'),
         IF(seq MOD 100, '{}', NULL), IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), \(id(7))
       FROM seq_1_to_10000;
@@ -94,6 +95,8 @@ import Testing
     INSERT INTO deliveries (id, notification_id, token, shard, due_at, state, finished_at)
       SELECT \(id(2)), \(id(1)), 't', seq MOD 16, NOW(3) + INTERVAL seq SECOND, IF(seq MOD 100, 'dead', 'open'),
         IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL) FROM seq_1_to_10000;
+    INSERT INTO apns_hosts (token, topic, environment, learned_at)
+      SELECT LPAD(seq, 64, 'a'), 'com.example.app', 'sandbox', NOW(3) FROM seq_1_to_10000;
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       SELECT 'n', seq, NOW(3) + INTERVAL seq SECOND, 3600, 1, 1 FROM seq_1_to_10000;
     INSERT INTO audit_log (at, event, request_id, address)
@@ -101,7 +104,7 @@ import Testing
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
-      ogs_games, api_keys, errands, notifications, deliveries, pairing_tokens, pairings, pairing_tickets;
+      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, pairing_tokens, pairings, pairing_tickets;
     """
 
   /// The id of kind `kind` in row `seq`.
@@ -111,8 +114,7 @@ import Testing
 
   /// All string literals of `Sources/Store` that are statements which look for rows.
   private func statements() throws -> [String] {
-    let folder = URL(filePath: #filePath).appending(path: "../../../Sources/Store")
-      .standardizedFileURL
+    let folder = projectSchema.deletingLastPathComponent().appending(path: "Sources/Store")
     let files = try #require(
       FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
     var found: [String] = []

@@ -8,7 +8,7 @@ enum SampleRows {
   static let mail = "01890a5d-ac96-774b-bcce-b302099a8006"
   static let notification = "01890a5d-ac96-774b-bcce-b302099a8007"
   static let delivery = "01890a5d-ac96-774b-bcce-b302099a8008"
-  static let errand = "01890a5d-ac96-774b-bcce-b302099a8009"
+  static let job = "01890a5d-ac96-774b-bcce-b302099a8009"
   static let pairing = "01890a5d-ac96-774b-bcce-b302099a8010"
   static let merchant = "01890a5d-ac96-774b-bcce-b302099a8011"
   static let passkey = "01890a5d-ac96-774b-bcce-b302099a8012"
@@ -16,6 +16,9 @@ enum SampleRows {
   /// An id that no row has.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
+
+  /// The tables that ``statements`` fill, in an order that suits their foreign keys.
+  static let tables = statements.matches(of: #/INSERT INTO (\w+)/#).map { String($0.output.1) }
 
   static let statements = """
     INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
@@ -74,8 +77,10 @@ enum SampleRows {
     INSERT INTO deliveries (id, notification_id, token, shard)
       VALUES ('\(delivery)', '\(notification)', '\(pushToken)\(pushToken)', 1);
     INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key');
-    INSERT INTO errands (id, kind, request, request_id)
-      VALUES ('\(errand)', 'turn_check', '{}', 'request');
+    INSERT INTO apns_hosts (token, topic, environment, learned_at)
+      VALUES ('\(pushToken)\(pushToken)', 'com.example.app', 'sandbox', NOW(3));
+    INSERT INTO jobs (id, kind, request, request_id)
+      VALUES ('\(job)', 'turn_check', '{}', 'request');
     INSERT INTO pairing_tokens (nonce, issued_at, expires_at)
       VALUES ('nonce-nonce-0001', NOW(3), NOW(3) + INTERVAL 1 DAY);
     INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at)

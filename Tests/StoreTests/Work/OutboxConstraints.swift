@@ -32,7 +32,9 @@ extension ConstraintTests {
     Case("deliveries.deliveries_shard", "UPDATE deliveries SET shard = 16"),
     Case("deliveries.deliveries_closed_whole", "UPDATE deliveries SET state = 'dead'"),
     Case("deliveries.deliveries_closed_whole", "UPDATE deliveries SET finished_at = NOW(3)"),
-    Case("delivery_leases.PRIMARY", "INSERT INTO delivery_leases (shard) VALUES (1)"),
+    Case(
+      "delivery_leases.PRIMARY",
+      "INSERT INTO delivery_leases (channel, shard) VALUES ('apns', 1)"),
     Case(
       "delivery_leases.delivery_leases_shard", "INSERT INTO delivery_leases (shard) VALUES (16)"),
     Case("delivery_leases.delivery_leases_batch_array", "UPDATE delivery_leases SET batch = '{}'"),
@@ -40,21 +42,25 @@ extension ConstraintTests {
       "provider_tokens.PRIMARY",
       "INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key')"),
     Case("provider_tokens.provider_tokens_whole", "UPDATE provider_tokens SET sealed = 'x'"),
-    Case("provider_tokens.provider_tokens_whole", "UPDATE provider_tokens SET minted_at = NOW(3)"),
     Case(
-      "errands.PRIMARY",
-      "INSERT INTO errands (id, kind, request, request_id) SELECT id, kind, request, request_id FROM errands"
+      "apns_hosts.PRIMARY",
+      "INSERT INTO apns_hosts (token, topic, environment, learned_at) SELECT token, topic, 'production', NOW(3) FROM apns_hosts"
+    ),
+    Case("provider_tokens.provider_tokens_whole", "UPDATE provider_tokens SET issued_at = NOW(3)"),
+    Case(
+      "jobs.PRIMARY",
+      "INSERT INTO jobs (id, kind, request, request_id) SELECT id, kind, request, request_id FROM jobs"
     ),
     Case(
-      "errands.errands_request_json", "UPDATE errands SET request = '{'", words: "json_valid"),
+      "jobs.errands_request_json", "UPDATE jobs SET request = '{'", words: "json_valid"),
     Case(
-      "errands.errands_result_json",
-      "UPDATE errands SET state = 'done', finished_at = NOW(3), result = '{'", words: "json_valid"),
-    Case("errands.errands_closed_whole", "UPDATE errands SET state = 'dead'"),
+      "jobs.errands_result_json",
+      "UPDATE jobs SET state = 'done', finished_at = NOW(3), result = '{'", words: "json_valid"),
+    Case("jobs.errands_closed_whole", "UPDATE jobs SET state = 'dead'"),
     Case(
-      "errands.errands_done_has_result",
-      "UPDATE errands SET state = 'done', finished_at = NOW(3)"),
-    Case("errands.errands_done_has_result", "UPDATE errands SET result = '{}'"),
+      "jobs.errands_done_has_result",
+      "UPDATE jobs SET state = 'done', finished_at = NOW(3)"),
+    Case("jobs.errands_done_has_result", "UPDATE jobs SET result = '{}'"),
   ]
 
   static let turns: [Case] = [
@@ -73,12 +79,6 @@ extension ConstraintTests {
     Case(
       "ogs_registrations.ogs_registrations_token_form",
       "UPDATE ogs_registrations SET device_token = REPEAT('a', 63)"),
-    Case(
-      "ogs_registrations.ogs_registrations_environment_whole",
-      "UPDATE ogs_registrations SET environment = 'sandbox'"),
-    Case(
-      "ogs_registrations.ogs_registrations_environment_whole",
-      "UPDATE ogs_registrations SET topic = 'com.example.app'"),
     Case(
       "ogs_games.PRIMARY",
       "INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running) VALUES (7, 8, 1, 'x', 1, 7, TRUE)"

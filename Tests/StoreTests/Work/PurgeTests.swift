@@ -106,24 +106,24 @@ import Testing
     }
   }
 
-  @Test func errandsGoADayAfterTheirEnd() throws {
+  @Test func jobsGoADayAfterTheirEnd() throws {
     try withStore { store throws in
       for (name, age) in [("old", "1441 MINUTE"), ("young", "1439 MINUTE")] {
         insert(
           store,
           """
-          INSERT INTO errands (id, kind, request, state, request_id, finished_at)
+          INSERT INTO jobs (id, kind, request, state, request_id, finished_at)
           VALUES (UUID(), 'turn_check', '{}', 'dead', '\(name)', NOW(3) - INTERVAL \(age))
           """)
       }
       insert(
         store,
         """
-        INSERT INTO errands (id, kind, request, request_id, due_at)
+        INSERT INTO jobs (id, kind, request, request_id, due_at)
         VALUES (UUID(), 'turn_check', '{}', 'open', NOW(3) - INTERVAL 90 DAY)
         """)
       try expect(
-        ["open", "young"], of: "SELECT request_id FROM errands ORDER BY 1", in: store, deleted: 1)
+        ["open", "young"], of: "SELECT request_id FROM jobs ORDER BY 1", in: store, deleted: 1)
     }
   }
 
