@@ -1,17 +1,16 @@
 # shellcheck shell=bash
-# Sourced by nginx/run and Tests/run: what either needs on the machine, and how the programs are built.
+# Sourced by nginx/run, Tests/run and Tests/bench: installs what they need and builds the programs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-PATH=$PATH:/usr/sbin:/sbin # where Debian keeps nginx and mariadbd, and leaves out of a user's PATH
+PATH=$PATH:/usr/sbin:/sbin # Debian keeps nginx and mariadbd there, but not in a user's PATH
 
 # The libraries of Package.swift, and what a site runs on.
-# shellcheck disable=SC2034 # used by those who source this
-packages=(
+site_packages=(
   libfcgi-dev libmariadb-dev libssl-dev libnghttp2-dev libcurl4-openssl-dev libqrencode-dev libpng-dev
   pkg-config
-  mariadb-server nginx spawn-fcgi curl ca-certificates
+  mariadb-server nginx spawn-fcgi runit procps curl ca-certificates
 )
-# What the Swift toolchain itself wants, where it has to be installed.
+# What the Swift toolchain needs, if this script installs it.
 swift_packages=(
   binutils g++ git gnupg libcurl4-openssl-dev libedit-dev libncurses-dev libpython3-dev libsqlite3-dev libxml2-dev
   tzdata unzip zlib1g-dev
@@ -20,9 +19,10 @@ swift_packages=(
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Installs those of the named Debian packages that are missing; asks the network nothing where none is.
+# need_packages NAME…: installs what a site needs and the named Debian packages, if missing. Uses the network only then.
 need_packages() {
   local missing=() name
+  set -- "${site_packages[@]}" "$@"
   command -v dpkg-query >/dev/null || die "this is not Debian or Ubuntu; install what these packages hold: $*"
   for name; do
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed* ]] || missing+=("$name")
@@ -31,11 +31,12 @@ need_packages() {
 
   local as_root=()
   if ((EUID != 0)); then
-    command -v sudo >/dev/null || die "these packages are missing, and there is no sudo; as root: apt-get install ${missing[*]}"
+    command -v sudo >/dev/null ||
+      die "packages are missing, and there is no sudo; run as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
   say "Installing Debian packages: ${missing[*]}"
-  # While it installs, policy-rc.d keeps apt from starting the packages' own services; one that exists is left alone.
+  # policy-rc.d keeps apt from starting the packages' own services. A file that exists already stays as it is.
   # shellcheck disable=SC2016 # the inner shell expands
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -ceu '
     policy=/usr/sbin/policy-rc.d
@@ -44,12 +45,12 @@ need_packages() {
       printf "#!/bin/sh\nexit 101\n" >$policy
       chmod 755 $policy
     fi
-    apt-get update -q || echo "The package lists could not be renewed; trying those at hand."
+    apt-get update -q || echo "Cannot renew the package lists; trying those at hand."
     apt-get install -y -q --no-install-recommends "$@"
-  ' bash "${missing[@]}" </dev/null || die "could not install: ${missing[*]}"
+  ' bash "${missing[@]}" </dev/null || die "cannot install: ${missing[*]}"
 }
 
-# Finds Swift, or installs it with swiftly, its official installer.
+# Installs Swift with swiftly, its official installer, if there is none.
 need_swift() {
   local home=${SWIFTLY_HOME_DIR:-$HOME/.local/share/swiftly} archive directory
   ! command -v swift >/dev/null || return 0
@@ -59,10 +60,10 @@ need_swift() {
     directory=$(mktemp -d)
     if ! curl -fsSL --connect-timeout 20 "$archive" 2>/dev/null | tar -xz -C "$directory" swiftly 2>/dev/null; then
       rm -rf "$directory"
-      die "the Swift installer cannot be reached: install Swift 6.2 or later (https://www.swift.org/install/linux/), put swift on the PATH and start again"
+      die "cannot reach the Swift installer: install Swift 6.2 or later and put it on the PATH, see swift.org/install"
     fi
     need_packages "${swift_packages[@]}"
-    "$directory/swiftly" init --assume-yes --quiet-shell-followup </dev/null || die 'swiftly could not install Swift'
+    "$directory/swiftly" init --assume-yes --quiet-shell-followup </dev/null || die 'swiftly cannot install Swift'
     rm -rf "$directory"
   fi
   # shellcheck source=/dev/null
@@ -71,11 +72,12 @@ need_swift() {
   command -v swift >/dev/null || die "swiftly is installed below $home, but has no Swift: swiftly install latest"
 }
 
-# build_programs PRODUCT…: builds both programs into .build/release, and further products.
+# build_programs PRODUCT…: builds both programs and the named products into .build/release.
 build_programs() {
   local product
   for product in switchboard-responder switchboard-companion "$@"; do
     say "Building $product"
-    (cd "$root" && swift build -c release --static-swift-stdlib --product "$product") || die "$product does not build"
+    (cd "$root" && swift build -c release --static-swift-stdlib --product "$product") ||
+      die "$product does not build; see above"
   done
 }

@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# Sourced by nginx/run: the private MariaDB of a site.
+
+# nginx/run sets these: the state directory, and its directory of sockets and pids.
+state='' run=''
+
+make_database() {
+  local made=1 link
+  say 'Making the database'
+  rm -rf "$state/mariadb.new"
+  mkdir "$state/mariadb.new"
+  link=$(mktemp -d /tmp/switchboard-XXXXXX) # mariadb-install-db splits a path at a space
+  ln -s "$state/mariadb.new" "$link/data"
+  # --force: no host name has to resolve, not even this machine's own.
+  TMPDIR=$link mariadb-install-db --no-defaults "$@" --datadir="$link/data" --skip-test-db --force \
+    --auth-root-authentication-method=socket --auth-root-socket-user="$(id -un)" >>"$state/log/mariadb.log" 2>&1 ||
+    made=''
+  rm -rf "$link"
+  [[ -n $made ]] || fail 'cannot make the database' mariadb.log
+  mv "$state/mariadb.new" "$state/mariadb"
+}
+
+start_database() {
+  local as_root=() tries=0
+  ((EUID != 0)) || as_root=(--user=root) # mariadbd runs as root only if told to
+  [[ -d $state/mariadb ]] || make_database "${as_root[@]}"
+  # A --tmpdir of its own: a mariadbd that starts deletes the temporary tables of every other one there.
+  keep mariadb mariadbd --no-defaults "${as_root[@]}" --datadir="$state/mariadb" --tmpdir="$state/tmp" \
+    --socket="$run/mariadb.sock" --skip-networking \
+    --character-set-server=utf8mb4 --collation-server=utf8mb4_nopad_bin
+  client=(--no-defaults --default-character-set=utf8mb4 --socket="$run/mariadb.sock" --user="$(id -un)")
+  until mariadb "${client[@]}" -e 'SELECT 1' >/dev/null 2>&1; do
+    ((++tries < 600)) || fail 'MariaDB does not answer' mariadb.log
+    sleep 0.1
+  done
+}
+
+# Applies the schema and makes the three accounts. A password travels by stdin, never as an argument.
+prepare_database() {
+  local name
+  mariadb "${client[@]}" \
+    -e 'CREATE DATABASE IF NOT EXISTS switchboard CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin'
+  "$(dirname "${BASH_SOURCE[0]}")/apply-schema" "${client[@]}" switchboard || fail 'cannot apply schema.sql' mariadb.log
+  for name in responder companion administrator; do
+    mariadb "${client[@]}" <<END || fail "cannot make the database account of the $name" mariadb.log
+CREATE USER IF NOT EXISTS switchboard_$name@localhost;
+ALTER USER switchboard_$name@localhost IDENTIFIED BY '$(<"$state/secrets/database-$name")';
+GRANT switchboard_$name TO switchboard_$name@localhost;
+SET DEFAULT ROLE switchboard_$name FOR switchboard_$name@localhost;
+END
+  done
+  cat >"$state/administrator.cnf" <<END
+[client]
+socket = "$run/mariadb.sock"
+user = switchboard_administrator
+password = "$(<"$state/secrets/database-administrator")"
+default-character-set = utf8mb4
+END
+}

@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# Sourced by nginx/run: starts the responder, the companion and the fakes, each with its own environment.
+
+# nginx/run sets these: the state directory, its directory of sockets, the directory of the programs, the site's URL.
+state='' run='' bin='' url=''
+
+# variables_of NAME: prints the environment variables that switchboard-NAME may see, here or as NAME_FILE. Neither
+# program sees the secrets of the other.
+variables_of() {
+  echo PATH HOME LANG LC_ALL TZ TMPDIR SWIFT_BACKTRACE
+  echo SWITCHBOARD_{ENV,PUBLIC_URL,REPO,REQUIRE_AUTH,DB_SOCKET,DB_NAME,DB_USER,DB_PASSWORD,CREDENTIAL_KEYS}
+  echo APNS_BUNDLE_ID CHECK_INTERVAL_SECONDS OGS_BASE_URL
+  case $1 in
+    responder)
+      echo SWITCHBOARD_{JWT_KEYS,HMAC_KEYS,WAKE_SOCKET,KNOCK_SOCKET,WORKERS,ALLOWED_ORIGINS,PASSKEY_ORIGINS}
+      echo SWITCHBOARD_{ATTESTATION,ATTESTATION_ROOT,APPLE_TEAM_ID,APPLE_BUNDLE_IDS}
+      echo PUSH_METADATA_LOOKUP_CONCURRENCY MASTER_API_KEY
+      ;;
+    companion)
+      echo SWITCHBOARD_{MAIL_COMMAND,MAIL_DIRECTORY,MAIL_FROM,AUDIT_DAYS,CONTACT}
+      echo APNS_{KEY_ID,TEAM_ID,PRIVATE_KEY,USE_SANDBOX,ENDPOINT_OVERRIDE,OTHER_ENDPOINT_OVERRIDE,CA_CERT}
+      echo APNS_{SEND_CONCURRENCY,RETRY_SECONDS} OGS_REQUESTS_PER_SECOND ENVIRONMENT
+      echo http_proxy https_proxy no_proxy HTTPS_PROXY NO_PROXY
+      ;;
+  esac
+}
+
+# default NAME VALUE, or NAME_FILE VALUE: exports it if the environment has neither NAME nor NAME_FILE.
+default() {
+  local name=${1%_FILE}
+  local file=${name}_FILE
+  [[ -n ${!name+given} || -n ${!file+given} ]] || export "$1=$2"
+}
+
+# enter_environment NAME: takes on the environment of switchboard-NAME. Call it in a subshell.
+enter_environment() {
+  local variable allowed
+  unset "${!SWITCHBOARD_DB_@}" # the site always has its own database
+  export SWITCHBOARD_DB_SOCKET=$run/mariadb.sock SWITCHBOARD_DB_NAME=switchboard
+  export SWITCHBOARD_DB_USER=switchboard_$1 SWITCHBOARD_DB_PASSWORD_FILE=$state/secrets/database-$1
+  export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock SWITCHBOARD_KNOCK_SOCKET=$run/companion.sock
+  default SWITCHBOARD_ENV development
+  default SWITCHBOARD_PUBLIC_URL "$url"
+  default SWITCHBOARD_JWT_KEYS_FILE "$state/secrets/jwt-keys"
+  default SWITCHBOARD_HMAC_KEYS_FILE "$state/secrets/hmac-keys"
+  default SWITCHBOARD_CREDENTIAL_KEYS_FILE "$state/secrets/credential-keys"
+  default MASTER_API_KEY_FILE "$state/secrets/master-api-key"
+  [[ -n ${SWITCHBOARD_MAIL_FROM+given} ]] || default SWITCHBOARD_CONTACT "$(id -un)@$(uname -n)"
+  [[ -n ${SWITCHBOARD_MAIL_COMMAND+given} || -n ${SWITCHBOARD_MAIL_COMMAND_FILE+given} ]] ||
+    default SWITCHBOARD_MAIL_DIRECTORY "$state/mail"
+  export SWIFT_BACKTRACE=enable=no # a backtrace would print keys that are in memory
+  allowed=$(variables_of "$1")
+  for variable in $(compgen -e); do
+    [[ " ${allowed//$'\n'/ } " == *" ${variable%_FILE} "* ]] || unset "$variable"
+  done
+}
+
+# start_program NAME ARGUMENT…
+start_program() (
+  enter_environment "$1"
+  keep "$1" "$bin/switchboard-$1" "${@:2}"
+)
+
+# start_fake NAME OPTION…: starts the fake of NAME, and waits until it has a port.
+start_fake() {
+  local name=$1 tries=0
+  rm -f "$state/$name/port"
+  keep "$name" "$bin/switchboard-fakes" "$name" --folder "$state/$name" "${@:2}"
+  until [[ -s $state/$name/port ]]; do
+    ((++tries < 600)) || fail "the fake of $name does not start" "$name.log"
+    sleep 0.1
+  done
+}
+
+# Starts all fakes. The companion then knows no real services.
+start_fakes() {
+  local key=$state/secrets/apns-private-key
+  mkdir -p "$state"/{apns,ogs,bank}
+  if [[ ! -s $key ]]; then
+    openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$key.new" 2>/dev/null
+    mv "$key.new" "$key"
+  fi
+  openssl pkey -in "$key" -pubout -out "$state/apns/provider.pem"
+  rm -f "$state"/apns/{certificate,key}.pem # the fake makes new ones, which are good for 30 days
+  start_fake apns --public-key "$state/apns/provider.pem"
+  start_fake ogs
+  start_fake bank
+  unset "${!APNS_@}" OGS_BASE_URL{,_FILE}
+  export APNS_KEY_ID=KEY1234567 APNS_TEAM_ID=TEAM123456 APNS_BUNDLE_ID=com.example.switchboard
+  export APNS_PRIVATE_KEY_FILE=$key APNS_CA_CERT=$state/apns/certificate.pem
+  APNS_ENDPOINT_OVERRIDE=https://localhost:$(<"$state/apns/port")
+  OGS_BASE_URL=http://127.0.0.1:$(<"$state/ogs/port")
+  export APNS_ENDPOINT_OVERRIDE OGS_BASE_URL
+  default CHECK_INTERVAL_SECONDS 5
+  connect_bank || fail 'cannot connect the fake bank' bank.log
+}
+
+# Lets people enroll at the fake bank.
+connect_bank() (
+  enter_environment companion
+  bank=http://127.0.0.1:$(<"$state/bank/port")
+  "$bin/switchboard-companion" banks add --bsim-id test-bank --name 'Test Bank' --client-id wsim \
+    --authorization-url "$bank/authorize" --token-url "$bank/token" --cards-url "$bank/cards" \
+    <"$state/bank/client-secret" >>"$state/log/bank.log" 2>&1
+)
