@@ -10,7 +10,7 @@ import Testing
       try browser.call("Emulation.setScriptExecutionDisabled", ["value": true])
       try browser.open("\(site.url)/pair")
       try body(site, browser)
-      // Nothing was refused by the page's own policy, and nothing came from elsewhere.
+      // The page's own policy refused nothing, and nothing came from another host.
       let complaints = browser.parameters(of: "Log.entryAdded").map { "\($0)" }
       #expect(complaints.filter { !$0.contains("favicon.ico") } == [])
       let urls = browser.parameters(of: "Network.requestWillBeSent").compactMap {
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [("light", "rgb(255, 255, 255)"), ("dark", "rgb(23, 25, 35)")])
-  func theCodeIsReadOffTheScreen(_ scheme: String, _ ground: String) async throws {
+  func theCodeCanBeScannedFromTheScreen(_ scheme: String, _ ground: String) async throws {
     try await withPage { site, browser in
       try browser.call(
         "Emulation.setEmulatedMedia",
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func itFitsAPhone() async throws {
+  @Test func thePageFitsAPhone() async throws {
     try await withPage { site, browser in
       try browser.call(
         "Emulation.setDeviceMetricsOverride",
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func theButtonWorksByKeyboardAndShowsThatItHasTheFocus() async throws {
+  @Test func theButtonWorksByKeyboardAndShowsItsFocus() async throws {
     try await withPage { site, browser in
       let before = try site.pairingToken()
       #expect(try browser.style("outline-style", of: "button") == "none")

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct PairingTests {
   private static let agentPaths = ["/api/claude/run", "/api/git/status", "/api/file"]
 
-  @Test func aWebSocketOpensWithEachKindOfTokenThatMay() async throws {
+  @Test func accessPairingAndTicketTokensOpenAWebSocket() async throws {
     try await withAgent { site, agent in
       let phone = try site.pair()
       let pairing = try site.pairingToken()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func theAgentAnswersWhoMayInAndSeesNoToken() async throws {
+  @Test func theAgentAnswersAdmittedRequestsAndSeesNoToken() async throws {
     try await withAgent { site, agent in
       let phone = try site.pair()
       let bearer = "Authorization: Bearer \(phone.access)"
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func thereIsNoOtherDoorToTheAgent() async throws {
+  @Test func otherPathsDoNotReachTheAgent() async throws {
     try await withAgent { site, agent in
       for path in [
         "/api/claude", "/api/git", "/api/files", "/api/file/", "/ws/", "/wsx", "/WS", "//ws",
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func theAgentsOwnErrorsPassAndNginxsAreJSON() async throws {
+  @Test func errorsOfTheAgentPassAndThoseOfNginxAreJSON() async throws {
     try await withAgent { site, agent in
       let bearer = "Authorization: Bearer \(try site.pair().access)"
       let broken = site.curl("/api/claude/broken", "--header", bearer)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func whileMariaDBIsAwayNobodyIsTurnedOut() async throws {
+  @Test func withoutMariaDBRequestsAre503AndNot401() async throws {
     try await withAgent { site, _ in
       let bearer = "Authorization: Bearer \(try site.pair().access)"
       kill(try #require(site.keeper(of: "mariadb")), SIGKILL)
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func onlyThisMachineIsShownACode() async throws {
+  @Test func onlyThisMachineSeesTheCode() async throws {
     try await withSite { site in
       for path in ["/pair", "/api/pair/info", "/api/pair/qr", "/api/pair/nothing"] {
         let refused = site.curl(path, "--interface", "127.0.0.2")
@@ -167,7 +167,7 @@ import Testing
         }
       }
       try useAll()
-      // The web server complains of an agent and a responder that are not there.
+      // nginx logs errors while the agent and the responder are down.
       agent.end()
       try useAll()
       kill(try #require(site.keeper(of: "mariadb")), SIGKILL)
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func aPhoneThatAnAdministratorRevokesIsOutAtItsNextRequest() async throws {
+  @Test func aRevokedPhoneIsRefusedAtItsNextRequest() async throws {
     try await withAgent { site, _ in
       let (gone, other) = (try site.pair(), try site.pair())
       func bearer(_ phone: Phone) -> String { "Authorization: Bearer \(phone.access)" }
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func aTerminalShowsWhatThePageShows() async throws {
+  @Test func theTerminalShowsWhatThePageShows() async throws {
     try await withSite(environment: ["SWITCHBOARD_REPO": "cdev"]) { site in
       let json = site.companion("pair", "--json")
       #expect(json.status == 0, "\(json.output)")
@@ -255,7 +255,8 @@ private func withAgent(
   try await withSite(agent: agent.address) { try await body($0, agent) }
 }
 
-/// What a reader of QR codes reads in half blocks on a terminal: each is two modules, one above the other.
+/// The content of a QR code in half blocks on a terminal. A half block is two modules, one above the
+/// other.
 private func reading(ofTerminal text: String) throws -> String {
   var rows: [[UInt8]] = []
   for line in text.split(separator: "\n") where line.hasPrefix("\u{1b}[38;5;16;48;5;231m") {

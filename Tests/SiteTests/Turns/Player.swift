@@ -21,7 +21,7 @@ extension Site {
     return Player(userID: userID, key: try answer.string("api_key"))
   }
 
-  /// Writes a game of `player` anew, as one at the keyboard does: that is a move.
+  /// Writes a game of `player` again, which counts as a move.
   func write(_ game: String, as id: Int, of player: Player) throws {
     let folder = "\(state)/ogs/\(player.userID)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -38,7 +38,7 @@ extension Site {
     }
   }
 
-  /// What APNs has taken, in its order.
+  /// What APNs has accepted, in its order.
   func pushes() throws -> [Push] {
     try String(contentsOfFile: "\(state)/apns/received.jsonl", encoding: .utf8).split(
       separator: "\n"
@@ -46,7 +46,7 @@ extension Site {
     .map { try JSONDecoder().decode(Push.self, from: Data($0.utf8)) }
   }
 
-  /// What a view tells those who have the administrator's account: a line for each row.
+  /// What the administrator's account reads: one line for each row.
   func administrator(_ query: String) throws -> String {
     let outcome = Self.run([
       "mariadb", "--defaults-file=\(state)/administrator.cnf", "--batch", "--skip-column-names",

@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  @Test func aCheckTellsTheGamesAndPushesAtOnce() async throws {
-    // An interval that does not come: only the knock can be that prompt.
+  @Test func aCheckAnswersTheGamesAndPushesAtOnce() async throws {
+    // Within the test, only waking the companion can cause a push: the interval is too long.
     try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"], hasFakes: true) { site in
       let player = try site.issueKey(for: 7)
       _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
@@ -71,7 +71,7 @@ import Testing
       let player = try site.issueKey(for: 7)
       try "silence".write(toFile: "\(site.state)/ogs/fault", atomically: true, encoding: .utf8)
       _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
-      // The lease of the poll that hangs.
+      // The poll hangs and holds its lease.
       #expect(
         try holds {
           try site.sql("SELECT COUNT(*) FROM ogs_users WHERE claim_id IS NOT NULL") == "1\n"
