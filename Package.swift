@@ -111,7 +111,7 @@ let package = Package(
         "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store",
         "switchboard-companion", log,
       ]),
-    tests("SiteTests", of: ["Base", "Cryptography", "Store"]),
+    tests("SiteTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),
   ],
   swiftLanguageModes: [.v6]
 )

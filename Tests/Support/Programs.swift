@@ -1,5 +1,12 @@
 package import Foundation
 
+/// The folder of the built programs: the one that `SWITCHBOARD_BIN` names, else that of the tests.
+package let programFolder =
+  ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"].map { URL(filePath: $0) }
+  ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+package func builtProgram(_ name: String) -> URL { programFolder.appending(path: name) }
+
 /// Runs a program to its end.
 ///
 /// - Returns: its status, and what it printed on standard output and standard error.

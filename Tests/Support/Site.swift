@@ -2,7 +2,7 @@ package import Foundation
 
 /// A whole site as `nginx/run` sets it up: nginx, responder, companion and MariaDB of its own.
 ///
-/// The programs are those in the folder that `SWITCHBOARD_BIN` names, else in `.build/release`.
+/// The programs are those in ``programFolder``.
 package struct Site: Sendable {
   /// Without a slash at the end.
   package let url: String
@@ -47,7 +47,7 @@ package struct Site: Sendable {
     Self.run(
       [
         Self.script, "--detach", "--state", state, "--port", "\(other ?? port)",
-        "--bin", Self.programs,
+        "--bin", programFolder.path(),
       ] + options, environment: environment)
   }
 
@@ -64,7 +64,7 @@ package struct Site: Sendable {
       "SWITCHBOARD_CREDENTIAL_KEYS_FILE": "\(state)/secrets/credential-keys",
     ]
     return Self.run(
-      ["\(Self.programs)/switchboard-companion"] + arguments,
+      [builtProgram("switchboard-companion").path()] + arguments,
       environment: settings.merging(environment) { $1 }, input: input)
   }
 
@@ -140,11 +140,6 @@ package struct Site: Sendable {
   }
 
   private var databaseSocket: String { "\(state)/run/mariadb.sock" }
-
-  /// The folder of the built programs.
-  package static let programs =
-    ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"]
-    ?? projectFolder.appending(path: ".build/release").path()
 
   private static let script = projectFolder.appending(path: "nginx/run").path()
   private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]

@@ -198,10 +198,10 @@ final class RunningCompanion {
       process.executableURL = URL(filePath: "/usr/bin/systemd-socket-activate")
       process.arguments =
         ["--listen=\(path)"] + environment.keys.map { "--setenv=\($0)" }
-        + [Self.program.path()] + arguments
+        + [builtProgram("switchboard-companion").path()] + arguments
       process.standardInput = FileHandle.nullDevice
     } else {
-      process.executableURL = Self.program
+      process.executableURL = builtProgram("switchboard-companion")
       process.arguments = arguments
       process.standardInput = FileHandle(fileDescriptor: socket)
     }
@@ -239,12 +239,5 @@ final class RunningCompanion {
   var isConnectionWaiting: Bool {
     var polled = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     return poll(&polled, 1, 0) == 1
-  }
-
-  static var program: URL {
-    let named = ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"].map { URL(filePath: $0) }
-    let folder =
-      named ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    return folder.appending(path: "switchboard-companion")
   }
 }

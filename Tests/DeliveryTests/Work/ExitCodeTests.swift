@@ -1,0 +1,49 @@
+import Foundation
+import Store
+import Support
+import Testing
+
+/// With which status `switchboard-companion` ends. systemd starts a program again that ended with 1,
+/// and leaves one alone that ended with 78.
+@Suite(.serialized) struct ExitCodeTests {
+  @Test(arguments: ["run", "watch", "check"])
+  func withoutItsVariablesItEndsWith78(_ command: String) throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(
+        delivery, command, changing: ["SWITCHBOARD_CREDENTIAL_KEYS": "", "SWITCHBOARD_DB_USER": ""])
+      try companion.end(expecting: 78)
+      #expect(companion.messages.contains("SWITCHBOARD_CREDENTIAL_KEYS is missing"))
+      #expect(companion.messages.contains("SWITCHBOARD_DB_USER is missing"))
+    }
+  }
+
+  @Test(arguments: ["run", "watch", "check", "pair list"])
+  func withTheSchemaOfAnotherVersionItEndsWith1AndSaysWhatToDo(_ command: String) throws {
+    try withDelivery { delivery throws in
+      delivery.sql("UPDATE schema_version SET version = 20")
+      let companion = try RunningCompanion(delivery, command)
+      try companion.end(expecting: 1)
+      #expect(
+        companion.messages.contains(
+          "The schema has version 20, this program needs version 21: apply the schema.sql of this "
+            + "release (nginx/apply-schema), then start the program again."))
+      delivery.sql("UPDATE schema_version SET version = 22")
+      let old = try RunningCompanion(delivery, command)
+      try old.end(expecting: 1)
+      #expect(old.messages.contains("install the programs of the release"))
+    }
+  }
+
+  @Test func whereTheDatabaseDoesNotAnswerARunEndsWith1() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(
+        delivery, "run", changing: ["SWITCHBOARD_DB_SOCKET": "\(delivery.folder)/none"])
+      try companion.end(expecting: 1)
+    }
+  }
+}
+
+extension RunningCompanion {
+  /// What it has printed and logged.
+  fileprivate var messages: String { output + log }
+}

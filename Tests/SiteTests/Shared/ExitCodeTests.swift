@@ -1,0 +1,41 @@
+import Foundation
+import MariaDB
+import Support
+import Testing
+
+/// With which status `switchboard-responder` ends. systemd starts a program again that ended with 1,
+/// and leaves one alone that ended with 78.
+@Suite struct ExitCodeTests {
+  private static let complete = [
+    "SWITCHBOARD_PUBLIC_URL": "https://api.example.org", "SWITCHBOARD_JWT_KEYS": "k1:\(key)",
+    "SWITCHBOARD_HMAC_KEYS": "k1:\(key)", "SWITCHBOARD_CREDENTIAL_KEYS": "k1:\(key)",
+  ]
+  private static let key = String(repeating: "A", count: 43)
+
+  /// - Returns: its status, and what it logged.
+  private func run(_ environment: [String: String]) -> (status: Int32, output: String) {
+    let words = environment.map { "\($0)=\($1)" }
+    return runProgram("env", ["-i"] + words + [builtProgram("switchboard-responder").path()])
+  }
+
+  @Test func withoutItsVariablesItEndsWith78() {
+    let (status, output) = run([:])
+    #expect(status == 78)
+    #expect(output.contains("SWITCHBOARD_DB_USER is missing"))
+  }
+
+  @Test func withTheSchemaOfAnotherVersionItEndsWith1AndSaysWhatToDo() throws {
+    try withDatabase { root in
+      _ = MariaDBServer.shared.run(
+        "UPDATE schema_version SET version = 20", database: root.database)
+      let account = accountSettings(of: "responder", in: root)
+      let (status, output) = run(
+        Self.complete.merging([
+          "SWITCHBOARD_DB_SOCKET": account.socket!, "SWITCHBOARD_DB_NAME": account.database,
+          "SWITCHBOARD_DB_USER": account.user,
+        ]) { $1 })
+      #expect(status == 1)
+      #expect(output.contains("The schema has version 20, this program needs version 21: apply"))
+    }
+  }
+}
