@@ -2,6 +2,7 @@ import Base
 import Cryptography
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import API
