@@ -37,7 +37,7 @@ extension Site {
         kind, serverID: live.serverID, issuedAt: now - kind.lifetime,
         expiresAt: now - .seconds(2), nonce: live.nonce,
         deviceID: kind == .pairing ? nil : live.deviceID
-      ).text(signedWith: keys.newest)
+      ).signedText(with: keys.newest)
     }
   }
 
