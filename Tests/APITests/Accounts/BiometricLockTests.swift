@@ -1,5 +1,6 @@
 import Base
 import Foundation
+import Support
 import Testing
 
 @testable import API
