@@ -28,7 +28,7 @@ import Testing
     if words[0] == "=" { return [String(words[1])] }
     guard words[0] == "~" else { return [] }
     let pattern = words[1].dropFirst().replacing(/\(\?!.*?\)/, with: "")
-    guard let group = pattern.firstMatch(of: /\((.*)\)/) else { return [pattern] }
+    guard let group = pattern.firstMatch(of: /\((.*)\)/) else { return [String(pattern)] }
     let (before, after) = (pattern[..<group.range.lowerBound], pattern[group.range.upperBound...])
     return group.1.split(separator: "|").map { "\(before)\($0)\(after)".replacing("$", with: "") }
   }

@@ -64,7 +64,7 @@ import Testing
       companion.process.waitUntilExit()
       #expect(delivery.sql("SELECT state, attempts FROM jobs") == "done\t1")
       let end = try Job.decode(
-        EnrollmentEnd.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
+        EnrollmentResult.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
       #expect(end == .failed(.bankUnavailable))
     }
   }
