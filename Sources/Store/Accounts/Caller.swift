@@ -11,7 +11,7 @@ package struct Caller: Sendable {
   package let sessionID: String
   /// `gen`
   package let generation: Int64
-  /// SHA-256 of the `X-Device-Credential` that came along, if one did.
+  /// SHA-256 of the `X-Device-Credential`, if the request has one.
   package let credentialHash: [UInt8]?
   /// What `X-Username` names, where the family asks for it: it must be the account's username.
   package var username: String?
