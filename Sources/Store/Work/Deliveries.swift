@@ -58,11 +58,20 @@ package struct Deliveries: Sendable {
 
   /// Makes the leases of a channel that has none yet.
   package func addLeases(of channel: Channel) throws {
-    try records.transaction { transaction in
+    let count = try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT COUNT(*) FROM delivery_leases WHERE channel = ?", [.text(channel.name)]
+      ) { row in row.integer(0) }
+    }
+    if count == 16 { return }
+    try records.write { transaction in
       _ = try transaction.connection.execute(
         """
-        INSERT INTO delivery_leases (channel, shard) SELECT ?, seq FROM seq_0_to_15
-        ON DUPLICATE KEY UPDATE shard = VALUES(shard)
+        INSERT INTO delivery_leases (channel, shard)
+        SELECT ?, shard
+        FROM JSON_TABLE('[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]',
+          '$[*]' COLUMNS (shard TINYINT UNSIGNED PATH '$')) AS shards
+        ON DUPLICATE KEY UPDATE leased_until = leased_until
         """,
         [.text(channel.name)])
     }
