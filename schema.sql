@@ -814,17 +814,23 @@ IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
 END IF //
 
 -- To version 21: the table errands is renamed jobs, and a view gets its name (see the views). One statement renames
--- all, so that no request sees a name missing.
+-- all, so that no request sees a name missing. It uses the new view up: where two apply the schema at once, one fails.
 IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.TABLES
                          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands' AND TABLE_TYPE = 'BASE TABLE') THEN
   CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW errands_of_version_20 AS
     SELECT id, kind, request, state, due_at, attempts, claim_id, result, request_id, created_at, finished_at FROM jobs;
+END IF //
+
+IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.TABLES
+                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands_of_version_20')
+               AND EXISTS (SELECT 1 FROM information_schema.TABLES
+                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands' AND TABLE_TYPE = 'BASE TABLE') THEN
   RENAME TABLE jobs TO jobs_unused, errands TO jobs, errands_of_version_20 TO errands;
 END IF //
 
 IF @found < 21 THEN
   DROP TABLE IF EXISTS jobs_unused;
-  DROP VIEW IF EXISTS errands_today, sent_today;
+  DROP VIEW IF EXISTS errands_of_version_20, errands_today, sent_today;
 END IF //
 
 -- To version 21: deliveries have a channel.
