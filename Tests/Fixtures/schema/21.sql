@@ -1,6 +1,6 @@
 -- The whole schema of Switchboard, and its upgrade. Apply it to an empty database, to a current one or to one of any
--- released version, as often as you like: it keeps the data. After an error apply it again: the version is set last.
--- nginx/apply-schema does that while tables are in use.
+-- released version, as often as you like: it keeps the data. After an error, apply it again: the version is set last.
+-- nginx/apply-schema repeats it while tables are in use.
 --
 -- Order: version, tables by room, upgrade, rows, views by room, roles and rights by room.
 --
@@ -13,7 +13,7 @@
 SET NAMES utf8mb4;
 SET @version = 21;
 
--- No statement waits long for a table that is in use, because the statements of others wait behind it.
+-- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
 
 CREATE TABLE IF NOT EXISTS schema_version (
@@ -37,7 +37,7 @@ DELIMITER ;
 
 SELECT CONCAT('Upgrading the schema from version ', @found, ' to ', @version) AS upgrade FROM DUAL WHERE @found < @version;
 
--- A new CHECK copies its table. Versions 1 and 2 lack some, or let a line break follow; other tables got theirs later.
+-- MariaDB copies a table to add a CHECK. Earlier versions lack some; those of versions 1 and 2 contain a $.
 SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied to add a CHECK; writes to it wait') AS upgrade
   FROM information_schema.TABLES
  WHERE TABLE_SCHEMA = DATABASE() AND @found < 21
@@ -564,7 +564,7 @@ CREATE TABLE IF NOT EXISTS outbox (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Mails';
 
--- Its keys and constraints have the name that the table had until version 20: to rename a CHECK copies the table.
+-- Its keys and constraints keep the name of the table in version 20: MariaDB would copy the table to rename a CHECK.
 CREATE TABLE IF NOT EXISTS jobs (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('push_test', 'turn_check', 'bank_enrollment') NOT NULL,
@@ -694,17 +694,18 @@ CREATE TABLE IF NOT EXISTS audit_log (
 
 -- Upgrade ----------------------------------------------------------------------------------------------------------
 --
--- Every step may run again. It names its algorithm, so that MariaDB refuses it rather than copies or locks the table;
--- where only a copy can do it, the SELECT above says so beforehand.
+-- Every step may run again. Most name their algorithm, so that MariaDB refuses to copy or lock the table. The steps
+-- that copy a table are those that the SELECT above announces.
 --
--- Responders of version 20 work during the upgrade to 21 and after it. Companions of version 20 do not: what they do
--- waits for companions of version 21.
+-- Responders of version 20 work during the upgrade to 21 and after it. Companions of version 20 send no notifications
+-- then: they wait for companions of version 21.
 
 DELIMITER //
 
--- What versions 1 to 20 lack of version 20. All of them say version 1, so each step looks for itself.
+-- To version 20. All earlier versions say version 1, so each step checks whether it is needed.
 
--- Versions 1 and 2 let these values end with a line break. All CHECKs of a table go, so that their order stays.
+-- Versions 1 and 2 accept a line break at the end of these values. Other CHECKs of the table are dropped and added too,
+-- because their order must not change.
 IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
                          WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'accounts'
                            AND CONSTRAINT_NAME = 'accounts_wallet_id_form' AND CHECK_CLAUSE LIKE '%$%') THEN
@@ -805,28 +806,34 @@ IF @found < 21 THEN
     ADD COLUMN IF NOT EXISTS attestation_reason VARCHAR(40) NULL AFTER attestation, ALGORITHM=INSTANT;
 END IF //
 
--- Version 18 allowed only one of the two, and an enrollment in a browser has both.
+-- Version 18 allowed only one of the two columns, and an enrollment in a browser has both.
 IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
                          WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'enrollment_states'
                            AND CONSTRAINT_NAME = 'enrollment_states_one_beginning') THEN
   ALTER TABLE enrollment_states DROP CONSTRAINT enrollment_states_one_beginning, ALGORITHM=INSTANT;
 END IF //
 
--- Version 21: jobs were called errands. The view that has the old name since then is explained there.
--- All names change at once.
+-- To version 21: the table errands is renamed jobs, and a view gets its name (see the views). One statement renames
+-- all, so that no request sees a name missing. It uses the new view up: where two apply the schema at once, one fails.
 IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.TABLES
                          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands' AND TABLE_TYPE = 'BASE TABLE') THEN
   CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW errands_of_version_20 AS
     SELECT id, kind, request, state, due_at, attempts, claim_id, result, request_id, created_at, finished_at FROM jobs;
+END IF //
+
+IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.TABLES
+                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands_of_version_20')
+               AND EXISTS (SELECT 1 FROM information_schema.TABLES
+                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands' AND TABLE_TYPE = 'BASE TABLE') THEN
   RENAME TABLE jobs TO jobs_unused, errands TO jobs, errands_of_version_20 TO errands;
 END IF //
 
 IF @found < 21 THEN
   DROP TABLE IF EXISTS jobs_unused;
-  DROP VIEW IF EXISTS errands_today, sent_today;
+  DROP VIEW IF EXISTS errands_of_version_20, errands_today, sent_today;
 END IF //
 
--- Version 21: deliveries have a channel.
+-- To version 21: deliveries have a channel.
 IF @found < 21 THEN
   ALTER TABLE deliveries
     ADD COLUMN IF NOT EXISTS channel VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent' AFTER token,
@@ -854,7 +861,7 @@ IF @found < 21 THEN
     CHANGE COLUMN IF EXISTS minted_at issued_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock', ALGORITHM=INSTANT;
 END IF //
 
--- Version 21: where Apple takes notifications to a token is known for all rooms.
+-- To version 21: apns_hosts says for all rooms where Apple takes notifications to a token.
 IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS
                          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'ogs_registrations'
                            AND COLUMN_NAME = 'environment') THEN
@@ -871,7 +878,7 @@ IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS
     DROP COLUMN environment, DROP COLUMN topic, ALGORITHM=INSTANT;
 END IF //
 
--- Version 21: comments in plain English.
+-- To version 21: comments in plain English.
 IF @found < 21 THEN
   ALTER TABLE schema_version
     MODIFY version INT UNSIGNED NOT NULL COMMENT 'must be the version that the programs are written for',
@@ -1306,7 +1313,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW mails_today AS
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW jobs_today AS
   SELECT id, kind, state, attempts, created_at, finished_at, request_id FROM jobs WHERE created_at >= UTC_DATE();
 
--- The name of the table until version 20, for responders of that version. The next version drops it.
+-- The name of the table jobs until version 20, for responders of that version. The next version drops it.
 CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW errands AS
   SELECT id, kind, request, state, due_at, attempts, claim_id, result, request_id, created_at, finished_at FROM jobs;
 
@@ -1353,7 +1360,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_unfit_for_a_cluster AS
       ON s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
    WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND (t.ENGINE <> 'InnoDB' OR s.INDEX_NAME IS NULL);
 
--- Roles and rights: each program can do only what it needs. Whoever installs makes the users and gives each one role ----
+-- Roles and rights: each program can do only what it needs. Whoever installs makes users and gives each one a role ----
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
 
@@ -1475,7 +1482,7 @@ GRANT SELECT ON audit_trail TO switchboard_administrator;
 
 DELIMITER //
 BEGIN NOT ATOMIC
-  -- To revoke the right to a whole table also takes the rights to its columns: another role has them meanwhile.
+  -- To revoke a right to a table also revokes that right to its columns. Another role gives it to the program meanwhile.
   FOR surplus IN (
     SELECT t.User AS name, CONCAT('`', t.Table_name, '`') AS object,
            GROUP_CONCAT('`', c.Column_name, '`') AS columns, CONCAT('`switchboard_upgrade_', DATABASE(), '`') AS bridge
@@ -1493,7 +1500,7 @@ BEGIN NOT ATOMIC
     EXECUTE IMMEDIATE CONCAT('DROP ROLE ', surplus.bridge);
   END FOR;
 
-  -- A view that is dropped leaves its rights behind.
+  -- A dropped view leaves its rights behind.
   FOR surplus IN (
     SELECT Table_name AS name FROM mysql.tables_priv
      WHERE Db = DATABASE() AND User = 'switchboard_administrator' AND Table_name IN ('errands_today', 'sent_today')

@@ -26,6 +26,24 @@ struct ReleasedSchema: Sendable, CustomTestStringConvertible {
   }
 }
 
+extension ReleasedSchema {
+  /// What an upgrade has to come to, made once.
+  static let newestStructure = Result { try withStore { try $0.structure() } }
+
+  /// Calls `body` with a database of this schema, with the ``SampleRows``.
+  func withRows(_ body: (TestStore, CommonRows) throws -> Void) throws {
+    try withStore { newest throws in
+      newest.sql(SampleRows.statements)
+      try withDatabase(schema: try text) { settings throws in
+        let store = TestStore(root: settings)
+        let rows = CommonRows(of: newest, in: store)
+        rows.insert()
+        try body(store, rows)
+      }
+    }
+  }
+}
+
 extension TestStore {
   /// Applies `schema.sql` as administrators do.
   func applySchema() -> (status: Int32, output: String) {

@@ -27,6 +27,15 @@ import Testing
     }
   }
 
+  @Test func applyingTheSchemaAgainAltersNoTable() throws {
+    try withStore { store throws in
+      let alterations = """
+        SHOW SESSION STATUS WHERE Variable_name REGEXP '^Com_(alter|rename|drop|revoke)' AND Value > 0;
+        """
+      #expect(store.sql(SchemaText.all + alterations) == "")
+    }
+  }
+
   @Test func applyingTheSchemaAgainKeepsWhatAdministratorsChanged() throws {
     try withStore { store throws in
       store.sql(

@@ -1,0 +1,101 @@
+import Foundation
+import MariaDB
+import Support
+import Testing
+
+@testable import Store
+
+/// What an upgrade says and keeps, and what becomes of it when something goes wrong.
+@Suite struct UpgradeStepTests {
+  /// A site that has applied schemas all along.
+  @Test(arguments: ReleasedSchema.earlier.dropLast())
+  func aSchemaThatWasUpgradedBeforeIsUpgraded(schema: ReleasedSchema) throws {
+    try withDatabase(schema: try schema.text) { settings throws in
+      let store = TestStore(root: settings)
+      store.sql(try #require(ReleasedSchema.earlier.last).text)
+      store.sql(SchemaText.all)
+      #expect(try store.structure() == ReleasedSchema.newestStructure.get())
+    }
+  }
+
+  @Test func aChangedSchemaHasAnotherVersion() throws {
+    #expect(ReleasedSchema.all.map(\.number) == Array(1...SchemaText.version))
+    #expect(try ReleasedSchema.all.last?.text == SchemaText.all)
+  }
+
+  @Test func anUpgradeContinuesWhenATableIsFreeAgain() throws {
+    try ReleasedSchema(number: 20).withRows { store, _ throws in
+      let isInUse = DispatchSemaphore(value: 0)
+      let outcomes = try inParallel(2) { number in
+        if number == 0 {
+          isInUse.wait()
+          return store.applySchema().output
+        }
+        let connection = try Connection(store.root)
+        _ = try connection.execute("SET autocommit = 0")
+        _ = try connection.execute("SELECT COUNT(*) FROM audit_log")
+        isInUse.signal()
+        // One attempt waits for the table, and gives up.
+        let waiting = """
+          SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST
+          WHERE DB = DATABASE() AND STATE LIKE 'Waiting for table%'
+          """
+        while store.sql(waiting) == "0" { usleep(10_000) }
+        while store.sql(waiting) != "0" { usleep(10_000) }
+        return ""
+      }
+      #expect(outcomes.joined().contains("A table is in use; trying again for a minute"))
+      #expect(try store.structure() == ReleasedSchema.newestStructure.get())
+    }
+  }
+
+  @Test func whatCannotBeDoneOnlineIsSaidBefore() throws {
+    let copied = "rows of (\\w+) are copied to add a CHECK; writes to it wait"
+    for (number, tables) in [
+      (2, ["accounts", "banks", "cards", "device_registrations", "push_tokens"]),
+      (12, ["banks", "cards"]), (15, ["banks"]), (16, []), (20, []),
+    ] {
+      try ReleasedSchema(number: number).withRows { store, _ throws in
+        let lines = store.applySchema().output.split(separator: "\n")
+        #expect(lines.first == "Upgrading the schema from version 1 to \(SchemaText.version)")
+        let named = try lines.compactMap {
+          try Regex(copied).firstMatch(in: $0)?.output[1].substring.map(String.init)
+        }
+        #expect(named.sorted() == tables)
+        #expect(lines.count == 1 + tables.count)
+        #expect(store.applySchema().output == "")
+      }
+    }
+  }
+
+  @Test func theNewestHostOfATokenIsKept() throws {
+    try withDatabase(schema: try ReleasedSchema(number: 20).text) { settings throws in
+      let store = TestStore(root: settings)
+      store.sql(
+        """
+        INSERT INTO ogs_users (id) VALUES (1), (2), (3);
+        INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at, environment, topic) VALUES
+          (1, REPEAT('a', 64), '2026-01-02', 'sandbox', 'app'),
+          (2, REPEAT('a', 64), '2026-01-01', 'production', 'app'),
+          (3, REPEAT('b', 64), '2026-01-01', NULL, NULL);
+        """)
+      store.sql(SchemaText.all)
+      #expect(
+        store.sql("SELECT LEFT(token, 1), topic, environment, learned_at FROM apns_hosts")
+          == "a\tapp\tsandbox\t2026-01-02 00:00:00.000")
+      #expect(
+        store.column("SELECT CONCAT_WS(' ', ogs_user_id, environment) FROM notified_last").sorted()
+          == ["1 sandbox", "2 sandbox", "3"])
+    }
+  }
+
+  /// Responders of version 20 know jobs by their earlier name.
+  @Test func jobsHaveTheirEarlierName() throws {
+    try withStore { store throws in
+      let clients = UpgradeClients(of: store, tables: ["errands"])
+      clients.awaitTenStatements()
+      #expect(clients.stop().map(\.failures) == [[]])
+      #expect(store.sql("SELECT COUNT(*) > 3 FROM jobs WHERE state = 'dead'") == "1")
+    }
+  }
+}
