@@ -39,7 +39,9 @@ import Testing
       }
 
       #expect(outcome.status == 0, "\(outcome.output)")
-      #expect(outcome.output.hasPrefix("Upgrading the schema from version 1 to"))
+      // Before the number 21 every schema called itself version 1.
+      let version = schema.number < 21 ? 1 : schema.number
+      #expect(outcome.output.hasPrefix("Upgrading the schema from version \(version) to"))
       #expect(try store.structure() == ReleasedSchema.newestStructure.get())
       #expect(rows.lost() == [])
       if let secrets { #expect(pairingServer(store) == secrets) }
