@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["run", "watch", "check", "pair list"])
+  @Test(arguments: ["run", "watch", "check", "banks list"])
   func withTheSchemaOfAnotherVersionItEndsWith1AndSaysWhatToDo(_ command: String) throws {
     try withDelivery { delivery throws in
       delivery.sql("UPDATE schema_version SET version = 20")
