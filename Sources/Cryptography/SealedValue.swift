@@ -4,7 +4,7 @@
 /// 800-38D). The AES key is HMAC-SHA256 of a fixed label under the key's secret, so that no token
 /// or message tag says anything about it. Nonces are random: use one key for at most 2³² values.
 ///
-/// - Parameter context: says what is sealed and for whom. Only the same context opens the value, so
+/// - Parameter context: says what is sealed and which row it belongs to. Only the same context opens the value, so
 ///   that nobody can move it to another row or column.
 package func seal(
   _ plaintext: [UInt8], authenticating context: String, with keyring: Keyring

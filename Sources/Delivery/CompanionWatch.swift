@@ -36,7 +36,7 @@ extension Companion {
   package func run(wakeSocket: WakeSocket?) -> Bool {
     let stop = stopSignal()
     let workers = startWorkers()
-    // The next run polls those for whom this time was too short.
+    // The next run polls the users that this one has no time for.
     let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)))
     while !pass.end.isSet {
       if stop.isSet { stopping.set() }

@@ -5,8 +5,8 @@ from tables import median, print_table
 
 WAITING = 100_000
 FEW, MANY = 10_000, 1_000_000
-# Of sending from the many: in this time the memory has long stopped to grow, if it does.
-PATIENCE = 20
+# How long to send from the many, in seconds: long enough to see whether the memory goes on growing.
+TIME_LIMIT = 20
 
 
 def measure(stage, programs, rounds, _seconds, budgets):
@@ -27,7 +27,7 @@ def measure(stage, programs, rounds, _seconds, budgets):
                 "mariadbd": (after[0] - before[0]) / sent * 1e6, "fake": (after[1] - before[1]) / sent * 1e6}
 
     runs = [deliver(WAITING) for _ in range(rounds)]
-    few, many = deliver(FEW), deliver(MANY, PATIENCE)
+    few, many = deliver(FEW), deliver(MANY, TIME_LIMIT)
     site.sql("DROP DATABASE deliveries")
 
     names = ("companion", "mariadbd", "fake")

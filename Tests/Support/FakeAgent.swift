@@ -55,9 +55,9 @@ package final class Wire {
       let length = socklen_t(MemoryLayout<sockaddr_in>.size)
       precondition(connect(descriptor, address, length) == 0, "nobody listens on \(port)")
     }
-    var patience = timeval(tv_sec: 30, tv_usec: 0)
+    var timeLimit = timeval(tv_sec: 30, tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeLimit, size)
   }
 
   deinit { close(descriptor) }

@@ -44,7 +44,7 @@ package final class FakeOGS: Sendable {
   /// - Parameters:
   ///   - wanted: 0 takes a free port.
   ///   - requestsPerSecond: more are throttled.
-  ///   - fallback: what players get for whom nothing else is said.
+  ///   - fallback: the answer for every other player.
   /// - Returns: nil if the port cannot be used.
   package init?(
     port wanted: UInt16 = 0, requestsPerSecond: Int = .max,

@@ -31,7 +31,7 @@ package enum APNsConnectionError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// Whom our side of TLS trusts, and what it speaks.
+/// The certificates that our side of TLS trusts, and the protocols that it offers.
 ///
 /// The corresponding C type is `SSL_CTX`.
 // @unchecked: changed in `init` only.

@@ -46,7 +46,7 @@ struct HTTPClient: ~Copyable {
   /// `curl_global_init` is safe to call once only, before any thread uses the library.
   private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
 
-  /// - Parameter userAgent: names us, our version, and whom to write to.
+  /// - Parameter userAgent: names us, our version and our contact.
   init(userAgent: String) {
     _ = Self.library
     guard let handle = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }

@@ -16,10 +16,19 @@ package final class Records: Sendable {
     self.origin = origin
   }
 
+  /// Not inlined: where Swift 6.3 inlines it, its optimizer fails on the noncopyable value.
+  @inline(never)
+  private func run<T>(
+    _ body: (borrowing Transaction) throws -> T, on connection: Connection
+  ) throws -> T {
+    let transaction = Transaction(connection: connection, records: self)
+    return try body(transaction)
+  }
+
   /// Runs `body`, which only reads. It runs again, once, if the connection is lost.
   func read<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     try database.pool.read { connection in
-      try body(Transaction(connection: connection, records: self))
+      try run(body, on: connection)
     }
   }
 
@@ -27,7 +36,7 @@ package final class Records: Sendable {
   /// not executed.
   func write<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     try database.pool.write { connection in
-      try body(Transaction(connection: connection, records: self))
+      try run(body, on: connection)
     }
   }
 
@@ -35,7 +44,7 @@ package final class Records: Sendable {
   /// effect.
   func transaction<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     try database.pool.transaction { connection in
-      try body(Transaction(connection: connection, records: self))
+      try run(body, on: connection)
     }
   }
 

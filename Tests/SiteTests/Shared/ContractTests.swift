@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aCodeIsInTheMailboxWithinTwoSeconds() async throws {
-    // An interval that does not come: only the knock can be that prompt.
+    // The interval never ends here: only waking the companion is that fast.
     try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"]) { site in
       let person = try site.signUp()
       _ = site.post("/api/mobile/auth/login", person.body)

@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func statesOfEnrolmentsGoADayAfterTheyExpired() throws {
+  @Test func enrollmentStatesGoADayAfterTheyExpired() throws {
     try withStore { store throws in
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM enrollment_states; DELETE FROM login_codes")
