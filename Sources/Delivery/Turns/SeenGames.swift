@@ -1,10 +1,10 @@
 import Base
 import Store
 
-/// Names are read up to here: room for ``TurnGame/longestName`` scalars, each as two escapes.
+/// Bytes of a name that are read: room for ``TurnGame/longestName`` scalars, each as two escapes.
 private let longestText = TurnGame.longestName * 12
 
-/// More active games than anybody plays: what follows is left out.
+/// More active games than anybody plays. Further games are left out.
 private let mostGames = 2000
 
 extension SeenGames {
@@ -123,7 +123,7 @@ private struct GameFields {
     self = fields
   }
 
-  /// Any key is a pause, whatever its value, as on the site itself.
+  /// Any member is a pause, whatever its value, as on the site itself.
   private mutating func readPauseControl(_ value: inout JSONReader) throws {
     var hasKey = false
     _ = try value.optionalObject { _, control in
@@ -133,7 +133,7 @@ private struct GameFields {
     isPaused = isPaused || hasKey
   }
 
-  /// - Returns: nil where it cannot be said whether it is anybody's turn.
+  /// - Returns: nil where the members do not say whose turn it is.
   func game(id: Int64) -> TurnGame? {
     guard let phase, let lastMove else { return nil }
     let player = currentPlayer ?? 0

@@ -1,8 +1,8 @@
 package import Base
 package import Cryptography
 
-/// A token of the pairing family: prefix and base64url of `{"p":payload,"s":signature}`, both parts
-/// base64url in turn; the signature is HMAC-SHA256 over the payload's bytes as they are.
+/// A token of the pairing family: a prefix, and `{"p":payload,"s":signature}` in base64url. Both parts
+/// are base64url too. The signature is HMAC-SHA256 of the payload's bytes.
 package struct PairingToken: Sendable, Equatable {
   package enum Kind: String, CaseIterable, Sendable {
     case pairing, access, refresh
@@ -24,22 +24,22 @@ package struct PairingToken: Sendable, Equatable {
     }
   }
 
-  /// Of the longest text that is looked at, in bytes.
+  /// Bytes of the longest text that can be a token.
   package static let maximumSize = 1024
-  /// Of a server id and of a nonce: bytes, 16 characters of base64url.
+  /// Bytes of a server id and of a nonce, which are 16 characters of base64url.
   package static let idSize = 12
 
   package let kind: Kind
   package let serverID: String
   /// Whole seconds.
   package let issuedAt: Timestamp
-  /// Whole seconds; the last at which the token is good.
+  /// Whole seconds: the last in which the token is valid.
   package let expiresAt: Timestamp
   package let nonce: String
   /// Of the paired phone; nil of a pairing token.
   package let deviceID: String?
 
-  /// - Parameter expiresAt: by default, when the kind's lifetime is over.
+  /// - Parameter expiresAt: by default, the end of the kind's lifetime.
   package init(
     _ kind: Kind, serverID: String, issuedAt: Timestamp, expiresAt: Timestamp? = nil,
     nonce: String, deviceID: String? = nil
@@ -64,8 +64,8 @@ package struct PairingToken: Sendable, Equatable {
     return kind.prefix + base64URLEncoded(parts)
   }
 
-  /// The token that `text` is, if a key of `keyring` signed it; whether it has expired or is spent
-  /// is for the caller to ask.
+  /// The token that `text` is, if a key of `keyring` signed it. The caller checks whether it has
+  /// expired or is spent.
   ///
   /// Nothing but what ``signedText(with:)`` writes is accepted: no other spelling, order or member.
   package init?(_ text: String, signedWith keyring: Keyring) {
@@ -98,8 +98,8 @@ extension PairingToken {
     }
   }
 
-  /// Reads what can differ between two payloads of a kind; that all else is as it must be shows when
-  /// the payload is written again.
+  /// Reads the members that differ between payloads of one kind. The caller checks all others by
+  /// writing the payload again.
   private init(_ kind: Kind, payload: [UInt8]) throws {
     var (serverID, nonce, deviceID) = ("", "", nil as String?)
     var (issuedAt, expiresAt) = (Int64(0), Int64(0))
@@ -124,7 +124,7 @@ extension PairingToken {
       deviceID: deviceID)
   }
 
-  /// What stands in `{"p":"…","s":"…"}`, whose last part always has the same length.
+  /// The two values of `{"p":"…","s":"…"}`, of which the second always has the same length.
   private static func payloadAndSignature(of parts: [UInt8]) -> ([UInt8], [UInt8])? {
     let (begin, middle, end) = (Array(#"{"p":""#.utf8), Array(#"","s":""#.utf8), Array(#""}"#.utf8))
     let signatureSize = 43  // 32 bytes in base64url
@@ -144,8 +144,8 @@ extension PairingToken {
   }
 }
 
-/// Nonces of the tokens of a paired phone begin with the generation of its refresh tokens, in four
-/// bytes, so that a token says which it belongs to.
+/// The nonces of a paired phone's tokens begin with the generation of its refresh tokens, in four
+/// bytes. So each token says to which generation it belongs.
 extension PairingToken {
   static func nonce(ofGeneration generation: Int64, _ rest: some Sequence<UInt8>) -> String {
     let bytes = withUnsafeBytes(of: UInt32(truncatingIfNeeded: generation).bigEndian) { Array($0) }

@@ -3,7 +3,7 @@ import MariaDB
 
 /// How often a user of online-go.com is polled.
 package struct PollPace: Sendable {
-  /// While games move; it stretches to ten times that.
+  /// Between two polls while games move. It grows to ten times that while nothing moves.
   package let interval: Duration
 
   package init(interval: Duration) {
