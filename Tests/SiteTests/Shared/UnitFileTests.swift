@@ -17,7 +17,8 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     for name in Self.names {
-      let unit = try text(of: name).replacingOccurrences(of: "/usr/local/bin", with: programFolder.path())
+      let unit = try text(of: name).replacingOccurrences(
+        of: "/usr/local/bin", with: programFolder.path())
       let copy = folder.appending(path: URL(filePath: name).lastPathComponent)
       try unit.write(to: copy, atomically: true, encoding: .utf8)
     }
