@@ -71,12 +71,12 @@ package final class Application: Sendable {
 
   /// The family with the longest path that matches; else the first.
   private func family(of path: String) -> Family {
-    var best = (length: 0, family: families[0])
-    for family in families {
-      let length = family.matchLength(of: path)
-      if length > best.length { best = (length, family) }
+    var best = (length: 0, index: 0)
+    for index in families.indices {
+      let length = families[index].matchLength(of: path)
+      if length > best.length { best = (length, index) }
     }
-    return best.family
+    return families[best.index]
   }
 
   private func answer(
