@@ -61,11 +61,7 @@ import Testing
       case .noChallenge: members["challenge"] = "?"
       }
       var credential = key.asserted(answering: challenge, type: type, userHandle: handle)
-      if wrong == .signature {
-        var response = credential["response"] as? [String: any Sendable] ?? [:]
-        response["signature"] = base64URLEncoded(randomBytes(70))
-        credential["response"] = response
-      }
+      if wrong == .signature { breakSignature(of: &credential) }
       let (sessions, events) = (site.count("sessions"), site.passkeyEvents)
       let stored = site.sql("SELECT sign_count, uses FROM passkeys ORDER BY id")
       let answer = site.verify(credential, device: device, members)
@@ -85,6 +81,12 @@ import Testing
       right.signCount = 8
       #expect(site.verify(right.asserted(answering: challenge)).isRefusedPasskey)
     }
+  }
+
+  private func breakSignature(of credential: inout [String: any Sendable]) {
+    var response = credential["response"] as? [String: any Sendable] ?? [:]
+    response["signature"] = base64URLEncoded(randomBytes(70))
+    credential["response"] = response
   }
 
   /// So the time does not show whether an account has a passkey.
