@@ -16,10 +16,7 @@ import Testing
       let passes = "SELECT COUNT(*) FROM companion_status"
       #expect(holds { delivery.sql(passes) == "1" })
       for number in 1...2 {
-        let id = try delivery.requestCode("00000\(number)")
-        companion.wake()
-        let mail = "\(delivery.folder)/mails/\(id).eml"
-        #expect(holds { FileManager.default.fileExists(atPath: mail) })
+        try companion.expectMail(of: delivery.requestCode("00000\(number)"))
       }
       companion.process.terminate()
       companion.process.waitUntilExit()
@@ -35,10 +32,7 @@ import Testing
       defer { companion.end() }
       #expect(holds { companion.log.contains("<3>The pass failed: MariaDB error 1146") })
       delivery.sql("RENAME TABLE hidden TO outbox")
-      let id = try delivery.requestCode()
-      companion.wake()
-      let mail = "\(delivery.folder)/mails/\(id).eml"
-      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      try companion.expectMail(of: delivery.requestCode())
     }
   }
 
@@ -90,10 +84,7 @@ import Testing
       defer { companion.end() }
       companion.wake()
       #expect(holds { polling.site.isBeingAsked(7) })
-      let id = try polling.delivery.requestCode()
-      companion.wake()
-      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
-      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      try companion.expectMail(of: polling.delivery.requestCode())
       #expect(polling.site.isBeingAsked(7))
     }
   }
@@ -107,10 +98,7 @@ import Testing
         polling.delivery, command, changing: polling.environment)
       defer { companion.end() }
       #expect(holds { polling.site.isBeingAsked(7) })
-      let id = try polling.delivery.requestCode()
-      companion.wake()
-      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
-      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      try companion.expectMail(of: polling.delivery.requestCode())
       #expect(polling.site.isBeingAsked(7))
     }
   }
@@ -125,10 +113,7 @@ import Testing
       _ = try polling.responder.jobs.post(.turnCheck, Array(#"{"user_id":8}"#.utf8))
       companion.wake()
       #expect(holds { polling.site.isBeingAsked(8) })
-      let id = try polling.delivery.requestCode()
-      companion.wake()
-      let mail = "\(polling.delivery.folder)/mails/\(id).eml"
-      #expect(holds { FileManager.default.fileExists(atPath: mail) })
+      try companion.expectMail(of: polling.delivery.requestCode())
       #expect(polling.site.isBeingAsked(8))
     }
   }
@@ -233,6 +218,12 @@ final class RunningCompanion {
     let connection = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     #expect(holds { withAddress(of: path) { connect(connection, $0, $1) } == 0 })
     close(connection)
+  }
+
+  /// Wakes the companion, and waits until it has sent this mail.
+  func expectMail(of id: String) {
+    wake()
+    #expect(holds { FileManager.default.fileExists(atPath: "\(folder)/mails/\(id).eml") })
   }
 
   /// Whether there is a connection that the companion has not accepted.

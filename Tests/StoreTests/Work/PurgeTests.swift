@@ -1,5 +1,4 @@
 import Base
-import MariaDB
 import Testing
 
 @testable import Store
