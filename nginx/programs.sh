@@ -12,7 +12,7 @@ variables_of() {
   echo APNS_BUNDLE_ID CHECK_INTERVAL_SECONDS OGS_BASE_URL
   case $1 in
     responder)
-      echo SWITCHBOARD_{JWT_KEYS,HMAC_KEYS,WAKE_SOCKET,KNOCK_SOCKET,WORKERS,ALLOWED_ORIGINS,PASSKEY_ORIGINS}
+      echo SWITCHBOARD_{JWT_KEYS,HMAC_KEYS,WAKE_SOCKET,WORKERS,ALLOWED_ORIGINS,PASSKEY_ORIGINS}
       echo SWITCHBOARD_{ATTESTATION,ATTESTATION_ROOT,APPLE_TEAM_ID,APPLE_BUNDLE_IDS}
       echo PUSH_METADATA_LOOKUP_CONCURRENCY MASTER_API_KEY
       ;;
@@ -38,7 +38,7 @@ enter_environment() {
   unset "${!SWITCHBOARD_DB_@}" # the site always has its own database
   export SWITCHBOARD_DB_SOCKET=$run/mariadb.sock SWITCHBOARD_DB_NAME=switchboard
   export SWITCHBOARD_DB_USER=switchboard_$1 SWITCHBOARD_DB_PASSWORD_FILE=$state/secrets/database-$1
-  export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock SWITCHBOARD_KNOCK_SOCKET=$run/companion.sock
+  export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock
   default SWITCHBOARD_ENV development
   default SWITCHBOARD_PUBLIC_URL "$url"
   default SWITCHBOARD_JWT_KEYS_FILE "$state/secrets/jwt-keys"
