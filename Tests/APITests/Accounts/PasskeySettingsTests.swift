@@ -19,7 +19,7 @@ import Testing
   ])
   func otherOriginsMayBeConfigured(value: String, origins: [String]) {
     var environment = Environment(
-      PushGuardTests.variables.merging(["SWITCHBOARD_PASSKEY_ORIGINS": value]) { $1 })
+      requiredVariables.merging(["SWITCHBOARD_PASSKEY_ORIGINS": value]) { $1 })
     let settings = API.Settings(from: &environment)
     #expect(environment.complaints == [])
     #expect(settings?.relyingParty.id == "api.example.org")
@@ -35,7 +35,7 @@ import Testing
   ])
   func malformedOriginsAreComplaints(value: String) {
     var environment = Environment(
-      PushGuardTests.variables.merging(["SWITCHBOARD_PASSKEY_ORIGINS": value]) { $1 })
+      requiredVariables.merging(["SWITCHBOARD_PASSKEY_ORIGINS": value]) { $1 })
     _ = API.Settings(from: &environment)
     #expect(environment.complaints.count == 1)
     #expect(environment.complaints.first?.hasPrefix("SWITCHBOARD_PASSKEY_ORIGINS must") == true)
@@ -50,7 +50,7 @@ import Testing
     ] as [(String, String?, String?)])
   func theRelyingPartyIsTheHostOfThePublicURL(url: String, id: String?, origin: String?) {
     var environment = Environment(
-      PushGuardTests.variables.merging(["SWITCHBOARD_PUBLIC_URL": url]) { $1 })
+      requiredVariables.merging(["SWITCHBOARD_PUBLIC_URL": url]) { $1 })
     let settings = API.Settings(from: &environment)
     #expect(settings?.relyingParty.id == id)
     #expect(settings?.relyingParty.origins == origin.map { [$0] })
