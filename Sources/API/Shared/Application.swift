@@ -35,7 +35,7 @@ package final class Application: Sendable {
     self.settings = settings
     self.log = log
     self.families = families
-    router = Router(families.flatMap(\.routes))
+    router = Router(families)
     self.clock = clock
     makeRandom = random
     self.beginWaiting = beginWaiting
@@ -45,23 +45,23 @@ package final class Application: Sendable {
   /// The only place that looks at errors: a ``Failure`` becomes its status, anything else 500 or 503
   /// without detail.
   package func respond(to request: Request) -> Response {
-    let family = family(of: request.path)
-    let found = request.defect == .ambiguousPath ? nil : router.routes(at: request.path)
+    let found = request.defect == .ambiguousPath ? nil : router.match(request.path)
+    let family = found?.family ?? family(of: request.path)
     let context = Context(
       application: self, pathItem: found?.pathItem ?? "",
       records: database.records(
         at: clock(), from: Origin(requestID: request.requestID, address: request.remoteAddress)))
     var response: Response
     do {
-      if found != nil { try family.before?(request, context) }
+      if found != nil { try families[family].before?(request, context) }
       response = try answer(request, by: found?.routes, in: context)
     } catch {
       let error = writeAudit(of: error, in: context)
       let failure = Failure(describing: error)
       report(error, as: failure, to: request)
-      response = family.errors.response(to: failure)
+      response = families[family].errors.response(to: failure)
     }
-    family.after?(&response, request, context)
+    families[family].after?(&response, request, context)
     if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
       response.fields.append(("Cache-Control", "no-store"))
     }
@@ -69,14 +69,11 @@ package final class Application: Sendable {
     return response
   }
 
-  /// The family with the longest path that matches; else the first.
-  private func family(of path: String) -> Family {
-    var best = (length: 0, index: 0)
-    for index in families.indices {
-      let length = families[index].matchLength(of: path)
-      if length > best.length { best = (length, index) }
-    }
-    return families[best.index]
+  /// The index of the family to which a path without routes belongs: the one with the longest path
+  /// that matches, else the first.
+  private func family(of path: String) -> Int {
+    let lengths = families.map { $0.matchLength(of: path) }
+    return families.indices.max { lengths[$0] < lengths[$1] } ?? 0
   }
 
   private func answer(

@@ -37,9 +37,7 @@ package struct Family: Sendable {
   func matchLength(of path: String) -> Int {
     var longest = 0
     for own in paths where own.utf8.count > longest {
-      // By bytes: hasSuffix looks at characters, which is slow for every request.
-      let isFolder = own.utf8.last == UInt8(ascii: "/")
-      if isFolder ? path.utf8.starts(with: own.utf8) : path == own { longest = own.utf8.count }
+      if own.hasSuffix("/") ? path.hasPrefix(own) : path == own { longest = own.utf8.count }
     }
     return longest
   }

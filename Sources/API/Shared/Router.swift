@@ -21,34 +21,48 @@ struct Route: Sendable {
   }
 }
 
-/// Finds the route of a request.
+/// Finds the routes of a path.
 struct Router: Sendable {
-  /// By path.
-  private var exact: [String: [Route]] = [:]
-  /// By path, with `:` alone in place of `:name`, which stands in the last segment or the one before.
-  private var patterns: [String: [Route]] = [:]
+  struct Match {
+    /// The index of the family whose routes they are.
+    let family: Int
+    /// The routes of the path, whatever their method.
+    let routes: [Route]
+    /// What stands in the path for `:name`.
+    var pathItem = ""
+  }
 
-  init(_ routes: [Route]) {
-    for route in routes {
-      let segments = route.path.split(separator: "/", omittingEmptySubsequences: false)
-      let pattern = segments.map { $0.hasPrefix(":") ? ":" : $0 }.joined(separator: "/")
-      if pattern == route.path {
-        exact[pattern, default: []].append(route)
-      } else {
-        patterns[pattern, default: []].append(route)
+  private typealias Entry = (family: Int, routes: [Route])
+
+  /// By path.
+  private var exact: [String: Entry] = [:]
+  /// By path, with `:` alone in place of `:name`, which stands in the last segment or the one before.
+  private var patterns: [String: Entry] = [:]
+
+  init(_ families: [Family]) {
+    for family in families.indices {
+      for route in families[family].routes {
+        let segments = route.path.split(separator: "/", omittingEmptySubsequences: false)
+        let pattern = segments.map { $0.hasPrefix(":") ? ":" : $0 }.joined(separator: "/")
+        if pattern == route.path {
+          exact[pattern, default: (family, [])].routes.append(route)
+        } else {
+          patterns[pattern, default: (family, [])].routes.append(route)
+        }
       }
     }
   }
 
-  /// The routes of `path`, whatever their method, and what stands in it for `:name`; nil for an
-  /// unknown path.
-  func routes(at path: String) -> (routes: [Route], pathItem: String)? {
-    if let routes = exact[path] { return (routes, "") }
+  /// - Returns: nil for an unknown path.
+  func match(_ path: String) -> Match? {
+    if let entry = exact[path] { return Match(family: entry.family, routes: entry.routes) }
     var segments = path.split(separator: "/", omittingEmptySubsequences: false)
     for index in segments.indices.suffix(2).reversed() where !segments[index].isEmpty {
       let item = String(segments[index])
       segments[index] = ":"
-      if let routes = patterns[segments.joined(separator: "/")] { return (routes, item) }
+      if let entry = patterns[segments.joined(separator: "/")] {
+        return Match(family: entry.family, routes: entry.routes, pathItem: item)
+      }
       segments[index] = Substring(item)
     }
     return nil
