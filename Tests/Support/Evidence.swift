@@ -1,5 +1,6 @@
 import Foundation
 package import Logging
+import Synchronization
 
 /// What the tests' programs issued, stored and logged, for `Tests/run` to search when all is over: no secret may be
 /// in a database or a log.
@@ -40,20 +41,38 @@ package enum Evidence {
     append(secret, to: "secrets")
   }
 
+  /// A database serves tests one after the other; from now on, what is kept of it has files of its own.
+  package static func beginTest(on database: String) {
+    tests.withLock { $0[database, default: 0] += 1 }
+  }
+
+  private static let tests = Mutex<[String: Int]>([:])
+
+  /// What the files of the test that now uses a database begin with; others have their name alone.
+  private static func fileName(of name: String) -> String {
+    tests.withLock { $0[name] }.map { "\(name)-\($0)" } ?? name
+  }
+
   /// Keeps a code too short to be searched for anywhere but in what belongs to `name`.
   package static func keep(code: String, of name: String) {
-    append(code, to: "\(name).codes")
+    append(code, to: "\(fileName(of: name)).codes")
   }
 
   /// A log whose lines are kept as those of `name`.
   package static func log(of name: String) -> Logger {
-    Logger(label: "test") { _ in EvidenceLog(name: name) }
+    let fileName = fileName(of: name)
+    return Logger(label: "test") { _ in EvidenceLog(name: fileName) }
   }
 
   /// Keeps all data of a database.
   static func keep(database: String, of socket: String, user: String, as name: String) {
     guard folder != nil else { return }
-    append(dump(of: database, socket: socket, user: user), to: "\(name).sql")
+    keep(rows: dump(of: database, socket: socket, user: user), of: name)
+  }
+
+  /// Keeps rows of a database as text.
+  static func keep(rows: String, of name: String) {
+    append(rows, to: "\(fileName(of: name)).sql")
   }
 
   static func keep(log text: String, of name: String) {

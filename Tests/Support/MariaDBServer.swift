@@ -50,6 +50,9 @@ package final class MariaDBServer: Sendable {
     ConnectionSettings(socket: socket, database: database, user: "root")
   }
 
+  /// The folder where the definitions of a database's tables, views and triggers are.
+  func data(of database: String) -> String { "\(folder)/data/\(database)" }
+
   /// Starts the server again and returns when it accepts connections.
   package func start() {
     startWithoutWaiting()

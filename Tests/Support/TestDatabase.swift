@@ -27,28 +27,36 @@ package func withDatabase<T>(
 package let projectSchema = URL(filePath: #filePath).appending(path: "../../../schema.sql")
   .standardizedFileURL
 
-private struct TestDatabase {
+struct TestDatabase {
   private static let count = Atomic(0)
 
   let settings: ConnectionSettings
+  /// Of a database with the project's schema; nil for others.
+  private let definitions: String?
 
   init(schema: String?) throws {
-    let schema = try schema ?? String(contentsOf: projectSchema, encoding: .utf8)
-    let name = "test_\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
-    settings = MariaDBServer.shared.settings(database: name)
-    MariaDBServer.shared.run("CREATE DATABASE \(name); USE \(name);\n" + schema)
+    if schema == nil, let spare = SpareDatabases.take() {
+      self = spare
+    } else {
+      let text = try schema ?? String(contentsOf: projectSchema, encoding: .utf8)
+      let name = "test_\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
+      settings = MariaDBServer.shared.settings(database: name)
+      MariaDBServer.shared.run("CREATE DATABASE \(name); USE \(name);\n" + text)
+      definitions = schema == nil ? SpareDatabases.definitions(of: name) : nil
+    }
+    Evidence.beginTest(on: settings.database)
   }
 
   func drop() {
-    Evidence.keep(
-      database: settings.database, of: MariaDBServer.shared.socket, user: settings.user,
-      as: settings.database)
+    let name = settings.database
+    if let definitions, SpareDatabases.giveBack(self, madeWith: definitions) { return }
+    Evidence.keep(database: name, of: MariaDBServer.shared.socket, user: settings.user, as: name)
     // The server keeps the grants of a database that is gone, and looks through all of them at each GRANT.
     MariaDBServer.shared.run(
       """
-      DROP DATABASE \(settings.database);
-      DELETE FROM mysql.tables_priv WHERE Db = '\(settings.database)';
-      DELETE FROM mysql.columns_priv WHERE Db = '\(settings.database)';
+      DROP DATABASE \(name);
+      DELETE FROM mysql.tables_priv WHERE Db = '\(name)';
+      DELETE FROM mysql.columns_priv WHERE Db = '\(name)';
       FLUSH PRIVILEGES;
       """)
   }

@@ -35,7 +35,8 @@ enum SampleRows {
       VALUES ('\(pushToken)', '\(device)', 'ios', NOW(3));
     INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
         credential_expires_at, registered_at)
-      VALUES ('device-1', '192.0.2.1', 'Phone', 'ios', REPEAT('h', 32), NOW(3), NOW(3));
+      VALUES ('device-1', '192.0.2.1', 'Phone', 'ios', REPEAT('h', 32), NOW(3) + INTERVAL 1 DAY,
+        NOW(3));
     INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at)
       VALUES ('\(session)', '\(device)', NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY);
     INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, expires_at)

@@ -25,7 +25,8 @@ import Testing
     _ kept: [String], of query: String, in store: TestStore, deleted: Int,
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    #expect(try purge(store) == deleted, sourceLocation: sourceLocation)
+    let purged = try purge(store)
+    #expect(purged == deleted, sourceLocation: sourceLocation)
     #expect(store.column(query) == kept, sourceLocation: sourceLocation)
     #expect(try purge(store) == 0, sourceLocation: sourceLocation)
   }
