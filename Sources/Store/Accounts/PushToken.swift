@@ -5,8 +5,9 @@ package struct PushToken: Sendable, Equatable {
   package let text: String
 
   package init?(_ text: String) {
-    let isWellFormed = text.utf8.allSatisfy { $0.isAlphanumeric || ":_-.".utf8.contains($0) }
-    guard (20...512).contains(text.utf8.count), isWellFormed else { return nil }
+    guard (20...512).contains(text.utf8.count),
+      text.utf8.allSatisfy({ $0.isAlphanumeric || ":_-.".utf8.contains($0) })
+    else { return nil }
     self.text = text
   }
 }
