@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 21;
+SET @version = 22;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -64,9 +64,12 @@ CREATE TABLE IF NOT EXISTS accounts (
   created_at    DATETIME(3) NOT NULL COMMENT 'UTC',
   cards_version INT UNSIGNED NOT NULL DEFAULT 0
                 COMMENT 'counts changes of the cards; each change writes this first, so that changes happen one after another',
+  created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up',
+  email_verified_at DATETIME(3) NULL COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
   UNIQUE KEY accounts_email (email),
   UNIQUE KEY accounts_username (username),
   UNIQUE KEY accounts_wallet_id (wallet_id),
+  KEY accounts_unproven (email_verified_at, created_at),
   CONSTRAINT accounts_email_form CHECK (email = LOWER(email) AND email LIKE '_%@_%'),
   CONSTRAINT accounts_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
   CONSTRAINT accounts_username_lower CHECK (username = LOWER(username) AND CHAR_LENGTH(username) > 0),
@@ -119,7 +122,8 @@ CREATE TABLE IF NOT EXISTS sessions (
   rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
-  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse') NULL,
+  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over') NULL,
+  proved_at  DATETIME(3) NULL COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
   KEY sessions_expiry (expires_at),
@@ -152,6 +156,7 @@ CREATE TABLE IF NOT EXISTS biometric_keys (
   type        ENUM('face', 'fingerprint') NOT NULL COMMENT 'as the app says',
   public_key  VARCHAR(200) NOT NULL COMMENT 'P-256, SubjectPublicKeyInfo in base64; the private key stays on the phone',
   enrolled_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  trusted_at  DATETIME(3) NOT NULL DEFAULT '2000-01-01' COMMENT 'UTC; from then on the key proves who signs, and pays',
   CONSTRAINT biometric_keys_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
   CONSTRAINT biometric_keys_public_key_form CHECK (public_key REGEXP '^[A-Za-z0-9+/]+={0,2}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
@@ -376,7 +381,7 @@ CREATE TABLE IF NOT EXISTS merchants (
 CREATE TABLE IF NOT EXISTS payments (
   id             VARCHAR(32) NOT NULL PRIMARY KEY COMMENT 'pay_ and 22 characters of base64url',
   merchant_id    UUID NOT NULL,
-  account_id     UUID NOT NULL,
+  account_id     UUID NULL COMMENT 'none: the account has been deleted',
   card_id        UUID NULL,
   amount         DECIMAL(12, 2) NOT NULL COMMENT 'in the unit of the currency',
   currency       CHAR(3) NOT NULL COMMENT 'ISO 4217',
@@ -392,7 +397,7 @@ CREATE TABLE IF NOT EXISTS payments (
   KEY payments_card (card_id),
   KEY payments_expiry (confirmed_at, expires_at),
   CONSTRAINT payments_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id),
-  CONSTRAINT payments_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT payments_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE SET NULL,
   CONSTRAINT payments_card FOREIGN KEY (card_id) REFERENCES cards (id) ON DELETE SET NULL,
   CONSTRAINT payments_id_form CHECK (id REGEXP '^pay_[A-Za-z0-9_-]{22}\\z'),
   CONSTRAINT payments_amount_positive CHECK (amount > 0),
@@ -542,7 +547,7 @@ CREATE TABLE IF NOT EXISTS api_keys (
 
 CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
-  kind        ENUM('login_code') NOT NULL,
+  kind        ENUM('login_code', 'email_confirmation') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -1191,6 +1196,46 @@ IF @found < 21 THEN
     ALGORITHM=INSTANT;
 END IF //
 
+-- Version 22: accounts know whether their e-mail address is proven, sessions and biometric keys what they may prove.
+IF @found < 22 THEN
+  ALTER TABLE accounts
+    ADD COLUMN IF NOT EXISTS created_from VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up',
+    ADD COLUMN IF NOT EXISTS email_verified_at DATETIME(3) NULL
+      COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 22 THEN
+  ALTER TABLE accounts
+    ADD KEY IF NOT EXISTS accounts_unproven (email_verified_at, created_at), ALGORITHM=INPLACE, LOCK=NONE;
+END IF //
+IF @found < 22 THEN
+  ALTER TABLE sessions
+    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over') NULL,
+    ADD COLUMN IF NOT EXISTS proved_at DATETIME(3) NULL
+      COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 22 THEN
+  ALTER TABLE biometric_keys
+    ADD COLUMN IF NOT EXISTS trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01'
+      COMMENT 'UTC; from then on the key proves who signs, and pays',
+    ALGORITHM=INSTANT;
+END IF //
+-- MariaDB adds a foreign key online only where it need not check the rows. They satisfy the one that is replaced.
+IF @found < 22 THEN
+  SET SESSION foreign_key_checks = 0;
+  ALTER TABLE payments
+    MODIFY account_id UUID NULL COMMENT 'none: the account has been deleted', DROP FOREIGN KEY IF EXISTS payments_account,
+    ALGORITHM=INPLACE, LOCK=NONE;
+  ALTER TABLE payments
+    ADD CONSTRAINT payments_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE SET NULL,
+    ALGORITHM=INPLACE, LOCK=NONE;
+  SET SESSION foreign_key_checks = 1;
+END IF //
+IF @found < 22 THEN
+  ALTER TABLE outbox MODIFY kind ENUM('login_code', 'email_confirmation') NOT NULL, ALGORITHM=INSTANT;
+END IF //
+
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1262,7 +1307,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_payment AS
          p.attempts, p.created_at, p.expires_at, p.confirmed_at, p.confirmed_by
     FROM payments p
     JOIN merchants m ON m.id = p.merchant_id
-    JOIN accounts a ON a.id = p.account_id
+    LEFT JOIN accounts a ON a.id = p.account_id
     LEFT JOIN cards c ON c.id = p.card_id;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW payments_today AS
@@ -1373,7 +1418,7 @@ GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 
 -- Accounts
-GRANT SELECT, INSERT, UPDATE (cards_version) ON accounts TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (cards_version, email_verified_at), DELETE ON accounts TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON devices TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
@@ -1382,9 +1427,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
-GRANT SELECT (id, cards_version), UPDATE (cards_version) ON accounts TO switchboard_companion;
+GRANT SELECT (id, cards_version, email_verified_at, created_at), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
+GRANT SELECT (id, account_id) ON devices TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
-GRANT SELECT (expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
+GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
@@ -1410,7 +1456,7 @@ GRANT SELECT (token, registered_at), DELETE ON push_tokens TO switchboard_compan
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;
 GRANT SELECT, UPDATE (removed_at) ON enrollments TO switchboard_responder;
 GRANT SELECT, UPDATE (active, is_default) ON cards TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at) ON enrollment_states TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON enrollment_states TO switchboard_responder;
 GRANT SELECT (id, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON card_tokens TO switchboard_responder;
@@ -1420,7 +1466,7 @@ GRANT SELECT, INSERT, UPDATE ON cards TO switchboard_companion;
 GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at), DELETE
   ON enrollment_states TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE (revoked_at) ON merchants TO switchboard_companion;
-GRANT SELECT (confirmed_at, expires_at), DELETE ON payments TO switchboard_companion;
+GRANT SELECT (account_id, confirmed_at, expires_at), DELETE ON payments TO switchboard_companion;
 GRANT SELECT ON enrolled_banks TO switchboard_administrator;
 GRANT SELECT ON every_card TO switchboard_administrator;
 GRANT SELECT ON every_payment TO switchboard_administrator;

@@ -33,12 +33,10 @@ package struct Companion: Sendable {
       TurnPolling(database: database, settings: $0, log: log, stopping: stopping)
     }
     bankEnrollments = BankEnrollments(database: database, keys: keys, log: log)
-    let sender = settings.sender
+    let message = Message(sender: settings.sender, publicURL: settings.publicURL)
     mails = MailDelivery(
-      database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping
-    ) { code, mail, now in
-      Message.loginCode(code, to: mail.recipient, from: sender, id: mail.id, at: now)
-    }
+      database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
+      compose: message.text)
     jobs = JobRunner(
       database: database,
       handlers: [

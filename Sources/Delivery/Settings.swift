@@ -10,6 +10,8 @@ package struct Settings: Sendable {
   package let mailer: Mailer?
   /// E-mail address in the From field.
   package let sender: String
+  /// The address under which people reach the site, without a final slash; nil: no mail has a link.
+  package let publicURL: String?
   /// How long the audit log is kept.
   package let auditLifetime: Duration
   /// Between two passes of `watch`.
@@ -24,7 +26,7 @@ package struct Settings: Sendable {
   package init(
     credentialKeys: Keyring, mailer: Mailer?, sender: String, auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
-    missingForPushes: [String] = []
+    missingForPushes: [String] = [], publicURL: String? = nil
   ) {
     self.credentialKeys = credentialKeys
     self.mailer = mailer
@@ -34,6 +36,7 @@ package struct Settings: Sendable {
     self.polling = polling
     self.apns = apns
     self.missingForPushes = missingForPushes
+    self.publicURL = publicURL
   }
 
   /// Names of the variables without which something is not sent.

@@ -1,7 +1,7 @@
 extension Family {
   /// Accounts, devices and sessions, on which the other families of phones depend.
   static let accounts = Family(
-    "accounts", paths: ["/api/mobile/"], errors: .coded,
+    "accounts", paths: ["/api/mobile/", "/account/"], errors: .coded,
     routes: [
       Route("POST", "/api/mobile/device/register", registerDevice),
       Route("POST", "/api/mobile/device/push-token", setPushToken),
@@ -18,6 +18,8 @@ extension Family {
       Route("POST", "/api/mobile/auth/passkey/register/options", startPasskeyRegistration),
       Route("POST", "/api/mobile/auth/passkey/register/verify", registerPasskey),
       Route("GET", "/.well-known/apple-app-site-association", getAssociatedApps),
+      Route("GET", "/account/confirm", askForConfirmation),
+      Route("POST", "/account/confirm", confirmAccount),
       Route("GET", "/api/mobile/passkeys", getPasskeys),
       Route("DELETE", "/api/mobile/passkeys/:id", removePasskey),
       Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),

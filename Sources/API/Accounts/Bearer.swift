@@ -43,8 +43,14 @@ extension Context {
   ///
   /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``.
   func authenticate(_ request: Request) throws -> Caller {
-    guard let token = request.bearerToken else { throw Failure.noCredentials }
-    guard let claims = claims(of: token) else { throw Failure.invalidToken }
+    guard request.bearerToken != nil else { throw Failure.noCredentials }
+    guard let caller = caller(of: request) else { throw Failure.invalidToken }
+    return caller
+  }
+
+  /// The same for routes that need no bearer: nil where there is none, or its token is not valid.
+  func caller(of request: Request) -> Caller? {
+    guard let claims = request.bearerToken.flatMap({ claims(of: $0) }) else { return nil }
     return Caller(
       accountID: claims.sub, clientDeviceID: claims.deviceId, sessionID: claims.sid,
       generation: claims.gen, credentialHash: request.deviceCredentialHash)
@@ -90,11 +96,18 @@ extension Request {
   }
 }
 
+extension Failure {
+  static let freshProofRequired = Failure(
+    status: 403, code: "fresh_proof_required",
+    message: "Please sign in again, with a mailed code or a passkey, and then repeat this")
+}
+
 extension Refusal: FailureConvertible {
   var failure: Failure {
     switch self {
     case .sessionEnded, .username: .invalidToken
     case .credential: .invalidDeviceCredential
+    case .noFreshProof: .freshProofRequired
     }
   }
 }

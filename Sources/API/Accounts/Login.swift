@@ -80,7 +80,7 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
     guard let code = body.code else { throw Failure.validation(field: "code", reason: "missing") }
     outcome = try context.signIn(
       withCode: code.text, of: try LoginCodeName(email: body.email, challenge: body.challenge),
-      on: device)
+      on: device, bearer: context.caller(of: request))
   }
   guard case .signedIn(let account, let session) = outcome else {
     throw Failure.unauthorized(

@@ -8,10 +8,10 @@ private let codeLifetime = Duration.seconds(300)
 extension Context {
   /// Signs in with a mailed code, whichever of our keys its MAC was made with.
   func signIn(
-    withCode code: String, of name: LoginCodeName, on device: SigningDevice
+    withCode code: String, of name: LoginCodeName, on device: SigningDevice, bearer: Caller?
   ) throws -> SignInOutcome {
     let keys = settings.hmacKeys.keys
-    return try records.loginCodes.signIn(with: name, on: device) { email in
+    return try records.loginCodes.signIn(with: name, on: device, bearer: bearer) { email in
       keys.map { mac(ofCode: code, for: email, on: device.clientDeviceID, under: $0) }
     }
   }

@@ -28,11 +28,44 @@ func refreshTokens(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `POST /api/mobile/auth/logout`: ends the sessions of the device, with `?revokeAll=true` of the
-/// account.
+/// `POST /api/mobile/auth/logout`: ends the sessions of the device, with `revokeAll` of the account,
+/// and with `authenticators` removes its passkeys and keys too. Both are `true` or `false`, in the query
+/// or in the body.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``.
 func logOut(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  let everywhere = request.queryItem("revokeAll") == "true"
-  try context.records.sessions.logOut(caller, everywhere: everywhere)
+  let extent = try LogoutExtent(request)
+  try context.records.sessions.logOut(caller, extent)
   return .json { json in json.member("success", true) }
+}
+
+extension LogoutExtent {
+  /// - Throws: ``Failure/validation(field:reason:value:)``: a flag that cannot be read must not pass for
+  ///   false, nor `authenticators` without `revokeAll`.
+  fileprivate init(_ request: Request) throws {
+    struct Body: Decodable {
+      let revokeAll: Bool?
+      let authenticators: Bool?
+    }
+    let body = request.body.isEmpty ? nil : try request.decode(Body.self)
+    let everywhere = try request.flag("revokeAll") ?? body?.revokeAll ?? false
+    let authenticators = try request.flag("authenticators") ?? body?.authenticators ?? false
+    guard everywhere || !authenticators else {
+      throw Failure.validation(field: "authenticators", reason: "needs_revokeAll")
+    }
+    self = authenticators ? .accountAndAuthenticators : everywhere ? .account : .device
+  }
+}
+
+extension Request {
+  /// A flag of the query.
+  fileprivate func flag(_ name: String) throws -> Bool? {
+    switch queryItem(name) {
+    case nil: nil
+    case "true": true
+    case "false": false
+    default: throw Failure.validation(field: name, reason: "not_true_or_false")
+    }
+  }
 }

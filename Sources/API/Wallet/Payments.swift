@@ -124,6 +124,7 @@ extension PaymentOutcome {
     case .alreadyConfirmed: throw Failure.conflict("The payment has been confirmed already")
     case .unknownKey: throw Failure.notFound("Device or biometric not found")
     // Not 401: at a 401 the apps delete their session.
+    case .keyTooNew: throw Failure.freshProofRequired
     case .unproven: throw Failure.forbidden("The payment was not confirmed")
     }
   }

@@ -1,35 +1,79 @@
 package import Base
-import Store
+package import Store
 
-/// Messages as they are mailed (RFC 5322, lines end with LF: sendmail's form).
-package enum Message {
-  /// The mail with a login code.
+/// Makes messages as they are mailed (RFC 5322, lines end with LF: sendmail's form).
+package struct Message: Sendable {
+  /// E-mail address in the From field.
+  let sender: String
+  /// Of the site, without a final slash; nil: no mail has a link.
+  let publicURL: String?
+
+  package init(sender: String, publicURL: String?) {
+    precondition(!sender.hasControls, "an address holds no line end")
+    self.sender = sender
+    self.publicURL = publicURL
+  }
+
+  /// The message of `mail`. Nothing of it comes from the row but a code or a token, whose form is
+  /// checked: whoever can write to the database must not be able to mail a text of their own.
   ///
-  /// - Parameter recipient: has no control characters and no white space, so that it cannot end its
-  ///   line.
-  package static func loginCode(
-    _ code: String, to recipient: String, from sender: String, id: String, at now: Timestamp
+  /// - Returns: nil where `secret` or the recipient has not the form that it must have.
+  package func text(with secret: String, of mail: Mail, at now: Timestamp) -> [UInt8]? {
+    guard Self.isAddress(mail.recipient) else { return nil }
+    switch mail.kind {
+    case .loginCode:
+      guard secret.utf8.count == 6, secret.utf8.allSatisfy(\.isDigit) else { return nil }
+      return message(
+        to: mail, at: now, subject: "Your sign-in code",
+        """
+        Your sign-in code is \(secret)
+
+        Type it in the app within five minutes. It works once, and on the device that asked for it.
+        If you did not ask for it, you need not do anything: nobody can sign in without it.
+        """)
+    case .emailConfirmation:
+      guard let publicURL, secret.utf8.count <= 200,
+        secret.utf8.allSatisfy({ $0.isAlphanumeric || "-_.".utf8.contains($0) })
+      else { return nil }
+      return message(
+        to: mail, at: now, subject: "Is this you?",
+        """
+        Somebody has created an account with your e-mail address at
+        \(publicURL)
+
+        Please tell us whether it was you. This page shows on which phone, when and from where:
+        \(publicURL)/account/confirm?token=\(secret)
+
+        If it was not you, say so on that page: the account is then deleted.
+        """)
+    }
+  }
+
+  private func message(
+    to mail: Mail, at now: Timestamp, subject: String, _ text: String
   ) -> [UInt8] {
-    precondition(!recipient.hasControls && !sender.hasControls, "an address holds no line end")
     let domain = sender.split(separator: "@").last ?? "localhost"
     return Array(
       """
-      Date: \(date(now))
+      Date: \(Self.date(now))
       From: <\(sender)>
-      To: <\(recipient)>
-      Message-ID: <\(id)@\(domain)>
-      Subject: Your sign-in code
+      To: <\(mail.recipient)>
+      Message-ID: <\(mail.id)@\(domain)>
+      Subject: \(subject)
       Auto-Submitted: auto-generated
       MIME-Version: 1.0
       Content-Type: text/plain; charset=utf-8
       Content-Transfer-Encoding: 8bit
 
-      Your sign-in code is \(code)
-
-      Type it in the app within five minutes. It works once, and on the device that asked for it.
-      If you did not ask for it, you need not do anything: nobody can sign in without it.
+      \(text)
 
       """.utf8)
+  }
+
+  /// Whether `text` may stand between `<` and `>` in a header.
+  private static func isAddress(_ text: String) -> Bool {
+    text.contains("@") && !text.hasControls
+      && !text.contains { $0.isWhitespace || $0 == "<" || $0 == ">" }
   }
 
   /// RFC 5322 §3.3, in UTC.

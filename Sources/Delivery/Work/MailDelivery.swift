@@ -5,8 +5,8 @@ import Store
 
 /// Sends the mails of the outbox.
 struct MailDelivery: Sendable {
-  /// Makes the message of a mail from the opened secret.
-  typealias Compose = @Sendable (_ secret: String, Mail, Timestamp) -> [UInt8]
+  /// Makes the message of a mail from the opened secret; nil where the secret is none of such a mail.
+  typealias Compose = @Sendable (_ secret: String, Mail, Timestamp) -> [UInt8]?
 
   let database: Database
   /// nil where no way to send is configured: mails then wait until they expire.
@@ -45,7 +45,9 @@ struct MailDelivery: Sendable {
     } catch {
       return .dead(reason: "the sealed code cannot be opened with the keys at hand")
     }
-    let message = compose(String(decoding: secret, as: UTF8.self), mail, .now())
+    guard let message = compose(String(decoding: secret, as: UTF8.self), mail, .now()) else {
+      return .dead(reason: "the mail is none that the companion sends")
+    }
     return mailer.send(message, named: mail.id)
   }
 

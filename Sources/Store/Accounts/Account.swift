@@ -8,6 +8,9 @@ package struct Account: Sendable, Equatable {
   package let name: String
   /// `wsim_` and 12 letters or digits.
   package let walletID: String
+
+  /// How long an account stays whose e-mail address nobody has proven and that nobody uses.
+  package static let unprovenLifetime = Duration.seconds(30 * 86_400)
 }
 
 extension Account {

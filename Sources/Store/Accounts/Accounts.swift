@@ -28,12 +28,13 @@ package enum NewAccountOutcome: Sendable {
 package struct Accounts: Sendable {
   let records: Records
 
-  /// Creates an account and signs it in on the device.
+  /// Creates an account, signs it in on the device, and mails the question whether the person of the
+  /// e-mail address wants it.
   ///
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 60 an hour on one
   ///   device.
   package func create(
-    _ new: NewAccount, on device: SigningDevice
+    _ new: NewAccount, on device: SigningDevice, confirmation: (_ accountID: String) -> Mail
   ) throws -> NewAccountOutcome {
     do {
       return try records.transaction { transaction in
@@ -46,7 +47,10 @@ package struct Accounts: Sendable {
         }
         let account = try transaction.accounts.insert(new)
         try transaction.audit.write(.accountCreated, account: account.id)
-        let session = try transaction.signIns.begin(account.id, on: device)
+        let session = try transaction.signIns.begin(account.id, on: device, isProof: false)
+        try transaction.mails.post(
+          confirmation(account.id), suppressed: false,
+          lifetime: Account.unprovenLifetime)
         return .signedIn(account, session)
       }
     } catch let error as DatabaseError where error.code == .duplicateEntry {
@@ -87,12 +91,12 @@ struct AccountStatements: ~Copyable {
       id: transaction.makeID(), email: new.email, name: new.name, walletID: new.walletID)
     _ = try transaction.connection.execute(
       """
-      INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
-      VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO accounts (id, email, name, username, wallet_id, created_at, created_from)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(account.id), .text(account.email), .text(account.name), .text(account.email),
-        .text(account.walletID), .time(transaction.now),
+        .text(account.walletID), .time(transaction.now), .text(transaction.origin.storedAddress),
       ])
     return account
   }

@@ -3,6 +3,15 @@ extension Room {
     name: "Accounts",
     retention: [
       Retention(
+        .after(Account.unprovenLifetime),
+        """
+        DELETE FROM accounts WHERE email_verified_at IS NULL AND created_at < ?
+          AND NOT EXISTS (SELECT 1 FROM devices d JOIN sessions s ON s.device_id = d.id
+            WHERE d.account_id = accounts.id AND s.ended_at IS NULL
+              AND s.expires_at > UTC_TIMESTAMP(3))
+        LIMIT ?
+        """),
+      Retention(
         .after(.zero), "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE ended_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE expires_at < ? LIMIT ?"),
@@ -13,6 +22,7 @@ extension Room {
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
     ],
     whenDeviceIsRevoked: ["DELETE FROM biometric_keys WHERE device_id = ?"],
+    whenAccountIsHandedOver: ["DELETE FROM passkeys WHERE account_id = ?"],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"])
 }
 
@@ -35,7 +45,10 @@ extension Limit {
 }
 
 extension AuditEvent {
+  static let accountConfirmed = AuditEvent("account_confirmed")
   static let accountCreated = AuditEvent("account_created")
+  static let accountDenied = AuditEvent("account_denied")
+  static let accountHandedOver = AuditEvent("account_handed_over")
   static let biometricEnabled = AuditEvent("biometric_enabled")
   static let biometricLocked = AuditEvent("biometric_locked")
   static let biometricRefused = AuditEvent("biometric_refused")
@@ -43,6 +56,7 @@ extension AuditEvent {
   static let codeRefused = AuditEvent("code_refused")
   static let codeRequested = AuditEvent("code_requested")
   static let credentialRefused = AuditEvent("credential_refused")
+  static let emailProven = AuditEvent("email_proven")
   static let deviceRegistered = AuditEvent("device_registered")
   static let deviceRevoked = AuditEvent("device_revoked")
   static let logout = AuditEvent("logout")

@@ -77,7 +77,8 @@ extension Biometrics {
       guard try transaction.biometrics.hold(key),
         let account = try transaction.accounts.find(id: key.accountID)
       else { return .refused }
-      let session = try transaction.signIns.begin(account.id, on: device, detail: "biometric")
+      let session = try transaction.signIns.begin(
+        account.id, on: device, detail: "biometric", isProof: key.trustedAt <= transaction.now)
       return .signedIn(account, session)
     }
   }

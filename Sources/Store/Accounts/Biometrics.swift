@@ -12,6 +12,9 @@ package struct NewBiometricKey: Sendable {
   package let publicKey: String
   package let type: BiometricType
 
+  /// How long a key that was set up with a bearer alone proves nothing.
+  static let probation = Duration.seconds(86_400)
+
   package init(publicKey: String, type: BiometricType) {
     self.publicKey = publicKey
     self.type = type
@@ -24,12 +27,15 @@ struct StoredBiometricKey {
   let publicKey: String
   let deviceID: String
   let accountID: String
+  /// From then on the key proves who signs.
+  let trustedAt: Timestamp
 
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
     publicKey = row.text(1)
     deviceID = row.text(2)
     accountID = row.text(3)
+    trustedAt = row.timestamp(4)
   }
 }
 
@@ -37,18 +43,27 @@ struct StoredBiometricKey {
 package struct Biometrics: Sendable {
   let records: Records
 
-  /// Makes `key` the only biometric key of the caller's device.
+  /// Makes `key` the only biometric key of the caller's device. The first key needs no fresh proof, but
+  /// without one it is trusted a day later only.
   ///
-  /// - Throws: ``Refusal``.
+  /// - Throws: ``Refusal``, also where it would replace a key and the caller shows no fresh proof.
   /// - Returns: the key's id; nil if `clientDeviceID` is not the caller's device.
   package func setUp(
     _ key: NewBiometricKey, on clientDeviceID: String, by caller: Caller
   ) throws -> String? {
     try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
       let session = try transaction.sessions.live(caller)
       guard clientDeviceID == caller.clientDeviceID else { return nil }
       let id = transaction.makeID()
-      guard try transaction.biometrics.store(key, id: id, on: session.deviceID) else {
+      let isProven = try transaction.sessions.hasFreshProof(caller)
+      if !isProven, try transaction.biometrics.isSet(on: session.deviceID) {
+        throw Refusal.noFreshProof
+      }
+      let trustedAt = isProven ? transaction.now : transaction.now + NewBiometricKey.probation
+      guard
+        try transaction.biometrics.store(key, id: id, on: session.deviceID, trustedAt: trustedAt)
+      else {
         throw Refusal.sessionEnded
       }
       try transaction.audit.write(
@@ -78,7 +93,7 @@ struct BiometricStatements: ~Copyable {
   func keys(on clientDeviceID: String) throws(DatabaseError) -> [StoredBiometricKey] {
     try transaction.connection.rows(
       """
-      SELECT k.id, k.public_key, d.id, d.account_id
+      SELECT k.id, k.public_key, d.id, d.account_id, k.trusted_at
       FROM devices d JOIN biometric_keys k ON k.device_id = d.id
       WHERE d.client_device_id = ? AND d.revoked_at IS NULL
       ORDER BY k.enrolled_at DESC, k.id
@@ -102,18 +117,19 @@ struct BiometricStatements: ~Copyable {
 
   /// - Returns: false if the device was revoked meanwhile: its next sign-in must find no key.
   fileprivate func store(
-    _ key: NewBiometricKey, id: String, on deviceID: String
+    _ key: NewBiometricKey, id: String, on deviceID: String, trustedAt: Timestamp
   ) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
-      INSERT INTO biometric_keys (device_id, id, type, public_key, enrolled_at)
-      SELECT d.id, ?, ?, ?, ? FROM devices d WHERE d.id = ? AND d.revoked_at IS NULL
+      INSERT INTO biometric_keys (device_id, id, type, public_key, enrolled_at, trusted_at)
+      SELECT d.id, ?, ?, ?, ?, ? FROM devices d WHERE d.id = ? AND d.revoked_at IS NULL
       ON DUPLICATE KEY UPDATE id = VALUES(id), type = VALUES(type),
-        public_key = VALUES(public_key), enrolled_at = VALUES(enrolled_at)
+        public_key = VALUES(public_key), enrolled_at = VALUES(enrolled_at),
+        trusted_at = VALUES(trusted_at)
       """,
       [
         .text(id), .text(key.type.rawValue), .text(key.publicKey), .time(transaction.now),
-        .text(deviceID),
+        .time(trustedAt), .text(deviceID),
       ]) > 0
   }
 }

@@ -38,6 +38,8 @@ package enum Refusal: Error, Equatable {
   case credential(account: String?, device: String?)
   /// The username is not the account's.
   case username
+  /// What opens the account needs a proof of the last ten minutes, or the device credential.
+  case noFreshProof
 }
 
 extension Refusal: AuditedRefusal {

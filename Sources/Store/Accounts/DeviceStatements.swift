@@ -65,7 +65,36 @@ struct DeviceStatements: ~Copyable {
     ) { row in Device(row: row) }
   }
 
-  func markRevoked(_ deviceID: String) throws(DatabaseError) {
+  /// Ends the sessions of a device, and removes its push tokens, its credential and what other rooms
+  /// keep only for devices in use.
+  func revoke(_ deviceID: String, because reason: EndReason) throws(DatabaseError) {
+    try markRevoked(deviceID)
+    try transaction.sessions.end(of: deviceID, because: reason)
+    try transaction.pushTokens.removeAll(of: deviceID)
+    for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
+      _ = try transaction.connection.execute(statement, [.text(deviceID)])
+    }
+  }
+
+  /// Removes everything of the account that signs or signs in: its passkeys, and the keys and
+  /// credentials of `deviceIDs`.
+  func removeAuthenticators(
+    of account: String, on deviceIDs: [String]
+  ) throws(DatabaseError) {
+    for statement in transaction.rooms.flatMap(\.whenAccountIsHandedOver) {
+      _ = try transaction.connection.execute(statement, [.text(account)])
+    }
+    for deviceID in deviceIDs {
+      _ = try transaction.connection.execute(
+        "UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL WHERE id = ?",
+        [.text(deviceID)])
+      for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
+        _ = try transaction.connection.execute(statement, [.text(deviceID)])
+      }
+    }
+  }
+
+  private func markRevoked(_ deviceID: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       UPDATE devices SET revoked_at = ?, credential_hash = NULL, credential_expires_at = NULL

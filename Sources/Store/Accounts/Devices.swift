@@ -51,12 +51,7 @@ package struct Devices: Sendable {
       let locked = try transaction.devices.lock(clientDeviceID, of: caller.accountID)
       _ = try transaction.sessions.live(caller)
       guard let id = locked else { return false }
-      try transaction.devices.markRevoked(id)
-      try transaction.sessions.end(of: id, because: .deviceRevoked)
-      try transaction.pushTokens.removeAll(of: id)
-      for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
-        _ = try transaction.connection.execute(statement, [.text(id)])
-      }
+      try transaction.devices.revoke(id, because: .deviceRevoked)
       try transaction.audit.write(.deviceRevoked, account: caller.accountID, device: id)
       return true
     }

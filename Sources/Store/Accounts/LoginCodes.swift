@@ -31,7 +31,7 @@ package struct LoginCodes: Sendable {
       let account = try transaction.accounts.find(email: code.email)
       try transaction.loginCodes.replace(code, on: device)
       try transaction.mails.post(
-        Mail(id: code.mailID, recipient: code.email, sealed: code.sealed),
+        Mail(id: code.mailID, kind: .loginCode, recipient: code.email, sealed: code.sealed),
         suppressed: account == nil, lifetime: code.expiresAt - records.now)
       try transaction.audit.write(
         .codeRequested, account: account?.id,
@@ -40,13 +40,17 @@ package struct LoginCodes: Sendable {
     }
   }
 
-  /// Signs in with a mailed code. It counts the try before it compares the code.
+  /// Signs in with a mailed code, which proves the e-mail address. It counts the try before it compares
+  /// the code.
   ///
-  /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
+  /// - Parameters:
+  ///   - bearer: whose access token the request carries, if it is valid.
+  ///   - macs: the MACs that the typed code has for an e-mail address, one for each key.
   /// - Throws: ``Refusal/credential(account:device:)``.
   /// - Returns: ``SignInOutcome/refused`` also where the code is dead after five tries.
   package func signIn(
-    with name: LoginCodeName, on device: SigningDevice, macs: (_ email: String) -> [[UInt8]]
+    with name: LoginCodeName, on device: SigningDevice, bearer: Caller?,
+    macs: (_ email: String) -> [[UInt8]]
   ) throws -> SignInOutcome {
     guard let typed = try countTry(of: name, on: device) else {
       try auditDead(name, on: device)
@@ -61,6 +65,7 @@ package struct LoginCodes: Sendable {
       guard try transaction.loginCodes.spend(typed, on: device),
         let account = try transaction.accounts.find(email: typed.email)
       else { return .refused }
+      try transaction.addressProofs.record(of: account, on: device, bearer: bearer)
       var device = device
       device.name = device.name ?? typed.deviceName
       device.platform = device.platform ?? typed.platform

@@ -41,13 +41,14 @@ package enum PasskeyRegistrationOutcome: Sendable {
 extension Passkeys {
   /// Keeps a challenge for a new passkey of the caller's account, to be answered on the same device.
   ///
-  /// - Throws: ``Refusal``; ``RateLimited`` at more than 20 a minute from one address, sign-ins
-  ///   counted.
+  /// - Throws: ``Refusal``, also where the caller shows no fresh proof; ``RateLimited`` at more than 20
+  ///   a minute from one address, sign-ins counted.
   package func startRegistration(
     _ challenge: NewPasskeyChallenge, by caller: Caller
   ) throws -> PasskeyRegistrationStart {
     try records.transaction { transaction in
       _ = try transaction.sessions.live(caller)
+      try transaction.sessions.requireFreshProof(caller)
       guard let account = try transaction.accounts.find(id: caller.accountID) else {
         throw Refusal.sessionEnded
       }
@@ -101,6 +102,8 @@ extension Passkeys {
         // First, because it also locks: the passkeys of one account are added one after the other,
         // and each call sees those that were added before.
         try transaction.limits.count(.passkeyRegistrations, of: caller.accountID)
+        // Whoever hands the account over ends this session before or after, not between.
+        try transaction.sessions.lock(caller)
         _ = try transaction.sessions.live(caller)
         let others = try transaction.passkeys.credentialIDs(of: caller.accountID)
         guard others.count < StoredPasskey.mostOfAnAccount else { return .full }

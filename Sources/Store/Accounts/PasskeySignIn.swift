@@ -77,7 +77,8 @@ private struct AskedSignIn {
 }
 
 extension PasskeyStatements {
-  /// Keeps a challenge for the account with `email`, if it has passkeys.
+  /// Keeps a challenge for the account with `email`, if it has passkeys and its address is proven:
+  /// else the passkeys may be a stranger's.
   ///
   /// An account without passkeys and an unknown e-mail address take the same single statement.
   ///
@@ -90,7 +91,7 @@ extension PasskeyStatements {
     let offered = try transaction.connection.rows(
       """
       SELECT p.account_id, p.credential_id FROM accounts a JOIN passkeys p ON p.account_id = a.id
-      WHERE a.email = ? ORDER BY p.created_at DESC, p.id
+      WHERE a.email = ? AND a.email_verified_at IS NOT NULL ORDER BY p.created_at DESC, p.id
       """,
       [.text(email)]
     ) { row in (account: row.text(0), credentialID: row.bytes(1)) }

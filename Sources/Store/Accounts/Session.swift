@@ -14,6 +14,8 @@ package struct Session: Sendable, Equatable {
   /// Of the newest refresh token.
   package let expiresAt: Timestamp
 
+  /// How long what began a session proves who holds the account.
+  static let proofLifetime = Duration.seconds(600)
   /// A refresh token's life, if it is not used.
   static let idleLifetime = Duration.seconds(30 * 86_400)
   /// After this the family ends however busy it is.
@@ -43,4 +45,6 @@ enum EndReason: String {
   case logoutAll = "logout_all"
   case deviceRevoked = "device_revoked"
   case reuse
+  /// Somebody else proved that the e-mail address is theirs.
+  case handedOver = "handed_over"
 }

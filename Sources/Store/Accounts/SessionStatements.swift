@@ -64,17 +64,50 @@ struct SessionStatements: ~Copyable {
       [.time(transaction.now), .text(deviceID)])
   }
 
+  /// Refuses who shows a bearer alone: an access token may be stolen.
+  ///
+  /// A proof is the device credential, which ``live(_:)`` has checked, or what began the session within
+  /// the last ten minutes. A sign-up is a proof for the first passkey or biometric key.
+  ///
+  /// - Throws: ``Refusal/noFreshProof``.
+  func requireFreshProof(_ caller: Caller) throws {
+    guard try hasFreshProof(caller) else { throw Refusal.noFreshProof }
+  }
+
+  func hasFreshProof(_ caller: Caller) throws(DatabaseError) -> Bool {
+    if caller.credentialHash != nil { return true }
+    let since = Parameter.time(transaction.now - Session.proofLifetime)
+    return try transaction.connection.row(
+      """
+      SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND (s.proved_at > ? OR s.proved_at IS NULL AND s.created_at > ?
+        AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = d.account_id)
+        AND NOT EXISTS (SELECT 1 FROM devices o JOIN biometric_keys k ON k.device_id = o.id
+          WHERE o.account_id = d.account_id))
+      """,
+      [.text(caller.sessionID), since, since]
+    ) { row in row.boolean(0) } ?? false
+  }
+
   /// Begins a session of the device.
+  ///
+  /// - Parameter isProof: what began it proves who holds the account; see ``requireFreshProof(_:)``.
   func begin(
-    deviceID: String, account: String, clientDeviceID: String
+    deviceID: String, account: String, clientDeviceID: String, isProof: Bool
   ) throws(DatabaseError) -> Session {
     let now = transaction.now
     let session = Session(
       id: transaction.makeID(), accountID: account, clientDeviceID: clientDeviceID, generation: 1,
       rotatedAt: now, expiresAt: now + Session.idleLifetime)
     _ = try transaction.connection.execute(
-      "INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-      [.text(session.id), .text(deviceID), .time(now), .time(now), .time(session.expiresAt)])
+      """
+      INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, proved_at)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .text(session.id), .text(deviceID), .time(now), .time(now), .time(session.expiresAt),
+        .time(isProof ? now : nil),
+      ])
     return session
   }
 

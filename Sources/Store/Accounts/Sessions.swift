@@ -13,18 +13,40 @@ package struct Sessions: Sendable {
   /// of those devices go too: who has signed out gets no more notifications.
   ///
   /// - Throws: ``Refusal``.
-  package func logOut(_ caller: Caller, everywhere: Bool) throws {
+  package func logOut(_ caller: Caller, _ extent: LogoutExtent) throws {
+    let everywhere = extent != .device
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let all = everywhere ? try transaction.devices.lockAll(of: caller.accountID) : nil
       let session = try transaction.sessions.live(caller)
+      if extent == .accountAndAuthenticators {
+        try transaction.devices.removeAuthenticators(of: caller.accountID, on: all ?? [])
+      }
       for device in all ?? [session.deviceID] {
         try transaction.sessions.end(of: device, because: everywhere ? .logoutAll : .logout)
         try transaction.pushTokens.removeAll(of: device)
       }
       try transaction.audit.write(
         .logout, account: caller.accountID, device: session.deviceID,
-        detail: everywhere ? "all devices" : nil)
+        detail: extent.detail)
+    }
+  }
+}
+
+/// What a logout ends.
+package enum LogoutExtent: Sendable {
+  /// The sessions of the device.
+  case device
+  /// The sessions of all devices.
+  case account
+  /// The same, and all passkeys, biometric and attested keys and device credentials go.
+  case accountAndAuthenticators
+
+  fileprivate var detail: String? {
+    switch self {
+    case .device: nil
+    case .account: "all devices"
+    case .accountAndAuthenticators: "all devices and authenticators"
     }
   }
 }

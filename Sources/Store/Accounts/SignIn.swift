@@ -67,10 +67,11 @@ struct SignInStatements: ~Copyable {
   /// push token and credential only where the sign-in shows that credential or comes from the same
   /// address, because anybody may register any id.
   ///
+  /// - Parameter isProof: what signs in proves who holds the account.
   /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
   ///   to a registration nor to the device.
   func begin(
-    _ account: String, on device: SigningDevice, detail: String? = nil
+    _ account: String, on device: SigningDevice, detail: String? = nil, isProof: Bool = true
   ) throws -> Session {
     let now = transaction.now
     let registration = try registration(of: device)
@@ -88,7 +89,7 @@ struct SignInStatements: ~Copyable {
       try adopt(registration, for: id)
     }
     let session = try transaction.sessions.begin(
-      deviceID: id, account: account, clientDeviceID: device.clientDeviceID)
+      deviceID: id, account: account, clientDeviceID: device.clientDeviceID, isProof: isProof)
     try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
     return session
   }

@@ -57,6 +57,9 @@ extension Payments {
         let key = try transaction.biometrics.keys(on: clientDeviceID)
           .first(where: { $0.deviceID == session.deviceID })
       else { throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.unknownKey)) }
+      guard key.trustedAt <= transaction.now else {
+        throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.keyTooNew))
+      }
       if let rest = try transaction.biometrics.lock(on: clientDeviceID) {
         throw RateLimited(retryAfter: rest)
       }

@@ -28,6 +28,8 @@ package enum PaymentOutcome: Sendable {
   case alreadyConfirmed
   /// The device is not the caller's, or has no key.
   case unknownKey
+  /// The biometric key was set up with a bearer alone, less than a day ago.
+  case keyTooNew
   /// The proof is wrong.
   case unproven
 }

@@ -8,6 +8,17 @@ extension Room {
         .after(Retention.day),
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
       Retention(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
+    ],
+    whenAccountIsHandedOver: ["DELETE FROM enrollment_states WHERE account_id = ?"],
+    whenAccountGoesToAnotherPhone: [
+      """
+      UPDATE enrollments e JOIN cards c ON c.enrollment_id = e.id
+      SET c.active = FALSE, c.is_default = FALSE WHERE e.account_id = ?
+      """,
+      """
+      UPDATE enrollments SET removed_at = UTC_TIMESTAMP(3)
+      WHERE account_id = ? AND removed_at IS NULL
+      """,
     ])
 }
 

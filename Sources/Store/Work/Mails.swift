@@ -4,13 +4,15 @@ import MariaDB
 /// A mail in the outbox.
 package struct Mail: Sendable, Equatable {
   package let id: String
+  package let kind: MailKind
   /// E-mail address.
   package let recipient: String
   /// The part that nobody else may read.
   package let sealed: String
 
-  package init(id: String, recipient: String, sealed: String) {
+  package init(id: String, kind: MailKind, recipient: String, sealed: String) {
     self.id = id
+    self.kind = kind
     self.recipient = recipient
     self.sealed = sealed
   }
@@ -26,6 +28,16 @@ package struct ClaimedMail: Sendable {
   package let claimID: String
   /// This one included.
   package let attempts: Int64
+}
+
+/// What a mail says.
+package enum MailKind: String, Sendable {
+  case loginCode = "login_code"
+  case emailConfirmation = "email_confirmation"
+
+  fileprivate init(row: borrowing Row, _ column: Int) {
+    self = MailKind(rawValue: row.text(column)) ?? .loginCode  // the column has no other values
+  }
 }
 
 package enum MailOutcome: Sendable {
@@ -59,14 +71,16 @@ package struct Mails: Sendable {
     return try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, recipient, sealed, attempts FROM outbox
+        SELECT id, kind, recipient, sealed, attempts FROM outbox
         WHERE claim_id = ? AND state = 'open' ORDER BY created_at
         """,
         [.text(claimID)]
       ) { row in
         ClaimedMail(
-          mail: Mail(id: row.text(0), recipient: row.text(1), sealed: row.text(2)),
-          claimID: claimID, attempts: row.integer(3))
+          mail: Mail(
+            id: row.text(0), kind: MailKind(row: row, 1), recipient: row.text(2),
+            sealed: row.text(3)),
+          claimID: claimID, attempts: row.integer(4))
       }
     }
   }
@@ -130,11 +144,12 @@ struct MailStatements: ~Copyable {
     _ = try transaction.connection.execute(
       """
       INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at)
-      VALUES (?, 'login_code', ?, IF(?, NULL, ?), IF(?, 'suppressed', 'open'),
+      VALUES (?, ?, ?, IF(?, NULL, ?), IF(?, 'suppressed', 'open'),
         UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL))
       """,
       [
-        .text(mail.id), .text(mail.recipient), .boolean(suppressed), .text(mail.sealed),
+        .text(mail.id), .text(mail.kind.rawValue), .text(mail.recipient), .boolean(suppressed),
+        .text(mail.sealed),
         .boolean(suppressed), .integer(lifetime.components.seconds),
         .text(transaction.origin.storedRequestID), .boolean(suppressed),
       ])

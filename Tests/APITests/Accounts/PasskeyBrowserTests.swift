@@ -29,6 +29,7 @@ import Testing
       ]
       let token = try #require(
         responder.send("POST", AccountPath.register, jsonText(device)).accessToken)
+      site.prove("ann@example.org")
       func create() throws -> String {
         let options = responder.send("POST", AccountPath.passkeyOptions, token: token)
         return try browser.text(

@@ -6,19 +6,30 @@ import Testing
 @testable import Delivery
 
 @Suite struct MessageTests {
-  private func message(
-    code: String = "012345", to recipient: String = "ann@example.org",
-    from sender: String = "switchboard@example.org", at seconds: Int64 = 1_795_000_000
-  ) -> String {
-    String(
-      decoding: Message.loginCode(
-        code, to: recipient, from: sender, id: "01890a5d-ac96-774b-bcce-b302099a8057",
-        at: Timestamp(seconds: seconds)), as: UTF8.self)
+  private static let id = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+  /// nil where no such mail is sent.
+  private func text(
+    _ kind: MailKind = .loginCode, secret: String = "012345",
+    to recipient: String = "ann@example.org", from sender: String = "switchboard@example.org",
+    at seconds: Int64 = 1_795_000_000, publicURL: String? = "https://example.org"
+  ) -> String? {
+    Message(sender: sender, publicURL: publicURL).text(
+      with: secret, of: Mail(id: Self.id, kind: kind, recipient: recipient, sealed: ""),
+      at: Timestamp(seconds: seconds)
+    ).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test func theMailWithACodeIsWritten() {
+  private func message(
+    to recipient: String = "ann@example.org", from sender: String = "switchboard@example.org",
+    at seconds: Int64 = 1_795_000_000
+  ) throws -> String {
+    try #require(text(to: recipient, from: sender, at: seconds))
+  }
+
+  @Test func theMailWithACodeIsWritten() throws {
     #expect(
-      message() == """
+      try message() == """
         Date: 18 Nov 2026 11:06:40 +0000
         From: <switchboard@example.org>
         To: <ann@example.org>
@@ -42,7 +53,7 @@ import Testing
     (1_704_067_199, "31 Dec 2023 23:59:59"), (4_107_542_400, "1 Mar 2100 00:00:00"),
   ])
   func theDateIsThatOfTheInternetsMessages(seconds: Int64, date: String) throws {
-    let line = try #require(message(at: seconds).split(separator: "\n").first)
+    let line = try #require(try message(at: seconds).split(separator: "\n").first)
     let written = line.replacing("Date: 0", with: "Date: ")
     #expect(written == "Date: \(date) +0000")
   }
@@ -53,36 +64,57 @@ import Testing
     formatter.dateFormat = "dd MMM yyyy HH:mm:ss Z"
     for day in 0..<366 {
       let seconds = Int64(1_704_067_200 + day * 86_400 + day * 61)
-      let line = try #require(message(at: seconds).split(separator: "\n").first)
+      let line = try #require(try message(at: seconds).split(separator: "\n").first)
       let date = try #require(formatter.date(from: String(line.dropFirst("Date: ".count))))
       #expect(date == Date(timeIntervalSince1970: Double(seconds)))
     }
   }
 
-  @Test func theIDIsOfTheSendersDomain() {
+  @Test func theIDIsOfTheSendersDomain() throws {
     #expect(
-      message(from: "a@b.example").contains(
+      try message(from: "a@b.example").contains(
         "\nMessage-ID: <01890a5d-ac96-774b-bcce-b302099a8057@b.example>\n"))
   }
 
-  @Test func noLineIsLongerThanAMailMayHave() {
+  @Test func noLineIsLongerThanAMailMayHave() throws {
     let long = String(repeating: "a", count: 242) + "@example.org"
-    for line in message(to: long).split(separator: "\n") { #expect(line.utf8.count <= 998) }
+    for line in try message(to: long).split(separator: "\n") { #expect(line.utf8.count <= 998) }
   }
 
-  @Test func anAddressBeyondASCIIIsWrittenAsItIs() {
-    #expect(message(to: "änn@exämple.org").contains("\nTo: <änn@exämple.org>\n"))
+  @Test func anAddressBeyondASCIIIsWrittenAsItIs() throws {
+    #expect(try message(to: "änn@exämple.org").contains("\nTo: <änn@exämple.org>\n"))
   }
 
-  @Test func anAddressThatEndsItsLineStopsTheProgram() async {
+  @Test func theMailThatAsksForAConfirmationHasItsLink() throws {
+    let mail = try #require(text(.emailConfirmation, secret: "0190-ab.c_D-1"))
+    #expect(mail.contains("\nSubject: Is this you?\n"))
+    #expect(mail.contains("\nhttps://example.org/account/confirm?token=0190-ab.c_D-1\n"))
+    #expect(text(.emailConfirmation, secret: "0190-ab.c_D-1", publicURL: nil) == nil)
+  }
+
+  /// Whoever can write rows can mail no text of their own.
+  @Test(arguments: [
+    (MailKind.loginCode, "01234"), (.loginCode, "0123456"), (.loginCode, "01234a"),
+    (.loginCode, ""),
+    (.loginCode, "Visit https://evil.example"), (.emailConfirmation, "a b"),
+    (.emailConfirmation, "a\nb"), (.emailConfirmation, "a/../b"),
+    (.emailConfirmation, String(repeating: "a", count: 201)),
+  ])
+  func aSecretOfAnotherFormIsNotMailed(kind: MailKind, secret: String) {
+    #expect(text(kind, secret: secret) == nil)
+  }
+
+  @Test(arguments: [
+    "ann@example.org>\nBcc: <bob@example.org", "ann@example.org> <bob@example.org", "", "ann",
+    "ann@example.org bob@example.org", "ann@example.org\r",
+  ])
+  func aRecipientThatIsNoAddressGetsNothing(recipient: String) {
+    #expect(text(to: recipient) == nil)
+  }
+
+  @Test func aSenderThatEndsItsLineStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
-      _ = Message.loginCode(
-        "1", to: "ann@example.org>\nBcc: <bob@example.org", from: "a@b", id: "i",
-        at: Timestamp(seconds: 0))
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = Message.loginCode(
-        "1", to: "ann@example.org", from: "a@b\r\nBcc: x", id: "i", at: Timestamp(seconds: 0))
+      _ = Message(sender: "a@b\r\nBcc: x", publicURL: nil)
     }
   }
 }

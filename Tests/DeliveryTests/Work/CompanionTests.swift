@@ -203,7 +203,7 @@ import Testing
       delivery.sql("UPDATE schema_version SET version = 20")
       #expect(
         faults(.command("cat")) == [
-          "FAULT  The schema has version 20, this program needs version 21: apply the schema.sql of "
+          "FAULT  The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of "
             + "this release (nginx/apply-schema), then start the program again."
         ])
     }

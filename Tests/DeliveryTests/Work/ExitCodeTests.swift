@@ -25,7 +25,7 @@ import Testing
       try companion.end(expecting: 1)
       #expect(
         companion.messages.contains(
-          "The schema has version 20, this program needs version 21: apply the schema.sql of this "
+          "The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of this "
             + "release (nginx/apply-schema), then start the program again."))
       delivery.sql("UPDATE schema_version SET version = 22")
       let old = try RunningCompanion(delivery, command)

@@ -12,6 +12,7 @@ import Testing
     let app = "https://app.example.org"
     try await withSite(environment: ["SWITCHBOARD_PASSKEY_ORIGINS": app]) { site in
       let person = try site.signUp()
+      try site.confirm(person, "yes")
       let options = site.post("/api/mobile/auth/passkey/register/options", "{}", person.bearer)
       #expect(options.status == 200)
       var authenticator = Authenticator(partyID: "127.0.0.1", origin: site.url)

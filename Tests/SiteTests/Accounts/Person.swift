@@ -34,18 +34,36 @@ extension Site {
       refreshToken: try answer.token("refreshToken"))
   }
 
+  /// Answers the mail that asks whether the account is wanted, on its page.
+  func confirm(_ person: Person, _ answer: String) throws {
+    let pattern = /account\/confirm\?token=(\S+)/
+    #expect(try holds { try firstMatch(of: pattern, inMailTo: person.email) != nil })
+    let token = try #require(try firstMatch(of: pattern, inMailTo: person.email))
+    Evidence.keep(secret: token)
+    #expect(curl("/account/confirm?token=\(token)").body.contains("Is this you?"))
+    let page = curl("/account/confirm", "--data", "token=\(token)&answer=\(answer)")
+    #expect(page.status == 200, "\(page.body)")
+  }
+
   /// The code in a mail to `recipient`, if one has come.
   func mailedCode(to recipient: String) throws -> String? {
+    let code = try firstMatch(of: /code is (\d{6})/, inMailTo: recipient)
+    if let code { Evidence.keep(code: code, of: evidenceName) }
+    return code
+  }
+
+  private func firstMatch(
+    of pattern: Regex<(Substring, Substring)>, inMailTo recipient: String
+  ) throws -> String? {
     let folder = URL(filePath: state).appending(path: "mail")
     guard FileManager.default.fileExists(atPath: folder.path()) else { return nil }
     let files = try FileManager.default.contentsOfDirectory(
       at: folder, includingPropertiesForKeys: nil)
     for file in files where file.pathExtension == "eml" {
       let mail = try String(contentsOf: file, encoding: .utf8)
-      guard mail.contains("To: <\(recipient)>") else { continue }
-      let code = mail.firstMatch(of: /code is (\d{6})/).map { String($0.1) }
-      if let code { Evidence.keep(code: code, of: evidenceName) }
-      return code
+      guard mail.contains("To: <\(recipient)>"), let match = mail.firstMatch(of: pattern)
+      else { continue }
+      return String(match.1)
     }
     return nil
   }

@@ -88,7 +88,7 @@ import Testing
     (
       "responder",
       [
-        "DELETE FROM accounts", "UPDATE accounts SET name = 'x'", "DELETE FROM devices",
+        "UPDATE accounts SET email = 'x'", "UPDATE accounts SET name = 'x'", "DELETE FROM devices",
         "DELETE FROM device_preferences", "DELETE FROM sessions", "DELETE FROM login_codes",
         "DELETE FROM biometric_challenges", "DELETE FROM passkey_challenges",
         "UPDATE passkey_challenges SET purpose = 'authentication'",
@@ -104,7 +104,7 @@ import Testing
         "SELECT client_secret FROM banks", "SELECT token_url FROM banks", "SELECT * FROM banks",
         "UPDATE cards SET last_four = '0000'", "DELETE FROM enrollments", "DELETE FROM cards",
         "UPDATE enrollments SET account_id = UUID()", "INSERT INTO cards (id) VALUES (UUID())",
-        "INSERT INTO enrollments (id) VALUES (UUID())", "DELETE FROM enrollment_states",
+        "INSERT INTO enrollments (id) VALUES (UUID())", "DELETE FROM enrollments",
         "UPDATE enrollment_states SET expires_at = NOW(3)", "UPDATE jobs SET result = '{}'",
         "UPDATE errands SET result = '{}'", "DELETE FROM errands", "SELECT token FROM apns_hosts",
         "SELECT shard FROM delivery_leases", "SELECT team_id FROM provider_tokens",
@@ -121,11 +121,11 @@ import Testing
     (
       "companion",
       [
-        "SELECT email FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT id FROM devices",
+        "SELECT email FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT name FROM devices",
         "SELECT device_id FROM push_tokens",
         "SELECT device_id FROM device_preferences", "SELECT name FROM models",
         "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
-        "SELECT id FROM sessions", "SELECT device_id FROM sessions",
+        "SELECT id FROM sessions", "SELECT generation FROM sessions",
         "SELECT challenge_hash FROM attestation_challenges", "SELECT id FROM attestation_keys",
         "UPDATE attestation_challenges SET spent_at = NULL", "DELETE FROM attestation_keys",
         "SELECT challenge_hash FROM biometric_challenges", "SELECT id FROM biometric_keys",
@@ -143,7 +143,7 @@ import Testing
         "SELECT ticket_hash FROM pairing_tickets", "UPDATE pairing_tickets SET spent_at = NULL",
         "INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at) VALUES (UUID(), 'x', 'x', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY)",
         "INSERT INTO outbox (id, kind, recipient, expires_at, request_id) VALUES (UUID(), 'login_code', 'x', NOW(3), 'x')",
-        "DELETE FROM accounts", "DELETE FROM companion_status", "SELECT * FROM audit_trail",
+        "SELECT email FROM accounts", "DELETE FROM companion_status", "SELECT * FROM audit_trail",
         "INSERT INTO delivery_leases (channel, shard, claim_id) VALUES ('x', 1, UUID())",
         "DELETE FROM delivery_leases", "INSERT INTO errands (id) VALUES (UUID())",
         "CREATE TABLE own (id INT PRIMARY KEY)", "SELECT * FROM mysql.user",

@@ -1,0 +1,171 @@
+package import Base
+import MariaDB
+
+/// What became of the answer to a mail that asks whether an account is wanted.
+package enum ConfirmationOutcome: Sendable {
+  /// The address is proven, by this answer or before.
+  case confirmed
+  /// The account is deleted.
+  case denied
+  /// There is no such account, or its address was proven before it was denied.
+  case gone
+}
+
+/// An account that waits for the answer of the person whose e-mail address it has.
+package struct UnprovenAccount: Sendable {
+  package let email: String
+  package let deviceName: String
+  /// The address that signed up.
+  package let address: String
+  package let createdAt: Timestamp
+}
+
+/// Proofs that an account's e-mail address is that of the person who uses it.
+///
+/// A sign-up proves nothing: anybody may name any address. Until the first proof, whoever signed up
+/// may use the account, and may be a stranger.
+package struct AddressProofs: Sendable {
+  let records: Records
+
+  /// The account that a confirmation asks about; nil if its address is proven or it is gone.
+  package func unproven(_ accountID: String) throws -> UnprovenAccount? {
+    try records.read { transaction in
+      try transaction.connection.row(
+        """
+        SELECT a.email, d.name, a.created_from, a.created_at
+        FROM accounts a JOIN devices d ON d.account_id = a.id
+        WHERE a.id = ? AND a.email_verified_at IS NULL
+        ORDER BY d.created_at, d.id LIMIT 1
+        """,
+        [.text(accountID)]
+      ) { row in
+        UnprovenAccount(
+          email: row.text(0), deviceName: row.text(1), address: row.text(2),
+          createdAt: row.timestamp(3))
+      }
+    }
+  }
+
+  /// Records that the person says yes: everything stays as it is.
+  package func confirm(_ accountID: String) throws -> ConfirmationOutcome {
+    try records.transaction { transaction in
+      if try transaction.addressProofs.mark(accountID) {
+        try transaction.audit.write(.accountConfirmed, account: accountID)
+        return .confirmed
+      }
+      return try transaction.accounts.find(id: accountID) == nil ? .gone : .confirmed
+    }
+  }
+
+  /// Deletes the account of a person who says no, unless the address was proven before.
+  package func deny(_ accountID: String) throws -> ConfirmationOutcome {
+    try records.transaction { transaction in
+      let deleted = try transaction.connection.execute(
+        "DELETE FROM accounts WHERE id = ? AND email_verified_at IS NULL", [.text(accountID)])
+      guard deleted == 1 else { return .gone }
+      try transaction.audit.write(.accountDenied, account: accountID)
+      return .denied
+    }
+  }
+}
+
+extension Records {
+  package var addressProofs: AddressProofs { AddressProofs(records: self) }
+}
+
+/// Statements by which an account becomes that of the person who has its e-mail address.
+struct AddressProofStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Records that a mailed code was typed on `device`. The first proof hands the account over: what was
+  /// set up before it ends, unless the proof comes with the bearer or the credential of the device that
+  /// signed up.
+  func record(of account: Account, on device: SigningDevice, bearer: Caller?) throws {
+    guard try mark(account.id) else { return }
+    guard let first = try registeringDevice(of: account.id),
+      try !isShown(first, by: device, or: bearer)
+    else {
+      try transaction.audit.write(.emailProven, account: account.id)
+      return
+    }
+    let isSamePhone = first.clientDeviceID == device.clientDeviceID
+    try handOver(account.id, toSamePhone: isSamePhone)
+    try transaction.audit.write(
+      .accountHandedOver, account: account.id,
+      detail: isSamePhone
+        ? "first proof of the address: sessions, keys and tokens ended"
+        : "first proof of the address, on another phone: sessions, keys, tokens and banks ended")
+  }
+
+  /// - Returns: whether this is the first proof.
+  fileprivate func mark(_ accountID: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      "UPDATE accounts SET email_verified_at = ? WHERE id = ? AND email_verified_at IS NULL",
+      [.time(transaction.now), .text(accountID)]) == 1
+  }
+
+  private func registeringDevice(of account: String) throws(DatabaseError) -> RegisteringDevice? {
+    try transaction.connection.row(
+      """
+      SELECT id, client_device_id, credential_hash, credential_expires_at FROM devices
+      WHERE account_id = ? ORDER BY created_at, id LIMIT 1
+      """,
+      [.text(account)]
+    ) { row in RegisteringDevice(row: row) }
+  }
+
+  private func isShown(
+    _ first: RegisteringDevice, by device: SigningDevice, or bearer: Caller?
+  ) throws -> Bool {
+    if let hash = device.credentialHash,
+      first.credential?.matches(hash, at: transaction.now) == true
+    {
+      return true
+    }
+    guard let bearer else { return false }
+    try transaction.sessions.lock(bearer)
+    let deviceID = try transaction.connection.row(
+      """
+      SELECT s.device_id FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      """,
+      [.text(bearer.sessionID), .time(transaction.now)]
+    ) { row in row.text(0) }
+    return deviceID == first.id
+  }
+
+  /// Ends everything by which somebody could use the account so far.
+  ///
+  /// Keys go before sessions: a sign-in that is under way waits for the row of its key, or its session is
+  /// found here.
+  private func handOver(_ account: String, toSamePhone isSamePhone: Bool) throws {
+    let statements =
+      transaction.rooms.flatMap(\.whenAccountIsHandedOver)
+      + (isSamePhone ? [] : transaction.rooms.flatMap(\.whenAccountGoesToAnotherPhone))
+    for statement in statements {
+      _ = try transaction.connection.execute(statement, [.text(account)])
+    }
+    for device in try transaction.devices.lockAll(of: account) {
+      try transaction.devices.revoke(device, because: .handedOver)
+    }
+  }
+}
+
+extension Transaction {
+  var addressProofs: AddressProofStatements {
+    AddressProofStatements(transaction: Transaction(sharing: self))
+  }
+}
+
+/// The device on which an account was created.
+private struct RegisteringDevice {
+  let id: String
+  let clientDeviceID: String
+  let credential: StoredCredential?
+
+  init(row: borrowing Row) {
+    id = row.text(0)
+    clientDeviceID = row.text(1)
+    credential = StoredCredential(row: row, hash: 2, expiresAt: 3)
+  }
+}

@@ -1,0 +1,279 @@
+import Cryptography
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import API
+
+/// Whose account it is: the first proof of an e-mail address.
+@Suite struct AddressProofTests {
+  private static let stranger = "device-stranger"
+  private static let credentialField = "X-Device-Credential"
+
+  /// What a stranger may do with an account before its owner comes: a session, a passkey, a biometric
+  /// key, a push token, a bank with a card, and a payment.
+  private struct Attack {
+    let site: TestApplication
+    let session: SignedIn
+    let passkey = Authenticator()
+    let card: String
+    let shop: String
+
+    init(on site: TestApplication, device: String = stranger) throws {
+      self.site = site
+      session = try site.signUp(device: device, isProven: false)
+      try site.addPasskey(passkey, of: session)
+      _ = try site.setUp(.two, of: session)
+      card = site.addCard(of: session)
+      shop = try site.merchants.add("Shop")
+      Evidence.keep(secret: shop)
+      let token = site.send(
+        "POST", "/api/mobile/device/push-token",
+        jsonText([
+          "deviceId": device, "pushToken": String(repeating: "a", count: 64), "platform": "ios",
+        ]), token: session.accessToken)
+      try #require(token.status == 200, "\(token.text)")
+    }
+
+    /// Whether anything that the stranger holds still works.
+    func works() throws -> Bool {
+      let isIn =
+        site.summary(session.accessToken).status == 200
+        || site.refresh(session.refreshToken).status == 200
+      let order = #"{"cardId":"\#(card)","amount":1}"#
+      let pays = site.initiate(order, key: shop, token: session.accessToken).status == 200
+      let challenge = site.requestChallenge(session.deviceID)
+      let offer = site.startSignIn(device: session.deviceID)
+      return isIn || pays || challenge.status == 200 || offer.string("method") == "passkey"
+    }
+  }
+
+  /// With a code where a passkey would be offered.
+  private func signInByCode(on device: String, _ site: TestApplication) throws -> Answer {
+    #expect(site.startSignIn(device: device, method: "email").status == 200)
+    return site.verify(code: try site.mailedCode(), device: device)
+  }
+
+  private func events(_ site: TestApplication) -> [String] {
+    site.sql(
+      "SELECT event FROM audit_log WHERE event LIKE 'account%' OR event = 'email_proven' ORDER BY id"
+    ).split(separator: "\n").map(String.init)
+  }
+
+  @Test func anOwnerWhoProvesTheAddressGetsACleanAccount() throws {
+    try withApplication { site in
+      let attack = try Attack(on: site)
+      #expect(site.summary(attack.session.accessToken).status == 200)
+      let owner = try site.signIn(device: "device-owner")
+      #expect(owner.accountID == attack.session.accountID)
+      #expect(try !attack.works())
+      let rows = [
+        "passkeys", "biometric_keys", "push_tokens", "enrollment_states", "cards WHERE active",
+      ]
+      #expect(rows.map { site.count($0) } == [0, 0, 0, 0, 0])
+      #expect(site.count("enrollments WHERE removed_at IS NULL") == 0)
+      #expect(site.count("sessions WHERE end_reason = 'handed_over'") == 1)
+      #expect(site.summary(owner.accessToken).text.contains(#""cards":[]"#))
+      #expect(events(site) == ["account_created", "account_handed_over"])
+      #expect(
+        site.sql("SELECT detail FROM audit_log WHERE event = 'account_handed_over'")
+          .contains("another phone"))
+    }
+  }
+
+  /// What the owner adds later stays, whoever asks for codes.
+  @Test func onlyTheFirstProofHandsTheAccountOver() throws {
+    try withApplication { site in
+      _ = try Attack(on: site)
+      let owner = try site.signIn(device: "device-owner")
+      let key = Authenticator()
+      try site.addPasskey(key, of: owner)
+      #expect(try signInByCode(on: "device-tablet", site).status == 200)
+      #expect(site.summary(owner.accessToken).status == 200)
+      #expect(try site.signIn(with: key, device: "device-tablet").status == 200)
+      #expect(events(site) == ["account_created", "account_handed_over"])
+    }
+  }
+
+  /// People sign out and in again on their phone, and the app shows nothing of the time before.
+  @Test func onTheSamePhoneCardsStay() throws {
+    try withApplication { site in
+      let first = try Attack(on: site, device: "device-1")
+      let again = try site.signIn(device: "device-1")
+      #expect(site.summary(again.accessToken).text.contains(first.card))
+      #expect(site.summary(first.session.accessToken).status == 401)
+      #expect(site.count("passkeys") + site.count("biometric_keys") == 0)
+      #expect(events(site) == ["account_created", "account_handed_over"])
+    }
+  }
+
+  enum Shown: CaseIterable { case bearer, credential }
+
+  @Test(arguments: Shown.allCases)
+  func aProofByTheDeviceThatSignedUpKeepsAll(_ shown: Shown) throws {
+    try withApplication { site in
+      let registration = site.send(
+        "POST", AccountPath.registerDevice,
+        jsonText(["deviceId": "device-1", "deviceName": "Phone", "platform": "ios"]))
+      let credential = try #require(registration.string("deviceCredential"))
+      let honest = try Attack(on: site, device: "device-1")
+      #expect(site.requestCode().status == 200)
+      let body = jsonText([
+        "email": "ann@example.org", "deviceId": "device-1", "code": try site.mailedCode(),
+      ])
+      let answer = site.send(
+        "POST", AccountPath.verify, body,
+        token: shown == .bearer ? honest.session.accessToken : nil,
+        fields: shown == .credential ? [(Self.credentialField, credential)] : [])
+      #expect(answer.status == 200)
+      #expect(try honest.works())
+      #expect(site.count("passkeys") + site.count("biometric_keys") == 2)
+      #expect(events(site) == ["account_created", "email_proven"])
+    }
+  }
+
+  /// A bearer of somebody else is none, and neither is one of another device of the account.
+  @Test func theBearerOfAnotherAccountKeepsNothing() throws {
+    try withApplication { site in
+      let attack = try Attack(on: site)
+      let bob = try site.signUp(email: "bob@example.org", device: "device-bob")
+      #expect(site.requestCode(device: "device-owner").status == 200)
+      let answer = site.send(
+        "POST", AccountPath.verify,
+        jsonText([
+          "email": "ann@example.org", "deviceId": "device-owner", "code": try site.mailedCode(),
+        ]), token: bob.accessToken)
+      #expect(answer.status == 200)
+      #expect(try !attack.works())
+      #expect(site.summary(bob.accessToken).status == 200)
+    }
+  }
+
+  @Test func passkeysOfAnUnprovenAccountAreNotOffered() throws {
+    try withApplication { site in
+      let attack = try Attack(on: site)
+      #expect(site.startSignIn().string("method") == "email")
+      #expect(attack.session.email == "ann@example.org")
+    }
+  }
+
+  /// Whatever a stranger does at the moment of the proof, nothing of it is left.
+  @Test func nothingThatIsAddedMeanwhileStays() throws {
+    for _ in 1...5 {
+      try withApplication { site in
+        let attack = try Attack(on: site)
+        let other = Authenticator()
+        site.sql("UPDATE sessions SET proved_at = created_at")
+        let challenge = try #require(site.passkeyOptions(of: attack.session).string("challenge"))
+        #expect(site.requestCode(device: "device-owner").status == 200)
+        let code = try site.mailedCode()
+        let statuses = inParallel(8) { number in
+          switch number {
+          case 0: site.verify(code: code, device: "device-owner").status
+          case 1, 2:
+            site.register(
+              other.created(answering: challenge), of: attack.session
+            ).status
+          case 3, 4: (try? site.setUp(.one, of: attack.session)) == nil ? 401 : 200
+          default: site.refresh(attack.session.refreshToken).status
+          }
+        }
+        #expect(statuses[0] == 200)
+        #expect(try !attack.works())
+        #expect(site.count("passkeys") == 0)
+        #expect(site.count("biometric_keys") == 0)
+        #expect(site.count("sessions WHERE ended_at IS NULL") == 1)
+      }
+    }
+  }
+
+  // The mail that asks -----------------------------------------------------------------------------
+
+  private func confirmationToken(_ site: TestApplication) throws -> String {
+    let row = site.sql("SELECT id, sealed FROM outbox WHERE kind = 'email_confirmation'")
+      .split(separator: "\t").map(String.init)
+    try #require(row.count == 2)
+    let token = try Cryptography.open(
+      row[1], authenticating: Mail.sealingContext(row[0]), with: TestApplication.keys)
+    return String(decoding: token, as: UTF8.self)
+  }
+
+  private func answer(_ site: TestApplication, _ token: String, _ answer: String) -> Answer {
+    site.send("POST", "/account/confirm", "token=\(token)&answer=\(answer)")
+  }
+
+  @Test func theMailsPageAsksAndChangesNothing() throws {
+    try withApplication { site in
+      _ = try site.signUp(address: "2001:db8::7", isProven: false)
+      let token = try confirmationToken(site)
+      let before = site.rows("accounts", "devices", "sessions")
+      let page = site.send("GET", "/account/confirm", query: "token=\(token)")
+      #expect(page.status == 200)
+      for fact in ["ann@example.org", "Phone", "2001:db8::7", site.now.rfc3339] {
+        #expect(page.text.contains(fact), "\(fact)")
+      }
+      #expect(page.field("Content-Security-Policy")?.contains("default-src 'none'") == true)
+      #expect(site.rows("accounts", "devices", "sessions") == before)
+    }
+  }
+
+  @Test func yesKeepsTheFirstPhoneWhenASecondOneComes() throws {
+    try withApplication { site in
+      let first = try Attack(on: site, device: "device-1")
+      #expect(answer(site, try confirmationToken(site), "yes").status == 200)
+      #expect(try signInByCode(on: "device-2", site).status == 200)
+      #expect(try first.works())
+      #expect(site.count("passkeys") + site.count("biometric_keys") == 2)
+      #expect(events(site) == ["account_created", "account_confirmed"])
+    }
+  }
+
+  @Test func noDeletesTheAccount() throws {
+    try withApplication { site in
+      let attack = try Attack(on: site)
+      let order = #"{"cardId":"\#(attack.card)","amount":1}"#
+      #expect(
+        site.initiate(order, key: attack.shop, token: attack.session.accessToken).status == 200)
+      #expect(answer(site, try confirmationToken(site), "no").text.contains("deleted"))
+      #expect(try !attack.works())
+      #expect(site.count("accounts") == 0)
+      #expect(site.count("payments WHERE account_id IS NULL") == 1)
+      #expect(events(site) == ["account_created", "account_denied"])
+      // The address is free for its owner.
+      #expect(try site.signUp(device: "device-owner").email == "ann@example.org")
+    }
+  }
+
+  @Test func noAfterAProofDeletesNothing() throws {
+    try withApplication { site in
+      _ = try site.signUp(isProven: false)
+      let token = try confirmationToken(site)
+      #expect(answer(site, token, "yes").status == 200)
+      #expect(answer(site, token, "no").status == 404)
+      #expect(site.count("accounts") == 1)
+    }
+  }
+
+  @Test(arguments: ["", "x", "a.b", "a.b.c", "."])
+  func aTokenThatIsNotOursIsRefused(token: String) throws {
+    try withApplication { site in
+      _ = try site.signUp(isProven: false)
+      #expect(site.send("GET", "/account/confirm", query: "token=\(token)").status == 404)
+      for word in ["yes", "no"] { #expect(answer(site, token, word).status == 404) }
+      #expect(site.count("accounts WHERE email_verified_at IS NULL") == 1)
+    }
+  }
+
+  @Test func anotherAccountsTokenIsOfNoUse() throws {
+    try withApplication { site in
+      _ = try site.signUp(isProven: false)
+      let token = try confirmationToken(site)
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2", isProven: false)
+      let forged = "\(bob.accountID).\(token.split(separator: ".")[1])"
+      #expect(answer(site, forged, "no").status == 404)
+      #expect(answer(site, token, "maybe").status == 400)
+      #expect(site.count("accounts") == 2)
+    }
+  }
+}
