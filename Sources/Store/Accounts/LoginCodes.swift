@@ -24,7 +24,7 @@ package struct LoginCodes: Sendable {
         let offered = try transaction.passkeys.startSignIn(code.email, with: challenge, on: device)
         if !offered.isEmpty { return .passkey(offered: offered) }
       }
-      try transaction.limits.count(.codesByAddress, of: records.origin.address)
+      try transaction.limits.countAddress(.codesByAddress)
       try transaction.limits.count(.codesByEmail, of: code.email)
       try transaction.limits.count(
         .codesByDevice, of: "\(code.email) \(device.clientDeviceID)")

@@ -53,7 +53,7 @@ extension Passkeys {
       }
       let excluded = try transaction.passkeys.credentialIDs(of: account.id)
       guard excluded.count < StoredPasskey.mostOfAnAccount else { return .full }
-      try transaction.limits.count(.passkeyStarts, of: transaction.origin.address)
+      try transaction.limits.countAddress(.passkeyStarts)
       try transaction.passkeyChallenges.insert(
         challenge, for: .registration, of: account.id, clientDeviceID: caller.clientDeviceID)
       return .started(account, excluded: excluded)

@@ -95,7 +95,7 @@ extension PasskeyStatements {
       [.text(email)]
     ) { row in (account: row.text(0), credentialID: row.bytes(1)) }
     guard let account = offered.first?.account else { return [] }
-    try transaction.limits.count(.passkeyStarts, of: transaction.origin.address)
+    try transaction.limits.countAddress(.passkeyStarts)
     try transaction.passkeyChallenges.insert(
       challenge, for: .authentication, of: account, clientDeviceID: device.clientDeviceID,
       name: device.name, platform: device.platform)

@@ -26,7 +26,7 @@ package struct SignIns: Sendable {
   ) throws {
     do {
       try records.transaction { transaction in
-        try transaction.limits.count(.deadSignIns, of: records.origin.address)
+        try transaction.limits.countAddress(.deadSignIns)
         for owner in try owners(transaction) {
           try transaction.audit.write(
             .signInRefused, account: owner.account, device: owner.device, detail: reason)

@@ -7,6 +7,10 @@ struct Limit: Sendable {
   let name: String
   let allowed: Int64
   let window: Duration
+
+  func times(_ factor: Int64) -> Limit {
+    Limit(name: name, allowed: allowed * factor, window: window)
+  }
 }
 
 /// The limit is used up; it is free again after `retryAfter`.
@@ -45,6 +49,38 @@ struct LimitStatements: ~Copyable {
       throw RateLimited(retryAfter: max(.seconds(1), startedAt + limit.window - now))
     }
     return hits
+  }
+
+  /// Counts one hit of the caller's address, for each of its ``Origin/networks``. Call it in a
+  /// transaction, so that a hit counts for all of them or for none.
+  ///
+  /// - Throws: ``RateLimited``.
+  func countAddress(_ limit: Limit) throws {
+    for network in transaction.origin.networks {
+      try count(limit.times(network.factor), of: network.subject)
+    }
+  }
+
+  /// Takes back a hit of the subject.
+  func giveBack(_ limit: Limit, of subject: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE rate_limits SET hits = hits - 1 WHERE name = ? AND subject = ? AND hits > 0",
+      [.text(limit.name), .text(subject)])
+  }
+
+  /// Takes back a hit that ``countAddress(_:)`` has counted.
+  func giveBackAddress(_ limit: Limit) throws(DatabaseError) {
+    for network in transaction.origin.networks { try giveBack(limit, of: network.subject) }
+  }
+}
+
+extension Records {
+  /// Counts one hit of the caller's address in a transaction of its own, so that what fails later
+  /// does not take it back.
+  ///
+  /// - Throws: ``RateLimited``.
+  func countAddress(_ limit: Limit) throws {
+    try transaction { transaction in try transaction.limits.countAddress(limit) }
   }
 }
 
