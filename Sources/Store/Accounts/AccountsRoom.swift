@@ -19,7 +19,9 @@ extension Room {
 extension Limit {
   static let deviceRegistrations = Limit(
     name: "device-register", allowed: 60, window: .seconds(3600))
-  static let signUps = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
+  static let signUpsByAddress = Limit(
+    name: "sign-up-address", allowed: 20, window: .seconds(3600))
+  static let signUpsByDevice = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
   static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
   static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))

@@ -22,6 +22,9 @@ import Testing
 
   @Test(arguments: [
     Case("device-register", AccountPath.registerDevice, "{\(device)}"),
+    Case(
+      "sign-up-address", AccountPath.register,
+      #"{"email":"bob@example.org","name":"Bob",\#(device)}"#),
     Case("code-address", AccountPath.login, #"{"email":"bob@example.org",\#(device)}"#),
     Case("passkey-start", AccountPath.login, #"{"email":"ann@example.org",\#(device)}"#),
     Case("refresh-dead", AccountPath.refresh, #"{"refreshToken":"garbage"}"#),
