@@ -25,6 +25,14 @@ extension Limit {
   static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
   static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
+  static let codesByKnownDevice = Limit(
+    name: "code-known-device", allowed: 3, window: .seconds(900))
+  static let wrongCodesByAddress = Limit(
+    name: "code-wrong-address", allowed: 100, window: .seconds(3600))
+  static let wrongCodesByEmail = Limit(
+    name: "code-wrong-email", allowed: 50, window: .seconds(86_400))
+  static let wrongCodesByKnownDevice = Limit(
+    name: "code-wrong-known-device", allowed: 50, window: .seconds(86_400))
   static let biometricChallenges = Limit(
     name: "biometric-challenge", allowed: 10, window: .seconds(60))
   static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
