@@ -74,7 +74,7 @@ extension Passkeys {
         clientDataJSON: new.clientDataJSON, attestationObject: new.attestationObject,
         challengeDigest: new.challengeHash)
     } catch {
-      try records.write { transaction in
+      try records.transaction { transaction in
         try transaction.passkeys.auditRefusal(
           error, in: "registration", account: caller.accountID, device: device)
       }

@@ -56,7 +56,7 @@ extension Passkeys {
     _ error: WebAuthnError, of given: PasskeySignIn, _ asked: AskedSignIn?
   ) throws {
     if let asked {
-      return try records.write { transaction in
+      return try records.transaction { transaction in
         try transaction.passkeys.auditRefusal(error, of: asked)
       }
     }

@@ -1,8 +1,8 @@
 import Base
 import MariaDB
 
-/// At most `allowed` hits of one subject in `window`, which begins with the first hit. Each room
-/// declares its own.
+/// At most `allowed` hits of one subject in `window`, which begins with the first hit and is at most
+/// a day: then the purge deletes the count. Each room declares its own.
 struct Limit: Sendable {
   let name: String
   let allowed: Int64
@@ -29,9 +29,21 @@ struct LimitStatements: ~Copyable {
   /// - Returns: the hits of the window, with this one.
   @discardableResult
   func count(_ limit: Limit, of subject: String) throws -> Int64 {
+    let window = try add(limit, of: subject)
+    if window.hits > limit.allowed {
+      throw RateLimited(
+        retryAfter: max(.seconds(1), window.startedAt + limit.window - transaction.now))
+    }
+    return window.hits
+  }
+
+  /// Counts one hit, also over the limit.
+  private func add(
+    _ limit: Limit, of subject: String
+  ) throws(DatabaseError) -> (hits: Int64, startedAt: Timestamp) {
     let now = transaction.now
     let windowEnd = Parameter.time(now - limit.window)
-    let (hits, startedAt) = try transaction.connection.row(
+    return try transaction.connection.row(
       """
       INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES (?, ?, ?, ?, 1, ?)
@@ -45,10 +57,6 @@ struct LimitStatements: ~Copyable {
         .integer(limit.window.components.seconds), .integer(limit.allowed), windowEnd, windowEnd,
       ]
     ) { row in (row.integer(0), row.timestamp(1)) }!  // the row that has just been counted
-    if hits > limit.allowed {
-      throw RateLimited(retryAfter: max(.seconds(1), startedAt + limit.window - now))
-    }
-    return hits
   }
 
   /// Counts one hit of the caller's address, for each of its ``Origin/networks``. Call it in a
@@ -59,6 +67,18 @@ struct LimitStatements: ~Copyable {
     for network in transaction.origin.networks {
       try count(limit.times(network.factor), of: network.subject)
     }
+  }
+
+  /// Counts one hit of the caller's address, also over the limit.
+  ///
+  /// - Returns: whether it is within the limit.
+  func admitAddress(_ limit: Limit) throws(DatabaseError) -> Bool {
+    var isWithin = true
+    for network in transaction.origin.networks {
+      let limit = limit.times(network.factor)
+      if try add(limit, of: network.subject).hits > limit.allowed { isWithin = false }
+    }
+    return isWithin
   }
 
   /// Takes back a hit of the subject.
