@@ -59,7 +59,7 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unauthorized(_:)``, always with
 ///   the same message for a code, and with another for a passkey;
-///   ``Failure/invalidDeviceCredential``.
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func signIn(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let email: EmailAddress?

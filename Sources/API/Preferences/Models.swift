@@ -5,8 +5,7 @@ import Store
 
 /// `GET /api/v1/models`: the catalogue. Every cache may keep it for a day.
 func getModels(_ request: Request, in context: borrowing Context) throws -> Response {
-  let reader = context.account(of: request) ?? context.origin.address
-  let models = try context.records.models.list(readBy: reader)
+  let models = try context.records.models.list(readBy: context.account(of: request))
   var response = Response.json { json in
     json.member("models", array: { array in for model in models { array.string(model) } })
   }

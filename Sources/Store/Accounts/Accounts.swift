@@ -31,16 +31,20 @@ package struct Accounts: Sendable {
   /// Creates an account, signs it in on the device, and mails the question whether the person of the
   /// e-mail address wants it.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 60 an hour on one
-  ///   device.
+  /// A try counts for the address even if it fails, so that nobody can try many e-mail addresses to
+  /// learn which ones have an account.
+  ///
+  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 20 tries an hour
+  ///   from one address, or 60 on one device.
   package func create(
     _ new: NewAccount, on device: SigningDevice, confirmation: (_ accountID: String) -> Mail
   ) throws -> NewAccountOutcome {
+    try records.countAddress(.signUpsByAddress)
     do {
       return try records.transaction { transaction in
         // First, because it also locks: sign-ups on one device run one after the other, and each
         // sees the accounts before.
-        try transaction.limits.count(.signUps, of: device.clientDeviceID)
+        try transaction.limits.count(.signUpsByDevice, of: device.clientDeviceID)
         guard try transaction.signIns.isKnown(device) else { return .deviceUnknown }
         guard try transaction.accounts.count(on: device.clientDeviceID) < 5 else {
           return .deviceFull

@@ -29,10 +29,20 @@ extension Room {
 extension Limit {
   static let deviceRegistrations = Limit(
     name: "device-register", allowed: 60, window: .seconds(3600))
-  static let signUps = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
+  static let signUpsByAddress = Limit(
+    name: "sign-up-address", allowed: 20, window: .seconds(3600))
+  static let signUpsByDevice = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
   static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
   static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
+  static let codesByKnownDevice = Limit(
+    name: "code-known-device", allowed: 3, window: .seconds(900))
+  static let wrongCodesByAddress = Limit(
+    name: "code-wrong-address", allowed: 100, window: .seconds(3600))
+  static let wrongCodesByEmail = Limit(
+    name: "code-wrong-email", allowed: 50, window: .seconds(86_400))
+  static let wrongCodesByKnownDevice = Limit(
+    name: "code-wrong-known-device", allowed: 50, window: .seconds(86_400))
   static let biometricChallenges = Limit(
     name: "biometric-challenge", allowed: 10, window: .seconds(60))
   static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
@@ -40,7 +50,6 @@ extension Limit {
   static let passkeyRegistrations = Limit(
     name: "passkey-register", allowed: 60, window: .seconds(3600))
   static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
-  static let deadSignIns = Limit(name: "sign-in-dead", allowed: 600, window: .seconds(3600))
   static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))
 }
 
@@ -50,25 +59,25 @@ extension AuditEvent {
   static let accountDenied = AuditEvent("account_denied")
   static let accountHandedOver = AuditEvent("account_handed_over")
   static let biometricEnabled = AuditEvent("biometric_enabled")
-  static let biometricLocked = AuditEvent("biometric_locked")
-  static let biometricRefused = AuditEvent("biometric_refused")
-  static let codeDead = AuditEvent("code_dead")
-  static let codeRefused = AuditEvent("code_refused")
+  static let biometricLocked = AuditEvent.refusal("biometric_locked")
+  static let biometricRefused = AuditEvent.refusal("biometric_refused")
+  static let codeDead = AuditEvent.refusal("code_dead")
+  static let codeRefused = AuditEvent.refusal("code_refused")
   static let codeRequested = AuditEvent("code_requested")
-  static let credentialRefused = AuditEvent("credential_refused")
+  static let credentialRefused = AuditEvent.refusal("credential_refused")
   static let emailProven = AuditEvent("email_proven")
   static let deviceRegistered = AuditEvent("device_registered")
   static let deviceRevoked = AuditEvent("device_revoked")
   static let logout = AuditEvent("logout")
   static let passkeyAdded = AuditEvent("passkey_added")
-  static let passkeyCloned = AuditEvent("passkey_cloned")
-  static let passkeyRefused = AuditEvent("passkey_refused")
+  static let passkeyCloned = AuditEvent.refusal("passkey_cloned")
+  static let passkeyRefused = AuditEvent.refusal("passkey_refused")
   static let passkeyRemoved = AuditEvent("passkey_removed")
   static let pushTokenRemoved = AuditEvent("push_token_removed")
   static let pushTokenSet = AuditEvent("push_token_set")
-  static let refreshRefused = AuditEvent("refresh_refused")
+  static let refreshRefused = AuditEvent.refusal("refresh_refused")
   static let refreshReuse = AuditEvent("refresh_reuse")
   static let refreshed = AuditEvent("refreshed")
   static let signIn = AuditEvent("sign_in")
-  static let signInRefused = AuditEvent("sign_in_refused")
+  static let signInRefused = AuditEvent.refusal("sign_in_refused")
 }

@@ -45,7 +45,7 @@ package enum Refusal: Error, Equatable {
 extension Refusal: AuditedRefusal {
   package func writeAudit(in records: Records) throws {
     guard case .credential(let account, let device) = self else { return }
-    try records.write { transaction in
+    try records.transaction { transaction in
       try transaction.audit.write(.credentialRefused, account: account, device: device)
     }
   }

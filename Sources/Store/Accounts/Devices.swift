@@ -10,7 +10,7 @@ package struct Devices: Sendable {
   /// - Throws: ``RateLimited`` at more than 60 an hour from one address.
   package func register(_ device: DeviceRegistration) throws {
     try records.transaction { transaction in
-      try transaction.limits.count(.deviceRegistrations, of: records.origin.address)
+      try transaction.limits.countAddress(.deviceRegistrations)
       _ = try transaction.connection.execute(
         """
         INSERT INTO device_registrations (client_device_id, address, name, platform, push_token,

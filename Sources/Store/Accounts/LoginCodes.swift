@@ -14,7 +14,8 @@ package struct LoginCodes: Sendable {
   ///
   /// - Parameter challenge: nil where a code is asked for.
   /// - Throws: ``RateLimited``: 20 codes an hour from one address; in 15 minutes 10 to one e-mail and
-  ///   3 for one e-mail and one device; 20 challenges a minute from one address.
+  ///   3 for one e-mail and one device; for a device of the account only 3 codes in 15 minutes; 20
+  ///   challenges a minute from one address.
   package func start(
     with code: NewLoginCode, or challenge: NewPasskeyChallenge?, on device: SigningDevice
   ) throws -> SignInStart {
@@ -24,10 +25,7 @@ package struct LoginCodes: Sendable {
         let offered = try transaction.passkeys.startSignIn(code.email, with: challenge, on: device)
         if !offered.isEmpty { return .passkey(offered: offered) }
       }
-      try transaction.limits.count(.codesByAddress, of: records.origin.address)
-      try transaction.limits.count(.codesByEmail, of: code.email)
-      try transaction.limits.count(
-        .codesByDevice, of: "\(code.email) \(device.clientDeviceID)")
+      try transaction.codeLimits.countRequest(for: code.email, on: device)
       let account = try transaction.accounts.find(email: code.email)
       try transaction.loginCodes.replace(code, on: device)
       try transaction.mails.post(
@@ -46,13 +44,19 @@ package struct LoginCodes: Sendable {
   /// - Parameters:
   ///   - bearer: whose access token the request carries, if it is valid.
   ///   - macs: the MACs that the typed code has for an e-mail address, one for each key.
-  /// - Throws: ``Refusal/credential(account:device:)``.
+  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 50 wrong codes a
+  ///   day for one e-mail address or 100 an hour from one address; for a device of the account only at
+  ///   more than 50 of its own a day.
   /// - Returns: ``SignInOutcome/refused`` also where the code is dead after five tries.
   package func signIn(
     with name: LoginCodeName, on device: SigningDevice, bearer: Caller?,
     macs: (_ email: String) -> [[UInt8]]
   ) throws -> SignInOutcome {
-    guard let typed = try countTry(of: name, on: device) else {
+    let counted = try records.transaction { transaction in
+      let email = try transaction.loginCodes.recipient(of: name, on: device)
+      return try transaction.codeLimits.countTry(of: email, on: device)
+    }
+    guard let typed = try countTry(of: counted.email, on: device) else {
       try auditDead(name, on: device)
       return .refused
     }
@@ -69,24 +73,19 @@ package struct LoginCodes: Sendable {
       var device = device
       device.name = device.name ?? typed.deviceName
       device.platform = device.platform ?? typed.platform
-      return .signedIn(account, try transaction.signIns.begin(account.id, on: device))
+      let session = try transaction.signIns.begin(account.id, on: device)
+      try transaction.codeLimits.giveBack(counted)
+      return .signedIn(account, session)
     }
   }
 
   /// Counts a try against the live code.
   ///
   /// - Returns: nil where there is no code that may still be tried.
-  private func countTry(of name: LoginCodeName, on device: SigningDevice) throws -> TypedCode? {
-    try records.transaction { transaction in
-      switch name {
-      case .email(let email):
-        return try transaction.loginCodes.countTry(email: email, on: device)
-      case .challenge(let hash):
-        guard let email = try transaction.loginCodes.recipient(ofChallenge: hash, on: device) else {
-          return nil
-        }
-        return try transaction.loginCodes.countTry(email: email, on: device)
-      }
+  private func countTry(of email: String?, on device: SigningDevice) throws -> TypedCode? {
+    guard let email else { return nil }
+    return try records.transaction { transaction in
+      try transaction.loginCodes.countTry(email: email, on: device)
     }
   }
 
@@ -136,14 +135,18 @@ private struct LoginCodeStatements: ~Copyable {
       ])
   }
 
-  /// The e-mail address that the code with the challenge was mailed to.
+  /// The e-mail address that the code is for; nil for an unknown challenge.
   func recipient(
-    ofChallenge hash: [UInt8], on device: SigningDevice
+    of name: LoginCodeName, on device: SigningDevice
   ) throws(DatabaseError) -> String? {
-    try transaction.connection.row(
-      "SELECT email FROM login_codes WHERE challenge_hash = ? AND client_device_id = ?",
-      [.bytes(hash), .text(device.clientDeviceID)]
-    ) { row in row.text(0) }
+    switch name {
+    case .email(let email): return email
+    case .challenge(let hash):
+      return try transaction.connection.row(
+        "SELECT email FROM login_codes WHERE challenge_hash = ? AND client_device_id = ?",
+        [.bytes(hash), .text(device.clientDeviceID)]
+      ) { row in row.text(0) }
+    }
   }
 
   /// - Returns: nil where there is no code that may still be tried.

@@ -54,7 +54,7 @@ extension Passkeys {
       }
       let excluded = try transaction.passkeys.credentialIDs(of: account.id)
       guard excluded.count < StoredPasskey.mostOfAnAccount else { return .full }
-      try transaction.limits.count(.passkeyStarts, of: transaction.origin.address)
+      try transaction.limits.countAddress(.passkeyStarts)
       try transaction.passkeyChallenges.insert(
         challenge, for: .registration, of: account.id, clientDeviceID: caller.clientDeviceID)
       return .started(account, excluded: excluded)
@@ -75,7 +75,7 @@ extension Passkeys {
         clientDataJSON: new.clientDataJSON, attestationObject: new.attestationObject,
         challengeDigest: new.challengeHash)
     } catch {
-      try records.write { transaction in
+      try records.transaction { transaction in
         try transaction.passkeys.auditRefusal(
           error, in: "registration", account: caller.accountID, device: device)
       }

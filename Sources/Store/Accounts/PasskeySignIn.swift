@@ -56,7 +56,7 @@ extension Passkeys {
     _ error: WebAuthnError, of given: PasskeySignIn, _ asked: AskedSignIn?
   ) throws {
     if let asked {
-      return try records.write { transaction in
+      return try records.transaction { transaction in
         try transaction.passkeys.auditRefusal(error, of: asked)
       }
     }
@@ -96,7 +96,7 @@ extension PasskeyStatements {
       [.text(email)]
     ) { row in (account: row.text(0), credentialID: row.bytes(1)) }
     guard let account = offered.first?.account else { return [] }
-    try transaction.limits.count(.passkeyStarts, of: transaction.origin.address)
+    try transaction.limits.countAddress(.passkeyStarts)
     try transaction.passkeyChallenges.insert(
       challenge, for: .authentication, of: account, clientDeviceID: device.clientDeviceID,
       name: device.name, platform: device.platform)

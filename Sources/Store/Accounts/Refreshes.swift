@@ -45,9 +45,7 @@ extension Sessions {
   ///
   /// - Throws: ``RateLimited`` at more than 30 a minute.
   package func countDeadRefresh() throws {
-    _ = try records.write { transaction in
-      try transaction.limits.count(.deadRefreshes, of: records.origin.address)
-    }
+    try records.countAddress(.deadRefreshes)
   }
 }
 

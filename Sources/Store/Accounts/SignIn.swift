@@ -13,8 +13,7 @@ package enum SignInOutcome: Sendable {
 package struct SignIns: Sendable {
   let records: Records
 
-  /// Audits a sign-in with something that is not live: at most 600 an hour from one address, because
-  /// nothing else limits them.
+  /// Audits a sign-in with something that is not live.
   ///
   /// - Parameters:
   ///   - reason: what is not live, in words.
@@ -24,16 +23,11 @@ package struct SignIns: Sendable {
     _ reason: String,
     owners: (borrowing Transaction) throws -> [(account: String?, device: String?)]
   ) throws {
-    do {
-      try records.transaction { transaction in
-        try transaction.limits.count(.deadSignIns, of: records.origin.address)
-        for owner in try owners(transaction) {
-          try transaction.audit.write(
-            .signInRefused, account: owner.account, device: owner.device, detail: reason)
-        }
+    try records.transaction { transaction in
+      for owner in try owners(transaction) {
+        try transaction.audit.write(
+          .signInRefused, account: owner.account, device: owner.device, detail: reason)
       }
-    } catch is RateLimited {
-      return
     }
   }
 }

@@ -16,8 +16,8 @@ extension Limit {
 }
 
 extension AuditEvent {
-  static let attestationRefused = AuditEvent("attestation_refused")
+  static let attestationRefused = AuditEvent.refusal("attestation_refused")
   static let keyAttested = AuditEvent("key_attested")
   static let keyBound = AuditEvent("key_bound")
-  static let writeRefused = AuditEvent("write_refused")
+  static let writeRefused = AuditEvent.refusal("write_refused")
 }

@@ -37,7 +37,7 @@ package struct AttestedKeys: Sendable {
   ) throws -> String {
     try records.transaction { transaction in
       let id = transaction.makeID()
-      try transaction.limits.count(.attestationChallenges, of: records.origin.address)
+      try transaction.limits.countAddress(.attestationChallenges)
       _ = try transaction.connection.execute(
         """
         INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
@@ -72,7 +72,7 @@ package struct AttestedKeys: Sendable {
           facts: attestation.facts(.verified))
         return .enrolled
       case .failure(let refusal):
-        try transaction.limits.count(.attestationRefusals, of: records.origin.address)
+        try transaction.limits.countAddress(.attestationRefusals)
         try transaction.audit.write(
           .attestationRefused, facts: attestation.facts(.refused, because: refusal.code))
         return .refused(refusal)

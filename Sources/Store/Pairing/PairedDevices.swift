@@ -32,7 +32,7 @@ package struct PairedDevices: Sendable {
   /// - Throws: ``RateLimited`` at more than 10 a minute from one address.
   package func countFailedExchange() throws {
     try records.transaction { transaction in
-      try transaction.limits.count(.failedExchanges, of: records.origin.address)
+      try transaction.limits.countAddress(.failedExchanges)
       try transaction.audit.write(.exchangeRefused)
     }
   }

@@ -14,7 +14,7 @@ extension Limit {
 }
 
 extension AuditEvent {
-  static let exchangeRefused = AuditEvent("exchange_refused")
+  static let exchangeRefused = AuditEvent.refusal("exchange_refused")
   static let pairingEnded = AuditEvent("pairing_ended")
   static let pairingTokensRevoked = AuditEvent("pairing_tokens_revoked")
   static let phonePaired = AuditEvent("phone_paired")

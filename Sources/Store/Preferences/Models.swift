@@ -18,12 +18,16 @@ package struct ModelsRefusal: Error, Equatable {
 package struct Models: Sendable {
   let records: Records
 
-  /// The names in their order. Counted for `reader`: an account, or else an address.
+  /// The names in their order. Counted for the account that reads them, or else for the address.
   ///
   /// - Throws: ``RateLimited``.
-  package func list(readBy reader: String) throws -> [String] {
+  package func list(readBy account: String?) throws -> [String] {
     try records.transaction { transaction in
-      try transaction.limits.count(.modelsReads, of: reader)
+      if let account {
+        try transaction.limits.count(.modelsReads, of: account)
+      } else {
+        try transaction.limits.countAddress(.modelsReads)
+      }
       return try transaction.models.catalogue().names
     }
   }

@@ -31,8 +31,28 @@ package struct ClientFacts: Sendable, Equatable {
 struct AuditEvent: Hashable, Sendable {
   /// The word in the column `event`.
   let name: String
+  /// Whether only the first ``Limit/rows(of:)`` of an address are written.
+  let isRefusal: Bool
 
-  init(_ name: String) { self.name = name }
+  init(_ name: String) {
+    self.name = name
+    isRefusal = false
+  }
+
+  private init(refusal name: String) {
+    self.name = name
+    isRefusal = true
+  }
+
+  /// The refusal of a request. Callers can cause it as often as they want, so its rows are limited.
+  static func refusal(_ name: String) -> AuditEvent { AuditEvent(refusal: name) }
+}
+
+extension Limit {
+  /// The rows of a refusal that one address can cause. The others are only counted.
+  static func rows(of event: AuditEvent) -> Limit {
+    Limit(name: "audit-\(event.name)", allowed: 600, window: .seconds(3600))
+  }
 }
 
 /// Statements on `audit_log`.
@@ -40,10 +60,13 @@ struct AuditStatements: ~Copyable {
   let transaction: Transaction
 
   /// Writes one row. `detail` says what happened in words and never holds a secret.
+  ///
+  /// For a refusal it runs several statements, so call it in a transaction.
   func write(
     _ event: AuditEvent, account: String? = nil, device: String? = nil, detail: String? = nil,
     facts: ClientFacts? = nil
   ) throws(DatabaseError) {
+    if event.isRefusal, try !transaction.limits.admitAddress(.rows(of: event)) { return }
     let origin = transaction.origin
     _ = try transaction.connection.execute(
       """

@@ -1,12 +1,16 @@
 import Base
 import MariaDB
 
-/// At most `allowed` hits of one subject in `window`, which begins with the first hit. Each room
-/// declares its own.
+/// At most `allowed` hits of one subject in `window`, which begins with the first hit and is at most
+/// a day: then the purge deletes the count. Each room declares its own.
 struct Limit: Sendable {
   let name: String
   let allowed: Int64
   let window: Duration
+
+  func times(_ factor: Int64) -> Limit {
+    Limit(name: name, allowed: allowed * factor, window: window)
+  }
 }
 
 /// The limit is used up; it is free again after `retryAfter`.
@@ -25,9 +29,21 @@ struct LimitStatements: ~Copyable {
   /// - Returns: the hits of the window, with this one.
   @discardableResult
   func count(_ limit: Limit, of subject: String) throws -> Int64 {
+    let window = try add(limit, of: subject)
+    if window.hits > limit.allowed {
+      throw RateLimited(
+        retryAfter: max(.seconds(1), window.startedAt + limit.window - transaction.now))
+    }
+    return window.hits
+  }
+
+  /// Counts one hit, also over the limit.
+  private func add(
+    _ limit: Limit, of subject: String
+  ) throws(DatabaseError) -> (hits: Int64, startedAt: Timestamp) {
     let now = transaction.now
     let windowEnd = Parameter.time(now - limit.window)
-    let (hits, startedAt) = try transaction.connection.row(
+    return try transaction.connection.row(
       """
       INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES (?, ?, ?, ?, 1, ?)
@@ -41,10 +57,50 @@ struct LimitStatements: ~Copyable {
         .integer(limit.window.components.seconds), .integer(limit.allowed), windowEnd, windowEnd,
       ]
     ) { row in (row.integer(0), row.timestamp(1)) }!  // the row that has just been counted
-    if hits > limit.allowed {
-      throw RateLimited(retryAfter: max(.seconds(1), startedAt + limit.window - now))
+  }
+
+  /// Counts one hit of the caller's address, for each of its ``Origin/networks``. Call it in a
+  /// transaction, so that a hit counts for all of them or for none.
+  ///
+  /// - Throws: ``RateLimited``.
+  func countAddress(_ limit: Limit) throws {
+    for network in transaction.origin.networks {
+      try count(limit.times(network.factor), of: network.subject)
     }
-    return hits
+  }
+
+  /// Counts one hit of the caller's address, also over the limit.
+  ///
+  /// - Returns: whether it is within the limit.
+  func admitAddress(_ limit: Limit) throws(DatabaseError) -> Bool {
+    var isWithin = true
+    for network in transaction.origin.networks {
+      let limit = limit.times(network.factor)
+      if try add(limit, of: network.subject).hits > limit.allowed { isWithin = false }
+    }
+    return isWithin
+  }
+
+  /// Takes back a hit of the subject.
+  func giveBack(_ limit: Limit, of subject: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE rate_limits SET hits = hits - 1 WHERE name = ? AND subject = ? AND hits > 0",
+      [.text(limit.name), .text(subject)])
+  }
+
+  /// Takes back a hit that ``countAddress(_:)`` has counted.
+  func giveBackAddress(_ limit: Limit) throws(DatabaseError) {
+    for network in transaction.origin.networks { try giveBack(limit, of: network.subject) }
+  }
+}
+
+extension Records {
+  /// Counts one hit of the caller's address in a transaction of its own, so that what fails later
+  /// does not take it back.
+  ///
+  /// - Throws: ``RateLimited``.
+  func countAddress(_ limit: Limit) throws {
+    try transaction { transaction in try transaction.limits.countAddress(limit) }
   }
 }
 

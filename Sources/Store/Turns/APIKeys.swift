@@ -29,13 +29,10 @@ package struct APIKeys: Sendable {
   /// - Throws: ``RateLimited`` at more than 10 wrong ones a minute from one address. The right one is
   ///   refused then too, or guessing would go on.
   package func countMasterKeyTry(isRight: Bool) throws {
-    let address = records.origin.address
     try records.transaction { transaction in
-      try transaction.limits.count(.masterKeyTries, of: address)
+      try transaction.limits.countAddress(.masterKeyTries)
       if isRight {
-        _ = try transaction.connection.execute(
-          "UPDATE rate_limits SET hits = hits - 1 WHERE name = ? AND subject = ? AND hits > 0",
-          [.text(Limit.masterKeyTries.name), .text(address)])
+        try transaction.limits.giveBackAddress(.masterKeyTries)
       } else {
         try transaction.audit.write(.masterKeyRefused)
       }

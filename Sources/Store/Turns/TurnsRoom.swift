@@ -15,7 +15,7 @@ extension Limit {
 
 extension AuditEvent {
   static let apiKeyIssued = AuditEvent("api_key_issued")
-  static let masterKeyRefused = AuditEvent("master_key_refused")
+  static let masterKeyRefused = AuditEvent.refusal("master_key_refused")
   static let turnsRegistered = AuditEvent("turns_registered")
   static let turnsUnregistered = AuditEvent("turns_unregistered")
 }

@@ -61,14 +61,14 @@ extension Enrollments {
           return .beganElsewhere(bankName: enrollment.bankName, email: state.email)
         }
         try transaction.audit.write(
-          .bankRefused, account: state.accountID, device: enrollment.deviceID,
+          .callbackRefused, account: state.accountID, device: enrollment.deviceID,
           detail: "\(callback.bsimID): the state was spent, has expired or is another bank's")
         return .invalidState(isMobile: enrollment.isMobile)
       }
       guard mayGoOn() else { throw RolledBack(outcome: CallbackOutcome.postponed) }
       if let refusal = callback.refusal {
         try transaction.audit.write(
-          .bankRefused, account: state.accountID, device: enrollment.deviceID,
+          .callbackRefused, account: state.accountID, device: enrollment.deviceID,
           detail: "\(callback.bsimID): \(refusal)")
       }
       return .resumed(enrollment)

@@ -31,7 +31,9 @@ extension AuditEvent {
   static let bankDisconnected = AuditEvent("bank_disconnected")
   static let bankEnrolled = AuditEvent("bank_enrolled")
   static let bankEnrollmentBegun = AuditEvent("bank_enrollment_begun")
+  /// Written by the companion, which may not count limits.
   static let bankRefused = AuditEvent("bank_refused")
+  static let callbackRefused = AuditEvent.refusal("bank_refused")
   static let cardDefault = AuditEvent("card_default")
   static let cardRemoved = AuditEvent("card_removed")
   static let enrollmentRemoved = AuditEvent("enrollment_removed")
@@ -39,5 +41,5 @@ extension AuditEvent {
   static let merchantRevoked = AuditEvent("merchant_revoked")
   static let paymentBegun = AuditEvent("payment_begun")
   static let paymentConfirmed = AuditEvent("payment_confirmed")
-  static let paymentRefused = AuditEvent("payment_refused")
+  static let paymentRefused = AuditEvent.refusal("payment_refused")
 }

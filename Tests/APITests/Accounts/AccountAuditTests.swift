@@ -76,7 +76,7 @@ import Testing
         rows(site, "sign_in_refused").last
           == "\(ann.accountID)\tNULL\trequest-1\t192.0.2.1\tpasskey: no live challenge")
       // At most 600 rows an hour from one address.
-      site.sql("UPDATE rate_limits SET hits = 599 WHERE name = 'sign-in-dead'")
+      site.sql("UPDATE rate_limits SET hits = 599 WHERE name = 'audit-sign_in_refused'")
       for _ in 1...3 { #expect(site.verify(code: code).status == 401) }
       #expect(rows(site, "sign_in_refused").count == 4)
     }

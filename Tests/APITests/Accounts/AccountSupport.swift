@@ -93,12 +93,12 @@ extension TestApplication {
 
   func requestCode(
     _ email: String = "ann@example.org", device: String = "device-1", name: String? = "Phone",
-    platform: String? = "ios", address: String = "192.0.2.1"
+    platform: String? = "ios", credential: String? = nil, address: String = "192.0.2.1"
   ) -> Answer {
     send(
       "POST", AccountPath.login,
       jsonText(["email": email, "deviceId": device, "deviceName": name, "platform": platform]),
-      address: address)
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
   }
 
   /// Makes the address proven and the account's sessions fresh, as if mailed codes had been typed.

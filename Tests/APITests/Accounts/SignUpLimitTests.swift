@@ -1,0 +1,53 @@
+import Support
+import Testing
+
+@testable import API
+
+/// The limit of sign-ups for each network address.
+@Suite struct SignUpLimitTests {
+  private func register(
+    _ site: TestApplication, _ number: Int, email: String? = nil, address: String = "192.0.2.1"
+  ) -> Answer {
+    site.send(
+      "POST", AccountPath.register,
+      jsonText([
+        "email": email ?? "user\(number)@example.org", "name": "User",
+        "deviceId": "device-\(number)", "deviceName": "Phone", "platform": "ios",
+      ]), address: address)
+  }
+
+  @Test func anAddressSignsUpTwentyTimesAnHour() throws {
+    try withApplication { site in
+      for number in 1...20 { #expect(register(site, number).status == 201) }
+      site.advance(by: .seconds(600))
+      let refused = register(site, 21)
+      #expect(refused.isError(429, "too_many_requests"), "\(refused.text)")
+      #expect(refused.retryAfter == 3000)
+      #expect(site.count("accounts") == 20)
+      #expect(register(site, 21, address: "192.0.2.2").status == 201)
+      site.advance(by: .seconds(3000))
+      #expect(register(site, 22).status == 201)
+    }
+  }
+
+  /// Else the answer 409 would tell of any number of e-mail addresses which ones have an account.
+  @Test func aSignUpThatFailsCountsToo() throws {
+    try withApplication { site in
+      _ = try site.signUp(address: "192.0.2.2")
+      for number in 1...20 {
+        #expect(register(site, number, email: "ann@example.org").isError(409, "conflict"))
+      }
+      #expect(register(site, 21, email: "ann@example.org").isError(429, "too_many_requests"))
+      #expect(register(site, 22).isError(429, "too_many_requests"))
+    }
+  }
+
+  @Test func sixtyFourSignUpsAtOnceMakeTwentyAccounts() throws {
+    try withApplication { site in
+      let answers = inParallel(64) { register(site, $0) }
+      #expect(answers.filter { $0.status == 201 }.count == 20)
+      #expect(answers.filter { $0.isError(429, "too_many_requests") }.count == 44)
+      #expect(site.count("accounts") == 20)
+    }
+  }
+}
