@@ -7,10 +7,11 @@ package struct ModelsRefusal: Error, Equatable {
     case empty = "empty_model"
     case unknown = "unknown_model"
     case tooLong = "model_too_long"
+    case controlCharacter = "control_character"
     case tooMany = "too_many_models"
   }
   package let reason: Reason
-  /// The name at fault; nil where it is too long, or where there are too many.
+  /// The name at fault, where it is empty or unknown.
   package let value: String?
 }
 
@@ -55,6 +56,7 @@ struct ModelCatalogue {
       }
       if seen.insert(folded).inserted { canonical.append(spelling[folded] ?? name) }
     }
+      guard !name.hasControls else { throw ModelsRefusal(reason: .controlCharacter, value: nil) }
     guard canonical.count <= 16 else { throw ModelsRefusal(reason: .tooMany, value: nil) }
     return canonical
   }

@@ -123,6 +123,8 @@ import Testing
       ("deviceId", "a\u{0}b"), ("deviceId", "a\u{1B}b"), ("deviceId", ["x"]),
       ("deviceName", nil), ("deviceName", ""), ("deviceName", " \n "), ("deviceName", true),
       ("deviceName", String(repeating: "x", count: 201)), ("deviceName", "a\u{7}b"),
+      ("deviceName", "a\u{7F}b"), ("deviceName", "a\u{9B}b"), ("deviceName", "a\u{202E}b"),
+      ("deviceName", "a\u{2066}b"),
       ("platform", nil), ("platform", ""), ("platform", "symbian"), ("platform", 1),
       ("pushToken", ""), ("pushToken", String(repeating: "a", count: 19)),
       ("pushToken", String(repeating: "a", count: 513)), ("pushToken", pushTokenText() + " x"),

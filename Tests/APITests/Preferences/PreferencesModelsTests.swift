@@ -124,3 +124,9 @@ import Testing
     }
   }
 }
+
+  @Test(arguments: ["\u{1B}[31m", "a\u{7F}", "a\u{85}b", "a\u{202E}b", "a\u{2066}b"])
+  func aNameWithAControlCharacterIsRefused(name: String) throws {
+    let answer = try post([name], catalogue: Self.emptyCatalogue)
+    #expect(answer.complaint == "preferred_models: control_character")
+  }
