@@ -26,9 +26,11 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// `{"error": code, "message": message}`
+  /// `{"error": code, "message": message, "details": {…}}`. The apps show the message as it is.
+  /// `details` names the member of the body at fault, if one is.
   static let coded = ErrorShape { failure, code, json in
     json.member("error", code)
     json.member("message", failure.message)
   }
+    json.details(of: failure)
 }

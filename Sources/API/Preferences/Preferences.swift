@@ -33,7 +33,8 @@ func postPreferences(
     }
   case .refused(let models):
     throw Failure.validation(
-      field: "preferred_models", reason: models.reason.rawValue, value: models.value)
+      field: "preferred_models", reason: models.reason.rawValue, value: models.value,
+      message: models.sentence)
   }
 }
 

@@ -136,7 +136,7 @@ import Testing
       let answer = site.send(
         "POST", AccountPath.registerDevice, jsonText(Self.body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.count("device_registrations") == 0)
     }
   }

@@ -53,7 +53,7 @@ import Testing
     #expect(answer.status == 400)
     #expect(
       answer.text
-        == #"{"error":{"code":"validation_error","message":"preferred_models: unknown_model","#
+        == #"{"error":{"code":"validation_error","message":"There is no model foo. Choose another one.","#
         + #""details":{"field":"preferred_models","reason":"unknown_model","value":"foo"}}}"#)
   }
 

@@ -91,7 +91,7 @@ import Testing
 
   @Test(arguments: [
     (Request.Defect.bodyTooLarge, 413, "payload_too_large", "The body is larger than 65536 bytes"),
-    (.bodyIncomplete, 400, "", "The body is shorter than its Content-Length says"),
+    (.bodyIncomplete, 400, "", "The request arrived incomplete. Try again."),
     (.ambiguousPath, 404, "not_found", "Not found"),
   ])
   func defectiveRequestsAreAnsweredInTheShapeOfTheFamily(
