@@ -11,6 +11,7 @@ extension Family {
       Route("DELETE", "/api/mobile/devices/:deviceId", revokeDevice),
       Route("POST", "/api/mobile/auth/register", createAccount),
       Route("POST", "/api/mobile/auth/login", startSignIn),
+      Route("POST", "/api/mobile/auth/login/password", signInWithPassword),
       Route("POST", "/api/mobile/auth/login/verify", signIn),
       Route("POST", "/api/mobile/auth/biometric/setup", setUpBiometrics),
       Route("POST", "/api/mobile/auth/biometric/challenge", requestChallenge),
@@ -31,6 +32,6 @@ extension ErrorShape {
   static let coded = ErrorShape { failure, code, json in
     json.member("error", code)
     json.member("message", failure.message)
-  }
     json.details(of: failure)
+  }
 }

@@ -24,7 +24,7 @@ import Testing
     "/api/v1/Device-Prefs", "/api/v1/models/", "/api/v1/push", "/api/mobile/nothing",
     "/api/app-attestation/", "/api/app-attestation/verify/", "/api/app-attestation/nothing",
     "/api/push", "/api/push/", "/api/push/nothing", "/api/push/test/x",
-    "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/password",
+    "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/passwords",
     "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "/", "", "/api",
     "/api/v1", "/health/", "/favicon.ico", "/api/mobile/device/push-token/a/b",
   ])
