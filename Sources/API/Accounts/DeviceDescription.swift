@@ -33,6 +33,16 @@ extension PushToken: Decodable {
   }
 }
 
+/// The push token of a device that registers, if it is one. Simulators and some apps send something
+/// else, and the device counts more than its token.
+struct OfferedPushToken: Decodable {
+  let token: PushToken?
+
+  init(from decoder: any Decoder) throws {
+    token = try? PushToken(from: decoder)  // whatever is wrong with it: as if it were absent
+  }
+}
+
 extension Request {
   /// The device that signs in, as the body describes it.
   ///
