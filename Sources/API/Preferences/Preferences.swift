@@ -65,7 +65,7 @@ func registerPushToken(
 
 extension JSONWriter {
   fileprivate mutating func members(of preferences: Preferences) {
-    member("push_enabled", preferences.pushEnabled)
+    member("push_enabled", preferences.push == .on)
     member("push_token", preferences.pushToken)
     member("preferred_models", json: preferences.preferredModels)
     member("archive_cache_quota_mb", preferences.archiveCacheQuota)

@@ -53,7 +53,7 @@ package struct Devices: Sendable {
       guard let id = locked else { return false }
       try transaction.devices.markRevoked(id)
       try transaction.sessions.end(of: id, because: .deviceRevoked)
-      try transaction.pushTokens.removeAll(of: id)
+      try transaction.pushTokens.removeAll(ofSigningOut: id)
       for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
         _ = try transaction.connection.execute(statement, [.text(id)])
       }

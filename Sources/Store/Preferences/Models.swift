@@ -40,9 +40,14 @@ struct ModelCatalogue {
   let names: [String]
 
   /// `chosen` in the catalogue's spelling, each once; any names while the catalogue is empty.
-  func canonical(_ chosen: [String]) throws(ModelsRefusal) -> [String] {
+  ///
+  /// - Parameter stored: what the device chose before. Of these, a name that has left the catalogue
+  ///   may stay.
+  func canonical(
+    _ chosen: [String], keeping stored: [String]
+  ) throws(ModelsRefusal) -> [String] {
     var spelling: [String: String] = [:]
-    for name in names { spelling[name.lowercased()] = name }
+    for name in stored + names { spelling[name.lowercased()] = name }
     var seen: Set<String> = []
     var canonical: [String] = []
     for name in chosen.map(\.trimmed) {
@@ -51,12 +56,12 @@ struct ModelCatalogue {
       guard name.unicodeScalars.count <= 128 else {
         throw ModelsRefusal(reason: .tooLong, value: nil)
       }
+      guard !name.hasControls else { throw ModelsRefusal(reason: .controlCharacter, value: nil) }
       guard names.isEmpty || spelling[folded] != nil else {
         throw ModelsRefusal(reason: .unknown, value: name)
       }
       if seen.insert(folded).inserted { canonical.append(spelling[folded] ?? name) }
     }
-      guard !name.hasControls else { throw ModelsRefusal(reason: .controlCharacter, value: nil) }
     guard canonical.count <= 16 else { throw ModelsRefusal(reason: .tooMany, value: nil) }
     return canonical
   }

@@ -6,6 +6,9 @@ package struct Room: Sendable {
   var retention: [Retention] = []
   /// Run when a device is added. Parameters: device id, now.
   var whenDeviceIsAdded: [StaticString] = []
+  /// Run when the sessions of a device end because its person signs out or revokes it. Parameters:
+  /// now, device id.
+  var whenDeviceSignsOut: [StaticString] = []
   /// Run when a device is revoked. Parameter: device id.
   var whenDeviceIsRevoked: [StaticString] = []
   /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
