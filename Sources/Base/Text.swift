@@ -7,9 +7,15 @@ extension String {
     return String(self[first...last])
   }
 
-  /// Whether a control character (Unicode category Cc) is in it.
-  package var hasControls: Bool {
-    unicodeScalars.contains { $0.properties.generalCategory == .control }
+  /// Whether a control character is in it, or one that changes the direction of the text around it.
+  package var hasControls: Bool { unicodeScalars.contains(where: \.isControl) }
+
+  /// With U+FFFD in place of each character for which ``hasControls`` is true.
+  package var withoutControls: String {
+    guard hasControls else { return self }
+    var text = UnicodeScalarView()
+    for scalar in unicodeScalars { text.append(scalar.isControl ? "\u{FFFD}" : scalar) }
+    return String(text)
   }
 
   /// With every octet but letters, digits, `-`, `.`, `_` and `~` as `%XX` (RFC 3986 §2.3): good in a
@@ -27,5 +33,16 @@ extension String {
   /// The first `count` Unicode scalars: the unit in which MariaDB measures a VARCHAR.
   package func cut(to count: Int) -> String {
     String(unicodeScalars.prefix(count))
+  }
+}
+
+extension Unicode.Scalar {
+  /// Category Cc, or an embedding, override or isolate of direction (UAX #9 §2): with these, text can
+  /// look like other text.
+  fileprivate var isControl: Bool {
+    switch value {
+    case 0x202A...0x202E, 0x2066...0x2069: true
+    default: properties.generalCategory == .control
+    }
   }
 }

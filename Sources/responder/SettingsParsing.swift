@@ -16,7 +16,7 @@ extension Settings {
     let wakeSocket =
       environment.optional("SWITCHBOARD_WAKE_SOCKET")
       ?? environment.optional("SWITCHBOARD_KNOCK_SOCKET")  // the name in earlier releases
-    let masterKey = environment.optional("MASTER_API_KEY")
+    let masterKey = environment.masterKey(of: kind)
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
     let allowedOrigins = environment.list(
       "SWITCHBOARD_ALLOWED_ORIGINS", of: "origins, scheme://host[:port]"
@@ -45,6 +45,15 @@ extension Settings {
 }
 
 extension Program.Environment {
+  /// The key that API keys are issued for. In production, complains about one that could be guessed.
+  fileprivate mutating func masterKey(of kind: Settings.Environment) -> String? {
+    let key = optional("MASTER_API_KEY")
+    if let key, kind == .production, key.utf8.count < 32 {
+      complain(about: "MASTER_API_KEY", "must have at least 32 bytes: openssl rand -base64 32")
+    }
+    return key
+  }
+
   /// The entries of `name`, separated by commas. Complains about a list with a malformed entry.
   fileprivate mutating func list(
     _ name: String, of what: String, where isGood: (String) -> Bool

@@ -27,7 +27,7 @@ package struct Site: Sendable {
     package let body: String
 
     /// The answer in what `curl --include` prints.
-    init(_ printed: String) {
+    package init(_ printed: String) {
       let parts = printed.split(separator: "\r\n\r\n", maxSplits: 1)
       let lines = parts.first?.split(separator: "\r\n") ?? []
       status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
@@ -249,7 +249,7 @@ private struct Guardian {
 package let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
 /// A TCP port of 127.0.0.1 that nobody listened on just now.
-private func freePort() -> UInt16 {
+package func freePort() -> UInt16 {
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian

@@ -11,6 +11,7 @@ extension Family {
       Route("DELETE", "/api/mobile/devices/:deviceId", revokeDevice),
       Route("POST", "/api/mobile/auth/register", createAccount),
       Route("POST", "/api/mobile/auth/login", startSignIn),
+      Route("POST", "/api/mobile/auth/login/password", signInWithPassword),
       Route("POST", "/api/mobile/auth/login/verify", signIn),
       Route("POST", "/api/mobile/auth/biometric/setup", setUpBiometrics),
       Route("POST", "/api/mobile/auth/biometric/challenge", requestChallenge),
@@ -28,9 +29,11 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// `{"error": code, "message": message}`
+  /// `{"error": code, "message": message, "details": {…}}`. The apps show the message as it is.
+  /// `details` names the member of the body at fault, if one is.
   static let coded = ErrorShape { failure, code, json in
     json.member("error", code)
     json.member("message", failure.message)
+    json.details(of: failure)
   }
 }

@@ -40,7 +40,7 @@ func requestChallenge(_ request: Request, in context: borrowing Context) throws 
   let expiresAt = context.now + challengeLifetime
   let isKept = try context.records.biometrics.keepChallenge(
     challenge, of: device, until: expiresAt)
-  guard isKept else { throw Failure.badRequest("Device not found or biometric not enabled") }
+  guard isKept else { throw Failure.noBiometricKey }
   return .json { json in
     json.member("challenge", challenge)
     json.member("expiresAt", expiresAt.rfc3339)

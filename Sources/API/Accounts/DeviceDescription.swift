@@ -14,7 +14,10 @@ extension DevicePlatform: Decodable {
   package init(from decoder: any Decoder) throws {
     let word = try decoder.text(atMost: 20).lowercased()
     guard let platform = DevicePlatform(rawValue: word) else {
-      throw Failure.validation(field: decoder.field, reason: "unknown_platform", value: word)
+      let known = DevicePlatform.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Failure.validation(
+        field: decoder.field, reason: "unknown_platform", value: word,
+        message: "The platform must be one of \(known). Update the app and try again.")
     }
     self = platform
   }
@@ -27,6 +30,16 @@ extension PushToken: Decodable {
       throw Failure.validation(field: decoder.field, reason: "not_a_push_token")
     }
     self = token
+  }
+}
+
+/// The push token of a device that registers, if it is one. Simulators and some apps send something
+/// else, and the device counts more than its token.
+struct OfferedPushToken: Decodable {
+  let token: PushToken?
+
+  init(from decoder: any Decoder) throws {
+    token = try? PushToken(from: decoder)  // whatever is wrong with it: as if it were absent
   }
 }
 
@@ -48,6 +61,12 @@ extension Request {
 }
 
 extension Failure {
-  static let unknownDevice = Failure.badRequest(
-    "Device not registered: register it first, or send deviceName and platform")
+  /// The apps register their device when they start.
+  static let unknownDevice = Failure.validation(
+    field: "deviceId", reason: "not_registered",
+    message: "This device is not registered yet. Restart the app and try again.")
+
+  static let noBiometricKey = Failure.validation(
+    field: "deviceId", reason: "no_biometric_key",
+    message: "Nobody has set up biometric sign-in on this device. Sign in with a code first.")
 }

@@ -14,7 +14,7 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
     let deviceId: ClientDeviceID
     let deviceName: ShortText
     let platform: DevicePlatform
-    let pushToken: PushToken?
+    let pushToken: OfferedPushToken?
   }
   let body = try request.decode(Body.self)
   let credential = seal(
@@ -23,7 +23,7 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
   try context.records.devices.register(
     DeviceRegistration(
       clientDeviceID: body.deviceId.text, name: body.deviceName.text, platform: body.platform,
-      pushToken: body.pushToken, credentialHash: sha256(credential),
+      pushToken: body.pushToken?.token, credentialHash: sha256(credential),
       credentialExpiresAt: expiresAt))
   return .json { json in
     json.member("deviceCredential", credential)

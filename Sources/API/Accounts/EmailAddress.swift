@@ -14,7 +14,9 @@ struct EmailAddress: Decodable {
       parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && given.utf8.count <= 254
       && !given.unicodeScalars.contains { $0.properties.isWhitespace || special.contains($0) }
     guard isAddress else {
-      throw Failure.validation(field: decoder.field, reason: "not_an_email_address")
+      throw Failure.validation(
+        field: decoder.field, reason: "not_an_email_address",
+        message: "Invalid email format. Enter an address such as name@example.org.")
     }
     text = given
   }

@@ -91,7 +91,7 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
 
 extension Context {
   /// Waits for the next time at which a login that came at `startedAt` may be answered.
-  fileprivate func waitForAnswerTime(since startedAt: ContinuousClock.Instant) {
+  func waitForAnswerTime(since startedAt: ContinuousClock.Instant) {
     _ = beginWaiting()  // where too many wait already, this one waits without a second thread
     let elapsed = (ContinuousClock.now - startedAt) / .microseconds(1)
     let interval = answerInterval / .microseconds(1)

@@ -44,7 +44,7 @@ func registerPasskey(_ request: Request, in context: borrowing Context) throws -
       json.member("success", true)
       json.members(of: passkey)
     }
-  case .refused: throw Failure.badRequest("Invalid passkey or expired challenge")
+  case .refused: throw Failure.badRequest("The passkey was not accepted. Add it again.")
   case .taken: throw Failure.conflict("The passkey is registered already")
   case .full: throw Failure.tooManyPasskeys
   }

@@ -12,9 +12,9 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// `{"success": false, "error": message}`
+  /// `{"success": false, "error": message}`. Programs read it, so it names the member and the reason.
   static let attestation = ErrorShape { failure, _, json in
     json.member("success", false)
-    json.member("error", failure.message)
+    json.member("error", failure.technicalMessage)
   }
 }

@@ -33,7 +33,8 @@ func postPreferences(
     }
   case .refused(let models):
     throw Failure.validation(
-      field: "preferred_models", reason: models.reason.rawValue, value: models.value)
+      field: "preferred_models", reason: models.reason.rawValue, value: models.value,
+      message: models.sentence)
   }
 }
 
@@ -64,7 +65,7 @@ func registerPushToken(
 
 extension JSONWriter {
   fileprivate mutating func members(of preferences: Preferences) {
-    member("push_enabled", preferences.pushEnabled)
+    member("push_enabled", preferences.push == .on)
     member("push_token", preferences.pushToken)
     member("preferred_models", json: preferences.preferredModels)
     member("archive_cache_quota_mb", preferences.archiveCacheQuota)

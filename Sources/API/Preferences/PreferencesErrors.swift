@@ -1,4 +1,5 @@
 import Base
+import Store
 
 extension ErrorShape {
   /// `{"error": {"code": code, "message": message, "details": {…}}}`
@@ -9,18 +10,25 @@ extension ErrorShape {
     codes: [400: "validation_error", 429: "rate_limited"])
 }
 
+extension ModelsRefusal {
+  /// What a person can do about it.
+  var sentence: String {
+    switch reason {
+    case .empty: "A model has no name. Choose the models again."
+    case .unknown: "There is no model \(value ?? ""). Choose another one."
+    case .tooLong: "The name of a model is too long. Choose the models again."
+    case .controlCharacter:
+      "The name of a model has characters that cannot be shown. Choose the models again."
+    case .tooMany: "Choose at most 16 models."
+    }
+  }
+}
+
 extension JSONWriter {
   /// The members of an error object.
   mutating func errorMembers(_ code: String, _ failure: Failure) {
     member("code", code)
     member("message", failure.message)
-    guard let detail = failure.detail else { return }
-    member(
-      "details",
-      object: { details in
-        details.member("field", detail.field)
-        details.member("reason", detail.reason)
-        if let value = detail.value { details.member("value", value) }
-      })
+    details(of: failure)
   }
 }

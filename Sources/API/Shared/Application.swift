@@ -83,7 +83,7 @@ package final class Application: Sendable {
     case .ambiguousPath: throw Failure.notFound()
     case .bodyTooLarge: throw Failure.payloadTooLarge
     case .bodyIncomplete:
-      throw Failure.badRequest("The body is shorter than its Content-Length says")
+      throw Failure.badRequest("The request arrived incomplete. Try again.")
     case nil: break
     }
     guard let routes else { throw Failure.notFound() }
@@ -107,7 +107,7 @@ package final class Application: Sendable {
     let isIntended = error is Failure || failure.status < 500
     log.log(
       level: !isIntended ? .error : failure.status < 500 ? .info : .warning,
-      "\(failure.status) \(isIntended ? failure.message : "\(error)")",
+      "\(failure.status) \(isIntended ? failure.technicalMessage : "\(error)")",
       metadata: [
         "request": "\(request.requestID)", "method": "\(request.method)",
         "path": "\(loggedPath(of: request))",

@@ -16,6 +16,7 @@ struct Failure: Error {
   var diagnostics: (@Sendable (inout JSONWriter) -> Void)?
 
   struct Detail {
+    /// The member's name, or its path; empty for the whole body.
     let field: String
     let reason: String
     /// Never a secret.
@@ -24,13 +25,22 @@ struct Failure: Error {
 
   static func badRequest(_ message: String) -> Failure { Failure(status: 400, message: message) }
 
-  static let invalidJSON = Failure.badRequest("The body is not valid JSON")
+  static let invalidJSON = Failure.badRequest(
+    "The body is not valid JSON. Update the app and try again.")
 
-  static func validation(field: String, reason: String, value: String? = nil) -> Failure {
-    Failure(
-      status: 400,
-      message: field.isEmpty ? "The body must be a JSON object" : "\(field): \(reason)",
-      detail: Detail(field: field, reason: reason, value: value))
+  /// - Parameter message: what a person can do about it; nil where the reason has a sentence of its
+  ///   own.
+  static func validation(
+    field: String, reason: String, value: String? = nil, message: String? = nil
+  ) -> Failure {
+    let detail = Detail(field: field, reason: reason, value: value)
+    return Failure(status: 400, message: message ?? detail.sentence, detail: detail)
+  }
+
+  /// What programs and administrators read: the member at fault and the reason where there are such.
+  var technicalMessage: String {
+    guard status == 400, let detail, !detail.field.isEmpty else { return message }
+    return "\(detail.field): \(detail.reason)"
   }
 
   /// No bearer token, or nothing that could be one (RFC 6750 §3.1: no error code then).

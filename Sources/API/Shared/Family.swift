@@ -61,6 +61,20 @@ struct ErrorShape: Sendable {
   }
 }
 
+extension JSONWriter {
+  /// The member `details`, `{"field", "reason", "value"}`, where the failure names a member.
+  mutating func details(of failure: Failure) {
+    guard let detail = failure.detail else { return }
+    member(
+      "details",
+      object: { details in
+        details.member("field", detail.field)
+        details.member("reason", detail.reason)
+        if let value = detail.value { details.member("value", value) }
+      })
+  }
+}
+
 extension Response {
   static func json(
     _ status: Int = 200, _ members: (inout JSONWriter) throws -> Void

@@ -25,7 +25,7 @@ func finishConfirmedEnrollment(
 ) throws -> Response {
   let type = request.field("Content-Type")?.split(separator: ";").first.map { String($0).trimmed }
   guard type?.lowercased() == "application/x-www-form-urlencoded" else {
-    throw Failure.badRequest("The body is not a form")
+    throw Failure.badRequest("The page sent no form. Go back and try again.")
   }
   return try context.finishEnrollment(
     BankAnswer(request.formItem), request, isConfirmed: true, using: places)

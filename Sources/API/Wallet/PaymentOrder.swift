@@ -16,7 +16,9 @@ struct Currency: Decodable {
   init(from decoder: any Decoder) throws {
     code = try decoder.singleValueContainer().decode(String.self)
     guard code.utf8.count == 3, code.utf8.allSatisfy(\.isUppercaseLetter) else {
-      throw Failure.validation(field: decoder.field, reason: "not_a_currency_code")
+      throw Failure.validation(
+        field: decoder.field, reason: "not_a_currency_code",
+        message: "The currency must be three capital letters, such as CAD.")
     }
   }
 }
@@ -39,7 +41,9 @@ extension Request {
     }
     guard let digits else { throw Failure.validation(field: "amount", reason: "missing") }
     guard let amount = Amount(number: digits) else {
-      throw Failure.validation(field: "amount", reason: "not_0.01_to_9999999999.99_in_two_decimals")
+      throw Failure.validation(
+        field: "amount", reason: "not_0.01_to_9999999999.99_in_two_decimals",
+        message: "Enter an amount from 0.01 to 9999999999.99 with at most two decimals.")
     }
     return amount
   }

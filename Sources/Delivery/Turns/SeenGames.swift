@@ -139,7 +139,8 @@ private struct GameFields {
     let player = currentPlayer ?? 0
     let named = [name, gameName, title].compactMap { $0 }.first { !$0.isEmpty }
     return TurnGame(
-      id: id, name: named ?? "Game \(id)", lastMove: lastMove, currentPlayer: max(player, 0),
+      id: id, name: named?.withoutControls ?? "Game \(id)", lastMove: lastMove,
+      currentPlayer: max(player, 0),
       isRunning: phase == "play" && !isPaused)
   }
 }

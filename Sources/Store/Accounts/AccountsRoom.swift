@@ -2,10 +2,11 @@ extension Room {
   static let accounts = Room(
     name: "Accounts",
     retention: [
+      // Accounts of earlier versions have no created_from: nobody was asked whether they want them.
       Retention(
         .after(Account.unprovenLifetime),
         """
-        DELETE FROM accounts WHERE email_verified_at IS NULL AND created_at < ?
+        DELETE FROM accounts WHERE email_verified_at IS NULL AND created_at < ? AND created_from <> ''
           AND NOT EXISTS (SELECT 1 FROM devices d JOIN sessions s ON s.device_id = d.id
             WHERE d.account_id = accounts.id AND s.ended_at IS NULL
               AND s.expires_at > UTC_TIMESTAMP(3))

@@ -70,7 +70,7 @@ struct DeviceStatements: ~Copyable {
   func revoke(_ deviceID: String, because reason: EndReason) throws(DatabaseError) {
     try markRevoked(deviceID)
     try transaction.sessions.end(of: deviceID, because: reason)
-    try transaction.pushTokens.removeAll(of: deviceID)
+    try transaction.pushTokens.removeAll(ofSigningOut: deviceID)
     for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
       _ = try transaction.connection.execute(statement, [.text(deviceID)])
     }

@@ -37,6 +37,15 @@ struct PushTokenStatements: ~Copyable {
     ) { row in row.text(0) }
     for token in tokens where token != kept?.text { try remove(token, of: deviceID) }
   }
+
+  /// Removes the tokens of a device that signs out, also those that other rooms keep.
+  func removeAll(ofSigningOut deviceID: String) throws(DatabaseError) {
+    try removeAll(of: deviceID)
+    for statement in transaction.rooms.flatMap(\.whenDeviceSignsOut) {
+      _ = try transaction.connection.execute(
+        statement, [.time(transaction.now), .text(deviceID)])
+    }
+  }
 }
 
 extension Transaction {

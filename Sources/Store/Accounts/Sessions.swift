@@ -24,7 +24,7 @@ package struct Sessions: Sendable {
       }
       for device in all ?? [session.deviceID] {
         try transaction.sessions.end(of: device, because: everywhere ? .logoutAll : .logout)
-        try transaction.pushTokens.removeAll(of: device)
+        try transaction.pushTokens.removeAll(ofSigningOut: device)
       }
       try transaction.audit.write(
         .logout, account: caller.accountID, device: session.deviceID,

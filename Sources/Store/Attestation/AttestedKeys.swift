@@ -183,7 +183,7 @@ struct AttestedKeyStatements: ~Copyable {
       [
         .bytes(key.keyID), .bytes(key.publicKey), .text(key.appID),
         .text(key.environment.rawValue), .integer(key.extensions.category.map { Int64($0) }),
-        .text(key.extensions.bundleVersion?.cut(to: 64)), .bytes(key.receipt),
+        .text(key.extensions.bundleVersion?.cut(to: 64).withoutControls), .bytes(key.receipt),
         .time(transaction.now),
       ])
   }

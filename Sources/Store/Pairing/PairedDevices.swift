@@ -125,7 +125,8 @@ struct PairedDeviceStatements: ~Copyable {
       VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .text(device.id), .text(userAgent.cut(to: 200)), .text(transaction.origin.storedAddress),
+        .text(device.id), .text(userAgent.cut(to: 200).withoutControls),
+        .text(transaction.origin.storedAddress),
         now, now, now, .time(device.expiresAt),
       ])
   }

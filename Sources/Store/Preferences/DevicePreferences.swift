@@ -27,8 +27,9 @@ package struct DevicePreferences: Sendable {
       var models: [UInt8]?
       if let names = change.preferredModels {
         let catalogue = try transaction.models.catalogue()
+        let stored = try current.preferences.modelNames()
         do throws(ModelsRefusal) {
-          models = JSONWriter.array(of: try catalogue.canonical(names))
+          models = JSONWriter.array(of: try catalogue.canonical(names, keeping: stored))
         } catch {
           return .refused(error)
         }
@@ -140,7 +141,7 @@ struct PreferencesStatements: ~Copyable {
       WHERE p.device_id = ? AND p.version = ? AND d.revoked_at IS NULL AND s.id = ? AND s.ended_at IS NULL
       """,
       [
-        .boolean(new.pushEnabled), .text(new.pushToken), .bytes(new.preferredModels),
+        .integer(new.push.rawValue), .text(new.pushToken), .bytes(new.preferredModels),
         .integer(new.archiveCacheQuota), .time(new.lastUpdatedAt),
         digest.map { .bytes($0) } ?? .null, .integer(base),
         .text(new.deviceID), .integer(old.version), .text(caller.sessionID),
@@ -176,10 +177,12 @@ private struct StoredPreferences {
   let platform: DevicePlatform
 
   init(row: borrowing Row, accountID: String) {
+    let version = row.integer(10)
     preferences = Preferences(
-      pushEnabled: row.boolean(5), pushToken: row.optionalText(6), preferredModels: row.bytes(7),
+      push: version == 0 ? .unnamed : Preferences.Push(rawValue: row.integer(5)) ?? .on,
+      pushToken: row.optionalText(6), preferredModels: row.bytes(7),
       archiveCacheQuota: row.integer(8), lastUpdatedAt: row.timestamp(9), deviceID: row.text(0),
-      accountID: accountID, version: row.integer(10))
+      accountID: accountID, version: version)
     lastWriteDigest = row.isNull(11) ? nil : row.bytes(11)
     lastWriteBase = row.isNull(12) ? nil : row.integer(12)
     platform = DevicePlatform(row: row, 13)

@@ -7,10 +7,11 @@ package struct ModelsRefusal: Error, Equatable {
     case empty = "empty_model"
     case unknown = "unknown_model"
     case tooLong = "model_too_long"
+    case controlCharacter = "control_character"
     case tooMany = "too_many_models"
   }
   package let reason: Reason
-  /// The name at fault; nil where it is too long, or where there are too many.
+  /// The name at fault, where it is empty or unknown.
   package let value: String?
 }
 
@@ -43,9 +44,14 @@ struct ModelCatalogue {
   let names: [String]
 
   /// `chosen` in the catalogue's spelling, each once; any names while the catalogue is empty.
-  func canonical(_ chosen: [String]) throws(ModelsRefusal) -> [String] {
+  ///
+  /// - Parameter stored: what the device chose before. Of these, a name that has left the catalogue
+  ///   may stay.
+  func canonical(
+    _ chosen: [String], keeping stored: [String]
+  ) throws(ModelsRefusal) -> [String] {
     var spelling: [String: String] = [:]
-    for name in names { spelling[name.lowercased()] = name }
+    for name in stored + names { spelling[name.lowercased()] = name }
     var seen: Set<String> = []
     var canonical: [String] = []
     for name in chosen.map(\.trimmed) {
@@ -54,6 +60,7 @@ struct ModelCatalogue {
       guard name.unicodeScalars.count <= 128 else {
         throw ModelsRefusal(reason: .tooLong, value: nil)
       }
+      guard !name.hasControls else { throw ModelsRefusal(reason: .controlCharacter, value: nil) }
       guard names.isEmpty || spelling[folded] != nil else {
         throw ModelsRefusal(reason: .unknown, value: name)
       }

@@ -2,7 +2,15 @@ package import Base
 
 /// The preferences of one account on one device, as the apps read them.
 package struct Preferences: Sendable, Equatable {
-  package var pushEnabled: Bool
+  /// Whether notifications are sent to the device, as `push_enabled` stores it: anything but 0 sends.
+  package enum Push: Int64, Sendable {
+    case off = 0
+    case on = 1
+    /// No write has named `push_enabled`. The apps read false, which is its default.
+    case unnamed = 2
+  }
+
+  package var push: Push
   package var pushToken: String?
   /// JSON array of model names, as stored.
   package var preferredModels: [UInt8]
@@ -14,6 +22,16 @@ package struct Preferences: Sendable, Equatable {
   package let accountID: String
   /// 0 before any write.
   package var version: Int64
+
+  /// ``preferredModels`` as text.
+  ///
+  /// - Throws: `JSONReader.Failure` where somebody wrote the row by hand.
+  func modelNames() throws -> [String] {
+    var names: [String] = []
+    var reader = JSONReader(preferredModels)
+    try reader.array { name in names.append(try name.string()) }
+    return names
+  }
 }
 
 /// What one `POST /api/v1/device-prefs` changes: nil keeps the value.
@@ -50,7 +68,7 @@ extension PreferencesChange {
   /// - Parameter models: ``preferredModels`` as they are stored.
   func applied(to old: Preferences, models: [UInt8]?) -> Preferences {
     var new = old
-    if let pushEnabled { new.pushEnabled = pushEnabled }
+    if let pushEnabled { new.push = pushEnabled ? .on : .off }
     switch pushToken {
     case .keep: break
     case .clear: new.pushToken = nil

@@ -6,6 +6,13 @@ extension Room {
       INSERT INTO device_preferences (device_id, last_updated_at) VALUES (?, ?)
       ON DUPLICATE KEY UPDATE device_id = device_id
       """
+    ],
+    whenDeviceSignsOut: [
+      """
+      UPDATE device_preferences SET push_token = NULL, last_updated_at = ?, version = version + 1,
+        last_write_digest = NULL, last_write_base = NULL
+      WHERE device_id = ? AND push_token IS NOT NULL
+      """
     ])
 }
 

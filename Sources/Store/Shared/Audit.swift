@@ -62,6 +62,7 @@ struct AuditStatements: ~Copyable {
   /// Writes one row. `detail` says what happened in words and never holds a secret.
   ///
   /// For a refusal it runs several statements, so call it in a transaction.
+  /// Whatever a client sent is cleaned, because people read the rows in a terminal.
   func write(
     _ event: AuditEvent, account: String? = nil, device: String? = nil, detail: String? = nil,
     facts: ClientFacts? = nil
@@ -76,11 +77,17 @@ struct AuditStatements: ~Copyable {
       """,
       [
         .time(transaction.now), .text(event.name), .text(account), .text(device),
-        .text(origin.storedRequestID), .text(origin.storedAddress), .text(detail?.cut(to: 200)),
-        .text(facts?.platform?.cut(to: 20)), .text(facts?.bundleID?.cut(to: 128)),
-        .text(facts?.appVersion?.cut(to: 32)), .text(facts?.attestation.rawValue),
-        .text(facts?.attestationReason),
+        .text(origin.storedRequestID), .text(origin.storedAddress), .clean(detail, 200),
+        .clean(facts?.platform, 20), .clean(facts?.bundleID, 128), .clean(facts?.appVersion, 32),
+        .text(facts?.attestation.rawValue), .text(facts?.attestationReason),
       ])
+  }
+}
+
+extension Parameter {
+  /// At most `count` characters of `text`, without control characters.
+  fileprivate static func clean(_ text: String?, _ count: Int) -> Parameter {
+    .text(text?.cut(to: count).withoutControls)
   }
 }
 

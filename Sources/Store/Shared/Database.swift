@@ -55,9 +55,9 @@ package struct Origin: Sendable {
   /// The companion's own work.
   package static let companion = Origin(requestID: "switchboard-companion", address: "")
 
-  /// As much of the address as the columns for it hold.
-  var storedAddress: String { address.cut(to: 45) }
+  /// As much of the address as the columns for it hold, without control characters.
+  var storedAddress: String { address.cut(to: 45).withoutControls }
 
-  /// As much of the request id as the columns for it hold.
-  var storedRequestID: String { requestID.cut(to: 64) }
+  /// As much of the request id as the columns for it hold, without control characters.
+  var storedRequestID: String { requestID.cut(to: 64).withoutControls }
 }

@@ -6,6 +6,9 @@ package struct Room: Sendable {
   var retention: [Retention] = []
   /// Run when a device is added. Parameters: device id, now.
   var whenDeviceIsAdded: [StaticString] = []
+  /// Run when the sessions of a device end because its person signs out or revokes it. Parameters:
+  /// now, device id.
+  var whenDeviceSignsOut: [StaticString] = []
   /// Run when a device is revoked. Parameter: device id.
   var whenDeviceIsRevoked: [StaticString] = []
   /// Run when somebody proves the e-mail address of an account that others may have used. Parameter:

@@ -20,12 +20,9 @@ package struct Banks: Sendable {
   let records: Records
 
   /// The banks that take enrollments.
-  ///
-  /// - Throws: ``Refusal``.
-  package func list(for caller: Caller) throws -> [ListedBank] {
+  package func list() throws -> [ListedBank] {
     try records.read { transaction in
-      _ = try transaction.sessions.live(caller)
-      return try transaction.connection.rows(
+      try transaction.connection.rows(
         """
         SELECT bsim_id, name, logo_url FROM banks WHERE authorization_url IS NOT NULL
         ORDER BY name, bsim_id

@@ -9,7 +9,7 @@ import Testing
 @Suite struct AccountRoutesTests {
   static let unknown = [
     "/api/mobile/", "/api/mobile/profile", "/api/mobile/accounts", "/api/mobile/auth",
-    "/api/mobile/auth/login/password", "/api/mobile/auth/login/", "/api/mobile/AUTH/login",
+    "/api/mobile/auth/login/password/", "/api/mobile/auth/login/", "/api/mobile/AUTH/login",
     "/api/mobile/payment/initiate", "/api/mobile/contracts", "/api/mobile/devices/",
     "/api/mobile/devices/a/b", "/api/mobile/passkeys/", "/api/mobile/passkeys/a/b",
     "/api/mobile/auth/passkey/register", "/api/mobile/device/push-token/a/b", "/api/mobile/wallet",
@@ -37,7 +37,8 @@ import Testing
 
   static let allowed: [(String, Set<String>)] = [
     (AccountPath.registerDevice, ["POST"]), (AccountPath.register, ["POST"]),
-    (AccountPath.login, ["POST"]), (AccountPath.verify, ["POST"]), (AccountPath.refresh, ["POST"]),
+    (AccountPath.login, ["POST"]), (AccountPath.password, ["POST"]), (AccountPath.verify, ["POST"]),
+    (AccountPath.refresh, ["POST"]),
     (AccountPath.setup, ["POST"]), (AccountPath.challenge, ["POST"]),
     (AccountPath.biometricVerify, ["POST"]), (AccountPath.passkeyOptions, ["POST"]),
     (AccountPath.passkeyVerify, ["POST"]), (AccountPath.passkeys, ["GET", "HEAD"]),

@@ -13,6 +13,7 @@ enum AccountPath {
   static let registerDevice = "/api/mobile/device/register"
   static let register = "/api/mobile/auth/register"
   static let login = "/api/mobile/auth/login"
+  static let password = "/api/mobile/auth/login/password"
   static let verify = "/api/mobile/auth/login/verify"
   static let refresh = "/api/mobile/auth/token/refresh"
   static let logout = "/api/mobile/auth/logout"

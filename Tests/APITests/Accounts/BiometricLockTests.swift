@@ -88,7 +88,7 @@ import Testing
       let answer = site.send(
         "POST", AccountPath.biometricVerify, jsonText(body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.verify(challenge, signature: PhoneKey.one.sign(challenge)).status == 200)
     }
   }

@@ -119,7 +119,7 @@ import Testing
         "POST", AccountPath.pushToken, jsonText(body, but: member, is: value),
         token: ann.accessToken)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(rows(site) == "")
     }
   }
@@ -129,7 +129,7 @@ import Testing
       let ann = try site.signUp()
       let answer = post(site, ann, ["pushToken": pushTokenText(), "tokenType": "web"])
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("tokenType:") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("tokenType:") == true, "\(answer.text)")
     }
   }
 

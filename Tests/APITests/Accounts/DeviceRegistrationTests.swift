@@ -123,19 +123,36 @@ import Testing
       ("deviceId", "a\u{0}b"), ("deviceId", "a\u{1B}b"), ("deviceId", ["x"]),
       ("deviceName", nil), ("deviceName", ""), ("deviceName", " \n "), ("deviceName", true),
       ("deviceName", String(repeating: "x", count: 201)), ("deviceName", "a\u{7}b"),
+      ("deviceName", "a\u{7F}b"), ("deviceName", "a\u{9B}b"), ("deviceName", "a\u{202E}b"),
+      ("deviceName", "a\u{2066}b"),
       ("platform", nil), ("platform", ""), ("platform", "symbian"), ("platform", 1),
-      ("pushToken", ""), ("pushToken", String(repeating: "a", count: 19)),
-      ("pushToken", String(repeating: "a", count: 513)), ("pushToken", pushTokenText() + " x"),
-      ("pushToken", pushTokenText() + "'"), ("pushToken", pushTokenText() + "é"),
-      ("pushToken", 12),
     ] as [(String, (any Sendable)?)])
   func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withApplication { site in
       let answer = site.send(
         "POST", AccountPath.registerDevice, jsonText(Self.body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.count("device_registrations") == 0)
+    }
+  }
+
+  /// Simulators have no push token, and some apps send another service's.
+  @Test(
+    arguments: [
+      "", " ", "apns-or-fcm-token", "ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]",
+      String(repeating: "a", count: 19), String(repeating: "a", count: 513),
+      pushTokenText() + " x", pushTokenText() + "'", pushTokenText() + "é", "a\u{0}b",
+      12, true, ["x"], ["token": "x"], NSNull(),
+    ] as [any Sendable])
+  func whatIsNoPushTokenCountsAsAbsent(value: any Sendable) throws {
+    try withApplication { site in
+      try site.registerDevice(Self.body["deviceId"] as! String, pushToken: pushTokenText("b"))
+      let answer = site.send(
+        "POST", AccountPath.registerDevice, jsonText(Self.body, but: "pushToken", is: value))
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(
+        site.sql("SELECT name, push_token FROM device_registrations") == "iPhone 15 Pro\tNULL")
     }
   }
 

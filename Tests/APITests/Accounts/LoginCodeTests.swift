@@ -225,7 +225,7 @@ import Testing
       ]
       let answer = site.send("POST", AccountPath.verify, jsonText(body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.sql("SELECT attempts, spent_at FROM login_codes") == "0\tNULL")
     }
   }

@@ -58,6 +58,23 @@ import Testing
     }
   }
 
+  /// A sign-in that is refused or begun.
+  private struct Call {
+    var path = AccountPath.login
+    var members: [String: any Sendable] = [:]
+    var status = 200
+
+    static let all = [
+      Call(), Call(members: ["method": "email"]),
+      Call(path: AccountPath.password, members: ["password": "secret"], status: 400),
+      // Against the code that has just been mailed, and where there is none.
+      Call(path: AccountPath.password, members: ["password": "123456"], status: 401),
+      Call(
+        path: AccountPath.password, members: ["password": "123456", "deviceId": "device-2"],
+        status: 401),
+    ]
+  }
+
   /// The same statements, so that the time does not tell whether an account has the address.
   @Test func knownAndUnknownAddressesRunTheSameStatements() throws {
     try withApplication { site in
@@ -70,24 +87,23 @@ import Testing
         return .pass
       }
       let responder = Application.ofTests(on: proxy.settings)
-      func statements(for email: String, method: String?) -> [MariaDBProxy.Command] {
+      func statements(for email: String, _ call: Call) -> [MariaDBProxy.Command] {
         commands.withLock { $0 = [] }
-        let body = jsonText([
-          "email": email, "deviceId": "device-1", "deviceName": "Phone", "platform": "ios",
-          "method": method,
-        ])
-        #expect(responder.send("POST", AccountPath.login, body).status == 200)
+        let body = Self.body.merging(["email": email].merging(call.members) { $1 }) { $1 }
+        let answer = responder.send("POST", call.path, jsonText(body))
+        #expect(answer.status == call.status, "\(answer.text)")
         return commands.withLock { $0 }
       }
-      _ = statements(for: "first@example.org", method: nil)  // prepares the statements
-      let counts = [nil, "email"].map { method in
-        let known = statements(for: "known@example.org", method: method)
+      for call in Call.all { _ = statements(for: "first@example.org", call) }  // prepares them
+      let counts = Call.all.map { call in
+        let known = statements(for: "known@example.org", call)
         #expect(known.count > 5)
-        #expect(known == statements(for: "other@example.org", method: method))
+        #expect(known == statements(for: "other@example.org", call), "\(call)")
         return known.count
       }
-      // One more statement looks for passkeys.
+      // One more statement looks for passkeys. A password looks for none.
       #expect(counts[0] == counts[1] + 1)
+      #expect(counts[2] == counts[1])
     }
   }
 
@@ -130,7 +146,7 @@ import Testing
         #expect(
           answer.isError(
             400, "bad_request",
-            "Device not registered: register it first, or send deviceName and platform"))
+            "This device is not registered yet. Restart the app and try again."))
       }
       #expect(site.count("login_codes") == 0)
       try site.registerDevice()
@@ -149,7 +165,7 @@ import Testing
       let answer = site.send(
         "POST", AccountPath.login, jsonText(Self.body, but: member, is: value))
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(site.count("login_codes") == 0)
     }
   }
@@ -242,15 +258,6 @@ import Testing
       #expect(site.requestCode().status == 200)
       for _ in 1...4 { #expect(site.verify(code: "no code").status == 401) }
       #expect(site.verify(code: try site.mailedCode()).status == 200)
-    }
-  }
-
-  @Test func loginWithAPasswordIs404() throws {
-    try withApplication { site in
-      let answer = site.send(
-        "POST", "/api/mobile/auth/login/password",
-        jsonText(Self.body, but: "password", is: "secret"))
-      #expect(answer.isError(404, "not_found"))
     }
   }
 }

@@ -151,7 +151,7 @@ import Testing
         "POST", AccountPath.verify, passkeyBody(credential, but: member, is: value))
       let path = member.isEmpty ? "credential" : "credential.\(member)"
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(path):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(path):") == true, "\(answer.text)")
       #expect(site.verify(credential).status == 200)
     }
   }
@@ -170,7 +170,7 @@ import Testing
           jsonText(["email": "ann@example.org", "deviceId": "device-1", member: value]))
         : site.verify(credential, [member: value])
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
     }
   }
 }

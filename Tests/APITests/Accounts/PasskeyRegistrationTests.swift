@@ -8,7 +8,7 @@ import Testing
 
 /// `POST /api/mobile/auth/passkey/register/options`, `…/verify`
 @Suite struct PasskeyRegistrationTests {
-  private static let refusal = "Invalid passkey or expired challenge"
+  private static let refusal = "The passkey was not accepted. Add it again."
 
   @Test func registrationStartsWithOptionsForABrowser() throws {
     try withApplication { site throws in
@@ -55,7 +55,7 @@ import Testing
         #expect(answer.string("name") == expected, "\(answer.text)")
       } else {
         #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-        #expect(answer.string("message")?.hasPrefix("name:") == true)
+        #expect(answer.complaint?.hasPrefix("name:") == true)
         #expect(site.count("passkeys") == 0)
         #expect(site.count("passkey_challenges WHERE spent_at IS NULL") == 1)
       }
@@ -84,7 +84,7 @@ import Testing
         token: ann.accessToken)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
       let path = member.isEmpty ? "credential" : "credential.\(member)"
-      #expect(answer.string("message")?.hasPrefix("\(path):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(path):") == true, "\(answer.text)")
       #expect(site.count("passkeys") == 0)
       #expect(site.count("passkey_challenges WHERE spent_at IS NULL") == 1)
     }

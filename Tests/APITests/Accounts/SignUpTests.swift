@@ -134,7 +134,7 @@ import Testing
       #expect(
         answer.isError(
           400, "bad_request",
-          "Device not registered: register it first, or send deviceName and platform"))
+          "This device is not registered yet. Restart the app and try again."))
       #expect(counts(site) == before)
     }
   }
@@ -171,7 +171,7 @@ import Testing
     try withApplication { site in
       let answer = register(site, member, value)
       #expect(answer.isError(400, "bad_request"), "\(answer.text)")
-      #expect(answer.string("message")?.hasPrefix("\(member):") == true, "\(answer.text)")
+      #expect(answer.complaint?.hasPrefix("\(member):") == true, "\(answer.text)")
       #expect(counts(site) == [0, 0, 0, 0, 0])
     }
   }

@@ -196,7 +196,7 @@ import Testing
   }
 
   private static let malformed: [(String, String, String)] = [
-    (AttestationPath.challenge, "{", "The body is not valid JSON"),
+    (AttestationPath.challenge, "{", "The body is not valid JSON. Update the app and try again."),
     (AttestationPath.challenge, #"{"bundle_id":"a"}"#, "platform: missing"),
     (AttestationPath.challenge, #"{"platform":"ios"}"#, "bundle_id: missing"),
     (AttestationPath.challenge, #"{"platform":"ios","bundleId":5}"#, "bundleId: wrong_type"),

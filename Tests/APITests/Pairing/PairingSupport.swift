@@ -27,10 +27,12 @@ extension TestApplication {
 
   func pairingToken() throws -> String { try #require(pairInfo().string("token")) }
 
-  func exchange(_ token: String, address: String = "192.0.2.1") -> Answer {
+  func exchange(
+    _ token: String, address: String = "192.0.2.1", userAgent: String = "cdev/1.0"
+  ) -> Answer {
     send(
       "POST", "/api/auth/exchange", #"{"pairing_token":"\#(token)"}"#,
-      fields: [("User-Agent", "cdev/1.0")], address: address)
+      fields: [("User-Agent", userAgent)], address: address)
   }
 
   func pair() throws -> Paired { try Paired(exchange(pairingToken())) }

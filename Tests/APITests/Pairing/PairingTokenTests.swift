@@ -60,6 +60,16 @@ import Testing
     }
   }
 
+  @Test func theUserAgentIsKeptWithoutControlCharacters() throws {
+    try withAgent { site in
+      let agent = "a\u{1B}[2Jb\u{9B}\u{202E}c"
+      let token = try site.pairingToken()
+      #expect(site.exchange(token, userAgent: agent).status == 200)
+      #expect(
+        site.sql("SELECT user_agent FROM paired_devices") == "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}c")
+    }
+  }
+
   @Test func anExchangeAnswersTheMembersOfTheContract() throws {
     try withAgent { site in
       let answer = site.exchange(try site.pairingToken())

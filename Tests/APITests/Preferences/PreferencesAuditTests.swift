@@ -59,6 +59,25 @@ import Testing
     }
   }
 
+  @Test(arguments: ["\u{1B}", "\u{7F}", "\u{9B}", "\u{202E}", "\u{2066}"])
+  func controlCharactersDoNotEnterTheAuditTrail(control: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let given = "a\(control)b"
+      let answer = site.send(
+        "POST", "/api/v1/device-prefs", "{}", token: ann.accessToken,
+        fields: [("X-Platform", given), ("X-App-Bundle-ID", given), ("X-App-Version", given)],
+        address: given, requestID: given)
+      #expect(answer.status == 200)
+      let row = site.sql(
+        """
+        SELECT platform, bundle_id, app_version, address, request_id FROM audit_trail
+        WHERE event = 'preferences_written'
+        """)
+      #expect(row == repeatElement("a\u{FFFD}b", count: 5).joined(separator: "\t"))
+    }
+  }
+
   @Test func longFactsAreCutToTheirColumns() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -53,7 +53,7 @@ import Testing
     #expect(answer.status == 400)
     #expect(
       answer.text
-        == #"{"error":{"code":"validation_error","message":"preferred_models: unknown_model","#
+        == #"{"error":{"code":"validation_error","message":"There is no model foo. Choose another one.","#
         + #""details":{"field":"preferred_models","reason":"unknown_model","value":"foo"}}}"#)
   }
 
@@ -112,15 +112,41 @@ import Testing
     #expect(answer.status == 400)
   }
 
-  @Test func aNameRemovedFromTheCatalogueStaysUntilTheListIsWritten() throws {
+  @Test func aNameThatHasLeftTheCatalogueMayStay() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      site.post(#"{"preferred_models":["gpt-4o"]}"#, by: ann)
+      site.post(#"{"preferred_models":["gpt-4o","mistral-nemo"]}"#, by: ann)
       site.sql("DELETE FROM models WHERE name = 'gpt-4o'")
-      #expect(site.post(#"{"push_enabled":true}"#, by: ann).models == ["gpt-4o"])
-      #expect(
-        site.post(#"{"preferred_models":["gpt-4o"]}"#, by: ann).complaint
-          == "preferred_models: unknown_model = gpt-4o")
+      for (given, stored) in [
+        (["gpt-4o", "mistral-nemo"], ["gpt-4o", "mistral-nemo"]),
+        (["gpt-4o-mini", " GPT-4O "], ["gpt-4o-mini", "gpt-4o"]),
+      ] {
+        let answer = site.post(#"{"preferred_models":\#(jsonArray(given))}"#, by: ann)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.models == stored)
+      }
     }
+  }
+
+  @Test func aNameThatHasLeftTheCatalogueCannotBeChosenAnew() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2")
+      let list = #"{"preferred_models":["gpt-4o"]}"#
+      site.post(list, by: ann)
+      site.sql("DELETE FROM models WHERE name = 'gpt-4o'")
+      let refusal = "preferred_models: unknown_model = gpt-4o"
+      #expect(site.post(list, by: bob).complaint == refusal)
+      #expect(site.post(#"{"preferred_models":["foo","gpt-4o"]}"#, by: ann).status == 400)
+      // Once given up, it is gone.
+      #expect(site.post(#"{"preferred_models":[]}"#, by: ann).status == 200)
+      #expect(site.post(list, by: ann).complaint == refusal)
+    }
+  }
+
+  @Test(arguments: ["\u{1B}[31m", "a\u{7F}", "a\u{85}b", "a\u{202E}b", "a\u{2066}b"])
+  func aNameWithAControlCharacterIsRefused(name: String) throws {
+    let answer = try post([name], catalogue: Self.emptyCatalogue)
+    #expect(answer.complaint == "preferred_models: control_character")
   }
 }

@@ -161,6 +161,71 @@ import Testing
     }
   }
 
+  /// The first write, which makes version 1, may say nothing of push.
+  @Test(arguments: [nil, true, false] as [Bool?])
+  func aWriteThatDoesNotNamePushSwitchesNothing(named: Bool?) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      if let named { site.post(#"{"push_enabled":\#(named)}"#, by: ann) }
+      site.register(Self.wellFormed, by: ann)
+      for body in ["{}", #"{"archive_cache_quota_mb":256}"#, #"{"push_token":"\#(Self.other)"}"#] {
+        #expect(site.post(body, by: ann)["push_enabled"] as? Bool == (named ?? false))
+        let list = site.send("GET", AccountPath.devices, token: ann.accessToken)
+        #expect(list["devices", 0, "pushEnabled"] as? Bool == (named ?? true), "\(body)")
+        #expect(site.preferences(of: ann)["push_enabled"] as? Bool == (named ?? false))
+      }
+      #expect(site.preferences(of: ann).version == (named == nil ? 4 : 5))
+    }
+  }
+
+  @Test(arguments: ["POST /api/mobile/auth/logout", "DELETE /api/mobile/devices/device-1"])
+  func signingOutForgetsTheTokenOfTheDevice(request: String) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let elsewhere = try site.signIn(device: "device-2")
+      let write = #"{"push_token":"\#(Self.wellFormed)","push_enabled":true,"if_version":0}"#
+      site.post(write, by: ann)
+      site.post(#"{"push_token":"\#(Self.other)"}"#, by: elsewhere)
+      site.advance(by: .seconds(5))
+      let words = request.split(separator: " ").map(String.init)
+      #expect(site.send(words[0], words[1], token: ann.accessToken).status == 200)
+      #expect(tokens(site) == "\(Self.other)\tann@example.org\tios")
+      #expect(site.preferences(of: elsewhere).string("push_token") == Self.other)
+
+      let again = try site.signIn()
+      let preferences = site.preferences(of: again)
+      #expect(preferences.text.contains(#""push_enabled":true,"push_token":null"#))
+      #expect(preferences.version == 2)
+      #expect(preferences.string("last_updated_at") == "2026-11-18T11:06:45Z")
+      // The same write again is not taken for a repetition, which would leave the token out.
+      #expect(site.post(write, by: again).status == 409)
+    }
+  }
+
+  @Test func signingOutEverywhereForgetsAllTokens() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let elsewhere = try site.signIn(device: "device-2")
+      for person in [ann, elsewhere] { site.register("opaque", by: person) }
+      let path = "/api/mobile/auth/logout"
+      #expect(
+        site.send("POST", path, token: ann.accessToken, query: "revokeAll=true").status == 200)
+      #expect(site.count("device_preferences WHERE push_token IS NOT NULL") == 0)
+      #expect(site.count("device_preferences WHERE version = 2") == 2)
+    }
+  }
+
+  @Test func signingOutWithoutATokenChangesNoPreferences() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.post(#"{"push_enabled":true}"#, by: ann)
+      let before = site.rows("device_preferences")
+      #expect(
+        site.send("POST", "/api/mobile/auth/logout", token: ann.accessToken).status == 200)
+      #expect(site.rows("device_preferences") == before)
+    }
+  }
+
   @Test func aTokenBelongsToWhoeverRegisteredItLast() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "ann@example.org", device: "device-1")

@@ -51,15 +51,6 @@ extension TestApplication {
 }
 
 extension Answer {
-  /// The `details` of an error of the preferences family: `field: reason`, and ` = value` if there
-  /// is a value.
-  var complaint: String? {
-    guard let field = string("error", "details", "field"),
-      let reason = string("error", "details", "reason")
-    else { return nil }
-    return "\(field): \(reason)" + (string("error", "details", "value").map { " = \($0)" } ?? "")
-  }
-
   var version: Int? { self["version"] as? Int }
   var models: [String]? { self["preferred_models"] as? [String] }
   var quota: Int? { self["archive_cache_quota_mb"] as? Int }

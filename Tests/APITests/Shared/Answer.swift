@@ -42,10 +42,19 @@ struct Answer {
 
   var retryAfter: Int? { field("Retry-After").flatMap { Int($0) } }
 
+  /// What an error says of the member at fault: `field: reason`, and ` = value` if there is a value.
+  var complaint: String? {
+    let details = (self["error", "details"] ?? self["details"]) as? [String: Any]
+    guard let field = details?["field"] as? String, let reason = details?["reason"] as? String
+    else { return nil }
+    return "\(field): \(reason)" + ((details?["value"] as? String).map { " = \($0)" } ?? "")
+  }
+
   /// Whether this is an error body of ``ErrorShape/coded`` and nothing else.
   func isError(_ status: Int, _ code: String, _ message: String? = nil) -> Bool {
     let body = (try? JSONSerialization.jsonObject(with: Data(response.body))) as? [String: Any]
-    return self.status == status && body?.count == 2 && string("error") == code
+    let members = Set((body ?? [:]).keys).subtracting(complaint == nil ? [] : ["details"])
+    return self.status == status && members == ["error", "message"] && string("error") == code
       && string("message")?.isEmpty == false
       && (message == nil || string("message") == message)
       && field("Content-Type") == "application/json" && field("Cache-Control") == "no-store"

@@ -80,7 +80,8 @@ import Testing
       #expect(answer.status == 400)
       #expect(
         answer.text
-          == #"{"error":{"code":"validation_error","message":"The body is not valid JSON"}}"#)
+          == #"{"error":{"code":"validation_error","#
+          + #""message":"The body is not valid JSON. Update the app and try again."}}"#)
     }
   }
 

@@ -24,7 +24,7 @@ import Testing
     "/api/v1/Device-Prefs", "/api/v1/models/", "/api/v1/push", "/api/mobile/nothing",
     "/api/app-attestation/", "/api/app-attestation/verify/", "/api/app-attestation/nothing",
     "/api/push", "/api/push/", "/api/push/nothing", "/api/push/test/x",
-    "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/password",
+    "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/passwords",
     "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "/", "", "/api",
     "/api/v1", "/health/", "/favicon.ico", "/api/mobile/device/push-token/a/b",
   ])
@@ -91,7 +91,7 @@ import Testing
 
   @Test(arguments: [
     (Request.Defect.bodyTooLarge, 413, "payload_too_large", "The body is larger than 65536 bytes"),
-    (.bodyIncomplete, 400, "", "The body is shorter than its Content-Length says"),
+    (.bodyIncomplete, 400, "", "The request arrived incomplete. Try again."),
     (.ambiguousPath, 404, "not_found", "Not found"),
   ])
   func defectiveRequestsAreAnsweredInTheShapeOfTheFamily(

@@ -101,8 +101,8 @@ import Testing
       let enrollment = site.sql("SELECT id FROM enrollments")
       let requests = [
         ("GET", WalletPath.cards), ("DELETE", "\(WalletPath.cards)/\(ids[1])"),
-        ("POST", "\(WalletPath.cards)/\(ids[1])/default"), ("GET", WalletPath.banks),
-        ("GET", WalletPath.enrollments), ("DELETE", "/api/mobile/enrollment/\(enrollment)"),
+        ("POST", "\(WalletPath.cards)/\(ids[1])/default"), ("GET", WalletPath.enrollments),
+        ("DELETE", "/api/mobile/enrollment/\(enrollment)"),
       ]
       for (method, path) in requests {
         for token in [ann.accessToken, "garbage", nil] {

@@ -177,7 +177,7 @@ import Testing
       let before = site.rows("enrollment_states", "jobs")
       for type in [nil, "", "application/json", "multipart/form-data", "text/plain"] {
         let answer = site.confirm(location, type: type)
-        #expect(answer.isError(400, "bad_request", "The body is not a form"))
+        #expect(answer.isError(400, "bad_request", "The page sent no form. Go back and try again."))
       }
       for body in [
         "", "code=c", "state=x&code=c", "{}", "\0&=%",

@@ -115,8 +115,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"a\u00e9\n\"\\\/"#, "a\u{e9}\n\"\\/"), (#"\ud83c\udf89"#, "🎉"), (#"\ud83c"#, "\u{fffd}"),
+    (#"a\u00e9\"\\\/"#, "a\u{e9}\"\\/"), (#"\ud83c\udf89"#, "🎉"), (#"\ud83c"#, "\u{fffd}"),
     (#"\ud83cx"#, "\u{fffd}x"), (#"\udc00"#, "\u{fffd}"), ("🎉", "🎉"), ("<b>&", "<b>&"),
+    (#"a\nb\u202ec"#, "a\u{fffd}b\u{fffd}c"),
   ])
   func aNameIsAnyText(written: String, name: String) throws {
     #expect(try seen(full([FakeGame(name: written)])).games.first?.name == name)

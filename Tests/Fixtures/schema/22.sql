@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS accounts (
   created_at    DATETIME(3) NOT NULL COMMENT 'UTC',
   cards_version INT UNSIGNED NOT NULL DEFAULT 0
                 COMMENT 'counts changes of the cards; each change writes this first, so that changes happen one after another',
-  created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up',
+  created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up; empty in accounts of versions before 22',
   email_verified_at DATETIME(3) NULL COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
   UNIQUE KEY accounts_email (email),
   UNIQUE KEY accounts_username (username),
@@ -231,7 +231,8 @@ INSERT INTO models (name, position)
 
 CREATE TABLE IF NOT EXISTS device_preferences (
   device_id              UUID NOT NULL PRIMARY KEY,
-  push_enabled           BOOLEAN NOT NULL DEFAULT FALSE,
+  push_enabled           BOOLEAN NOT NULL DEFAULT FALSE
+                         COMMENT '0: no pushes once the preferences were written; 1: pushes; 2: pushes, no write has named it',
   push_token             VARCHAR(512) NULL COMMENT 'as the app last sent it, opaque',
   preferred_models       TEXT NOT NULL DEFAULT '[]' COMMENT 'JSON array of at most 16 names',
   archive_cache_quota_mb SMALLINT UNSIGNED NOT NULL DEFAULT 512 COMMENT 'MiB',
@@ -1199,7 +1200,7 @@ END IF //
 -- Version 22: accounts know whether their e-mail address is proven, sessions and biometric keys what they may prove.
 IF @found < 22 THEN
   ALTER TABLE accounts
-    ADD COLUMN IF NOT EXISTS created_from VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up',
+    ADD COLUMN IF NOT EXISTS created_from VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up; empty in accounts of versions before 22',
     ADD COLUMN IF NOT EXISTS email_verified_at DATETIME(3) NULL
       COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
     ALGORITHM=INSTANT;
@@ -1231,6 +1232,12 @@ IF @found < 22 THEN
     ADD CONSTRAINT payments_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE SET NULL,
     ALGORITHM=INPLACE, LOCK=NONE;
   SET SESSION foreign_key_checks = 1;
+END IF //
+IF @found < 22 THEN
+  ALTER TABLE device_preferences
+    MODIFY push_enabled BOOLEAN NOT NULL DEFAULT FALSE
+      COMMENT '0: no pushes once the preferences were written; 1: pushes; 2: pushes, no write has named it',
+    ALGORITHM=INSTANT;
 END IF //
 IF @found < 22 THEN
   ALTER TABLE outbox MODIFY kind ENUM('login_code', 'email_confirmation') NOT NULL, ALGORITHM=INSTANT;
@@ -1427,7 +1434,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
-GRANT SELECT (id, cards_version, email_verified_at, created_at), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
+GRANT SELECT (id, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
 GRANT SELECT (id, account_id) ON devices TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
 GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboard_companion;

@@ -25,6 +25,17 @@ import Testing
     #expect(output.contains("SWITCHBOARD_DB_USER is missing"))
   }
 
+  @Test func withAShortMasterKeyItEndsWith78() {
+    let (status, output) = run(
+      Self.complete.merging([
+        "SWITCHBOARD_DB_SOCKET": "/nonexistent", "SWITCHBOARD_DB_USER": "x",
+        "MASTER_API_KEY": "changeme",
+      ]) { $1 })
+    #expect(status == 78)
+    #expect(output.contains("MASTER_API_KEY must have at least 32 bytes"))
+    #expect(!output.contains("changeme"))
+  }
+
   @Test func withTheSchemaOfAnotherVersionItEndsWith1AndSaysWhatToDo() throws {
     try withDatabase { root in
       _ = MariaDBServer.shared.run(

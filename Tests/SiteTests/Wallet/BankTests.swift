@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct BankTests {
   @Test func theBanksCardsAreInTheWallet() async throws {
     try await withBank { site, ann, bank in
-      let banks = site.curl("/api/mobile/enrollment/banks", "--header", ann.bearer)
+      let banks = site.curl("/api/mobile/enrollment/banks")
       #expect(
         banks.body == #"{"banks":[{"bsimId":"test-bank","name":"Test Bank","logoUrl":null}]}"#)
       let location = try site.consent(of: ann, at: bank.url)

@@ -82,6 +82,40 @@ import Testing
     }
   }
 
+  /// An account that somebody uses, whose address is proven, or that is older than the question stays.
+  @Test func unprovenAccountsGoAfterThirtyDaysWithoutASession() throws {
+    try withStore { store throws in
+      let cases = [
+        ("new", "43199 MINUTE", "NULL", "192.0.2.1"), ("old", "43201 MINUTE", "NULL", "192.0.2.1"),
+        ("proven", "90 DAY", "NOW(3)", "192.0.2.1"), ("unasked", "90 DAY", "NULL", ""),
+        ("used", "90 DAY", "NULL", "192.0.2.1"), ("signed out", "90 DAY", "NULL", "192.0.2.1"),
+      ]
+      for (number, (name, age, provenAt, address)) in cases.enumerated() {
+        insert(
+          store,
+          """
+          INSERT INTO accounts (id, email, name, username, wallet_id, created_at, created_from, email_verified_at)
+          VALUES (UUID(), '\(number)@example.org', '\(name)', '\(number)', 'wsim_AAAAAAAAAAA\(number)',
+            \(ago(age)), '\(address)', \(provenAt))
+          """)
+      }
+      for (name, end) in [("used", "NULL"), ("signed out", "NOW(3)")] {
+        insert(
+          store,
+          """
+          INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+          SELECT UUID(), id, 'device', 'Phone', 'ios', NOW(3), NOW(3) FROM accounts WHERE name = '\(name)';
+          INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, ended_at, end_reason)
+          SELECT UUID(), d.id, NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY, \(end), IF(\(end) IS NULL, NULL, 'logout')
+            FROM devices d JOIN accounts a ON a.id = d.account_id WHERE a.name = '\(name)'
+          """)
+      }
+      try expect(
+        ["new", "proven", "unasked", "used"], of: "SELECT name FROM accounts ORDER BY name",
+        in: store, deleted: 2)
+    }
+  }
+
   @Test func notificationsStayADayDeliveredAndThirtyDaysDead() throws {
     try withStore { store throws in
       let cases = [

@@ -1,0 +1,66 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `POST /api/mobile/auth/login/password`: signs in the app whose only screen asks for a password.
+///
+/// No password is kept or compared. Six digits are a mailed code. With anything else a code is
+/// mailed, and the app shows the message of the answer, which says so. The answer is the same whether
+/// an account has the e-mail address or not. Passkeys are not offered: the screen cannot use them.
+///
+/// - Throws: ``Failure/codeMailed``; ``Failure/validation(field:reason:value:)``;
+///   ``Failure/unauthorized(_:)`` for a wrong code; ``Failure/unknownDevice``;
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
+func signInWithPassword(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let email: EmailAddress
+    let password: TypedPassword?
+  }
+  let startedAt = ContinuousClock.now
+  let body = try request.decode(Body.self)
+  let device = try request.signingDevice()
+  guard let typed = body.password?.code else {
+    let start = try context.mailCode(to: body.email, on: device)
+    context.waitForAnswerTime(since: startedAt)
+    throw start == .codeMailed ? Failure.codeMailed : .unknownDevice
+  }
+  let outcome = try context.signIn(
+    withCode: typed, of: .email(body.email.text), on: device, bearer: context.caller(of: request))
+  guard case .signedIn(let account, let session) = outcome else {
+    throw Failure.unauthorized("Invalid or expired code")
+  }
+  return .json { json in context.write(account, session, into: &json) }
+}
+
+extension Context {
+  /// - Throws: ``RateLimited``.
+  fileprivate func mailCode(
+    to email: EmailAddress, on device: SigningDevice
+  ) throws -> SignInStart {
+    let code = makeCode(
+      for: email.text, on: device.clientDeviceID, challenge: base64URLEncoded(random(16)))
+    let start = try records.loginCodes.start(with: code, or: nil, on: device)
+    wakeCompanion()
+    return start
+  }
+}
+
+/// What somebody typed as a password. Only a mailed code is kept of it.
+private struct TypedPassword: Decodable {
+  /// Six digits.
+  let code: String?
+
+  init(from decoder: any Decoder) throws {
+    // try?: what is no text is no code either, and then a code is mailed.
+    let text = (try? decoder.singleValueContainer().decode(String.self))?.trimmed ?? ""
+    let isCode = text.utf8.count == 6 && text.utf8.allSatisfy(\.isDigit)
+    code = isCode ? text : nil
+  }
+}
+
+extension Failure {
+  fileprivate static let codeMailed = Failure(
+    status: 400, code: "code_mailed",
+    message: "We have mailed you a code. Type it here in place of the password.")
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Support
+import Testing
+
+/// `nginx/site.conf` in front of a site's responder.
+@Suite(.serialized) struct SecureSiteTests {
+  private static let name = "switchboard.example.org"
+
+  /// nginx with `site.conf`, of which only what each host changes is replaced.
+  private struct SecureSite {
+    let folder: String
+    let http = freePort()
+    let https = freePort()
+
+    /// One request by `curl` to the port of `scheme`, for the host `name`.
+    func curl(_ scheme: String, _ path: String, host: String = name, _ more: String...)
+      -> (answer: Site.Answer, status: Int32)
+    {
+      let port = scheme == "http" ? http : https
+      let options = [
+        "curl", "--silent", "--include", "--insecure", "--noproxy", "*", "--max-time", "20",
+        "--resolve", "\(host):\(port):127.0.0.1", "--header", "Host: \(host)",
+      ]
+      let outcome = Site.run(options + more + ["\(scheme)://\(host):\(port)\(path)"])
+      return (Site.Answer(outcome.output), outcome.status)
+    }
+  }
+
+  private func withSecureSite(_ body: (SecureSite) throws -> Void) async throws {
+    try await withSite { site in
+      let secure = SecureSite(folder: "\(site.state)/secure")
+      let folder = secure.folder
+      try FileManager.default.createDirectory(
+        atPath: "\(folder)/tls", withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(folder)/switchboard",
+        withDestinationPath: projectFolder.appending(path: "nginx").path())
+      let made = Site.run([
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+        "-subj", "/CN=\(Self.name)", "-days", "2", "-keyout", "\(folder)/tls/switchboard.key",
+        "-out", "\(folder)/tls/switchboard.crt",
+      ])
+      try #require(made.status == 0, "\(made.output)")
+      try configuration(of: secure, at: site).write(
+        toFile: "\(folder)/nginx.conf", atomically: true, encoding: .utf8)
+      // Not as a daemon, for whose end Process would wait.
+      let nginx = Process()
+      nginx.executableURL = URL(filePath: "/usr/bin/env")
+      nginx.arguments = [
+        "nginx", "-c", "\(folder)/nginx.conf", "-e", "\(folder)/error.log", "-g", "daemon off;",
+      ]
+      try nginx.run()
+      defer {
+        nginx.terminate()
+        nginx.waitUntilExit()
+      }
+      try #require(holds { secure.curl("http", "/").answer.status == 301 })
+      try body(secure)
+    }
+  }
+
+  private func configuration(of secure: SecureSite, at site: Site) throws -> String {
+    var text = try String(
+      contentsOf: projectFolder.appending(path: "nginx/site.conf"), encoding: .utf8)
+    for (own, other) in [
+      ("listen 80", "listen 127.0.0.1:\(secure.http)"),
+      ("listen [::]:80", "listen 127.0.0.2:\(secure.http)"),
+      ("listen 443", "listen 127.0.0.1:\(secure.https)"),
+      ("listen [::]:443", "listen 127.0.0.2:\(secure.https)"),
+      ("/var/log/nginx/", "\(secure.folder)/"),
+      ("/run/switchboard/responder.sock", "\(site.state)/run/responder.sock"),
+    ] {
+      try #require(text.contains(own))
+      text = text.replacingOccurrences(of: own, with: other)
+    }
+    let folders = ["client_body", "fastcgi", "proxy", "scgi", "uwsgi"].map {
+      "\($0)_temp_path \(secure.folder)/\($0);"
+    }
+    return """
+      \(geteuid() == 0 ? "user root root;" : "")
+      pid \(secure.folder)/pid;
+      events {}
+      http {
+        access_log \(secure.folder)/other.log;
+        \(folders.joined(separator: "\n"))
+        \(text)
+      }
+      """
+  }
+
+  @Test func everyAnswerTellsBrowsersToComeBackByHTTPS() async throws {
+    try await withSecureSite { secure in
+      // Of a handler, of a family, of nginx, and for the pairing page, of which this is not the host.
+      for (path, status) in [
+        ("/health", 200), ("/api/v1/models", 200), ("/api/mobile/nothing", 404), ("/%", 400),
+        ("/pair", 403),
+      ] {
+        let answer = secure.curl("https", path).answer
+        #expect(answer.status == status, "\(path)")
+        #expect(answer.fields["strict-transport-security"] == "max-age=31536000", "\(path)")
+        #expect(answer.fields["x-content-type-options"] == "nosniff", "\(path)")
+        #expect(answer.fields["x-request-id"]?.count == 32, "\(path)")
+      }
+      let large = secure.curl(
+        "https", "/api/mobile/auth/login/password", "--data",
+        String(repeating: "x", count: 65_537))
+      #expect(large.answer.status == 413)
+      #expect(large.answer.fields["strict-transport-security"] == "max-age=31536000")
+      // Of a password not even the length is logged.
+      let log = try String(contentsOfFile: "\(secure.folder)/error.log", encoding: .utf8)
+      #expect(!log.contains("65537"))
+    }
+  }
+
+  /// A page names `nosniff` itself, for other web servers.
+  @Test func aSiteWithoutTLSDoesNotSpeakOfIt() async throws {
+    try await withSite { site in
+      for path in ["/pair", "/health"] {
+        let answer = site.curl(path)
+        #expect(answer.status == 200)
+        #expect(answer.fields["strict-transport-security"] == nil)
+        #expect(answer.fields["x-content-type-options"] == "nosniff", "once")
+      }
+    }
+  }
+
+  @Test func httpLeadsToHTTPS() async throws {
+    try await withSecureSite { secure in
+      let answer = secure.curl("http", "/pair?token=secret-token").answer
+      #expect(answer.status == 301)
+      #expect(answer.fields["location"] == "https://\(Self.name)/pair?token=secret-token")
+      #expect(answer.fields["strict-transport-security"] == nil)
+      for log in ["switchboard.log", "other.log"] {
+        let text = try String(contentsOfFile: "\(secure.folder)/\(log)", encoding: .utf8)
+        #expect(!text.contains("secret-token"))
+      }
+    }
+  }
+
+  @Test(arguments: ["other.example.org", "localhost"])
+  func otherNamesGetNoAnswer(host: String) async throws {
+    try await withSecureSite { secure in
+      let plain = secure.curl("http", "/health", host: host)
+      #expect(plain.status == 52, "curl: empty reply")
+      #expect(plain.answer.status == 0)
+      let sealed = secure.curl("https", "/health", host: host)
+      #expect(sealed.status == 35, "curl: no handshake")
+      #expect(sealed.answer.status == 0)
+    }
+  }
+}
