@@ -3,7 +3,8 @@ import Store
 extension Companion {
   /// Looks at everything that can be wrong before it goes wrong: what `nginx -t` is to nginx.
   package func check() -> [Finding] {
-    [.ok("the companion's configuration is complete"), mails.check(), pollFinding()] + databaseFindings()
+    [.ok("the companion's configuration is complete"), mails.check(), pollFinding()]
+      + databaseFindings()
   }
 
   private func pollFinding() -> Finding {

@@ -127,8 +127,13 @@ import Testing
     try withSite { site in
       _ = try site.pair(userAgent: "a\u{1b}[2Jb\u{202e}c\nd\u{9b}e")
       let list = try site.directory().devices()
-      #expect(list.hasSuffix("  a·[2Jb·c·d·e"))
+      #expect(list.hasSuffix("  a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d\u{FFFD}e"))
       #expect(list.split(separator: "\n").count == 2)
+      // As earlier versions stored it.
+      _ = site.sql("UPDATE pairings SET user_agent = X'611B5B324A62E280AE630A64C29B65'")
+      let older = try site.directory().devices()
+      #expect(older.hasSuffix("  a·[2Jb·c·d·e"))
+      #expect(older.split(separator: "\n").count == 2)
     }
   }
 

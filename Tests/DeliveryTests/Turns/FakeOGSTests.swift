@@ -62,7 +62,9 @@ import Testing
       let game = try #require(seen.games.first)
       let name = text.split(separator: " ", maxSplits: 1).dropFirst().first ?? "Game 12"
       #expect(game.id == 12)
-      #expect(game.name == name.trimmingCharacters(in: .newlines))
+      #expect(
+        game.name
+          == name.trimmingCharacters(in: .newlines).replacing("\u{1}", with: "\u{FFFD}"))
       #expect(game.isTurn(of: 7) == isTurn)
       #expect(game.lastMove > start - 10_000 && game.lastMove < start + 60_000)
     }

@@ -85,7 +85,7 @@ import Testing
       secrets.append(code)
       let verified = site.post(
         "/api/mobile/auth/login/verify",
-        #"{"email":"\#(person.email)","deviceId":"phone-1","code":"\#(code)"}"#)
+        #"{"email":"\#(person.email)","deviceId":"phone-1","code":"\#(code)"}"#, person.bearer)
       secrets += try [verified.token("accessToken"), verified.token("refreshToken")]
 
       let refreshed = site.post(
