@@ -8,7 +8,12 @@ extension String {
   }
 
   /// Whether a control character is in it, or one that changes the direction of the text around it.
-  package var hasControls: Bool { unicodeScalars.contains(where: \.isControl) }
+  package var hasControls: Bool {
+    // By bytes first: nearly all text is visible ASCII, and a character's category takes long to find.
+    var text = self
+    let isPlain = text.withUTF8 { bytes in bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
+    return !isPlain && unicodeScalars.contains(where: \.isControl)
+  }
 
   /// With U+FFFD in place of each character for which ``hasControls`` is true.
   package var withoutControls: String {

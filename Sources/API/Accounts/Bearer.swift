@@ -43,14 +43,18 @@ extension Context {
   ///
   /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``.
   func authenticate(_ request: Request) throws -> Caller {
-    guard request.bearerToken != nil else { throw Failure.noCredentials }
-    guard let caller = caller(of: request) else { throw Failure.invalidToken }
+    guard let token = request.bearerToken else { throw Failure.noCredentials }
+    guard let caller = caller(of: request, with: token) else { throw Failure.invalidToken }
     return caller
   }
 
   /// The same for routes that need no bearer: nil where there is none, or its token is not valid.
   func caller(of request: Request) -> Caller? {
-    guard let claims = request.bearerToken.flatMap({ claims(of: $0) }) else { return nil }
+    request.bearerToken.flatMap { caller(of: request, with: $0) }
+  }
+
+  private func caller(of request: Request, with token: String) -> Caller? {
+    guard let claims = claims(of: token) else { return nil }
     return Caller(
       accountID: claims.sub, clientDeviceID: claims.deviceId, sessionID: claims.sid,
       generation: claims.gen, credentialHash: request.deviceCredentialHash)
