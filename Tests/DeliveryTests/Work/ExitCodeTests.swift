@@ -27,7 +27,7 @@ import Testing
         companion.messages.contains(
           "The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of this "
             + "release (nginx/apply-schema), then start the program again."))
-      delivery.sql("UPDATE schema_version SET version = 22")
+      delivery.sql("UPDATE schema_version SET version = \(Database.schemaVersion + 1)")
       let old = try RunningCompanion(delivery, command)
       try old.end(expecting: 1)
       #expect(old.messages.contains("install the programs of the release"))
