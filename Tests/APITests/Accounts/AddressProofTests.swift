@@ -175,7 +175,14 @@ import Testing
             site.register(
               other.created(answering: challenge), of: attack.session
             ).status
-          case 3, 4: (try? site.setUp(.one, of: attack.session)) == nil ? 401 : 200
+          case 3, 4:
+            site.send(
+              "POST", AccountPath.setup,
+              jsonText([
+                "deviceId": attack.session.deviceID, "publicKey": PhoneKey.one.publicKey,
+                "biometricType": "face",
+              ]), token: attack.session.accessToken
+            ).status
           default: site.refresh(attack.session.refreshToken).status
           }
         }
