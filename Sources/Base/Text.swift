@@ -37,7 +37,8 @@ extension String {
 
   /// The first `count` Unicode scalars: the unit in which MariaDB measures a VARCHAR.
   package func cut(to count: Int) -> String {
-    String(unicodeScalars.prefix(count))
+    // No text has more scalars than bytes.
+    utf8.count <= count ? self : String(unicodeScalars.prefix(count))
   }
 }
 

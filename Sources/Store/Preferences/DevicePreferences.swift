@@ -27,11 +27,11 @@ package struct DevicePreferences: Sendable {
       var models: [UInt8]?
       if let names = change.preferredModels {
         let catalogue = try transaction.models.catalogue()
-        let stored = try current.preferences.modelNames()
-        do throws(ModelsRefusal) {
-          models = JSONWriter.array(of: try catalogue.canonical(names, keeping: stored))
-        } catch {
-          return .refused(error)
+        do {
+          let canonical = try catalogue.canonical(names) { try current.preferences.modelNames() }
+          models = JSONWriter.array(of: canonical)
+        } catch let refusal as ModelsRefusal {
+          return .refused(refusal)
         }
       }
       return try transaction.preferences.merge(

@@ -46,12 +46,21 @@ struct ModelCatalogue {
   /// `chosen` in the catalogue's spelling, each once; any names while the catalogue is empty.
   ///
   /// - Parameter stored: what the device chose before. Of these, a name that has left the catalogue
-  ///   may stay.
-  func canonical(
-    _ chosen: [String], keeping stored: [String]
+  ///   may stay. Read only where a name is not in the catalogue.
+  /// - Throws: ``ModelsRefusal``; what `stored` throws.
+  func canonical(_ chosen: [String], keeping stored: () throws -> [String]) throws -> [String] {
+    do throws(ModelsRefusal) {
+      return try canonical(chosen, among: names)
+    } catch where error.reason == .unknown {
+      return try canonical(chosen, among: stored() + names)
+    }
+  }
+
+  private func canonical(
+    _ chosen: [String], among names: [String]
   ) throws(ModelsRefusal) -> [String] {
     var spelling: [String: String] = [:]
-    for name in stored + names { spelling[name.lowercased()] = name }
+    for name in names { spelling[name.lowercased()] = name }
     var seen: Set<String> = []
     var canonical: [String] = []
     for name in chosen.map(\.trimmed) {
