@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 22;
+SET @version = 23;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -66,6 +66,7 @@ CREATE TABLE IF NOT EXISTS accounts (
                 COMMENT 'counts changes of the cards; each change writes this first, so that changes happen one after another',
   created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up; empty in accounts of versions before 22',
   email_verified_at DATETIME(3) NULL COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
+  language      ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the mails, as the last sign-in asked',
   UNIQUE KEY accounts_email (email),
   UNIQUE KEY accounts_username (username),
   UNIQUE KEY accounts_wallet_id (wallet_id),
@@ -548,7 +549,8 @@ CREATE TABLE IF NOT EXISTS api_keys (
 
 CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
-  kind        ENUM('login_code', 'email_confirmation') NOT NULL,
+  kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                   'refresh_reused') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -595,7 +597,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 
 CREATE TABLE IF NOT EXISTS notifications (
   id            UUID NOT NULL PRIMARY KEY,
-  kind          ENUM('turn') NOT NULL,
+  kind          ENUM('turn', 'account') NOT NULL,
   event_key     VARCHAR(200) NOT NULL COMMENT 'names the event: a repeated poll makes no second notification of it',
   collapse_id   VARCHAR(64) NOT NULL COMMENT 'a device shows only the newest of those that share it',
   payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
@@ -1242,6 +1244,21 @@ END IF //
 IF @found < 22 THEN
   ALTER TABLE outbox MODIFY kind ENUM('login_code', 'email_confirmation') NOT NULL, ALGORITHM=INSTANT;
 END IF //
+-- Version 23: owners are told by mail what happens to their accounts, in their language.
+IF @found < 23 THEN
+  ALTER TABLE accounts
+    ADD COLUMN IF NOT EXISTS language ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the mails, as the last sign-in asked',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 23 THEN
+  ALTER TABLE outbox
+    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                     'refresh_reused') NOT NULL,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 23 THEN
+  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account') NOT NULL, ALGORITHM=INSTANT;
+END IF //
 
 DELIMITER ;
 
@@ -1425,7 +1442,7 @@ GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 
 -- Accounts
-GRANT SELECT, INSERT, UPDATE (cards_version, email_verified_at), DELETE ON accounts TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (cards_version, email_verified_at, language), DELETE ON accounts TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON devices TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
@@ -1434,7 +1451,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
-GRANT SELECT (id, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
+GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
 GRANT SELECT (id, account_id) ON devices TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
 GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
@@ -1457,7 +1474,7 @@ GRANT SELECT ON attested_keys TO switchboard_administrator;
 
 -- Push
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
-GRANT SELECT (token, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT SELECT (token, device_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;

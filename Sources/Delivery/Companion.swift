@@ -33,10 +33,11 @@ package struct Companion: Sendable {
       TurnPolling(database: database, settings: $0, log: log, stopping: stopping)
     }
     bankEnrollments = BankEnrollments(database: database, keys: keys, log: log)
-    let message = Message(sender: settings.sender, publicURL: settings.publicURL)
+    let message = Message(
+      sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
-      compose: message.text)
+      compose: message.text, pushes: settings.apns.map { _ in .apns })
     jobs = JobRunner(
       database: database,
       handlers: [

@@ -8,8 +8,10 @@ package struct Settings: Sendable {
   package let credentialKeys: Keyring
   /// nil where no way to send is configured: mails then wait until they expire.
   package let mailer: Mailer?
-  /// E-mail address in the From field.
+  /// E-mail address in the From field, in ASCII.
   package let sender: String
+  /// Stands in the From field before the address, and under each mail.
+  package let senderName: String
   /// The address under which people reach the site, without a final slash; nil: no mail has a link.
   package let publicURL: String?
   /// How long the audit log is kept.
@@ -24,13 +26,15 @@ package struct Settings: Sendable {
   package let missingForPushes: [String]
 
   package init(
-    credentialKeys: Keyring, mailer: Mailer?, sender: String, auditLifetime: Duration,
+    credentialKeys: Keyring, mailer: Mailer?, sender: String,
+    senderName: String = "Switchboard", auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
     missingForPushes: [String] = [], publicURL: String? = nil
   ) {
     self.credentialKeys = credentialKeys
     self.mailer = mailer
     self.sender = sender
+    self.senderName = senderName
     self.auditLifetime = auditLifetime
     self.interval = interval
     self.polling = polling

@@ -8,11 +8,14 @@ extension Room {
 }
 
 extension Database {
-  /// - Parameter beginWaiting: asked before a request waits for the database server to come back;
-  ///   false refuses to wait.
+  /// - Parameters:
+  ///   - mailKeys: nil where no mail is posted.
+  ///   - beginWaiting: asked before a request waits for the database server to come back; false
+  ///     refuses to wait.
   package convenience init(
-    _ settings: ConnectionSettings, beginWaiting: @escaping @Sendable () -> Bool = { true }
+    _ settings: ConnectionSettings, mailKeys: MailKeys? = nil,
+    beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) {
-    self.init(settings, rooms: Room.all, beginWaiting: beginWaiting)
+    self.init(settings, rooms: Room.all, mailKeys: mailKeys, beginWaiting: beginWaiting)
   }
 }

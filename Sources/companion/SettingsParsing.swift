@@ -11,12 +11,17 @@ extension Settings {
     let command = environment.optional("SWITCHBOARD_MAIL_COMMAND")
     let directory = environment.optional("SWITCHBOARD_MAIL_DIRECTORY")
     let sender = environment.optional("SWITCHBOARD_MAIL_FROM") ?? "switchboard@localhost"
+    let senderName = environment.optional("SWITCHBOARD_MAIL_NAME") ?? "Switchboard"
     let days = environment.integer("SWITCHBOARD_AUDIT_DAYS", in: 1...36_500, default: 365)
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
-    if sender.hasControls || sender.contains(where: { $0.isWhitespace || $0 == "<" || $0 == ">" })
+    if !sender.utf8.allSatisfy(\.isVisible) || sender.contains(where: { $0 == "<" || $0 == ">" })
       || !sender.contains("@")
     {
-      environment.complain(about: "SWITCHBOARD_MAIL_FROM", "must be an e-mail address")
+      environment.complain(about: "SWITCHBOARD_MAIL_FROM", "must be an e-mail address in ASCII")
+    }
+    if senderName.hasControls || senderName.unicodeScalars.count > 60 {
+      environment.complain(
+        about: "SWITCHBOARD_MAIL_NAME", "must be a name of at most 60 characters")
     }
     let polling = PollSettings(from: &environment, interval: .seconds(interval))
     let (apns, missingForPushes): (APNsSettings?, [String]) =
@@ -28,7 +33,8 @@ extension Settings {
     self.init(
       credentialKeys: keys,
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
-      sender: sender, auditLifetime: .seconds(days * 86_400), interval: .seconds(interval),
+      sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
+      interval: .seconds(interval),
       polling: polling, apns: apns, missingForPushes: missingForPushes,
       publicURL: environment.optional("SWITCHBOARD_PUBLIC_URL"))
   }

@@ -44,7 +44,8 @@ struct Configuration {
     beginWaiting: @escaping @Sendable () -> Bool
   ) throws -> Application {
     let log = JournalLog.logger()
-    let database = Database(connection, beginWaiting: beginWaiting)
+    let database = Database(
+      connection, mailKeys: settings.mailKeys, beginWaiting: beginWaiting)
     do {
       try database.requireSchemaVersion()
     } catch  where Database.isUnavailable(error) {

@@ -16,10 +16,7 @@ func createAccount(_ request: Request, in context: borrowing Context) throws -> 
   let device = try request.signingDevice()
   let new = NewAccount(
     email: body.email.text, name: body.name.text, walletID: context.makeWalletID())
-  let outcome = try context.records.accounts.create(new, on: device) { accountID in
-    context.confirmationMail(of: accountID, to: new.email)
-  }
-  switch outcome {
+  switch try context.records.accounts.create(new, on: device) {
   case .signedIn(let account, let session):
     context.wakeCompanion()
     return .json(201) { json in context.write(account, session, into: &json) }

@@ -21,6 +21,8 @@ extension Family {
       Route("GET", "/.well-known/apple-app-site-association", getAssociatedApps),
       Route("GET", "/account/confirm", askForConfirmation),
       Route("POST", "/account/confirm", confirmAccount),
+      Route("GET", "/account/end", askWhetherToEndSession),
+      Route("POST", "/account/end", endSession),
       Route("GET", "/api/mobile/passkeys", getPasskeys),
       Route("DELETE", "/api/mobile/passkeys/:id", removePasskey),
       Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),

@@ -1,5 +1,4 @@
 import Base
-import Cryptography
 import HTTP
 import Store
 
@@ -41,29 +40,8 @@ func confirmAccount(_ request: Request, in context: borrowing Context) throws ->
 }
 
 extension Context {
-  /// The mail that asks the owner of `email` whether the account is theirs.
-  func confirmationMail(of accountID: String, to email: String) -> Mail {
-    let id = timeOrderedUUID(milliseconds: now.milliseconds)
-    let token = "\(accountID).\(Self.confirmationMAC(of: accountID, settings.hmacKeys.newest))"
-    let sealed = seal(
-      Array(token.utf8), authenticating: Mail.sealingContext(id), with: settings.credentialKeys)
-    return Mail(id: id, kind: .emailConfirmation, recipient: email, sealed: sealed)
-  }
-
-  /// The account that a token of ours is about; it may have gone since.
   fileprivate func account(ofConfirmation token: String) -> String? {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2 else { return nil }
-    let isOurs = settings.hmacKeys.keys.contains {
-      isEqualInConstantTime(
-        Array(Self.confirmationMAC(of: parts[0], $0).utf8), Array(parts[1].utf8))
-    }
-    return isOurs ? parts[0] : nil
-  }
-
-  /// Of an account's id alone, so that nothing must be kept. It is of use until the address is proven.
-  private static func confirmationMAC(of accountID: String, _ key: Key) -> String {
-    base64URLEncoded(hmacSHA256("e-mail confirmation\n\(accountID)", with: key))
+    LinkToken.parts(of: token, for: .confirmation, signedWith: settings.hmacKeys)?.first
   }
 }
 

@@ -1,3 +1,4 @@
+import Base
 import HTTP
 import Store
 
@@ -56,7 +57,8 @@ extension Request {
     let body = try decode(Body.self)
     return SigningDevice(
       clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
-      credentialHash: deviceCredentialHash)
+      credentialHash: deviceCredentialHash,
+      language: field("Accept-Language").flatMap(Language.init(accepting:)))
   }
 }
 

@@ -1,23 +1,30 @@
 import Base
 
-/// An e-mail address, lower-cased: something, `@`, something; at most 254 bytes, no white space.
+/// An e-mail address, lower-cased: something, `@`, something; at most 254 bytes of visible ASCII. Mails to
+/// addresses beyond ASCII (RFC 6532) go only where every server on the way takes them, so none is taken.
 struct EmailAddress: Decodable {
   let text: String
 
   init(from decoder: any Decoder) throws {
-    let given = try decoder.text(atMost: 254).lowercased()
-    // By scalars: a mark with a combining character is another Character, but the same byte in a
-    // mail's To field.
-    let parts = given.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
-    let special = "<>,;:\"()[]\\".unicodeScalars
+    let given = try decoder.text(atMost: 254)
+    guard given.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw Failure.validation(
+        field: decoder.field, reason: "not_ascii",
+        message: """
+          The address has a letter with an accent, or one of another script. Enter an address in plain \
+          letters; a domain of another script has a form that begins with xn--.
+          """)
+    }
+    let parts = given.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    let special = "<>,;:\"()[]\\".utf8
     let isAddress =
       parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && given.utf8.count <= 254
-      && !given.unicodeScalars.contains { $0.properties.isWhitespace || special.contains($0) }
+      && given.utf8.allSatisfy { $0.isVisible && !special.contains($0) }
     guard isAddress else {
       throw Failure.validation(
         field: decoder.field, reason: "not_an_email_address",
         message: "Invalid email format. Enter an address such as name@example.org.")
     }
-    text = given
+    text = given.lowercased()
   }
 }

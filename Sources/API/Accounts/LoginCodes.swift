@@ -16,20 +16,16 @@ extension Context {
     }
   }
 
-  /// A new code of six digits: its MAC for the database, and the code itself sealed for the companion.
+  /// A new code of six digits: its MAC for the database, and the code itself for the mail.
   func makeCode(
     for email: String, on clientDeviceID: String, challenge: String
   ) -> NewLoginCode {
     let digits = makeDigits()
-    let mailID = timeOrderedUUID(milliseconds: now.milliseconds)
     return NewLoginCode(
       email: email, challengeHash: sha256(challenge),
       codeMAC: mac(
         ofCode: digits, for: email, on: clientDeviceID, under: settings.hmacKeys.newest),
-      mailID: mailID,
-      sealed: seal(
-        Array(digits.utf8), authenticating: Mail.sealingContext(mailID),
-        with: settings.credentialKeys),
+      mailID: timeOrderedUUID(milliseconds: now.milliseconds), digits: digits,
       expiresAt: now + codeLifetime)
   }
 

@@ -35,6 +35,9 @@ package struct Settings: Sendable {
   /// What the apps of device preferences have to prove.
   package let attestation: AttestationPolicy
 
+  /// What the responder needs to post mails.
+  package var mailKeys: MailKeys { MailKeys(sealing: credentialKeys, links: hmacKeys) }
+
   package init(
     environment: Environment, publicURL: String, jwtKeys: Keyring, hmacKeys: Keyring,
     credentialKeys: Keyring, wakeSocket: String?, masterKeyHash: [UInt8]? = nil,

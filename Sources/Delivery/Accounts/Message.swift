@@ -3,50 +3,92 @@ package import Store
 
 /// Makes messages as they are mailed (RFC 5322, lines end with LF: sendmail's form).
 package struct Message: Sendable {
-  /// E-mail address in the From field.
+  /// E-mail address in the From field, in ASCII.
   let sender: String
+  /// Stands in the From field before the address, and under each mail.
+  let senderName: String
   /// Of the site, without a final slash; nil: no mail has a link.
   let publicURL: String?
 
-  package init(sender: String, publicURL: String?) {
-    precondition(!sender.hasControls, "an address holds no line end")
+  package init(sender: String, named senderName: String = "Switchboard", publicURL: String?) {
+    precondition(!sender.hasControls && !senderName.hasControls, "a header holds no line end")
     self.sender = sender
+    self.senderName = senderName
     self.publicURL = publicURL
   }
 
-  /// The message of `mail`. Nothing of it comes from the row but a code or a token, whose form is
-  /// checked: whoever can write to the database must not be able to mail a text of their own.
+  /// The message of `mail`. Nothing of it comes from the row but what is checked here: whoever can
+  /// write to the database must not be able to mail a text of their own.
   ///
-  /// - Returns: nil where `secret` or the recipient has not the form that it must have.
-  package func text(with secret: String, of mail: Mail, at now: Timestamp) -> [UInt8]? {
-    guard Self.isAddress(mail.recipient) else { return nil }
-    switch mail.kind {
+  /// - Parameter opened: a ``MailContent``; or of a responder before schema version 23, a code or a
+  ///   token alone.
+  /// - Returns: nil where `opened` or the recipient has not the form that it must have.
+  package func text(with opened: [UInt8], of mail: Mail, at now: Timestamp) -> [UInt8]? {
+    guard Self.isAddress(mail.recipient), let kind = mail.kind else { return nil }
+    let content =
+      MailContent(json: opened)
+      ?? MailContent(
+        secret: String(decoding: opened, as: UTF8.self), language: .english, device: "",
+        address: "", at: now)
+    let texts = MailTexts(in: content.language)
+    guard let (text, parts) = parts(of: kind, content, texts) else { return nil }
+    let all = parts + [Self.circumstances(of: content, texts), signature]
+    return message(
+      to: mail, at: now, subject: text.subject,
+      all.filter { !$0.isEmpty }.joined(separator: "\n\n"))
+  }
+
+  /// - Returns: nil where the secret is none of such a mail.
+  private func parts(
+    of kind: MailKind, _ content: MailContent, _ texts: MailTexts
+  ) -> (MailTexts.Text, [String])? {
+    switch kind {
     case .loginCode:
-      guard secret.utf8.count == 6, secret.utf8.allSatisfy(\.isDigit) else { return nil }
-      return message(
-        to: mail, at: now, subject: "Your sign-in code",
-        """
-        Your sign-in code is \(secret)
-
-        Type it in the app within five minutes. It works once, and on the device that asked for it.
-        If you did not ask for it, you need not do anything: nobody can sign in without it.
-        """)
+      guard content.secret.utf8.count == 6, content.secret.utf8.allSatisfy(\.isDigit) else {
+        return nil
+      }
+      return (texts.loginCode, ["\(texts.codeIs) \(content.secret)", texts.loginCode.body])
     case .emailConfirmation:
-      guard let publicURL, secret.utf8.count <= 200,
-        secret.utf8.allSatisfy({ $0.isAlphanumeric || "-_.".utf8.contains($0) })
-      else { return nil }
-      return message(
-        to: mail, at: now, subject: "Is this you?",
-        """
-        Somebody has created an account with your e-mail address at
-        \(publicURL)
-
-        Please tell us whether it was you. This page shows on which phone, when and from where:
-        \(publicURL)/account/confirm?token=\(secret)
-
-        If it was not you, say so on that page: the account is then deleted.
-        """)
+      guard let link = link("confirm", content.secret) else { return nil }
+      return (texts.confirmation, [texts.confirmation.body, link])
+    case .newDevice: return notice(texts.newDevice, content, texts)
+    case .passkeyAdded: return notice(texts.passkeyAdded, content, texts)
+    case .biometricKeyAdded: return notice(texts.biometricKeyAdded, content, texts)
+    case .refreshReused: return (texts.refreshReused, [texts.refreshReused.body])
     }
+  }
+
+  private func notice(
+    _ text: MailTexts.Text, _ content: MailContent, _ texts: MailTexts
+  ) -> (MailTexts.Text, [String])? {
+    guard let link = link("end", content.secret) else { return nil }
+    return (text, [text.body, "\(texts.ifItWasNotYou)\n\(link)"])
+  }
+
+  /// - Returns: nil where the token is none, or the site's address is not known.
+  private func link(_ page: String, _ token: String) -> String? {
+    guard let publicURL, (1...200).contains(token.utf8.count),
+      token.utf8.allSatisfy({ $0.isAlphanumeric || "-_.".utf8.contains($0) })
+    else { return nil }
+    return "\(publicURL)/account/\(page)?token=\(token)"
+  }
+
+  /// Who caused the mail, from where and when, as far as it is known.
+  private static func circumstances(of content: MailContent, _ texts: MailTexts) -> String {
+    let isAddress = content.address.utf8.allSatisfy {
+      $0.hexDigitValue != nil || ".:".utf8.contains($0)
+    }
+    let device = content.device.harmless
+    let minute = content.at.rfc3339.prefix(16).replacing("T", with: " ")
+    let lines = [
+      device.isEmpty ? nil : "\(texts.device): \(device)",
+      content.address.isEmpty || !isAddress ? nil : "\(texts.address): \(content.address)",
+    ].compactMap { $0 }
+    return lines.isEmpty ? "" : (lines + ["\(texts.time): \(minute) UTC"]).joined(separator: "\n")
+  }
+
+  private var signature: String {
+    publicURL.map { "\(senderName)\n\($0)" } ?? senderName
   }
 
   private func message(
@@ -55,11 +97,11 @@ package struct Message: Sendable {
     let domain = sender.split(separator: "@").last ?? "localhost"
     return Array(
       """
-      Date: \(Self.date(now))
-      From: <\(sender)>
+      Date: \(MailHeader.date(now))
+      From: \(MailHeader.phrase(senderName)) <\(sender)>
       To: <\(mail.recipient)>
       Message-ID: <\(mail.id)@\(domain)>
-      Subject: \(subject)
+      Subject: \(MailHeader.text(subject))
       Auto-Submitted: auto-generated
       MIME-Version: 1.0
       Content-Type: text/plain; charset=utf-8
@@ -72,18 +114,21 @@ package struct Message: Sendable {
 
   /// Whether `text` may stand between `<` and `>` in a header.
   private static func isAddress(_ text: String) -> Bool {
-    text.contains("@") && !text.hasControls
-      && !text.contains { $0.isWhitespace || $0 == "<" || $0 == ">" }
+    text.contains("@") && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+      && !text.contains { $0 == "<" || $0 == ">" }
   }
+}
 
-  /// RFC 5322 §3.3, in UTC.
-  private static func date(_ instant: Timestamp) -> String {
-    let text = instant.rfc3339
-    func part(_ from: Int, _ count: Int) -> Substring { text.dropFirst(from).prefix(count) }
-    let months = [
-      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-    let month = months[Int(part(5, 2))! - 1]
-    return "\(part(8, 2)) \(month) \(part(0, 4)) \(part(11, 8)) +0000"
+extension String {
+  /// At most 40 letters, digits, blanks, apostrophes, hyphens and parentheses: a name that a stranger
+  /// chose is not to look like a link or a text of ours.
+  fileprivate var harmless: String {
+    let plain = unicodeScalars.map { scalar -> Character in
+      let isPlain =
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+        || " '’-()".unicodeScalars.contains(scalar)
+      return isPlain ? Character(scalar) : " "
+    }
+    return String(plain.split(separator: " ").joined(separator: " ").prefix(40))
   }
 }

@@ -5,8 +5,8 @@ import Store
 
 /// Sends the mails of the outbox.
 struct MailDelivery: Sendable {
-  /// Makes the message of a mail from the opened secret; nil where the secret is none of such a mail.
-  typealias Compose = @Sendable (_ secret: String, Mail, Timestamp) -> [UInt8]?
+  /// Makes the message of a mail from the opened content; nil where it is none of such a mail.
+  typealias Compose = @Sendable (_ opened: [UInt8], Mail, Timestamp) -> [UInt8]?
 
   let database: Database
   /// nil where no way to send is configured: mails then wait until they expire.
@@ -16,6 +16,8 @@ struct MailDelivery: Sendable {
   let log: Logger
   let stopping: Flag
   let compose: Compose
+  /// nil where no push is sent.
+  let pushes: Channel?
 
   /// Sends all mails that are due, ten at a time.
   ///
@@ -31,22 +33,29 @@ struct MailDelivery: Sendable {
       let claimed = try records.mails.claim(limit: 10, as: newClaimID())
       if claimed.isEmpty { return }
       for mail in claimed {
-        let outcome = send(mail.mail, by: mailer)
+        let outcome =
+          mail.isToAccount
+          ? try send(mail.mail, by: mailer, records)
+          : .dead(reason: "no account has this address")
         if try records.mails.record(outcome, of: mail) { report(outcome, of: mail) }
       }
     }
   }
 
-  private func send(_ mail: Mail, by mailer: Mailer) -> MailOutcome {
-    let secret: [UInt8]
+  /// - Throws: where the database does not answer.
+  private func send(_ mail: Mail, by mailer: Mailer, _ records: Records) throws -> MailOutcome {
+    let opened: [UInt8]
     do throws(CryptographyError) {
-      secret = try open(
+      opened = try open(
         mail.sealed, authenticating: Mail.sealingContext(mail.id), with: keys)
     } catch {
-      return .dead(reason: "the sealed code cannot be opened with the keys at hand")
+      return .dead(reason: "the sealed content cannot be opened with the keys at hand")
     }
-    guard let message = compose(String(decoding: secret, as: UTF8.self), mail, .now()) else {
+    guard let message = compose(opened, mail, .now()) else {
       return .dead(reason: "the mail is none that the companion sends")
+    }
+    if let pushes, let payload = NoticePush.payload(with: opened, of: mail) {
+      try records.notices.push(payload, with: mail, on: pushes)
     }
     return mailer.send(message, named: mail.id)
   }

@@ -37,7 +37,7 @@ package struct Accounts: Sendable {
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 20 tries an hour
   ///   from one address, or 60 on one device.
   package func create(
-    _ new: NewAccount, on device: SigningDevice, confirmation: (_ accountID: String) -> Mail
+    _ new: NewAccount, on device: SigningDevice
   ) throws -> NewAccountOutcome {
     try records.countAddress(.signUpsByAddress)
     do {
@@ -49,11 +49,17 @@ package struct Accounts: Sendable {
         guard try transaction.accounts.count(on: device.clientDeviceID) < 5 else {
           return .deviceFull
         }
-        let account = try transaction.accounts.insert(new)
+        let account = try transaction.accounts.insert(new, language: device.language)
         try transaction.audit.write(.accountCreated, account: account.id)
         let session = try transaction.signIns.begin(account.id, on: device, isProof: false)
         try transaction.mails.post(
-          confirmation(account.id), suppressed: false,
+          .emailConfirmation, to: account.email,
+          MailContent(
+            secret: transaction.mails.linkToken(for: .confirmation, of: [account.id]),
+            language: device.language ?? .english,
+            device: try transaction.devices.name(of: session),
+            address: records.origin.storedAddress,
+            at: records.now),
           lifetime: Account.unprovenLifetime)
         return .signedIn(account, session)
       }
@@ -74,13 +80,13 @@ struct AccountStatements: ~Copyable {
   /// The account with `email`, lower-cased.
   func find(email: String) throws(DatabaseError) -> Account? {
     try transaction.connection.row(
-      "SELECT id, email, name, wallet_id FROM accounts WHERE email = ?", [.text(email)]
+      "SELECT id, email, name, wallet_id, language FROM accounts WHERE email = ?", [.text(email)]
     ) { row in Account(row: row) }
   }
 
   func find(id: String) throws(DatabaseError) -> Account? {
     try transaction.connection.row(
-      "SELECT id, email, name, wallet_id FROM accounts WHERE id = ?", [.text(id)]
+      "SELECT id, email, name, wallet_id, language FROM accounts WHERE id = ?", [.text(id)]
     ) { row in Account(row: row) }
   }
 
@@ -90,17 +96,21 @@ struct AccountStatements: ~Copyable {
     ) { row in row.integer(0) }!  // an aggregate always has a row
   }
 
-  fileprivate func insert(_ new: NewAccount) throws(DatabaseError) -> Account {
+  fileprivate func insert(
+    _ new: NewAccount, language: Language?
+  ) throws(DatabaseError) -> Account {
     let account = Account(
-      id: transaction.makeID(), email: new.email, name: new.name, walletID: new.walletID)
+      id: transaction.makeID(), email: new.email, name: new.name, walletID: new.walletID,
+      language: language)
     _ = try transaction.connection.execute(
       """
-      INSERT INTO accounts (id, email, name, username, wallet_id, created_at, created_from)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO accounts (id, email, name, username, wallet_id, created_at, created_from, language)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(account.id), .text(account.email), .text(account.name), .text(account.email),
         .text(account.walletID), .time(transaction.now), .text(transaction.origin.storedAddress),
+        .text(language?.rawValue),
       ])
     return account
   }

@@ -23,7 +23,7 @@ extension Room {
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
     ],
     whenDeviceIsRevoked: ["DELETE FROM biometric_keys WHERE device_id = ?"],
-    whenAccountIsHandedOver: ["DELETE FROM passkeys WHERE account_id = ?"],
+    whenAuthenticatorsEnd: ["DELETE FROM passkeys WHERE account_id = ?"],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"])
 }
 

@@ -140,7 +140,7 @@ struct AddressProofStatements: ~Copyable {
   /// found here.
   private func handOver(_ account: String, toSamePhone isSamePhone: Bool) throws {
     let statements =
-      transaction.rooms.flatMap(\.whenAccountIsHandedOver)
+      transaction.rooms.flatMap(\.whenAuthenticatorsEnd)
       + (isSamePhone ? [] : transaction.rooms.flatMap(\.whenAccountGoesToAnotherPhone))
     for statement in statements {
       _ = try transaction.connection.execute(statement, [.text(account)])

@@ -69,6 +69,7 @@ package struct Biometrics: Sendable {
       try transaction.audit.write(
         .biometricEnabled, account: caller.accountID, device: session.deviceID,
         detail: key.type.rawValue)
+      try transaction.notices.tell(.biometricKeyAdded, of: caller.sessionID)
       return id
     }
   }

@@ -36,14 +36,18 @@ package struct SigningDevice: Sendable {
   package var platform: DevicePlatform?
   /// SHA-256 of the request's `X-Device-Credential`, if there is one.
   package let credentialHash: [UInt8]?
+  /// The one that the request asks for.
+  package let language: Language?
 
   package init(
-    clientDeviceID: String, name: String?, platform: DevicePlatform?, credentialHash: [UInt8]?
+    clientDeviceID: String, name: String?, platform: DevicePlatform?, credentialHash: [UInt8]?,
+    language: Language? = nil
   ) {
     self.clientDeviceID = clientDeviceID
     self.name = name
     self.platform = platform
     self.credentialHash = credentialHash
+    self.language = language
   }
 }
 

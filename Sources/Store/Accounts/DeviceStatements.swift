@@ -44,6 +44,14 @@ struct DeviceStatements: ~Copyable {
     ) { row in row.text(0) }
   }
 
+  /// Name of the device of a session that has just begun.
+  func name(of session: Session) throws(DatabaseError) -> String {
+    try transaction.connection.row(
+      "SELECT d.name FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ?",
+      [.text(session.id)]
+    ) { row in row.text(0) }!
+  }
+
   func platform(of deviceID: String) throws(DatabaseError) -> DevicePlatform {
     try transaction.connection.row(
       "SELECT platform FROM devices WHERE id = ?", [.text(deviceID)]
@@ -71,26 +79,29 @@ struct DeviceStatements: ~Copyable {
     try markRevoked(deviceID)
     try transaction.sessions.end(of: deviceID, because: reason)
     try transaction.pushTokens.removeAll(ofSigningOut: deviceID)
-    for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
-      _ = try transaction.connection.execute(statement, [.text(deviceID)])
-    }
+    try removeKeys(of: deviceID)
   }
 
-  /// Removes everything of the account that signs or signs in: its passkeys, and the keys and
-  /// credentials of `deviceIDs`.
+  /// Removes everything of the account that signs or signs in: its passkeys, its pending states, and
+  /// the keys and credentials of `deviceIDs`.
   func removeAuthenticators(
     of account: String, on deviceIDs: [String]
   ) throws(DatabaseError) {
-    for statement in transaction.rooms.flatMap(\.whenAccountIsHandedOver) {
+    for statement in transaction.rooms.flatMap(\.whenAuthenticatorsEnd) {
       _ = try transaction.connection.execute(statement, [.text(account)])
     }
     for deviceID in deviceIDs {
       _ = try transaction.connection.execute(
         "UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL WHERE id = ?",
         [.text(deviceID)])
-      for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
-        _ = try transaction.connection.execute(statement, [.text(deviceID)])
-      }
+      try removeKeys(of: deviceID)
+    }
+  }
+
+  /// Removes what the rooms keep only for devices in use.
+  private func removeKeys(of deviceID: String) throws(DatabaseError) {
+    for statement in transaction.rooms.flatMap(\.whenDeviceIsRevoked) {
+      _ = try transaction.connection.execute(statement, [.text(deviceID)])
     }
   }
 

@@ -10,19 +10,19 @@ package struct NewLoginCode: Sendable {
   package let codeMAC: [UInt8]
   /// Of the mail's row in the outbox.
   package let mailID: String
-  /// The code, sealed for the companion.
-  package let sealed: String
+  /// The code itself, for the mail.
+  package let digits: String
   package let expiresAt: Timestamp
 
   package init(
-    email: String, challengeHash: [UInt8], codeMAC: [UInt8], mailID: String, sealed: String,
+    email: String, challengeHash: [UInt8], codeMAC: [UInt8], mailID: String, digits: String,
     expiresAt: Timestamp
   ) {
     self.email = email
     self.challengeHash = challengeHash
     self.codeMAC = codeMAC
     self.mailID = mailID
-    self.sealed = sealed
+    self.digits = digits
     self.expiresAt = expiresAt
   }
 }

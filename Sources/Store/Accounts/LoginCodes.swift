@@ -29,8 +29,11 @@ package struct LoginCodes: Sendable {
       let account = try transaction.accounts.find(email: code.email)
       try transaction.loginCodes.replace(code, on: device)
       try transaction.mails.post(
-        Mail(id: code.mailID, kind: .loginCode, recipient: code.email, sealed: code.sealed),
-        suppressed: account == nil, lifetime: code.expiresAt - records.now)
+        .loginCode, to: code.email,
+        MailContent(
+          secret: code.digits, language: device.language ?? account?.language ?? .english,
+          device: device.name ?? "", address: records.origin.storedAddress, at: records.now),
+        id: code.mailID, isSuppressed: account == nil, lifetime: code.expiresAt - records.now)
       try transaction.audit.write(
         .codeRequested, account: account?.id,
         device: try transaction.devices.id(of: device.clientDeviceID, account: account))

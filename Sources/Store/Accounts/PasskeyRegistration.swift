@@ -112,6 +112,7 @@ extension Passkeys {
         try transaction.passkeys.insert(passkey, as: listed, of: caller.accountID)
         try transaction.audit.write(
           .passkeyAdded, account: caller.accountID, device: deviceID, detail: listed.id)
+        try transaction.notices.tell(.passkeyAdded(listed.id), of: caller.sessionID)
         return .registered(listed)
       }
     } catch let error as DatabaseError where error.code == .duplicateEntry {

@@ -36,6 +36,7 @@ extension Sessions {
         try transaction.audit.write(
           .refreshReuse, account: family.accountID, device: family.deviceID,
           detail: "generation \(generation) of \(family.generation)")
+        try transaction.notices.tell(.refreshReused, of: family.id)
         return .reused
       }
     }

@@ -78,13 +78,16 @@ struct SignInStatements: ~Copyable {
         throw Refusal.credential(account: account, device: nil)
       }
     }
-    let id = try upsert(device, of: account, registration: registration)
+    let newID = transaction.makeID()
+    let id = try upsert(device, as: newID, of: account, registration: registration)
     if let registration, isShown == true || registration.isFromSameAddress {
       try adopt(registration, for: id)
     }
     let session = try transaction.sessions.begin(
       deviceID: id, account: account, clientDeviceID: device.clientDeviceID, isProof: isProof)
     try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
+    if let language = device.language { try keep(language, of: account) }
+    if id == newID { try transaction.notices.tell(.newDevice, of: session.id) }
     return session
   }
 
@@ -119,9 +122,17 @@ struct SignInStatements: ~Copyable {
     ) { row in StoredCredential(row: row, hash: 0, expiresAt: 1) } ?? nil
   }
 
-  /// - Returns: the device's id.
+  /// The language of the mails from now on.
+  private func keep(_ language: Language, of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE accounts SET language = ? WHERE id = ? AND NOT language <=> ?",
+      [.text(language.rawValue), .text(account), .text(language.rawValue)])
+  }
+
+  /// - Returns: the device's id, which is `newID` where the account was not on it before.
   private func upsert(
-    _ device: SigningDevice, of account: String, registration: PendingRegistration?
+    _ device: SigningDevice, as newID: String, of account: String,
+    registration: PendingRegistration?
   ) throws(DatabaseError) -> String {
     let now = Parameter.time(transaction.now)
     let name = device.name ?? registration?.name
@@ -135,7 +146,7 @@ struct SignInStatements: ~Copyable {
       RETURNING id
       """,
       [
-        .text(transaction.makeID()), .text(account), .text(device.clientDeviceID),
+        .text(newID), .text(account), .text(device.clientDeviceID),
         .text(name ?? "Unnamed device"), .text((platform ?? .ios).rawValue), now, now, .text(name),
         .text(platform?.rawValue),
       ]

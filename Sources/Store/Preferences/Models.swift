@@ -51,7 +51,7 @@ struct ModelCatalogue {
   func canonical(_ chosen: [String], keeping stored: () throws -> [String]) throws -> [String] {
     do throws(ModelsRefusal) {
       return try canonical(chosen, among: names)
-    } catch where error.reason == .unknown {
+    } catch  where error.reason == .unknown {
       return try canonical(chosen, among: stored() + names)
     }
   }

@@ -5,16 +5,21 @@ import MariaDB
 package final class Database: Sendable {
   let pool: Pool
   let rooms: [Room]
+  /// nil where no mail is posted.
+  let mailKeys: MailKeys?
 
   /// - Parameters:
   ///   - rooms: what the rooms declare about their rows.
+  ///   - mailKeys: nil where no mail is posted.
   ///   - beginWaiting: asked before a request waits for the database server to come back; false
   ///     refuses to wait.
   init(
-    _ settings: ConnectionSettings, rooms: [Room], beginWaiting: @escaping @Sendable () -> Bool
+    _ settings: ConnectionSettings, rooms: [Room], mailKeys: MailKeys?,
+    beginWaiting: @escaping @Sendable () -> Bool
   ) {
     pool = Pool(settings, beginWaiting: beginWaiting)
     self.rooms = rooms
+    self.mailKeys = mailKeys
   }
 
   /// The database as a request or a pass uses it.

@@ -11,10 +11,11 @@ package struct Room: Sendable {
   var whenDeviceSignsOut: [StaticString] = []
   /// Run when a device is revoked. Parameter: device id.
   var whenDeviceIsRevoked: [StaticString] = []
-  /// Run when somebody proves the e-mail address of an account that others may have used. Parameter:
-  /// account id.
-  var whenAccountIsHandedOver: [StaticString] = []
-  /// The same, where the proof comes from another phone than the account. Parameter: account id.
+  /// Run when everything that signs in to an account goes: somebody proves the e-mail address of an
+  /// account that others may have used, or its owner removes all. Parameter: account id.
+  var whenAuthenticatorsEnd: [StaticString] = []
+  /// Run too where the first proof of the e-mail address comes from another phone than the account.
+  /// Parameter: account id.
   var whenAccountGoesToAnotherPhone: [StaticString] = []
   /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
   /// before which a registration counts.

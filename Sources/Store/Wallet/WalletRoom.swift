@@ -9,7 +9,7 @@ extension Room {
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
       Retention(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
     ],
-    whenAccountIsHandedOver: ["DELETE FROM enrollment_states WHERE account_id = ?"],
+    whenAuthenticatorsEnd: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     whenAccountGoesToAnotherPhone: [
       """
       UPDATE enrollments e JOIN cards c ON c.enrollment_id = e.id

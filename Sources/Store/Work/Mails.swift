@@ -1,16 +1,18 @@
 import Base
+import Cryptography
 import MariaDB
 
 /// A mail in the outbox.
 package struct Mail: Sendable, Equatable {
   package let id: String
-  package let kind: MailKind
+  /// nil for a kind that this version does not know.
+  package let kind: MailKind?
   /// E-mail address.
   package let recipient: String
   /// The part that nobody else may read.
   package let sealed: String
 
-  package init(id: String, kind: MailKind, recipient: String, sealed: String) {
+  package init(id: String, kind: MailKind?, recipient: String, sealed: String) {
     self.id = id
     self.kind = kind
     self.recipient = recipient
@@ -24,6 +26,8 @@ package struct Mail: Sendable, Equatable {
 /// A mail that one pass of the companion holds until its lease ends.
 package struct ClaimedMail: Sendable {
   package let mail: Mail
+  /// Whether an account has the recipient's address.
+  package let isToAccount: Bool
   /// Of the pass.
   package let claimID: String
   /// This one included.
@@ -31,13 +35,13 @@ package struct ClaimedMail: Sendable {
 }
 
 /// What a mail says.
-package enum MailKind: String, Sendable {
+package enum MailKind: String, Sendable, CaseIterable {
   case loginCode = "login_code"
   case emailConfirmation = "email_confirmation"
-
-  fileprivate init(row: borrowing Row, _ column: Int) {
-    self = MailKind(rawValue: row.text(column)) ?? .loginCode  // the column has no other values
-  }
+  case newDevice = "new_device"
+  case passkeyAdded = "passkey_added"
+  case biometricKeyAdded = "biometric_key_added"
+  case refreshReused = "refresh_reused"
 }
 
 package enum MailOutcome: Sendable {
@@ -71,16 +75,18 @@ package struct Mails: Sendable {
     return try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, kind, recipient, sealed, attempts FROM outbox
+        SELECT id, kind, recipient, sealed, attempts,
+          EXISTS (SELECT 1 FROM accounts WHERE email = recipient)
+        FROM outbox
         WHERE claim_id = ? AND state = 'open' ORDER BY created_at
         """,
         [.text(claimID)]
       ) { row in
         ClaimedMail(
           mail: Mail(
-            id: row.text(0), kind: MailKind(row: row, 1), recipient: row.text(2),
+            id: row.text(0), kind: MailKind(rawValue: row.text(1)), recipient: row.text(2),
             sealed: row.text(3)),
-          claimID: claimID, attempts: row.integer(4))
+          isToAccount: row.boolean(5), claimID: claimID, attempts: row.integer(4))
       }
     }
   }
@@ -139,8 +145,18 @@ extension Records {
 struct MailStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Puts a mail into the outbox. A `suppressed` one is never sent.
-  func post(_ mail: Mail, suppressed: Bool, lifetime: Duration) throws(DatabaseError) {
+  /// Puts a mail into the outbox.
+  ///
+  /// - Parameters:
+  ///   - id: of the row; a new one as a rule.
+  ///   - isSuppressed: it is never sent.
+  func post(
+    _ kind: MailKind, to recipient: String, _ content: MailContent, id: String? = nil,
+    isSuppressed: Bool = false, lifetime: Duration
+  ) throws(DatabaseError) {
+    let id = id ?? transaction.makeID()
+    let sealed = seal(
+      content.json, authenticating: Mail.sealingContext(id), with: keys.sealing)
     _ = try transaction.connection.execute(
       """
       INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at)
@@ -148,11 +164,22 @@ struct MailStatements: ~Copyable {
         UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL))
       """,
       [
-        .text(mail.id), .text(mail.kind.rawValue), .text(mail.recipient), .boolean(suppressed),
-        .text(mail.sealed),
-        .boolean(suppressed), .integer(lifetime.components.seconds),
-        .text(transaction.origin.storedRequestID), .boolean(suppressed),
+        .text(id), .text(kind.rawValue), .text(recipient), .boolean(isSuppressed), .text(sealed),
+        .boolean(isSuppressed), .integer(lifetime.components.seconds),
+        .text(transaction.origin.storedRequestID), .boolean(isSuppressed),
       ])
+  }
+
+  /// The token of a link that goes with a mail.
+  func linkToken(for purpose: LinkToken.Purpose, of parts: [String]) -> String {
+    LinkToken.make(for: purpose, of: parts, with: keys.links.newest)
+  }
+
+  private var keys: MailKeys {
+    guard let keys = transaction.records.database.mailKeys else {
+      preconditionFailure("only the responder posts mails, and it has the keys")
+    }
+    return keys
   }
 
   fileprivate func postpone(

@@ -122,10 +122,16 @@ extension TestApplication {
       """)
     let columns = row.split(separator: "\t").map(String.init)
     try #require(columns.count == 2)
-    let code = try Cryptography.open(
-      columns[1], authenticating: Mail.sealingContext(columns[0]), with: Self.keys)
-    Evidence.keep(code: String(decoding: code, as: UTF8.self), of: root.database)
-    return String(decoding: code, as: UTF8.self)
+    let content = try mailContent(columns[1], ofMail: columns[0])
+    Evidence.keep(code: content.secret, of: root.database)
+    return content.secret
+  }
+
+  /// What the companion finds in a mail.
+  func mailContent(_ sealed: String, ofMail id: String) throws -> MailContent {
+    let json = try Cryptography.open(
+      sealed, authenticating: Mail.sealingContext(id), with: Self.keys)
+    return try #require(MailContent(json: json))
   }
 
   func verify(

@@ -55,10 +55,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("é@example.org", "e\u{301}@example.org"), ("user@example.org", "usér@example.org"),
-    ("strasse@example.org", "straße@example.org"), ("ann@example.org", "аnn@example.org"),
-    ("ann@example.org", "ａnn@example.org"), ("ann@example.org", "an\u{200B}n@example.org"),
-    ("o.o@example.org", "oo@example.org"), ("ohm\u{3C9}@example.org", "ohm\u{3CE}@example.org"),
+    ("o.o@example.org", "oo@example.org"), ("ann+a@example.org", "ann@example.org"),
+    ("ann@xn--exmple-cua.org", "ann@example.org"), ("0@example.org", "o@example.org"),
   ])
   func addressesThatLookAlikeAreDifferentAccounts(one: String, other: String) throws {
     try withApplication { site in
@@ -70,6 +68,19 @@ import Testing
       let stored = site.sql("SELECT LOWER(HEX(email)) FROM accounts")
       let sent = [one, other].map { hexEncoded(Array($0.utf8)) }
       #expect(Set(stored.split(separator: "\n").map(String.init)) == Set(sent))
+    }
+  }
+
+  @Test(arguments: [
+    "é@example.org", "e\u{301}@example.org", "straße@example.org", "аnn@example.org",
+    "ａnn@example.org", "an\u{200B}n@example.org", "\u{212A}im@example.org", "ann@exämple.org",
+  ])
+  func anAddressBeyondASCIIIsRefusedInWords(email: String) throws {
+    try withApplication { site in
+      let answer = register(site, "email", email)
+      #expect(answer.status == 400)
+      #expect(answer.string("details", "reason") == "not_ascii")
+      #expect(site.count("accounts") == 0)
     }
   }
 

@@ -33,7 +33,8 @@ final class TestApplication: Sendable {
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
   ) {
     self.root = root
-    database = Database(accountSettings(of: "responder", in: root))
+    database = Database(
+      accountSettings(of: "responder", in: root), mailKeys: settings.mailKeys)
     clock = Clock()
     application = .ofTests(
       database, settings: settings, log: Evidence.log(of: root.database),
@@ -118,7 +119,8 @@ extension Application {
     on settings: ConnectionSettings, log: Logger? = nil
   ) -> Application {
     .ofTests(
-      Database(settings, beginWaiting: { false }), log: log ?? Evidence.log(of: settings.database))
+      Database(settings, mailKeys: API.Settings.ofTests().mailKeys, beginWaiting: { false }),
+      log: log ?? Evidence.log(of: settings.database))
   }
 
   func send(

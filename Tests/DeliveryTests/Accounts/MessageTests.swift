@@ -1,6 +1,7 @@
 import Base
 import Foundation
 import Store
+import Support
 import Testing
 
 @testable import Delivery
@@ -10,12 +11,27 @@ import Testing
 
   /// nil where no such mail is sent.
   private func text(
-    _ kind: MailKind = .loginCode, secret: String = "012345",
+    _ kind: MailKind? = .loginCode, secret: String = "012345", in language: Language = .english,
+    device: String = "Ann's iPhone (2)", address: String = "2001:db8::7",
     to recipient: String = "ann@example.org", from sender: String = "switchboard@example.org",
+    named name: String = "Switchboard", at seconds: Int64 = 1_795_000_000,
+    publicURL: String? = "https://example.org"
+  ) -> String? {
+    let content = MailContent(
+      secret: secret, language: language, device: device, address: address,
+      at: Timestamp(seconds: seconds - 60))
+    return text(
+      kind, opened: content.json, to: recipient, from: sender, named: name, at: seconds,
+      publicURL: publicURL)
+  }
+
+  private func text(
+    _ kind: MailKind?, opened: [UInt8], to recipient: String = "ann@example.org",
+    from sender: String = "switchboard@example.org", named name: String = "Switchboard",
     at seconds: Int64 = 1_795_000_000, publicURL: String? = "https://example.org"
   ) -> String? {
-    Message(sender: sender, publicURL: publicURL).text(
-      with: secret, of: Mail(id: Self.id, kind: kind, recipient: recipient, sealed: ""),
+    Message(sender: sender, named: name, publicURL: publicURL).text(
+      with: opened, of: Mail(id: Self.id, kind: kind, recipient: recipient, sealed: ""),
       at: Timestamp(seconds: seconds)
     ).map { String(decoding: $0, as: UTF8.self) }
   }
@@ -31,7 +47,7 @@ import Testing
     #expect(
       try message() == """
         Date: 18 Nov 2026 11:06:40 +0000
-        From: <switchboard@example.org>
+        From: "Switchboard" <switchboard@example.org>
         To: <ann@example.org>
         Message-ID: <01890a5d-ac96-774b-bcce-b302099a8057@example.org>
         Subject: Your sign-in code
@@ -42,10 +58,87 @@ import Testing
 
         Your sign-in code is 012345
 
-        Type it in the app within five minutes. It works once, and on the device that asked for it.
+        Type it in the app within five minutes. It works once, and on the device that asked for it. \
         If you did not ask for it, you need not do anything: nobody can sign in without it.
 
+        Device: Ann's iPhone (2)
+        From: 2001:db8::7
+        When: 2026-11-18 11:05 UTC
+
+        Switchboard
+        https://example.org
+
         """)
+  }
+
+  @Test func whatAResponderOfAnEarlierVersionSealedIsMailed() throws {
+    let mail = try #require(text(.loginCode, opened: Array("012345".utf8)))
+    #expect(mail.contains("\nYour sign-in code is 012345\n"))
+    #expect(!mail.contains("Device:"))
+  }
+
+  @Test(arguments: Language.allCases)
+  func eachLanguageHasAllMails(language: Language) throws {
+    for kind in MailKind.allCases {
+      let secret = kind == .loginCode ? "012345" : "0190-ab.c_D-1"
+      let mail = try #require(text(kind, secret: secret, in: language))
+      let english = try #require(text(kind, secret: secret))
+      #expect((mail == english) == (language == .english))
+      let parts = mail.split(separator: "\n\n", maxSplits: 1)
+      #expect(parts[0].utf8.allSatisfy { $0 < 0x80 })
+      for line in mail.split(separator: "\n") { #expect(line.utf8.count <= 998) }
+      for line in parts[0].split(separator: "\n") { #expect(line.utf8.count <= 76) }
+      #expect(mail.contains(kind == .refreshReused ? "2001:db8::7" : secret))
+    }
+  }
+
+  @Test func aSubjectBeyondASCIIIsReadBack() throws {
+    let mail = try #require(text(.newDevice, secret: "a.b", in: .persian, named: "پیام"))
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data(mail.utf8).write(to: folder)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let script = """
+      import email, email.policy, sys
+      m = email.message_from_binary_file(open(sys.argv[1], "rb"), policy=email.policy.default)
+      print(m["subject"]); print(m["from"].addresses[0].display_name); print(m["from"].addresses[0].addr_spec)
+      """
+    let read = runProgram("python3", ["-c", script, folder.path()])
+    #expect(
+      read.output
+        == "حساب شما در دستگاهی تازه استفاده می‌شود\nپیام\nswitchboard@example.org\n")
+  }
+
+  @Test func aNameWithMarksIsQuoted() throws {
+    let mail = try #require(text(named: #"Ann "A\" <Co>"#))
+    #expect(mail.contains(#"\#nFrom: "Ann \"A\\\" <Co>" <switchboard@example.org>\#n"#))
+  }
+
+  /// A stranger may name the device, and so must not write a link or a sentence of ours.
+  @Test func theDevicesNameIsHarmless() throws {
+    let name =
+      "Visit https://evil.example/x?y=1 now, or call <b>0800</b> at once and ask for the boss"
+    let mail = try #require(text(device: name))
+    #expect(mail.contains("\nDevice: Visit https evil example x y 1 now or ca\n"))
+  }
+
+  @Test(arguments: ["", "<b>", "evil.example", "1.2.3.4\n5"])
+  func anAddressThatIsNoneIsLeftOut(address: String) throws {
+    let body = try #require(text(address: address)).split(separator: "\n\n", maxSplits: 1).last
+    #expect(body?.contains("From:") == false)
+  }
+
+  @Test func aKindThatIsNotKnownIsNotMailed() {
+    #expect(text(nil) == nil)
+  }
+
+  @Test func aMailAboutASessionHasTheLinkThatEndsIt() throws {
+    for kind in [MailKind.newDevice, .passkeyAdded, .biometricKeyAdded] {
+      let mail = try #require(text(kind, secret: "s.p.m"))
+      #expect(mail.contains("\nhttps://example.org/account/end?token=s.p.m\n"))
+      #expect(text(kind, secret: "s.p.m", publicURL: nil) == nil)
+      #expect(text(kind, secret: "") == nil)
+    }
+    #expect(text(.refreshReused, secret: "")?.contains("account/end") == false)
   }
 
   @Test(arguments: [
@@ -81,10 +174,6 @@ import Testing
     for line in try message(to: long).split(separator: "\n") { #expect(line.utf8.count <= 998) }
   }
 
-  @Test func anAddressBeyondASCIIIsWrittenAsItIs() throws {
-    #expect(try message(to: "änn@exämple.org").contains("\nTo: <änn@exämple.org>\n"))
-  }
-
   @Test func theMailThatAsksForAConfirmationHasItsLink() throws {
     let mail = try #require(text(.emailConfirmation, secret: "0190-ab.c_D-1"))
     #expect(mail.contains("\nSubject: Is this you?\n"))
@@ -106,7 +195,7 @@ import Testing
 
   @Test(arguments: [
     "ann@example.org>\nBcc: <bob@example.org", "ann@example.org> <bob@example.org", "", "ann",
-    "ann@example.org bob@example.org", "ann@example.org\r",
+    "ann@example.org bob@example.org", "ann@example.org\r", "änn@example.org", "ann@exämple.org",
   ])
   func aRecipientThatIsNoAddressGetsNothing(recipient: String) {
     #expect(text(to: recipient) == nil)

@@ -38,8 +38,8 @@ struct TestDelivery: Sendable {
   }
 
   /// What the responder writes and reads.
-  func responder(at now: Timestamp = .now()) -> Records {
-    Database(account(of: "responder"))
+  func responder(at now: Timestamp = .now(), sealingWith keys: Keyring = keys) -> Records {
+    Database(account(of: "responder"), mailKeys: MailKeys(sealing: keys, links: Self.keys))
       .records(at: now, from: Origin(requestID: "request", address: "192.0.2.1"))
   }
 
@@ -67,17 +67,14 @@ struct TestDelivery: Sendable {
   /// - Returns: the id of the mail.
   @discardableResult
   func requestCode(
-    _ code: String = "012345", email: String = "ann@example.org", sealedWith keys: Keyring = keys,
-    sealedFor other: String? = nil
+    _ code: String = "012345", email: String = "ann@example.org", sealedWith keys: Keyring = keys
   ) throws -> String {
     let now = Timestamp.now()
     let id = timeOrderedUUID(milliseconds: now.milliseconds)
     let new = NewLoginCode(
       email: email, challengeHash: randomBytes(32), codeMAC: randomBytes(32), mailID: id,
-      sealed: seal(
-        Array(code.utf8), authenticating: Mail.sealingContext(other ?? id), with: keys),
-      expiresAt: now + .seconds(300))
-    let start = try responder(at: now).loginCodes.start(
+      digits: code, expiresAt: now + .seconds(300))
+    let start = try responder(at: now, sealingWith: keys).loginCodes.start(
       with: new, or: nil,
       on: SigningDevice(clientDeviceID: id, name: "D", platform: .ios, credentialHash: nil))
     try #require(start == .codeMailed)

@@ -51,7 +51,7 @@ import Testing
   func aSenderThatIsNoAddressIsAComplaint(sender: String) {
     #expect(
       read(["SWITCHBOARD_MAIL_FROM": sender]).1
-        == ["SWITCHBOARD_MAIL_FROM must be an e-mail address."])
+        == ["SWITCHBOARD_MAIL_FROM must be an e-mail address in ASCII."])
   }
 
   @Test(arguments: [

@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["GRANT SELECT ON accounts", "GRANT SELECT (email) ON accounts"])
+  @Test(arguments: ["GRANT SELECT ON accounts", "GRANT SELECT (name) ON accounts"])
   func anAccountWithMoreRightsThanTheCompanionsIsAFault(grant: String) throws {
     try withStore { store throws in
       store.sql("\(grant) TO switchboard_companion")

@@ -121,8 +121,8 @@ import Testing
     (
       "companion",
       [
-        "SELECT email FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT name FROM devices",
-        "SELECT device_id FROM push_tokens",
+        "SELECT name FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT name FROM devices",
+        "SELECT platform FROM push_tokens",
         "SELECT device_id FROM device_preferences", "SELECT name FROM models",
         "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
         "SELECT id FROM sessions", "SELECT generation FROM sessions",
@@ -143,7 +143,7 @@ import Testing
         "SELECT ticket_hash FROM pairing_tickets", "UPDATE pairing_tickets SET spent_at = NULL",
         "INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at) VALUES (UUID(), 'x', 'x', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY)",
         "INSERT INTO outbox (id, kind, recipient, expires_at, request_id) VALUES (UUID(), 'login_code', 'x', NOW(3), 'x')",
-        "SELECT email FROM accounts", "DELETE FROM companion_status", "SELECT * FROM audit_trail",
+        "DELETE FROM companion_status", "SELECT * FROM audit_trail",
         "INSERT INTO delivery_leases (channel, shard, claim_id) VALUES ('x', 1, UUID())",
         "DELETE FROM delivery_leases", "INSERT INTO errands (id) VALUES (UUID())",
         "CREATE TABLE own (id INT PRIMARY KEY)", "SELECT * FROM mysql.user",

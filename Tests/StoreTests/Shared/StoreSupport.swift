@@ -1,4 +1,5 @@
 import Base
+import Cryptography
 import Foundation
 import MariaDB
 import Support
@@ -10,9 +11,15 @@ import Testing
 struct TestStore: Sendable {
   let root: ConnectionSettings
 
+  static let mailKeys: MailKeys = {
+    let keys = try! Keyring(
+      parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
+    return MailKeys(sealing: keys, links: keys)
+  }()
+
   /// With the rights of `account`: `responder`, `companion`, `administrator`.
   func database(_ account: String) -> Database {
-    Database(accountSettings(of: account, in: root))
+    Database(accountSettings(of: account, in: root), mailKeys: Self.mailKeys)
   }
 
   /// The same, at one instant and for one origin.

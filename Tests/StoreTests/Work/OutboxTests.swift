@@ -211,7 +211,7 @@ import Testing
         let code = NewLoginCode(
           email: email, challengeHash: Array(repeating: UInt8(number), count: 32),
           codeMAC: Array(repeating: 7, count: 32),
-          mailID: "01890a5d-ac96-774b-bcce-b302099a800\(number)", sealed: "sealed",
+          mailID: "01890a5d-ac96-774b-bcce-b302099a800\(number)", digits: "012345",
           expiresAt: records.now + .seconds(300))
         #expect(
           try records.loginCodes.start(
@@ -222,10 +222,10 @@ import Testing
       #expect(
         store.column(
           """
-          SELECT CONCAT_WS(' ', recipient, state, sealed, finished_at IS NULL, request_id) FROM outbox
+          SELECT CONCAT_WS(' ', recipient, state, sealed IS NULL, finished_at IS NULL, request_id) FROM outbox
           ORDER BY id
           """) == [
-            "ann@example.org open sealed 1 request", "nobody@example.org suppressed 0 request",
+            "ann@example.org open 0 1 request", "nobody@example.org suppressed 1 0 request",
           ])
       let claimed = try store.records("companion").mails.claim(limit: 10, as: Self.first)
       #expect(claimed.map(\.mail.recipient) == ["ann@example.org"])

@@ -1,0 +1,33 @@
+import Base
+import Store
+
+/// The push that tells an owner at once what a mail tells in full.
+enum NoticePush {
+  /// - Returns: nil where no push goes with such a mail: it holds a secret, or nobody has proven the
+  ///   account's address.
+  static func payload(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
+    guard let content = MailContent(json: opened) else { return nil }
+    let texts = MailTexts(in: content.language)
+    let text: MailTexts.Text
+    switch mail.kind {
+    case .newDevice: text = texts.newDevice
+    case .passkeyAdded: text = texts.passkeyAdded
+    case .biometricKeyAdded: text = texts.biometricKeyAdded
+    case .refreshReused: text = texts.refreshReused
+    case .loginCode, .emailConfirmation, nil: return nil
+    }
+    return JSONWriter.object { json in
+      json.member(
+        "aps",
+        object: { aps in
+          aps.member(
+            "alert",
+            object: { alert in
+              alert.member("title", text.subject)
+              alert.member("body", text.body)
+            })
+          aps.member("sound", "default")
+        })
+    }
+  }
+}

@@ -1,0 +1,33 @@
+extension MailTexts {
+  static let english = MailTexts(
+    codeIs: "Your sign-in code is",
+    loginCode: Text(
+      "Your sign-in code",
+      """
+      Type it in the app within five minutes. It works once, and on the device \
+      that asked for it. If you did not ask for it, you need not do anything: nobody can sign in without it.
+      """),
+    confirmation: Text(
+      "Is this you?",
+      """
+      Somebody has created an account with your e-mail address. Please tell us on this page whether it was \
+      you. If you say no, the account is deleted.
+      """),
+    newDevice: Text(
+      "Your account is used on a new device",
+      "Somebody has signed in to your account on a device on which it was not used before."),
+    passkeyAdded: Text(
+      "A passkey was added to your account",
+      "Somebody has added a passkey to your account. Whoever has it can sign in."),
+    biometricKeyAdded: Text(
+      "Face or fingerprint sign-in was turned on",
+      "Somebody has turned on sign-in by face or fingerprint for your account on a device."),
+    refreshReused: Text(
+      "We have signed out one of your devices",
+      """
+      Somebody used a key of this device a second time. It may have been copied, so we have signed the \
+      device out. Please sign in on it again.
+      """),
+    ifItWasNotYou: "If it was not you, sign this device out:",
+    device: "Device", address: "From", time: "When")
+}

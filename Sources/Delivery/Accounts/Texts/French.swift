@@ -1,0 +1,34 @@
+extension MailTexts {
+  static let french = MailTexts(
+    codeIs: "Votre code de connexion est",
+    loginCode: Text(
+      "Votre code de connexion",
+      """
+      Saisissez-le dans l’application dans les cinq minutes. Il sert une seule \
+      fois, sur l’appareil qui l’a demandé. Si vous ne l’avez pas demandé, vous n’avez rien à faire : sans ce \
+      code, personne ne peut se connecter.
+      """),
+    confirmation: Text(
+      "Est-ce bien vous ?",
+      """
+      Quelqu’un a créé un compte avec votre adresse e-mail. Dites-nous sur cette page si c’était vous. Si \
+      vous répondez non, le compte est supprimé.
+      """),
+    newDevice: Text(
+      "Votre compte est utilisé sur un nouvel appareil",
+      "Quelqu’un s’est connecté à votre compte sur un appareil où il n’avait jamais été utilisé."),
+    passkeyAdded: Text(
+      "Une clé d’accès a été ajoutée à votre compte",
+      "Quelqu’un a ajouté une clé d’accès à votre compte. Qui la possède peut se connecter."),
+    biometricKeyAdded: Text(
+      "Connexion par visage ou empreinte activée",
+      "Quelqu’un a activé la connexion par visage ou empreinte à votre compte sur un appareil."),
+    refreshReused: Text(
+      "Nous avons déconnecté un de vos appareils",
+      """
+      Quelqu’un a utilisé une seconde fois une clé de cet appareil. Elle a peut-être été copiée ; nous avons \
+      donc déconnecté l’appareil. Veuillez vous y reconnecter.
+      """),
+    ifItWasNotYou: "Si ce n’était pas vous, déconnectez cet appareil :",
+    device: "Appareil", address: "Depuis", time: "Quand")
+}

@@ -1,0 +1,36 @@
+extension MailTexts {
+  static let german = MailTexts(
+    codeIs: "Ihr Anmeldecode ist",
+    loginCode: Text(
+      "Ihr Anmeldecode",
+      """
+      Geben Sie ihn innerhalb von fünf Minuten in der App ein. Er gilt einmal, und \
+      nur auf dem Gerät, das ihn angefordert hat. Wenn Sie ihn nicht angefordert haben, müssen Sie nichts \
+      tun: Ohne den Code kann sich niemand anmelden.
+      """),
+    confirmation: Text(
+      "Sind Sie das?",
+      """
+      Jemand hat mit Ihrer E-Mail-Adresse ein Konto angelegt. Bitte sagen Sie uns auf dieser Seite, ob Sie \
+      das waren. Wenn nicht, wird das Konto gelöscht.
+      """),
+    newDevice: Text(
+      "Ihr Konto wird auf einem neuen Gerät benutzt",
+      "Jemand hat sich bei Ihrem Konto auf einem Gerät angemeldet, auf dem es bisher nicht benutzt wurde."
+    ),
+    passkeyAdded: Text(
+      "Ihr Konto hat einen neuen Passkey",
+      "Jemand hat zu Ihrem Konto einen Passkey hinzugefügt. Wer ihn hat, kann sich anmelden."),
+    biometricKeyAdded: Text(
+      "Anmeldung mit Gesicht oder Fingerabdruck eingeschaltet",
+      "Jemand hat für Ihr Konto auf einem Gerät die Anmeldung mit Gesicht oder Fingerabdruck eingeschaltet."
+    ),
+    refreshReused: Text(
+      "Wir haben eines Ihrer Geräte abgemeldet",
+      """
+      Jemand hat einen Schlüssel dieses Geräts ein zweites Mal benutzt. Vielleicht wurde er kopiert, deshalb \
+      haben wir das Gerät abgemeldet. Bitte melden Sie sich dort neu an.
+      """),
+    ifItWasNotYou: "Wenn Sie das nicht waren, melden Sie dieses Gerät hier ab:",
+    device: "Gerät", address: "Von", time: "Wann")
+}

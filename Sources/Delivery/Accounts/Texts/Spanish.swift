@@ -1,0 +1,34 @@
+extension MailTexts {
+  static let spanish = MailTexts(
+    codeIs: "Su código de acceso es",
+    loginCode: Text(
+      "Su código de acceso",
+      """
+      Escríbalo en la aplicación antes de cinco minutos. Sirve una sola vez, y en \
+      el dispositivo que lo pidió. Si usted no lo pidió, no tiene que hacer nada: sin el código nadie puede \
+      entrar.
+      """),
+    confirmation: Text(
+      "¿Es usted?",
+      """
+      Alguien ha creado una cuenta con su dirección de correo. Díganos en esta página si fue usted. Si \
+      responde que no, la cuenta se borra.
+      """),
+    newDevice: Text(
+      "Su cuenta se usa en un dispositivo nuevo",
+      "Alguien ha entrado en su cuenta en un dispositivo en el que no se había usado antes."),
+    passkeyAdded: Text(
+      "Se ha añadido una clave de acceso a su cuenta",
+      "Alguien ha añadido una clave de acceso a su cuenta. Quien la tenga puede entrar."),
+    biometricKeyAdded: Text(
+      "Acceso con la cara o la huella activado",
+      "Alguien ha activado el acceso a su cuenta con la cara o la huella en un dispositivo."),
+    refreshReused: Text(
+      "Hemos cerrado la sesión de uno de sus dispositivos",
+      """
+      Alguien ha usado por segunda vez una clave de este dispositivo. Puede que la hayan copiado, así que \
+      hemos cerrado su sesión. Vuelva a entrar en él.
+      """),
+    ifItWasNotYou: "Si no fue usted, cierre la sesión de este dispositivo:",
+    device: "Dispositivo", address: "Desde", time: "Cuándo")
+}

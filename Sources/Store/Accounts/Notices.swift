@@ -1,0 +1,163 @@
+package import Base
+import Cryptography
+import MariaDB
+
+/// What the owner of an account is told by mail.
+package enum Notice: Sendable, Equatable {
+  /// Somebody signed in on a device on which the account was not before.
+  case newDevice
+  /// The id of the passkey.
+  case passkeyAdded(String)
+  case biometricKeyAdded
+  /// A refresh token was used twice, and its session ended.
+  case refreshReused
+
+  var mailKind: MailKind {
+    switch self {
+    case .newDevice: .newDevice
+    case .passkeyAdded: .passkeyAdded
+    case .biometricKeyAdded: .biometricKeyAdded
+    case .refreshReused: .refreshReused
+    }
+  }
+
+  /// What the link is about that ends the session; nil where it has ended.
+  fileprivate func linkParts(of sessionID: String) -> [String]? {
+    switch self {
+    case .newDevice, .biometricKeyAdded: [sessionID, ""]
+    case .passkeyAdded(let id): [sessionID, id]
+    case .refreshReused: nil
+    }
+  }
+
+  /// How long the mail may wait.
+  static let lifetime = Duration.seconds(7 * 86_400)
+}
+
+/// Statements that tell owners.
+struct NoticeStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Mails the owner what happened in the session, with a link that ends it.
+  ///
+  /// Where nobody has proven the account's address, nobody is told: the address may be a stranger's.
+  func tell(_ notice: Notice, of sessionID: String) throws(DatabaseError) {
+    let owner = try transaction.connection.row(
+      """
+      SELECT a.email, a.language, d.name FROM sessions s
+      JOIN devices d ON d.id = s.device_id JOIN accounts a ON a.id = d.account_id
+      WHERE s.id = ? AND a.email_verified_at IS NOT NULL
+      """,
+      [.text(sessionID)]
+    ) { row in
+      (
+        email: row.text(0), language: row.optionalText(1).flatMap { Language(rawValue: $0) },
+        device: row.text(2)
+      )
+    }
+    guard let owner else { return }
+    try transaction.mails.post(
+      notice.mailKind, to: owner.email,
+      MailContent(
+        secret: notice.linkParts(of: sessionID).map {
+          transaction.mails.linkToken(for: .ending, of: $0)
+        } ?? "",
+        language: owner.language ?? .english, device: owner.device,
+        address: transaction.origin.storedAddress, at: transaction.now),
+      lifetime: Notice.lifetime)
+  }
+}
+
+extension Transaction {
+  var notices: NoticeStatements { NoticeStatements(transaction: Transaction(sharing: self)) }
+}
+
+/// The session that the link of a mail ends.
+package struct NotedSession: Sendable {
+  package let deviceName: String
+  package let startedAt: Timestamp
+}
+
+extension Sessions {
+  /// The session that a link is about; nil where it is gone.
+  package func noted(_ id: String) throws -> NotedSession? {
+    try records.read { transaction in
+      try transaction.connection.row(
+        """
+        SELECT d.name, s.created_at FROM sessions s JOIN devices d ON d.id = s.device_id
+        WHERE s.id = ?
+        """,
+        [.text(id)]
+      ) { row in NotedSession(deviceName: row.text(0), startedAt: row.timestamp(1)) }
+    }
+  }
+
+  /// Revokes the device of the session, and removes the passkey that the session added.
+  ///
+  /// - Parameter passkeyID: nil where the link is about no passkey.
+  /// - Returns: false where there is nothing to end.
+  package func endNoted(_ id: String, passkeyID: String?) throws -> Bool {
+    try records.transaction { transaction in
+      let found = try transaction.connection.row(
+        """
+        SELECT d.id, d.account_id, d.revoked_at IS NULL
+        FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE
+        """,
+        [.text(id)]
+      ) { row in (device: row.text(0), account: row.text(1), isLive: row.boolean(2)) }
+      guard let found else { return false }
+      var hasEnded = false
+      if let passkeyID {
+        hasEnded =
+          try transaction.connection.execute(
+            "DELETE FROM passkeys WHERE id = ? AND account_id = ?",
+            [.text(passkeyID), .text(found.account)]) == 1
+        if hasEnded {
+          try transaction.audit.write(
+            .passkeyRemoved, account: found.account, device: found.device, detail: passkeyID)
+        }
+      }
+      guard found.isLive else { return hasEnded }
+      try transaction.devices.revoke(found.device, because: .deviceRevoked)
+      try transaction.audit.write(
+        .deviceRevoked, account: found.account, device: found.device,
+        detail: "by the link in a mail")
+      return true
+    }
+  }
+}
+
+/// Notices as the companion uses them.
+package struct Notices: Sendable {
+  let records: Records
+
+  /// Puts a push beside a mail into the outbox, for all devices of the account that the mail goes to. The
+  /// same mail again makes no second push.
+  ///
+  /// - Parameter payload: JSON, at most 4096 bytes.
+  package func push(_ payload: [UInt8], with mail: Mail, on channel: Channel) throws {
+    try records.transaction { transaction in
+      let tokens = try transaction.connection.rows(
+        """
+        SELECT t.token FROM accounts a JOIN devices d ON d.account_id = a.id
+        JOIN push_tokens t ON t.device_id = d.id
+        WHERE a.email = ? ORDER BY t.token LIMIT 100
+        """,
+        [.text(mail.recipient)]
+      ) { row in row.text(0) }
+      guard !tokens.isEmpty else { return }
+      _ = try transaction.notifications.post(
+        NewNotification(
+          kind: .account, eventKey: "mail \(mail.id)", collapseID: mail.id, payload: payload,
+          lifetime: Retention.day, channel: channel, tokens: tokens))
+    }
+  }
+}
+
+extension Records {
+  package var notices: Notices { Notices(records: self) }
+}
+
+extension NewNotification.Kind {
+  static let account = NewNotification.Kind("account")
+}

@@ -1,0 +1,81 @@
+import Base
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// The pushes that go with mails to owners.
+@Suite struct NoticePushTests {
+  private let mail = Mail(
+    id: "01890a5d-ac96-774b-bcce-b302099a8057", kind: .passkeyAdded, recipient: "ann@example.org",
+    sealed: "")
+
+  /// A phone of Ann's for each of `tokens`.
+  private func arrange(_ delivery: TestDelivery, tokens: [String]) {
+    for letter in tokens {
+      delivery.sql(
+        """
+        SET @id = UUID();
+        INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+        SELECT @id, id, '\(letter)', 'D', 'ios', NOW(3), NOW(3) FROM accounts;
+        INSERT INTO push_tokens (token, device_id, platform, registered_at)
+        VALUES (REPEAT('\(letter)', 64), @id, 'ios', NOW(3))
+        """)
+    }
+  }
+
+  private func pushes(_ delivery: TestDelivery) -> String {
+    delivery.sql(
+      """
+      SELECT n.kind, LEFT(d.token, 1), d.state FROM notifications n
+      JOIN deliveries d ON d.notification_id = n.id ORDER BY d.token
+      """)
+  }
+
+  @Test func aNoticeIsPushedOnceToEachDeviceOfTheAccount() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: ["a", "b"])
+      let content = MailContent(
+        secret: "a.b", language: .german, device: "D", address: "192.0.2.1", at: .now())
+      let payload = try #require(NoticePush.payload(with: content.json, of: mail))
+      let text = String(decoding: payload, as: UTF8.self)
+      #expect(text.contains(#""title":"Ihr Konto hat einen neuen Passkey""#))
+      #expect(!text.contains("a.b"))
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      for _ in 1...2 { try notices.push(payload, with: mail, on: .apns) }
+      #expect(pushes(delivery) == "account\ta\topen\naccount\tb\topen")
+    }
+  }
+
+  @Test func noPushGoesWhereTheAccountHasNoDevice() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: [])
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      try notices.push(Array("{}".utf8), with: mail, on: .apns)
+      #expect(pushes(delivery) == "")
+      #expect(delivery.sql("SELECT COUNT(*) FROM notifications") == "0")
+    }
+  }
+
+  @Test(arguments: [MailKind.loginCode, .emailConfirmation])
+  func aMailWithASecretIsNotPushed(kind: MailKind) {
+    let content = MailContent(
+      secret: "012345", language: .english, device: "D", address: "192.0.2.1", at: .now())
+    let mail = Mail(id: "x", kind: kind, recipient: "ann@example.org", sealed: "")
+    #expect(NoticePush.payload(with: content.json, of: mail) == nil)
+  }
+
+  /// Rows that somebody wrote by hand send no mail to strangers.
+  @Test func aMailToWhomNoAccountBelongsIsGivenUp() throws {
+    try withDelivery { delivery throws in
+      try delivery.requestCode()
+      delivery.sql("UPDATE outbox SET recipient = 'stranger@example.org'")
+      try delivery.companion(mailer: .directory(delivery.folder)).pass()
+      #expect(try delivery.files == [])
+      #expect(
+        delivery.sql("SELECT state, reason FROM outbox") == "dead\tno account has this address")
+    }
+  }
+}
