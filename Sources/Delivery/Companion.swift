@@ -37,7 +37,8 @@ package struct Companion: Sendable {
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
-      compose: message.text, pushes: settings.apns.map { _ in .apns })
+      compose: message.text, announce: NoticePush.payload,
+      channel: settings.apns.map { _ in .apns })
     jobs = JobRunner(
       database: database,
       handlers: [

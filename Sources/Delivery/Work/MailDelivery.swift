@@ -16,8 +16,10 @@ struct MailDelivery: Sendable {
   let log: Logger
   let stopping: Flag
   let compose: Compose
-  /// nil where no push is sent.
-  let pushes: Channel?
+  /// Makes the payload of the push that goes with a mail; nil where none does.
+  let announce: @Sendable (_ opened: [UInt8], Mail) -> [UInt8]?
+  /// By which the pushes go; nil where none are sent.
+  let channel: Channel?
 
   /// Sends all mails that are due, ten at a time.
   ///
@@ -54,8 +56,8 @@ struct MailDelivery: Sendable {
     guard let message = compose(opened, mail, .now()) else {
       return .dead(reason: "the mail is none that the companion sends")
     }
-    if let pushes, let payload = NoticePush.payload(with: opened, of: mail) {
-      try records.notices.push(payload, with: mail, on: pushes)
+    if let channel, let payload = announce(opened, mail) {
+      try records.notices.push(payload, with: mail, on: channel)
     }
     return mailer.send(message, named: mail.id)
   }

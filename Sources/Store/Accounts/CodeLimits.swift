@@ -38,7 +38,7 @@ struct CodeLimitStatements: ~Copyable {
   ///
   /// - Throws: ``RateLimited``.
   func countRequest(for email: String, on device: SigningDevice) throws {
-    if let own = try user(of: email, on: device).subject {
+    if let own = try asker(for: email, on: device).subject {
       try transaction.limits.count(.codesByKnownDevice, of: own)
     } else {
       try transaction.limits.countAddress(.codesByAddress)
@@ -56,7 +56,7 @@ struct CodeLimitStatements: ~Copyable {
       try transaction.limits.countAddress(.wrongCodesByAddress)
       return CountedCodeTry(email: nil, user: .stranger)
     }
-    let user = try user(of: email, on: device)
+    let user = try asker(for: email, on: device)
     if let own = user.subject {
       try transaction.limits.count(.wrongCodesByKnownDevice, of: own)
     } else {
@@ -78,8 +78,8 @@ struct CodeLimitStatements: ~Copyable {
     }
   }
 
-  private func user(
-    of email: String, on device: SigningDevice
+  private func asker(
+    for email: String, on device: SigningDevice
   ) throws(DatabaseError) -> CodeUser {
     let known = try transaction.connection.row(
       """

@@ -77,7 +77,7 @@ struct DeviceStatements: ~Copyable {
   /// keep only for devices in use.
   func revoke(_ deviceID: String, because reason: EndReason) throws(DatabaseError) {
     try markRevoked(deviceID)
-    try transaction.sessions.end(of: deviceID, because: reason)
+    try transaction.sessions.endAll(of: deviceID, because: reason)
     try transaction.pushTokens.removeAll(ofSigningOut: deviceID)
     try removeKeys(of: deviceID)
   }

@@ -32,7 +32,7 @@ extension Sessions {
           detail: "another call has just refreshed")
         return .tooLate
       case .reused:
-        try transaction.sessions.end(of: family.deviceID, because: .reuse)
+        try transaction.sessions.endAll(of: family.deviceID, because: .reuse)
         try transaction.audit.write(
           .refreshReuse, account: family.accountID, device: family.deviceID,
           detail: "generation \(generation) of \(family.generation)")

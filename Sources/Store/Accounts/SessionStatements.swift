@@ -112,7 +112,7 @@ struct SessionStatements: ~Copyable {
   }
 
   /// Ends all live sessions of the device.
-  func end(of deviceID: String, because reason: EndReason) throws(DatabaseError) {
+  func endAll(of deviceID: String, because reason: EndReason) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE device_id = ? AND ended_at IS NULL",
       [.time(transaction.now), .text(reason.rawValue), .text(deviceID)])

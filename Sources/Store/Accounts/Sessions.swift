@@ -23,7 +23,7 @@ package struct Sessions: Sendable {
         try transaction.devices.removeAuthenticators(of: caller.accountID, on: all ?? [])
       }
       for device in all ?? [session.deviceID] {
-        try transaction.sessions.end(of: device, because: everywhere ? .logoutAll : .logout)
+        try transaction.sessions.endAll(of: device, because: everywhere ? .logoutAll : .logout)
         try transaction.pushTokens.removeAll(ofSigningOut: device)
       }
       try transaction.audit.write(

@@ -1,5 +1,4 @@
 package import Base
-package import Cryptography
 
 /// What the responder tells the companion for one mail, sealed.
 package struct MailContent: Sendable, Equatable {
@@ -55,53 +54,5 @@ package struct MailContent: Sendable, Equatable {
       json.member("address", address)
       json.member("at", at.milliseconds)
     }
-  }
-}
-
-/// The keys that the responder needs for mails.
-package struct MailKeys: Sendable {
-  /// Seal what only the companion may read.
-  let sealing: Keyring
-  /// Sign the links.
-  let links: Keyring
-
-  package init(sealing: Keyring, links: Keyring) {
-    self.sealing = sealing
-    self.links = links
-  }
-}
-
-/// The token of a link in a mail: what the link is about, and a MAC of it, so that nothing is kept.
-package enum LinkToken {
-  package enum Purpose: String, Sendable {
-    /// Of an account's id.
-    case confirmation = "e-mail confirmation"
-    /// Of a session's id, and of the id of the passkey that it added or nothing.
-    case ending = "end of a session"
-  }
-
-  package static func make(
-    for purpose: Purpose, of parts: [String], with key: Key
-  ) -> String {
-    (parts + [mac(purpose, parts, key)]).joined(separator: ".")
-  }
-
-  /// What the token is about; it may have gone since.
-  ///
-  /// - Returns: nil where the token is not one of ours for `purpose`.
-  package static func parts(
-    of token: String, for purpose: Purpose, signedWith keys: Keyring
-  ) -> [String]? {
-    var parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let given = Array(parts.removeLast().utf8)
-    let isOurs = keys.keys.contains {
-      isEqualInConstantTime(Array(mac(purpose, parts, $0).utf8), given)
-    }
-    return isOurs ? parts : nil
-  }
-
-  private static func mac(_ purpose: Purpose, _ parts: [String], _ key: Key) -> String {
-    base64URLEncoded(
-      hmacSHA256(([purpose.rawValue] + parts).joined(separator: "\n"), with: key))
   }
 }

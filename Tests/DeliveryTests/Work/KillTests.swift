@@ -234,9 +234,12 @@ private func withTurns(
 }
 
 extension RunningCompanion {
-  /// Waits for its end.
+  /// Waits for its end, at most two minutes.
   func end(expecting status: Int32) throws {
+    let hasEnded = holds(within: .seconds(120)) { !process.isRunning }
+    if !hasEnded { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
+    try #require(hasEnded, "it does not end: \(log)")
     try #require(
       process.terminationReason == .exit && process.terminationStatus == status, "\(log)")
   }
