@@ -6,6 +6,8 @@ package struct ConnectionSettings: Sendable {
   package var host: String?
   /// TCP port, where `host` is used.
   package var port: UInt16
+  /// How a connection by TCP is protected; a unix socket needs nothing.
+  package var encryption: Encryption
   /// The database that statements mean.
   package var database: String
   /// MariaDB's user; without a password, one who logs in by `unix_socket`.
@@ -23,15 +25,27 @@ package struct ConnectionSettings: Sendable {
 
   /// Settings with the usual timeouts.
   package init(
-    socket: String? = nil, host: String? = nil, port: UInt16 = 3306, database: String,
-    user: String, password: String? = nil
+    socket: String? = nil, host: String? = nil, port: UInt16 = 3306,
+    encryption: Encryption = .verified(authorities: nil), database: String, user: String,
+    password: String? = nil
   ) {
     self.socket = socket
     self.host = host
     self.port = port
+    self.encryption = encryption
     self.database = database
     self.user = user
     self.password = password
+  }
+}
+
+extension ConnectionSettings {
+  package enum Encryption: Sendable, Equatable {
+    /// TLS 1.2 or later, with a certificate of `host` by one of the authorities in this PEM file, or by
+    /// one that the system trusts. Without it there is no connection.
+    case verified(authorities: String?)
+    /// None: whoever is on the way reads everything, but the password.
+    case off
   }
 }
 

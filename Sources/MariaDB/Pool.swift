@@ -8,6 +8,8 @@ import Synchronization
 /// they are as dead.
 package final class Pool: Sendable {
   private let settings: ConnectionSettings
+  /// Whether the server is reached by a unix socket.
+  package var isLocal: Bool { settings.socket != nil }
   private let waitLimit: Duration
   private let beginWaiting: @Sendable () -> Bool
   private let idle = Mutex(IdleConnections())

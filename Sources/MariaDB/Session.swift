@@ -56,6 +56,18 @@ extension UnsafeMutablePointer<MYSQL> {
     set(MYSQL_OPT_WRITE_TIMEOUT, settings.writeTimeout.wholeSeconds)
     set(MYSQL_OPT_LOCAL_INFILE, 0)  // a server must not ask us for files
     mysql_options(self, MYSQL_SET_CHARSET_NAME, "utf8mb4")
+    guard settings.socket == nil, case .verified(let authorities) = settings.encryption else {
+      return
+    }
+    set(MYSQL_OPT_SSL_ENFORCE, true)
+    set(MYSQL_OPT_SSL_VERIFY_SERVER_CERT, true)
+    mysql_options(self, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3")
+    if let authorities { mysql_options(self, MYSQL_OPT_SSL_CA, authorities) }
+  }
+
+  private func set(_ option: mysql_option, _ value: Bool) {
+    var value = my_bool(value ? 1 : 0)
+    mysql_options(self, option, &value)
   }
 
   private func set(_ option: mysql_option, _ value: Int) {

@@ -34,7 +34,8 @@ extension Database {
   package func inspect() throws -> [Inspection] {
     try pool.read { connection in
       [
-        try connection.inspectServer(), try connection.inspectSchema(),
+        try connection.inspectServer(), try connection.inspectEncryption(isLocal: pool.isLocal),
+        try connection.inspectSchema(),
         try connection.inspectTables(), try connection.inspectRights(),
       ]
     }
@@ -59,6 +60,19 @@ extension Connection {
       version.contains("MariaDB") && numbers.count == 2 && (numbers[0], numbers[1]) >= (10, 11)
     return Inspection(
       isRight: isRight, text: "the server is \(version); MariaDB 10.11 or later is needed")
+  }
+
+  /// The way to the server, and how it is protected.
+  fileprivate func inspectEncryption(isLocal: Bool) throws -> Inspection {
+    if isLocal {
+      return Inspection(isRight: true, text: "the database is reached by a unix socket")
+    }
+    let cipher = try row("SHOW SESSION STATUS LIKE 'Ssl_cipher'") { row in row.text(1) } ?? ""
+    return Inspection(
+      isRight: !cipher.isEmpty,
+      text: cipher.isEmpty
+        ? "the connection to the database is not encrypted: SWITCHBOARD_DB_TLS is false"
+        : "the connection to the database is encrypted with \(cipher)")
   }
 
   fileprivate func inspectSchema() throws -> Inspection {

@@ -1,0 +1,144 @@
+import Foundation
+import MariaDB
+import Support
+import Testing
+
+@testable import Store
+
+/// MariaDB on another host: the certificate decides, and nothing goes in the clear.
+@Suite struct EncryptionTests {
+  /// A server that demands TLS, with a certificate of 127.0.0.1 and another of a name that is not its.
+  private struct RemoteServer {
+    let folder: String
+    let server: MariaDBServer
+    let port: UInt16
+
+    init(names: String = "IP:127.0.0.1", encrypts: Bool = true) throws {
+      folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      port = freePort()
+      let script = """
+        cd "$1"
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority
+        openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=server
+        printf 'subjectAltName=%s\\n' "$2" > names
+        openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.pem
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout other.key -out other.pem -days 2 -subj /CN=authority
+        """
+      let made = runProgram("bash", ["-euc", script, "certificates", folder, names])
+      try #require(made.status == 0, "\(made.output)")
+      let tls = [
+        "--ssl-ca=\(folder)/ca.pem", "--ssl-cert=\(folder)/server.pem",
+        "--ssl-key=\(folder)/server.key",
+      ]
+      server = MariaDBServer(
+        options: ["--skip-networking=0", "--bind-address=127.0.0.1", "--port=\(port)"]
+          + (encrypts ? tls : ["--skip-ssl"]))
+      server.run(
+        "CREATE DATABASE own; USE own;\n" + (try String(contentsOf: projectSchema, encoding: .utf8))
+      )
+      server.run(
+        """
+        CREATE USER remote@'127.0.0.1' IDENTIFIED BY 'a secret of the test' \(encrypts ? "REQUIRE SSL" : "");
+        GRANT switchboard_companion TO remote@'127.0.0.1';
+        SET DEFAULT ROLE switchboard_companion FOR remote@'127.0.0.1';
+        """)
+    }
+
+    func end() {
+      server.kill()
+      try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func database(
+      host: String = "127.0.0.1", port: UInt16? = nil,
+      _ encryption: ConnectionSettings.Encryption
+    ) -> Database {
+      Database(
+        ConnectionSettings(
+          host: host, port: port ?? self.port, encryption: encryption, database: "own",
+          user: "remote", password: "a secret of the test"), beginWaiting: { false })
+    }
+
+    var verified: ConnectionSettings.Encryption { .verified(authorities: folder + "/ca.pem") }
+  }
+
+  private func refusal(_ database: Database) -> String? {
+    do {
+      _ = try database.inspect()
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func aServerWithARightCertificateIsUsedAndTheCipherShown() throws {
+    let remote = try RemoteServer()
+    defer { remote.end() }
+    let found = try remote.database(remote.verified).inspect()
+    #expect(found.filter { !$0.isRight }.map(\.text) == [])
+    #expect(
+      found.contains { $0.text.hasPrefix("the connection to the database is encrypted with TLS_") })
+    // An authority that is not the system's, and is not named.
+    let unknown = try #require(refusal(remote.database(.verified(authorities: nil))))
+    #expect(unknown.contains("certificate"), "\(unknown)")
+    // Another authority of the same name.
+    let other = try #require(
+      refusal(remote.database(.verified(authorities: remote.folder + "/other.pem"))))
+    #expect(other.contains("certificate"), "\(other)")
+    // The server refuses who does not encrypt.
+    #expect(refusal(remote.database(.off)) != nil)
+  }
+
+  @Test func aCertificateOfAnotherNameIsRefused() throws {
+    let remote = try RemoteServer(names: "DNS:db.example.org,IP:192.0.2.1")
+    defer { remote.end() }
+    let refused = try #require(refusal(remote.database(remote.verified)))
+    #expect(refused.contains("certificate"), "\(refused)")
+  }
+
+  @Test func aServerWithoutTLSIsUsedOnlyWhereThatIsSaid() throws {
+    let remote = try RemoteServer(encrypts: false)
+    defer { remote.end() }
+    let refused = try #require(refusal(remote.database(remote.verified)))
+    #expect(refused.contains("SSL"), "\(refused)")
+    let faults = try remote.database(.off).inspect().filter { !$0.isRight }.map(\.text)
+    #expect(
+      faults == ["the connection to the database is not encrypted: SWITCHBOARD_DB_TLS is false"])
+  }
+
+  /// Whoever records the network sees neither the statements nor what comes back.
+  @Test func nothingGoesInTheClear() throws {
+    let remote = try RemoteServer()
+    defer { remote.end() }
+    func recorded(_ encryption: ConnectionSettings.Encryption) throws -> String {
+      let record = "\(remote.folder)/record-\(UUID().uuidString)"
+      let port = freePort()
+      let recorder = Process()
+      recorder.executableURL = URL(filePath: "/usr/bin/socat")
+      recorder.arguments = [
+        "-r", record, "-R", record + "-back", "TCP-LISTEN:\(port),bind=127.0.0.1",
+        "TCP:127.0.0.1:\(remote.port)",
+      ]
+      recorder.standardOutput = FileHandle.nullDevice
+      recorder.standardError = FileHandle.nullDevice
+      try recorder.run()
+      defer {
+        recorder.terminate()
+        recorder.waitUntilExit()
+      }
+      let database = remote.database(port: port, encryption)
+      let isAnswered = holds { (try? database.now()) != nil }
+      try #require(isAnswered)
+      return try [record, record + "-back"].map {
+        String(decoding: try Data(contentsOf: URL(filePath: $0)), as: UTF8.self)
+      }.joined()
+    }
+    let bytes = try recorded(remote.verified)
+    #expect(bytes.utf8.count > 1000)
+    #expect(!bytes.contains("UTC_TIMESTAMP") && !bytes.contains("own") && !bytes.contains("secret"))
+    // The recorder sees what is not encrypted.
+    remote.server.run("ALTER USER remote@'127.0.0.1' REQUIRE NONE")
+    #expect(try recorded(.off).contains("UTC_TIMESTAMP"))
+  }
+}
