@@ -47,7 +47,8 @@ extension Context {
     let token = "\(accountID).\(Self.confirmationMAC(of: accountID, settings.hmacKeys.newest))"
     let sealed = seal(
       Array(token.utf8), authenticating: Mail.sealingContext(id), with: settings.credentialKeys)
-    return Mail(id: id, kind: .emailConfirmation, recipient: email, sealed: sealed)
+    return Mail(
+      id: id, kind: .emailConfirmation, recipient: email, sealed: sealed, accountID: accountID)
   }
 
   /// The account that a token of ours is about; it may have gone since.

@@ -32,9 +32,7 @@ package struct Message: Sendable {
         If you did not ask for it, you need not do anything: nobody can sign in without it.
         """)
     case .emailConfirmation:
-      guard let publicURL, secret.utf8.count <= 200,
-        secret.utf8.allSatisfy({ $0.isAlphanumeric || "-_.".utf8.contains($0) })
-      else { return nil }
+      guard let publicURL, Self.isToken(secret) else { return nil }
       return message(
         to: mail, at: now, subject: "Is this you?",
         """
@@ -46,7 +44,37 @@ package struct Message: Sendable {
 
         If it was not you, say so on that page: the account is then deleted.
         """)
+    case .addressChange:
+      guard let publicURL, Self.isToken(secret) else { return nil }
+      return message(
+        to: mail, at: now, subject: "Your new e-mail address",
+        """
+        Somebody wants to use this e-mail address for an account at
+        \(publicURL)
+
+        If it was you, say so on this page within a day:
+        \(publicURL)/account/address?token=\(secret)
+
+        If it was not you, you need not do anything: the address is not used then.
+        """)
+    case .addressChanged:
+      guard let publicURL, secret.isEmpty else { return nil }
+      return message(
+        to: mail, at: now, subject: "Your account has a new e-mail address",
+        """
+        The account that you have at
+        \(publicURL)
+        has another e-mail address now. Codes and messages go there, and no more to this address.
+
+        If it was not you, ask whoever runs this site for help at once.
+        """)
     }
+  }
+
+  /// Whether `text` can stand in a link as it is.
+  private static func isToken(_ text: String) -> Bool {
+    text.utf8.count <= 200
+      && text.utf8.allSatisfy { $0.isAlphanumeric || "-_.".utf8.contains($0) }
   }
 
   private func message(

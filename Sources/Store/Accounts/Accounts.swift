@@ -78,6 +78,22 @@ struct AccountStatements: ~Copyable {
     ) { row in Account(row: row) }
   }
 
+  /// The account with `email` as it is now; it does not change before the transaction's end.
+  func lock(email: String) throws(DatabaseError) -> Account? {
+    try transaction.connection.row(
+      "SELECT id, email, name, wallet_id FROM accounts WHERE email = ? FOR UPDATE", [.text(email)]
+    ) { row in Account(row: row) }
+  }
+
+  /// Keeps the account from changing before the transaction's end.
+  ///
+  /// - Returns: false if it is gone.
+  func lock(_ id: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      "SELECT TRUE FROM accounts WHERE id = ? FOR UPDATE", [.text(id)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
   func find(id: String) throws(DatabaseError) -> Account? {
     try transaction.connection.row(
       "SELECT id, email, name, wallet_id FROM accounts WHERE id = ?", [.text(id)]

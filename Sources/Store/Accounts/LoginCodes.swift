@@ -29,7 +29,9 @@ package struct LoginCodes: Sendable {
       let account = try transaction.accounts.find(email: code.email)
       try transaction.loginCodes.replace(code, on: device)
       try transaction.mails.post(
-        Mail(id: code.mailID, kind: .loginCode, recipient: code.email, sealed: code.sealed),
+        Mail(
+          id: code.mailID, kind: .loginCode, recipient: code.email, sealed: code.sealed,
+          accountID: account?.id),
         suppressed: account == nil, lifetime: code.expiresAt - records.now)
       try transaction.audit.write(
         .codeRequested, account: account?.id,
@@ -67,7 +69,7 @@ package struct LoginCodes: Sendable {
     }
     return try records.transaction { transaction in
       guard try transaction.loginCodes.spend(typed, on: device),
-        let account = try transaction.accounts.find(email: typed.email)
+        let account = try transaction.accounts.lock(email: typed.email)
       else { return .refused }
       try transaction.addressProofs.record(of: account, on: device, bearer: bearer)
       var device = device

@@ -65,6 +65,25 @@ package struct Passkeys: Sendable {
       return true
     }
   }
+
+  /// Gives a passkey of the caller's account another name.
+  ///
+  /// - Throws: ``Refusal``.
+  /// - Returns: false if the account has no such passkey.
+  package func rename(_ id: String, to name: String, by caller: Caller) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
+      let session = try transaction.sessions.live(caller)
+      let listed = try transaction.passkeys.list(of: caller.accountID)
+      guard listed.contains(where: { $0.id == id }) else { return false }
+      _ = try transaction.connection.execute(
+        "UPDATE passkeys SET name = ? WHERE id = ? AND account_id = ?",
+        [.text(name), .text(id), .text(caller.accountID)])
+      try transaction.audit.write(
+        .passkeyRenamed, account: caller.accountID, device: session.deviceID, detail: id)
+      return true
+    }
+  }
 }
 
 extension Records {

@@ -9,12 +9,17 @@ package struct Mail: Sendable, Equatable {
   package let recipient: String
   /// The part that nobody else may read.
   package let sealed: String
+  /// Whose mail it is: it goes with the account. nil: nobody's, and in mails that were read back.
+  package let accountID: String?
 
-  package init(id: String, kind: MailKind, recipient: String, sealed: String) {
+  package init(
+    id: String, kind: MailKind, recipient: String, sealed: String, accountID: String? = nil
+  ) {
     self.id = id
     self.kind = kind
     self.recipient = recipient
     self.sealed = sealed
+    self.accountID = accountID
   }
 
   /// What ``sealed`` is bound to, so that it opens in its own row only.
@@ -34,6 +39,10 @@ package struct ClaimedMail: Sendable {
 package enum MailKind: String, Sendable {
   case loginCode = "login_code"
   case emailConfirmation = "email_confirmation"
+  /// Asks at the new address whether it is to be the account's.
+  case addressChange = "address_change"
+  /// Tells the old address that another has taken its place.
+  case addressChanged = "address_changed"
 
   fileprivate init(row: borrowing Row, _ column: Int) {
     self = MailKind(rawValue: row.text(column)) ?? .loginCode  // the column has no other values
@@ -143,15 +152,16 @@ struct MailStatements: ~Copyable {
   func post(_ mail: Mail, suppressed: Bool, lifetime: Duration) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
-      INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at)
+      INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at,
+        account_id)
       VALUES (?, ?, ?, IF(?, NULL, ?), IF(?, 'suppressed', 'open'),
-        UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL))
+        UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL), ?)
       """,
       [
         .text(mail.id), .text(mail.kind.rawValue), .text(mail.recipient), .boolean(suppressed),
         .text(mail.sealed),
         .boolean(suppressed), .integer(lifetime.components.seconds),
-        .text(transaction.origin.storedRequestID), .boolean(suppressed),
+        .text(transaction.origin.storedRequestID), .boolean(suppressed), .text(mail.accountID),
       ])
   }
 
