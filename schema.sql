@@ -227,7 +227,7 @@ CREATE TABLE IF NOT EXISTS account_visits (
   account_id     UUID NULL COMMENT 'who has signed in; none: somebody is about to',
   proved_at      DATETIME(3) NULL COMMENT 'UTC; when a mailed code or a passkey proved who it is',
   form_hash      BINARY(32) NULL COMMENT 'SHA-256 of the token in the forms of the newest page; a form that is sent spends it',
-  challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge for a passkey; none: a code is asked for, or the challenge is spent',
+  challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge for a passkey; none: a code is asked for; zeros: it is spent',
   expires_at     DATETIME(3) NOT NULL COMMENT 'UTC',
   KEY account_visits_account (account_id),
   KEY account_visits_expiry (expires_at),

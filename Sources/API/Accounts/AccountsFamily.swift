@@ -1,7 +1,7 @@
 extension Family {
   /// Accounts, devices and sessions, on which the other families of phones depend.
   static let accounts = Family(
-    "accounts", paths: ["/api/mobile/", "/account/"], errors: .coded,
+    "accounts", paths: ["/api/mobile/", "/account", "/account/"], errors: .coded,
     routes: [
       Route("POST", "/api/mobile/device/register", registerDevice),
       Route("POST", "/api/mobile/device/push-token", setPushToken),
@@ -33,7 +33,21 @@ extension Family {
       Route("PUT", "/api/mobile/passkeys/:id", renamePasskey),
       Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
       Route("POST", "/api/mobile/auth/logout", logOut),
-    ])
+      Route("GET", "/account", changes: true, showAccount),
+      Route("POST", "/account/code", askForCode),
+      Route("POST", "/account/sign-in", signInWithCode),
+      Route("POST", "/account/passkey", askForPasskey),
+      Route("POST", "/account/passkey/sign-in", signInWithPasskey),
+      Route("GET", "/account/passkey.js", getPasskeyScript),
+      Route("POST", "/account/name", changeName),
+      Route("POST", "/account/email", askForAddress),
+      Route("POST", "/account/remove", removeItem),
+      Route("GET", "/account/export", download),
+      Route("GET", "/account/delete", changes: true, askForDeletion),
+      Route("POST", "/account/delete", confirmDeletion),
+      Route("POST", "/account/sign-out", signOut),
+    ],
+    sections: [.devices, .sessions, .passkeys])
 }
 
 extension ErrorShape {

@@ -30,7 +30,11 @@ extension Room {
       "DELETE FROM address_changes WHERE account_id = ?",
       "DELETE FROM account_visits WHERE account_id = ?",
     ],
-    whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"])
+    whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
+    holdings: [
+      .account, .pendingAddresses, .devices, .sessions, .passkeys, .biometricKeys,
+      .pushRegistrations,
+    ])
 }
 
 extension Limit {

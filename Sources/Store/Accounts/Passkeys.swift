@@ -115,6 +115,17 @@ struct PasskeyStatements: ~Copyable {
     ) { row in StoredPasskey(row: row) }
   }
 
+  /// The passkey with `credentialID` of an account whose e-mail address is proven; else it may be a
+  /// stranger's. nil if the account has none.
+  func find(
+    credentialID: [UInt8], ofProven account: String
+  ) throws(DatabaseError) -> StoredPasskey? {
+    let isProven = try transaction.connection.row(
+      "SELECT TRUE FROM accounts WHERE id = ? AND email_verified_at IS NOT NULL", [.text(account)]
+    ) { row in row.boolean(0) }
+    return isProven == nil ? nil : try find(credentialID: credentialID, of: account)
+  }
+
   fileprivate func list(of account: String) throws(DatabaseError) -> [ListedPasskey] {
     try transaction.connection.rows(
       """

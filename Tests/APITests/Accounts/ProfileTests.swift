@@ -187,7 +187,7 @@ extension TestApplication {
       let profile = site.send("GET", AccountPath.profile, token: ann.accessToken)
       #expect(profile.text == taken.text)
       #expect(
-        site.sql("SELECT recipient, state FROM outbox WHERE kind = 'address_change' ORDER BY id")
+        site.sql("SELECT recipient, state FROM outbox WHERE kind = 'address_change' ORDER BY state")
           == "eve@example.org\topen\nbob@example.org\tsuppressed")
     }
   }
