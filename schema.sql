@@ -211,6 +211,32 @@ CREATE TABLE IF NOT EXISTS passkey_challenges (
   CONSTRAINT passkey_challenges_device_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS address_changes (
+  account_id UUID NOT NULL PRIMARY KEY COMMENT 'a new wish replaces the one before',
+  email      VARCHAR(254) NOT NULL COMMENT 'the address that is wanted; lower case; may be that of another account, which then keeps it',
+  token_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the token in the mailed link; the row is deleted when it is used',
+  expires_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  UNIQUE KEY address_changes_token (token_hash),
+  KEY address_changes_expiry (expires_at),
+  CONSTRAINT address_changes_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT address_changes_email_form CHECK (email = LOWER(email) AND email LIKE '_%@_%')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='E-mail addresses that accounts are to get when their owner answers the mail';
+
+CREATE TABLE IF NOT EXISTS account_visits (
+  id             BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the cookie',
+  account_id     UUID NULL COMMENT 'who has signed in; none: somebody is about to',
+  proved_at      DATETIME(3) NULL COMMENT 'UTC; when a mailed code or a passkey proved who it is',
+  form_hash      BINARY(32) NULL COMMENT 'SHA-256 of the token in the forms of the newest page; a form that is sent spends it',
+  challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge for a passkey; none: a code is asked for; zeros: it is spent',
+  expires_at     DATETIME(3) NOT NULL COMMENT 'UTC',
+  KEY account_visits_account (account_id),
+  KEY account_visits_expiry (expires_at),
+  CONSTRAINT account_visits_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+  CONSTRAINT account_visits_signed_in_whole CHECK ((account_id IS NULL) = (proved_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Browsers at the page /account';
+
 -- Preferences ------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS models (
@@ -550,7 +576,7 @@ CREATE TABLE IF NOT EXISTS api_keys (
 CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                   'refresh_reused') NOT NULL,
+                   'refresh_reused', 'address_change', 'address_changed') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -564,9 +590,12 @@ CREATE TABLE IF NOT EXISTS outbox (
   request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that asked for it',
   created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  account_id  UUID NULL COMMENT 'whose mail it is: it goes with the account; none: nobody''s, or written by a version before 23',
   KEY outbox_due (state, due_at),
   KEY outbox_claim (claim_id),
   KEY outbox_finished (finished_at),
+  KEY outbox_account (account_id),
+  CONSTRAINT outbox_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
   CONSTRAINT outbox_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
   CONSTRAINT outbox_closed_wiped CHECK (state = 'open' OR sealed IS NULL)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
@@ -1244,20 +1273,31 @@ END IF //
 IF @found < 22 THEN
   ALTER TABLE outbox MODIFY kind ENUM('login_code', 'email_confirmation') NOT NULL, ALGORITHM=INSTANT;
 END IF //
--- Version 23: owners are told by mail what happens to their accounts, in their language.
+-- Version 23: owners are told by mail what happens to their accounts, in their language; mails of an account go with it.
 IF @found < 23 THEN
   ALTER TABLE accounts
     ADD COLUMN IF NOT EXISTS language ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the mails, as the last sign-in asked',
     ALGORITHM=INSTANT;
 END IF //
 IF @found < 23 THEN
-  ALTER TABLE outbox
-    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                     'refresh_reused') NOT NULL,
-    ALGORITHM=INSTANT;
+  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account') NOT NULL, ALGORITHM=INSTANT;
 END IF //
 IF @found < 23 THEN
-  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account') NOT NULL, ALGORITHM=INSTANT;
+  ALTER TABLE outbox
+    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                     'refresh_reused', 'address_change', 'address_changed') NOT NULL,
+    ADD COLUMN IF NOT EXISTS account_id UUID NULL
+      COMMENT 'whose mail it is: it goes with the account; none: nobody''s, or written by a version before 23',
+    ALGORITHM=INSTANT;
+END IF //
+-- Online only where the rows are not checked. In all of them the column is NULL.
+IF @found < 23 THEN
+  SET SESSION foreign_key_checks = 0;
+  ALTER TABLE outbox ADD KEY IF NOT EXISTS outbox_account (account_id), ALGORITHM=INPLACE, LOCK=NONE;
+  ALTER TABLE outbox
+    ADD CONSTRAINT outbox_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+    ALGORITHM=INPLACE, LOCK=NONE;
+  SET SESSION foreign_key_checks = 1;
 END IF //
 
 DELIMITER ;
@@ -1422,6 +1462,10 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW audit_trail AS
     LEFT JOIN accounts a ON a.id = l.account_id
     LEFT JOIN devices d ON d.id = l.device_id;
 
+-- For the page /account: what happened to an account, without addresses and devices.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW account_events AS
+  SELECT account_id, at, event, detail FROM audit_log WHERE account_id IS NOT NULL;
+
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_unfit_for_a_cluster AS
   SELECT t.TABLE_NAME AS name
     FROM information_schema.TABLES t
@@ -1442,15 +1486,17 @@ GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
 
 -- Accounts
-GRANT SELECT, INSERT, UPDATE (cards_version, email_verified_at, language), DELETE ON accounts TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON devices TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON login_codes TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (name, sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visits TO switchboard_responder;
 GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
 GRANT SELECT (id, account_id) ON devices TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
@@ -1458,6 +1504,8 @@ GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboar
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON address_changes TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON account_visits TO switchboard_companion;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
 GRANT SELECT ON every_passkey TO switchboard_administrator;
@@ -1481,7 +1529,7 @@ GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON b
 GRANT SELECT, UPDATE (removed_at) ON enrollments TO switchboard_responder;
 GRANT SELECT, UPDATE (active, is_default) ON cards TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON enrollment_states TO switchboard_responder;
-GRANT SELECT (id, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
+GRANT SELECT (id, name, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON card_tokens TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON banks TO switchboard_companion;
@@ -1509,10 +1557,11 @@ GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
 GRANT SELECT ON paired_devices TO switchboard_administrator;
 
 -- Turns
-GRANT SELECT, INSERT, UPDATE (due_at) ON ogs_users TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (due_at), DELETE ON ogs_users TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO switchboard_responder;
 GRANT SELECT ON ogs_games TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON api_keys TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON api_keys TO switchboard_responder;
+GRANT SELECT (event_key), DELETE ON notifications TO switchboard_responder;
 GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
@@ -1529,6 +1578,7 @@ GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO switchboard_resp
 GRANT SELECT ON companion_status TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
+GRANT SELECT ON account_events TO switchboard_responder;
 GRANT SELECT, UPDATE, DELETE ON outbox TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON jobs TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON errands TO switchboard_companion;
@@ -1547,6 +1597,7 @@ GRANT SELECT ON failures_by_reason TO switchboard_administrator;
 GRANT SELECT ON companions TO switchboard_administrator;
 GRANT SELECT ON rate_limited_callers TO switchboard_administrator;
 GRANT SELECT ON audit_trail TO switchboard_administrator;
+GRANT SELECT ON account_events TO switchboard_administrator;
 
 -- Rights that earlier versions gave and this one does not -------------------------------------------------------------
 

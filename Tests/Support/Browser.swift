@@ -121,6 +121,7 @@ extension Browser {
   }
 
   package func click(_ selector: String) throws {
+    try call("DOM.scrollIntoViewIfNeeded", ["nodeId": node(selector)])
     let box = try box(of: selector)
     for type in ["mousePressed", "mouseReleased"] {
       try call(

@@ -169,11 +169,11 @@ package struct Site: Sendable {
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
   }
 
-  fileprivate init(environment: [String: String], options: [String]) {
+  fileprivate init(host: String, environment: [String: String], options: [String]) {
     port = freePort()
-    url = "http://127.0.0.1:\(port)"
+    url = "http://\(host):\(port)"
     state = makeTemporaryFolder()
-    self.environment = environment
+    self.environment = environment.merging(["SWITCHBOARD_PUBLIC_URL": url]) { given, _ in given }
     self.options = options
   }
 }
@@ -190,16 +190,18 @@ package struct SiteError: Error, CustomStringConvertible {
 /// Calls `body` with a site of its own that is ready, and stops and removes it afterwards, however that comes.
 ///
 /// - Parameters:
+///   - host: `127.0.0.1` or `localhost`; browsers have passkeys for names only.
 ///   - environment: variables for both programs, beside those of this process.
 ///   - hasFakes: whether something stands for online-go.com and APNs.
 ///   - agent: `HOST:PORT` of the agent that the site guards.
 package func withSite<T>(
-  environment: [String: String] = [:], hasFakes: Bool = false, agent: String? = nil,
+  host: String = "127.0.0.1", environment: [String: String] = [:], hasFakes: Bool = false,
+  agent: String? = nil,
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site) async throws -> T
 ) async throws -> T {
   let options = (hasFakes ? ["--fakes"] : []) + (agent.map { ["--agent", $0] } ?? [])
-  let site = Site(environment: environment, options: options)
+  let site = Site(host: host, environment: environment, options: options)
   let guardian = Guardian(of: site)
   defer { guardian.end() }
   let outcome = site.start()

@@ -1,7 +1,7 @@
 extension Family {
   /// Accounts, devices and sessions, on which the other families of phones depend.
   static let accounts = Family(
-    "accounts", paths: ["/api/mobile/", "/account/"], errors: .coded,
+    "accounts", paths: ["/api/mobile/", "/account", "/account/"], errors: .coded,
     routes: [
       Route("POST", "/api/mobile/device/register", registerDevice),
       Route("POST", "/api/mobile/device/push-token", setPushToken),
@@ -9,11 +9,16 @@ extension Family {
       Route("DELETE", "/api/mobile/device/push-token/:deviceId", clearPushToken),
       Route("GET", "/api/mobile/devices", getDevices),
       Route("DELETE", "/api/mobile/devices/:deviceId", revokeDevice),
+      Route("PUT", "/api/mobile/devices/:deviceId", renameDevice),
+      Route("GET", "/api/mobile/profile", getProfile),
+      Route("PUT", "/api/mobile/profile", changeProfile),
+      Route("DELETE", "/api/mobile/account", deleteAccount),
       Route("POST", "/api/mobile/auth/register", createAccount),
       Route("POST", "/api/mobile/auth/login", startSignIn),
       Route("POST", "/api/mobile/auth/login/password", signInWithPassword),
       Route("POST", "/api/mobile/auth/login/verify", signIn),
       Route("POST", "/api/mobile/auth/biometric/setup", setUpBiometrics),
+      Route("DELETE", "/api/mobile/auth/biometric", removeBiometrics),
       Route("POST", "/api/mobile/auth/biometric/challenge", requestChallenge),
       Route("POST", "/api/mobile/auth/biometric/verify", signInWithBiometrics),
       Route("POST", "/api/mobile/auth/passkey/register/options", startPasskeyRegistration),
@@ -23,11 +28,28 @@ extension Family {
       Route("POST", "/account/confirm", confirmAccount),
       Route("GET", "/account/end", askWhetherToEndSession),
       Route("POST", "/account/end", endSession),
+      Route("GET", "/account/address", askForAddressChange),
+      Route("POST", "/account/address", changeAddress),
       Route("GET", "/api/mobile/passkeys", getPasskeys),
       Route("DELETE", "/api/mobile/passkeys/:id", removePasskey),
+      Route("PUT", "/api/mobile/passkeys/:id", renamePasskey),
       Route("POST", "/api/mobile/auth/token/refresh", refreshTokens),
       Route("POST", "/api/mobile/auth/logout", logOut),
-    ])
+      Route("GET", "/account", changes: true, showAccount),
+      Route("POST", "/account/code", askForCode),
+      Route("POST", "/account/sign-in", signInWithCode),
+      Route("POST", "/account/passkey", askForPasskey),
+      Route("POST", "/account/passkey/sign-in", signInWithPasskey),
+      Route("GET", "/account/passkey.js", getPasskeyScript),
+      Route("POST", "/account/name", changeName),
+      Route("POST", "/account/email", askForAddress),
+      Route("POST", "/account/remove", removeItem),
+      Route("GET", "/account/export", download),
+      Route("GET", "/account/delete", changes: true, askForDeletion),
+      Route("POST", "/account/delete", confirmDeletion),
+      Route("POST", "/account/sign-out", signOut),
+    ],
+    sections: [.devices, .sessions, .passkeys])
 }
 
 extension ErrorShape {

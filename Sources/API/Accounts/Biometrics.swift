@@ -26,6 +26,24 @@ func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -
   }
 }
 
+/// `DELETE /api/mobile/auth/biometric`: removes the biometric key of the signed-in device, or of the
+/// account's device that `deviceId` names, in the query or in the body. Nothing happens where it has none.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that is
+///   not the account's.
+func removeBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let deviceId: ClientDeviceID?
+  }
+  let caller = try context.authenticate(request)
+  let body = request.body.isEmpty ? nil : try request.decode(Body.self)
+  let device = request.queryItem("deviceId") ?? body?.deviceId?.text ?? caller.clientDeviceID
+  guard try context.records.biometrics.remove(from: device, by: caller) else {
+    throw Failure.notFound("Device not found")
+  }
+  return .json { json in json.member("success", true) }
+}
+
 /// `POST /api/mobile/auth/biometric/challenge`: issues what the device must sign, once, within five
 /// minutes.
 ///

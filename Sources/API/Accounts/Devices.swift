@@ -59,6 +59,24 @@ func revokeDevice(_ request: Request, in context: borrowing Context) throws -> R
   return .json { json in json.member("success", true) }
 }
 
+/// `PUT /api/mobile/devices/:deviceId` {name}: gives a device another name.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that
+///   is not the account's.
+func renameDevice(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticate(request)
+  let name = try request.decode(NameBody.self).name.text
+  guard try context.records.devices.rename(context.pathItem, to: name, by: caller) else {
+    throw Failure.notFound("Device not found")
+  }
+  return .json { json in json.member("success", true) }
+}
+
+/// A body that gives something another name.
+struct NameBody: Decodable {
+  let name: ShortText
+}
+
 extension JSONWriter {
   fileprivate mutating func members(of device: Device, isCurrent: Bool) {
     member("deviceId", device.clientDeviceID)

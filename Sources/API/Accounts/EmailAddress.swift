@@ -1,4 +1,5 @@
 import Base
+import HTTP
 
 /// An e-mail address, lower-cased: something, `@`, something; at most 254 bytes of visible ASCII. Mails to
 /// addresses beyond ASCII (RFC 6532) go only where every server on the way takes them, so none is taken.
@@ -6,10 +7,18 @@ struct EmailAddress: Decodable {
   let text: String
 
   init(from decoder: any Decoder) throws {
-    let given = try decoder.text(atMost: 254)
+    try self.init(decoder.text(atMost: 254), of: decoder.field)
+  }
+
+  /// The same from an item of a form.
+  init(item field: String, of request: Request) throws {
+    try self.init(checkedText(request.formItem(field) ?? "", of: field, atMost: 254), of: field)
+  }
+
+  private init(_ given: String, of field: String) throws {
     guard given.utf8.allSatisfy({ $0 < 0x80 }) else {
       throw Failure.validation(
-        field: decoder.field, reason: "not_ascii",
+        field: field, reason: "not_ascii",
         message: """
           The address has a letter with an accent, or one of another script. Enter an address in plain \
           letters; a domain of another script has a form that begins with xn--.
@@ -22,7 +31,7 @@ struct EmailAddress: Decodable {
       && given.utf8.allSatisfy { $0.isVisible && !special.contains($0) }
     guard isAddress else {
       throw Failure.validation(
-        field: decoder.field, reason: "not_an_email_address",
+        field: field, reason: "not_an_email_address",
         message: "Invalid email format. Enter an address such as name@example.org.")
     }
     text = given.lowercased()

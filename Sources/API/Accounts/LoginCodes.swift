@@ -10,9 +10,15 @@ extension Context {
   func signIn(
     withCode code: String, of name: LoginCodeName, on device: SigningDevice, bearer: Caller?
   ) throws -> SignInOutcome {
-    let keys = settings.hmacKeys.keys
-    return try records.loginCodes.signIn(with: name, on: device, bearer: bearer) { email in
-      keys.map { mac(ofCode: code, for: email, on: device.clientDeviceID, under: $0) }
+    try records.loginCodes.signIn(with: name, on: device, bearer: bearer) { email in
+      macs(ofCode: code, for: email, on: device)
+    }
+  }
+
+  /// The MACs that a typed code has, one for each of our keys.
+  func macs(ofCode code: String, for email: String, on device: SigningDevice) -> [[UInt8]] {
+    settings.hmacKeys.keys.map { key in
+      mac(ofCode: code, for: email, on: device.clientDeviceID, under: key)
     }
   }
 

@@ -74,6 +74,19 @@ func removePasskey(_ request: Request, in context: borrowing Context) throws -> 
   return .json { json in json.member("success", true) }
 }
 
+/// `PUT /api/mobile/passkeys/:id` {name}: gives a passkey another name.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` if the account has no
+///   such passkey.
+func renamePasskey(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticate(request)
+  let name = try request.decode(NameBody.self).name.text
+  guard try context.records.passkeys.rename(context.pathItem, to: name, by: caller) else {
+    throw Failure.notFound("Passkey not found")
+  }
+  return .json { json in json.member("success", true) }
+}
+
 extension Context {
   /// A fresh challenge of 32 bytes: in base64url for the app, and as it is kept.
   func makePasskeyChallenge() -> (text: String, kept: NewPasskeyChallenge) {

@@ -13,7 +13,7 @@ package final class Application: Sendable {
   let beginWaiting: @Sendable () -> Bool
   let waitLimit: Duration
   private let database: Database
-  private let families: [Family]
+  let families: [Family]
   private let router: Router
   private let log: Logger
   private let clock: @Sendable () -> Timestamp

@@ -57,6 +57,11 @@ struct ShortText: Decodable {
   init(from decoder: any Decoder) throws {
     text = try decoder.text(atMost: 200)
   }
+
+  /// The same from an item of a form.
+  init(item field: String, of request: Request) throws {
+    text = try checkedText(request.formItem(field) ?? "", of: field, atMost: 200)
+  }
 }
 
 extension Decoder {
@@ -67,14 +72,21 @@ extension Decoder {
   ///
   /// - Throws: ``Failure/validation(field:reason:value:)``.
   func text(atMost count: Int) throws -> String {
-    let text = try singleValueContainer().decode(String.self).trimmed
-    guard !text.isEmpty else { throw Failure.validation(field: field, reason: "empty") }
-    guard text.unicodeScalars.count <= count else {
-      throw Failure.validation(field: field, reason: "too_long")
-    }
-    guard !text.hasControls else {
-      throw Failure.validation(field: field, reason: "control_character")
-    }
-    return text
+    try checkedText(singleValueContainer().decode(String.self), of: field, atMost: count)
   }
+}
+
+/// `given`, trimmed, if it has 1 to `count` characters and no control character.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``.
+func checkedText(_ given: String, of field: String, atMost count: Int) throws -> String {
+  let text = given.trimmed
+  guard !text.isEmpty else { throw Failure.validation(field: field, reason: "empty") }
+  guard text.unicodeScalars.count <= count else {
+    throw Failure.validation(field: field, reason: "too_long")
+  }
+  guard !text.hasControls else {
+    throw Failure.validation(field: field, reason: "control_character")
+  }
+  return text
 }

@@ -13,6 +13,8 @@ package struct Family: Sendable {
   let routes: [Route]
   /// Paths, each with `/` at both ends, below which nothing is logged.
   let secretPaths: [String]
+  /// What the page for people shows of what accounts have in the family, in this order.
+  let sections: [AccountSection]
   /// Runs before a route of the family, whatever its method.
   var before: (@Sendable (Request, borrowing Context) throws -> Void)?
   /// Runs on every answer to a path of the family.
@@ -20,7 +22,7 @@ package struct Family: Sendable {
 
   init(
     _ name: String, paths: [String], errors: ErrorShape, routes: [Route],
-    secretPaths: [String] = [],
+    secretPaths: [String] = [], sections: [AccountSection] = [],
     before: (@Sendable (Request, borrowing Context) throws -> Void)? = nil,
     after: (@Sendable (inout Response, Request, borrowing Context) -> Void)? = nil
   ) {
@@ -29,6 +31,7 @@ package struct Family: Sendable {
     self.errors = errors
     self.routes = routes
     self.secretPaths = secretPaths
+    self.sections = sections
     self.before = before
     self.after = after
   }

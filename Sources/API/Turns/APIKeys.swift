@@ -24,10 +24,43 @@ func generateAPIKey(_ request: Request, in context: borrowing Context) throws ->
     NewAPIKey(
       hash: sha256(key), prefix: String(key.prefix(8)), userID: userID, description: description))
   return .json { json in
-    json.member("api_key", key)
-    json.member("user_id", String(userID))
-    json.member("created_at", context.now.rfc3339)
-    json.member("description", description)
+    json.members(ofKey: key, of: userID, madeAt: context.now, description: description)
+  }
+}
+
+/// `POST /users/:user_id/api-key`: a new key in place of the one that the request shows, which is revoked.
+///
+/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
+func rotateAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
+  let userID = try context.authenticatedUser(of: request)
+  let key = hexEncoded(context.random(32))
+  let description = try context.records.apiKeys.rotate(
+    try context.hashOfAPIKey(request), to: sha256(key), prefix: String(key.prefix(8)), of: userID)
+  guard let description else { throw Failure.unauthorized("Invalid API key") }
+  return .json { json in
+    json.members(ofKey: key, of: userID, madeAt: context.now, description: description)
+  }
+}
+
+/// `DELETE /users/:user_id/api-key`: revokes the key that the request shows.
+///
+/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
+func revokeAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
+  let userID = try context.authenticatedUser(of: request)
+  guard try context.records.apiKeys.revoke(try context.hashOfAPIKey(request), of: userID) else {
+    throw Failure.unauthorized("Invalid API key")
+  }
+  return .json { json in json.member("status", "revoked") }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(
+    ofKey key: String, of userID: Int64, madeAt now: Timestamp, description: String
+  ) {
+    member("api_key", key)
+    member("user_id", String(userID))
+    member("created_at", now.rfc3339)
+    member("description", description)
   }
 }
 
@@ -57,13 +90,20 @@ extension Context {
   ///
   /// - Throws: ``Failure/unauthorized(_:)``.
   func userOfAPIKey(_ request: Request) throws -> Int64 {
-    guard let key = request.field("X-API-Key")?.trimmed, !key.isEmpty else {
-      throw Failure.unauthorized("API key required")
-    }
-    guard let user = try records.apiKeys.user(ofKey: sha256(key)) else {
+    guard let user = try records.apiKeys.user(ofKey: try hashOfAPIKey(request)) else {
       throw Failure.unauthorized("Invalid API key")
     }
     return user
+  }
+
+  /// SHA-256 of the request's `X-API-Key`.
+  ///
+  /// - Throws: ``Failure/unauthorized(_:)``.
+  func hashOfAPIKey(_ request: Request) throws -> [UInt8] {
+    guard let key = request.field("X-API-Key")?.trimmed, !key.isEmpty else {
+      throw Failure.unauthorized("API key required")
+    }
+    return sha256(key)
   }
 
   /// The user in the path, if the request's key is theirs.

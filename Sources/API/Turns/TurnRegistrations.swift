@@ -12,8 +12,10 @@ func registerForTurns(_ request: Request, in context: borrowing Context) throws 
   guard let user = body.userID, !user.isEmpty, let token = body.deviceToken?.trimmed,
     !token.isEmpty
   else { throw Failure.badRequest("user_id and device_token are required") }
-  try context.records.turnRegistrations.add(
-    try deviceToken(token), of: try user.owned(by: keyUser))
+  let isAdded = try context.records.turnRegistrations.add(
+    try deviceToken(token), of: try user.owned(by: keyUser),
+    by: try context.hashOfAPIKey(request))
+  guard isAdded else { throw Failure.unauthorized("Invalid API key") }
   return .json { json in json.member("status", "registered") }
 }
 

@@ -45,6 +45,18 @@ func getDiagnostics(_ request: Request, in context: borrowing Context) throws ->
   }
 }
 
+/// `DELETE /users/:user_id`: deletes all that is kept of the user: devices, games, notifications and API
+/// keys, also the one that the request shows.
+///
+/// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
+func deleteTurnUser(_ request: Request, in context: borrowing Context) throws -> Response {
+  let userID = try context.authenticatedUser(of: request)
+  guard try context.records.turnUsers.delete(userID) else {
+    throw Failure.unauthorized("Invalid API key")
+  }
+  return .json { json in json.member("status", "deleted") }
+}
+
 extension JSONWriter {
   fileprivate mutating func members(of game: TurnGame, for userID: Int64) {
     member("game_id", game.id)

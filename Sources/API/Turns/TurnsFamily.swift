@@ -2,7 +2,9 @@ extension Family {
   /// Players of online-go.com, who are notified when it is their turn.
   static let turns = Family(
     "turns",
-    paths: ["/generate-api-key", "/register", "/check/", "/diagnostics/", "/users-by-token/"],
+    paths: [
+      "/generate-api-key", "/register", "/check/", "/diagnostics/", "/users-by-token/", "/users/",
+    ],
     errors: .message,
     routes: [
       Route("POST", "/generate-api-key", generateAPIKey),
@@ -11,6 +13,9 @@ extension Family {
       Route("GET", "/check/:user_id", checkTurns),
       Route("GET", "/diagnostics/:user_id", getDiagnostics),
       Route("GET", "/users-by-token/:device_token", getUsersByToken),
+      Route("POST", "/users/:user_id/api-key", rotateAPIKey),
+      Route("DELETE", "/users/:user_id/api-key", revokeAPIKey),
+      Route("DELETE", "/users/:user_id", deleteTurnUser),
     ],
     secretPaths: ["/users-by-token/"])
 }

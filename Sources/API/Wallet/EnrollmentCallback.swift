@@ -56,7 +56,7 @@ extension Context {
   fileprivate func finishEnrollment(
     _ answer: BankAnswer, _ request: Request, isConfirmed: Bool, using places: BankPlaces
   ) throws -> Response {
-    let cookie = BrowserCookie(at: settings.publicURL).sentValue(in: request)
+    let cookie = BrowserCookie.enrollment(at: settings.publicURL).sentValue(in: request)
     let callback = BankCallback(
       bsimID: pathItem, stateHash: sha256(answer.state), refusal: answer.refusal,
       browserHash: sha256(cookie ?? ""), isConfirmed: isConfirmed)

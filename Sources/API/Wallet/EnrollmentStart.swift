@@ -11,7 +11,7 @@ func startEnrollment(_ request: Request, in context: borrowing Context) throws -
   let isMobile = request.queryItem("mobile") == "true"
   let value = base64URLEncoded(context.random(32))
   let start = try context.beginEnrollment(request, isMobile: isMobile, cookie: value)
-  let cookie = BrowserCookie(at: context.settings.publicURL)
+  let cookie = BrowserCookie.enrollment(at: context.settings.publicURL)
   return Response(
     status: 302, fields: [("Location", start.url), ("Set-Cookie", cookie.setting(value))])
 }
@@ -81,5 +81,12 @@ extension Context {
     let query = secrets.query(for: bank, redirectURI: redirectURI)
     return StartedEnrollment(
       id: id, bankName: bank.bankName, url: bank.authorizationURL.adding(query))
+  }
+}
+
+extension BrowserCookie {
+  /// Ties an enrollment to the browser that began it. A bank sends the browser back with it.
+  static func enrollment(at publicURL: String) -> BrowserCookie {
+    BrowserCookie("enrollment", at: publicURL, lifetime: NewEnrollment.lifetime, sameSite: "Lax")
   }
 }

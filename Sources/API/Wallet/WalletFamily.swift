@@ -26,6 +26,21 @@ extension Family {
         Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),
         Route("POST", "/api/merchant/payment/initiate", beginPayment),
         Route("POST", "/api/merchant/payment/confirm", confirmPayment),
-      ])
+      ],
+      sections: [.banks, .payments])
   }
+}
+
+extension AccountSection {
+  fileprivate static let banks = AccountSection(
+    of: "banks", title: "Banks", none: "No bank is connected.", heading: "bank",
+    facts: ["enrolledAt": "Connected", "cards": "Cards"],
+    removal: Removal(button: "Remove", done: "The bank and its cards are removed."))
+
+  fileprivate static let payments = AccountSection(
+    of: "payments", title: "Payments", none: "There are no payments.", heading: "merchant",
+    facts: [
+      "amount": "Amount", "currency": "Currency", "orderId": "Order", "lastFour": "Card",
+      "createdAt": "Begun", "confirmedAt": "Confirmed",
+    ])
 }

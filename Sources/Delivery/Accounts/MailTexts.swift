@@ -22,6 +22,9 @@ struct MailTexts: Sendable {
   let passkeyAdded: Text
   let biometricKeyAdded: Text
   let refreshReused: Text
+  /// What follows is the link to the page that asks.
+  let addressChange: Text
+  let addressChanged: Text
   /// Stands before the link that ends a session.
   let ifItWasNotYou: String
   /// The names of the lines that say who caused the mail.

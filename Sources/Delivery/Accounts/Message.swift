@@ -55,6 +55,10 @@ package struct Message: Sendable {
     case .passkeyAdded: return notice(texts.passkeyAdded, content, texts)
     case .biometricKeyAdded: return notice(texts.biometricKeyAdded, content, texts)
     case .refreshReused: return (texts.refreshReused, [texts.refreshReused.body])
+    case .addressChange:
+      guard let link = link("address", content.secret) else { return nil }
+      return (texts.addressChange, [texts.addressChange.body, link])
+    case .addressChanged: return (texts.addressChanged, [texts.addressChanged.body])
     }
   }
 

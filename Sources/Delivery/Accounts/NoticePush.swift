@@ -3,8 +3,8 @@ import Store
 
 /// The push that tells an owner at once what a mail tells in full.
 enum NoticePush {
-  /// - Returns: nil where no push goes with such a mail: it holds a secret, or nobody has proven the
-  ///   account's address.
+  /// - Returns: nil where no push goes with such a mail: it holds a secret, or goes to an address
+  ///   that nobody has proven or that is the account's no more.
   static func payload(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
     guard let content = MailContent(json: opened) else { return nil }
     let texts = MailTexts(in: content.language)
@@ -14,7 +14,7 @@ enum NoticePush {
     case .passkeyAdded: text = texts.passkeyAdded
     case .biometricKeyAdded: text = texts.biometricKeyAdded
     case .refreshReused: text = texts.refreshReused
-    case .loginCode, .emailConfirmation, nil: return nil
+    case .loginCode, .emailConfirmation, .addressChange, .addressChanged, nil: return nil
     }
     return JSONWriter.object { json in
       json.member(

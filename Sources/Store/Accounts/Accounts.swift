@@ -53,7 +53,7 @@ package struct Accounts: Sendable {
         try transaction.audit.write(.accountCreated, account: account.id)
         let session = try transaction.signIns.begin(account.id, on: device, isProof: false)
         try transaction.mails.post(
-          .emailConfirmation, to: account.email,
+          .emailConfirmation, to: account.email, of: account.id,
           MailContent(
             secret: transaction.mails.linkToken(for: .confirmation, of: [account.id]),
             language: device.language ?? .english,
@@ -82,6 +82,22 @@ struct AccountStatements: ~Copyable {
     try transaction.connection.row(
       "SELECT id, email, name, wallet_id, language FROM accounts WHERE email = ?", [.text(email)]
     ) { row in Account(row: row) }
+  }
+
+  /// The account with `email` as it is now; it does not change before the transaction's end.
+  func lock(email: String) throws(DatabaseError) -> Account? {
+    try transaction.connection.row(
+      "SELECT id, email, name, wallet_id FROM accounts WHERE email = ? FOR UPDATE", [.text(email)]
+    ) { row in Account(row: row) }
+  }
+
+  /// Keeps the account from changing before the transaction's end.
+  ///
+  /// - Returns: false if it is gone.
+  func lock(_ id: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      "SELECT TRUE FROM accounts WHERE id = ? FOR UPDATE", [.text(id)]
+    ) { row in row.boolean(0) } ?? false
   }
 
   func find(id: String) throws(DatabaseError) -> Account? {

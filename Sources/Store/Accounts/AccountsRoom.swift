@@ -21,10 +21,20 @@ extension Room {
         .after(Retention.day), "DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
+      Retention(.after(.zero), "DELETE FROM address_changes WHERE expires_at < ? LIMIT ?"),
+      Retention(.after(.zero), "DELETE FROM account_visits WHERE expires_at < ? LIMIT ?"),
     ],
     whenDeviceIsRevoked: ["DELETE FROM biometric_keys WHERE device_id = ?"],
-    whenAuthenticatorsEnd: ["DELETE FROM passkeys WHERE account_id = ?"],
-    whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"])
+    whenAuthenticatorsEnd: [
+      "DELETE FROM passkeys WHERE account_id = ?",
+      "DELETE FROM address_changes WHERE account_id = ?",
+      "DELETE FROM account_visits WHERE account_id = ?",
+    ],
+    whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
+    holdings: [
+      .account, .pendingAddresses, .devices, .sessions, .passkeys, .biometricKeys,
+      .pushRegistrations,
+    ])
 }
 
 extension Limit {
@@ -44,6 +54,9 @@ extension Limit {
     name: "code-wrong-email", allowed: 50, window: .seconds(86_400))
   static let wrongCodesByKnownDevice = Limit(
     name: "code-wrong-known-device", allowed: 50, window: .seconds(86_400))
+  static let addressChanges = Limit(name: "address-change", allowed: 5, window: .seconds(3600))
+  static let addressChangesByAddress = Limit(
+    name: "address-change-address", allowed: 20, window: .seconds(3600))
   static let biometricChallenges = Limit(
     name: "biometric-challenge", allowed: 10, window: .seconds(60))
   static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
@@ -57,8 +70,12 @@ extension Limit {
 extension AuditEvent {
   static let accountConfirmed = AuditEvent("account_confirmed")
   static let accountCreated = AuditEvent("account_created")
+  static let accountDeleted = AuditEvent("account_deleted")
   static let accountDenied = AuditEvent("account_denied")
   static let accountHandedOver = AuditEvent("account_handed_over")
+  static let addressChangeBegun = AuditEvent("address_change_begun")
+  static let addressChanged = AuditEvent("address_changed")
+  static let biometricDisabled = AuditEvent("biometric_disabled")
   static let biometricEnabled = AuditEvent("biometric_enabled")
   static let biometricLocked = AuditEvent.refusal("biometric_locked")
   static let biometricRefused = AuditEvent.refusal("biometric_refused")
@@ -68,12 +85,15 @@ extension AuditEvent {
   static let credentialRefused = AuditEvent.refusal("credential_refused")
   static let emailProven = AuditEvent("email_proven")
   static let deviceRegistered = AuditEvent("device_registered")
+  static let deviceRenamed = AuditEvent("device_renamed")
   static let deviceRevoked = AuditEvent("device_revoked")
   static let logout = AuditEvent("logout")
   static let passkeyAdded = AuditEvent("passkey_added")
   static let passkeyCloned = AuditEvent.refusal("passkey_cloned")
   static let passkeyRefused = AuditEvent.refusal("passkey_refused")
   static let passkeyRemoved = AuditEvent("passkey_removed")
+  static let passkeyRenamed = AuditEvent("passkey_renamed")
+  static let profileChanged = AuditEvent("profile_changed")
   static let pushTokenRemoved = AuditEvent("push_token_removed")
   static let pushTokenSet = AuditEvent("push_token_set")
   static let refreshRefused = AuditEvent.refusal("refresh_refused")

@@ -73,6 +73,26 @@ package struct Biometrics: Sendable {
       return id
     }
   }
+
+  /// Removes the biometric key of a device of the caller's account, if it has one.
+  ///
+  /// - Throws: ``Refusal``.
+  /// - Returns: false where the account has no such device.
+  package func remove(from clientDeviceID: String, by caller: Caller) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
+      let locked = try transaction.devices.lock(clientDeviceID, of: caller.accountID)
+      _ = try transaction.sessions.live(caller)
+      guard let device = locked else { return false }
+      let removed = try transaction.connection.execute(
+        "DELETE FROM biometric_keys WHERE device_id = ?", [.text(device)])
+      if removed == 1 {
+        try transaction.audit.write(
+          .biometricDisabled, account: caller.accountID, device: device)
+      }
+      return true
+    }
+  }
 }
 
 extension Records {

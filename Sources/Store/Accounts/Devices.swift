@@ -56,6 +56,25 @@ package struct Devices: Sendable {
       return true
     }
   }
+
+  /// Gives a device of the caller's account another name.
+  ///
+  /// - Throws: ``Refusal``.
+  /// - Returns: false where the account has no such device.
+  package func rename(
+    _ clientDeviceID: String, to name: String, by caller: Caller
+  ) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
+      let locked = try transaction.devices.lock(clientDeviceID, of: caller.accountID)
+      _ = try transaction.sessions.live(caller)
+      guard let id = locked else { return false }
+      _ = try transaction.connection.execute(
+        "UPDATE devices SET name = ? WHERE id = ?", [.text(name), .text(id)])
+      try transaction.audit.write(.deviceRenamed, account: caller.accountID, device: id)
+      return true
+    }
+  }
 }
 
 extension Records {

@@ -25,18 +25,7 @@ package struct LoginCodes: Sendable {
         let offered = try transaction.passkeys.startSignIn(code.email, with: challenge, on: device)
         if !offered.isEmpty { return .passkey(offered: offered) }
       }
-      try transaction.codeLimits.countRequest(for: code.email, on: device)
-      let account = try transaction.accounts.find(email: code.email)
-      try transaction.loginCodes.replace(code, on: device)
-      try transaction.mails.post(
-        .loginCode, to: code.email,
-        MailContent(
-          secret: code.digits, language: device.language ?? account?.language ?? .english,
-          device: device.name ?? "", address: records.origin.storedAddress, at: records.now),
-        id: code.mailID, isSuppressed: account == nil, lifetime: code.expiresAt - records.now)
-      try transaction.audit.write(
-        .codeRequested, account: account?.id,
-        device: try transaction.devices.id(of: device.clientDeviceID, account: account))
+      try transaction.loginCodes.mail(code, on: device)
       return .codeMailed
     }
   }
@@ -55,30 +44,44 @@ package struct LoginCodes: Sendable {
     with name: LoginCodeName, on device: SigningDevice, bearer: Caller?,
     macs: (_ email: String) -> [[UInt8]]
   ) throws -> SignInOutcome {
+    let signedIn = try redeem(name, on: device, macs: macs) { transaction, account, typed in
+      try transaction.addressProofs.record(of: account, on: device, bearer: bearer)
+      var device = device
+      device.name = device.name ?? typed.deviceName
+      device.platform = device.platform ?? typed.platform
+      return (account, try transaction.signIns.begin(account.id, on: device))
+    }
+    return signedIn.map { account, session in .signedIn(account, session) } ?? .refused
+  }
+
+  /// Spends a code that is right, and does `body` in the same transaction.
+  ///
+  /// - Throws: what ``signIn(with:on:bearer:macs:)`` throws.
+  /// - Returns: nil where the code is wrong, dead or nobody's.
+  func redeem<T>(
+    _ name: LoginCodeName, on device: SigningDevice, macs: (_ email: String) -> [[UInt8]],
+    _ body: (borrowing Transaction, Account, TypedCode) throws -> T
+  ) throws -> T? {
     let counted = try records.transaction { transaction in
       let email = try transaction.loginCodes.recipient(of: name, on: device)
       return try transaction.codeLimits.countTry(of: email, on: device)
     }
     guard let typed = try countTry(of: counted.email, on: device) else {
       try auditDead(name, on: device)
-      return .refused
+      return nil
     }
     let isRight = macs(typed.email).contains { isEqualInConstantTime($0, typed.codeMAC) }
     guard isRight else {
       try auditWrong(typed, on: device)
-      return .refused
+      return nil
     }
-    return try records.transaction { transaction in
+    return try records.transaction { transaction -> T? in
       guard try transaction.loginCodes.spend(typed, on: device),
-        let account = try transaction.accounts.find(email: typed.email)
-      else { return .refused }
-      try transaction.addressProofs.record(of: account, on: device, bearer: bearer)
-      var device = device
-      device.name = device.name ?? typed.deviceName
-      device.platform = device.platform ?? typed.platform
-      let session = try transaction.signIns.begin(account.id, on: device)
+        let account = try transaction.accounts.lock(email: typed.email)
+      else { return nil }
+      let result = try body(transaction, account, typed)
       try transaction.codeLimits.giveBack(counted)
-      return .signedIn(account, session)
+      return result
     }
   }
 
@@ -118,10 +121,29 @@ extension Records {
 }
 
 /// Statements on `login_codes`.
-private struct LoginCodeStatements: ~Copyable {
+struct LoginCodeStatements: ~Copyable {
   let transaction: Transaction
 
-  func replace(_ code: NewLoginCode, on device: SigningDevice) throws(DatabaseError) {
+  /// Replaces the live code of e-mail and device, and posts the mail, which is sent only if an account
+  /// has the e-mail address.
+  ///
+  /// - Throws: ``RateLimited``.
+  func mail(_ code: NewLoginCode, on device: SigningDevice) throws {
+    try transaction.codeLimits.countRequest(for: code.email, on: device)
+    let account = try transaction.accounts.find(email: code.email)
+    try replace(code, on: device)
+    try transaction.mails.post(
+      .loginCode, to: code.email, of: account?.id,
+      MailContent(
+        secret: code.digits, language: device.language ?? account?.language ?? .english,
+        device: device.name ?? "", address: transaction.origin.storedAddress, at: transaction.now),
+      id: code.mailID, isSuppressed: account == nil, lifetime: code.expiresAt - transaction.now)
+    try transaction.audit.write(
+      .codeRequested, account: account?.id,
+      device: try transaction.devices.id(of: device.clientDeviceID, account: account))
+  }
+
+  private func replace(_ code: NewLoginCode, on device: SigningDevice) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, device_name,
@@ -139,7 +161,7 @@ private struct LoginCodeStatements: ~Copyable {
   }
 
   /// The e-mail address that the code is for; nil for an unknown challenge.
-  func recipient(
+  fileprivate func recipient(
     of name: LoginCodeName, on device: SigningDevice
   ) throws(DatabaseError) -> String? {
     switch name {
@@ -153,7 +175,9 @@ private struct LoginCodeStatements: ~Copyable {
   }
 
   /// - Returns: nil where there is no code that may still be tried.
-  func countTry(email: String, on device: SigningDevice) throws(DatabaseError) -> TypedCode? {
+  fileprivate func countTry(email: String, on device: SigningDevice) throws(DatabaseError)
+    -> TypedCode?
+  {
     let counted = try transaction.connection.execute(
       """
       UPDATE login_codes SET attempts = attempts + 1
@@ -171,7 +195,8 @@ private struct LoginCodeStatements: ~Copyable {
   }
 
   /// - Returns: whether this call is the one that spends the code.
-  func spend(_ code: TypedCode, on device: SigningDevice) throws(DatabaseError) -> Bool {
+  fileprivate func spend(_ code: TypedCode, on device: SigningDevice) throws(DatabaseError) -> Bool
+  {
     let now = Parameter.time(transaction.now)
     return try transaction.connection.execute(
       """
@@ -183,20 +208,20 @@ private struct LoginCodeStatements: ~Copyable {
 }
 
 extension Transaction {
-  fileprivate var loginCodes: LoginCodeStatements {
+  var loginCodes: LoginCodeStatements {
     LoginCodeStatements(transaction: Transaction(sharing: self))
   }
 }
 
 /// The code that a try was counted against.
-private struct TypedCode {
+struct TypedCode {
   let email: String
-  let codeMAC: [UInt8]
-  let attempts: Int64
+  fileprivate let codeMAC: [UInt8]
+  fileprivate let attempts: Int64
   let deviceName: String?
   let platform: DevicePlatform?
 
-  init(row: borrowing Row) {
+  fileprivate init(row: borrowing Row) {
     email = row.text(0)
     codeMAC = row.bytes(1)
     attempts = row.integer(2)

@@ -44,7 +44,7 @@ struct NoticeStatements: ~Copyable {
   func tell(_ notice: Notice, of sessionID: String) throws(DatabaseError) {
     let owner = try transaction.connection.row(
       """
-      SELECT a.email, a.language, d.name FROM sessions s
+      SELECT a.email, a.language, d.name, a.id FROM sessions s
       JOIN devices d ON d.id = s.device_id JOIN accounts a ON a.id = d.account_id
       WHERE s.id = ? AND a.email_verified_at IS NOT NULL
       """,
@@ -52,12 +52,12 @@ struct NoticeStatements: ~Copyable {
     ) { row in
       (
         email: row.text(0), language: row.optionalText(1).flatMap { Language(rawValue: $0) },
-        device: row.text(2)
+        device: row.text(2), account: row.text(3)
       )
     }
     guard let owner else { return }
     try transaction.mails.post(
-      notice.mailKind, to: owner.email,
+      notice.mailKind, to: owner.email, of: owner.account,
       MailContent(
         secret: notice.linkParts(of: sessionID).map {
           transaction.mails.linkToken(for: .ending, of: $0)

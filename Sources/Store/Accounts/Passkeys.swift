@@ -65,6 +65,25 @@ package struct Passkeys: Sendable {
       return true
     }
   }
+
+  /// Gives a passkey of the caller's account another name.
+  ///
+  /// - Throws: ``Refusal``.
+  /// - Returns: false if the account has no such passkey.
+  package func rename(_ id: String, to name: String, by caller: Caller) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
+      let session = try transaction.sessions.live(caller)
+      let listed = try transaction.passkeys.list(of: caller.accountID)
+      guard listed.contains(where: { $0.id == id }) else { return false }
+      _ = try transaction.connection.execute(
+        "UPDATE passkeys SET name = ? WHERE id = ? AND account_id = ?",
+        [.text(name), .text(id), .text(caller.accountID)])
+      try transaction.audit.write(
+        .passkeyRenamed, account: caller.accountID, device: session.deviceID, detail: id)
+      return true
+    }
+  }
 }
 
 extension Records {
@@ -94,6 +113,17 @@ struct PasskeyStatements: ~Copyable {
       """,
       [.bytes(credentialID), .text(account)]
     ) { row in StoredPasskey(row: row) }
+  }
+
+  /// The passkey with `credentialID` of an account whose e-mail address is proven; else it may be a
+  /// stranger's. nil if the account has none.
+  func find(
+    credentialID: [UInt8], ofProven account: String
+  ) throws(DatabaseError) -> StoredPasskey? {
+    let isProven = try transaction.connection.row(
+      "SELECT TRUE FROM accounts WHERE id = ? AND email_verified_at IS NOT NULL", [.text(account)]
+    ) { row in row.boolean(0) }
+    return isProven == nil ? nil : try find(credentialID: credentialID, of: account)
   }
 
   fileprivate func list(of account: String) throws(DatabaseError) -> [ListedPasskey] {

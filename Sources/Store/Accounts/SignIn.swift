@@ -63,10 +63,11 @@ struct SignInStatements: ~Copyable {
   ///
   /// - Parameter isProof: what signs in proves who holds the account.
   /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
-  ///   to a registration nor to the device.
+  ///   to a registration nor to the device; ``Refusal/sessionEnded`` if the account is deleted meanwhile.
   func begin(
     _ account: String, on device: SigningDevice, detail: String? = nil, isProof: Bool = true
   ) throws -> Session {
+    guard try transaction.accounts.lock(account) else { throw Refusal.sessionEnded }
     let now = transaction.now
     let registration = try registration(of: device)
     let isShown = device.credentialHash.map {

@@ -5,7 +5,17 @@ extension Room {
       Retention(
         .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?")
     ],
-    whenDeviceIsRevoked: ["DELETE FROM attestation_keys WHERE device_id = ?"])
+    whenDeviceIsRevoked: ["DELETE FROM attestation_keys WHERE device_id = ?"],
+    holdings: [.attestedKeys])
+}
+
+extension Holding {
+  fileprivate static let attestedKeys = Holding(
+    "attestedKeys", [.text("device"), .text("app"), .text("environment"), .time("attestedAt")],
+    """
+    SELECT k.device_id, d.name, k.app_id, k.environment, k.attested_at
+    FROM devices d JOIN attestation_keys k ON k.device_id = d.id WHERE d.account_id = ? LIMIT ?
+    """)
 }
 
 extension Limit {

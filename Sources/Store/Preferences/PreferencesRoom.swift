@@ -13,7 +13,21 @@ extension Room {
         last_write_digest = NULL, last_write_base = NULL
       WHERE device_id = ? AND push_token IS NOT NULL
       """
-    ])
+    ], holdings: [.preferences])
+}
+
+extension Holding {
+  fileprivate static let preferences = Holding(
+    "preferences",
+    [
+      .text("device"), .flag("pushEnabled"), .text("preferredModels"),
+      .number("archiveCacheQuotaMB"), .number("version"), .time("lastUpdatedAt"),
+    ],
+    """
+    SELECT p.device_id, d.name, p.push_enabled, p.preferred_models, p.archive_cache_quota_mb,
+      p.version, p.last_updated_at
+    FROM devices d JOIN device_preferences p ON p.device_id = d.id WHERE d.account_id = ? LIMIT ?
+    """)
 }
 
 extension Limit {

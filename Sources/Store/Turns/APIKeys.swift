@@ -48,17 +48,35 @@ package struct APIKeys: Sendable {
         WHERE ogs_user_id = ? AND description = ? AND revoked_at IS NULL
         """,
         [.time(records.now), .integer(key.userID), .text(key.description)])
-      _ = try transaction.connection.execute(
-        """
-        INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at)
-        VALUES (?, ?, ?, ?, ?)
-        """,
-        [
-          .bytes(key.hash), .text(key.prefix), .integer(key.userID), .text(key.description),
-          .time(records.now),
-        ])
-      try transaction.audit.write(
-        .apiKeyIssued, detail: "\(key.prefix)… for OGS user \(key.userID)")
+      try transaction.apiKeys.insert(key)
+    }
+  }
+
+  /// Revokes the key with the SHA-256 `hash`, and stores another one with the same description.
+  ///
+  /// - Returns: the description; nil if the user has no such key, or another call was first.
+  package func rotate(
+    _ hash: [UInt8], to newHash: [UInt8], prefix: String, of userID: Int64
+  ) throws -> String? {
+    try records.transaction { transaction in
+      guard try transaction.apiKeys.revoke(hash, of: userID) else { return nil }
+      let description = try transaction.connection.row(
+        "SELECT description FROM api_keys WHERE key_hash = ?", [.bytes(hash)]
+      ) { row in row.text(0) }!  // the row that has just been changed
+      try transaction.apiKeys.insert(
+        NewAPIKey(hash: newHash, prefix: prefix, userID: userID, description: description))
+      return description
+    }
+  }
+
+  /// Revokes the key with this SHA-256.
+  ///
+  /// - Returns: false if the user has no such key, or it was revoked before.
+  package func revoke(_ hash: [UInt8], of userID: Int64) throws -> Bool {
+    try records.transaction { transaction in
+      guard try transaction.apiKeys.revoke(hash, of: userID) else { return false }
+      try transaction.audit.write(.apiKeyRevoked, detail: "of OGS user \(userID)")
+      return true
     }
   }
 
@@ -75,4 +93,47 @@ package struct APIKeys: Sendable {
 
 extension Records {
   package var apiKeys: APIKeys { APIKeys(records: self) }
+}
+
+/// Statements on `api_keys`.
+struct APIKeyStatements: ~Copyable {
+  let transaction: Transaction
+
+  fileprivate func insert(_ key: NewAPIKey) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at)
+      VALUES (?, ?, ?, ?, ?)
+      """,
+      [
+        .bytes(key.hash), .text(key.prefix), .integer(key.userID), .text(key.description),
+        .time(transaction.now),
+      ])
+    try transaction.audit.write(
+      .apiKeyIssued, detail: "\(key.prefix)… for OGS user \(key.userID)")
+  }
+
+  /// Whether the key is live now. Call it after a statement that locks the user.
+  func isLive(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      """
+      SELECT TRUE FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL LOCK IN SHARE MODE
+      """,
+      [.bytes(hash)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
+  /// - Returns: whether this call is the one that revokes the key.
+  func revoke(_ hash: [UInt8], of userID: Int64) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE api_keys SET revoked_at = ?
+      WHERE key_hash = ? AND ogs_user_id = ? AND revoked_at IS NULL
+      """,
+      [.time(transaction.now), .bytes(hash), .integer(userID)]) == 1
+  }
+}
+
+extension Transaction {
+  var apiKeys: APIKeyStatements { APIKeyStatements(transaction: Transaction(sharing: self)) }
 }

@@ -8,14 +8,22 @@ package struct TurnRegistrations: Sendable {
   /// Registers a device for a user's turns. If the device is new, the user is due for a poll at once,
   /// unless online-go.com has refused the last one.
   ///
+  /// - Parameter key: SHA-256 of the API key that must still be the user's; nil where nobody shows one.
   /// - Throws: ``RateLimited`` at more than 60 an hour for one user.
-  package func add(_ token: DeviceToken, of userID: Int64) throws {
-    try records.transaction { transaction in
+  /// - Returns: false if the key is gone; nothing is written then.
+  @discardableResult
+  package func add(
+    _ token: DeviceToken, of userID: Int64, by key: [UInt8]? = nil
+  ) throws -> Bool {
+    try records.transaction(rollingBack: Bool.self) { transaction in
       try transaction.limits.count(.turnRegistrations, of: String(userID))
       let statements = transaction.turnRegistrations
-      guard try statements.insert(token, of: userID) else { return }
+      let isNew = try statements.insert(token, of: userID)
+      if let key, try !transaction.apiKeys.isLive(key) { throw RolledBack(outcome: false) }
+      guard isNew else { return true }
       try statements.makeDue(userID)
       try transaction.audit.write(.turnsRegistered, detail: "OGS user \(userID)")
+      return true
     }
   }
 

@@ -26,6 +26,25 @@ package struct TurnUsers: Sendable {
     }
   }
 
+  /// Deletes a user with devices, games, notifications and API keys. A poll that is under way records
+  /// nothing then.
+  ///
+  /// - Returns: false where another call was first: the user has no key any more.
+  package func delete(_ userID: Int64) throws -> Bool {
+    try records.transaction { transaction in
+      // First, as a poll does: it locks the user before anything is added.
+      _ = try transaction.connection.execute(
+        "DELETE FROM ogs_users WHERE id = ?", [.integer(userID)])
+      let keys = try transaction.connection.execute(
+        "DELETE FROM api_keys WHERE ogs_user_id = ?", [.integer(userID)])
+      guard keys > 0 else { return false }
+      _ = try transaction.connection.execute(
+        "DELETE FROM notifications WHERE event_key LIKE ?", [.text("turn \(userID) %")])
+      try transaction.audit.write(.turnUserDeleted, detail: "OGS user \(userID)")
+      return true
+    }
+  }
+
   package func diagnostics(of userID: Int64) throws -> TurnDiagnostics {
     try records.read { transaction in
       let devices = try transaction.connection.rows(

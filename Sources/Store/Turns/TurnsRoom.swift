@@ -15,9 +15,11 @@ extension Limit {
 
 extension AuditEvent {
   static let apiKeyIssued = AuditEvent("api_key_issued")
+  static let apiKeyRevoked = AuditEvent("api_key_revoked")
   static let masterKeyRefused = AuditEvent.refusal("master_key_refused")
   static let turnsRegistered = AuditEvent("turns_registered")
   static let turnsUnregistered = AuditEvent("turns_unregistered")
+  static let turnUserDeleted = AuditEvent("turns_user_deleted")
 }
 
 extension Job.Kind {

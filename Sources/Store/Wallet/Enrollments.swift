@@ -46,17 +46,30 @@ package struct Enrollments: Sendable {
     try records.transaction { transaction in
       try transaction.cards.lock(of: caller.accountID)
       let session = try transaction.sessions.live(caller)
-      let removed = try transaction.connection.execute(
-        "UPDATE enrollments SET removed_at = ? WHERE id = ? AND account_id = ? AND removed_at IS NULL",
-        [.time(transaction.now), .text(id), .text(caller.accountID)])
-      guard removed == 1 else { return false }
-      _ = try transaction.connection.execute(
-        "UPDATE cards SET active = FALSE, is_default = FALSE WHERE enrollment_id = ?", [.text(id)])
-      try transaction.cards.chooseDefault(of: caller.accountID)
-      try transaction.audit.write(
-        .enrollmentRemoved, account: caller.accountID, device: session.deviceID, detail: id)
-      return true
+      return try transaction.cards.removeEnrollment(
+        id, of: caller.accountID, by: session.deviceID)
     }
+  }
+}
+
+extension CardStatements {
+  /// Removes an enrollment and its cards. The account's cards are locked.
+  ///
+  /// - Parameter device: the id of the device that asks for it, if a device does.
+  /// - Returns: false if the account has no such enrollment.
+  func removeEnrollment(
+    _ id: String, of account: String, by device: String?
+  ) throws(DatabaseError) -> Bool {
+    let removed = try transaction.connection.execute(
+      "UPDATE enrollments SET removed_at = ? WHERE id = ? AND account_id = ? AND removed_at IS NULL",
+      [.time(transaction.now), .text(id), .text(account)])
+    guard removed == 1 else { return false }
+    _ = try transaction.connection.execute(
+      "UPDATE cards SET active = FALSE, is_default = FALSE WHERE enrollment_id = ?", [.text(id)])
+    try chooseDefault(of: account)
+    try transaction.audit.write(
+      .enrollmentRemoved, account: account, device: device, detail: id)
+    return true
   }
 }
 

@@ -19,7 +19,7 @@ extension Room {
       UPDATE enrollments SET removed_at = UTC_TIMESTAMP(3)
       WHERE account_id = ? AND removed_at IS NULL
       """,
-    ])
+    ], holdings: [.enrollments, .cards, .payments])
 }
 
 extension Limit {

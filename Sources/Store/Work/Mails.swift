@@ -26,7 +26,7 @@ package struct Mail: Sendable, Equatable {
 /// A mail that one pass of the companion holds until its lease ends.
 package struct ClaimedMail: Sendable {
   package let mail: Mail
-  /// Whether an account has the recipient's address.
+  /// Whether an account has the recipient's address, had it, or is to have it.
   package let isToAccount: Bool
   /// Of the pass.
   package let claimID: String
@@ -42,6 +42,10 @@ package enum MailKind: String, Sendable, CaseIterable {
   case passkeyAdded = "passkey_added"
   case biometricKeyAdded = "biometric_key_added"
   case refreshReused = "refresh_reused"
+  /// Asks at the new address whether it is to be the account's.
+  case addressChange = "address_change"
+  /// Tells the old address that another has taken its place.
+  case addressChanged = "address_changed"
 }
 
 package enum MailOutcome: Sendable {
@@ -77,6 +81,7 @@ package struct Mails: Sendable {
         """
         SELECT id, kind, recipient, sealed, attempts,
           EXISTS (SELECT 1 FROM accounts WHERE email = recipient)
+            OR account_id IS NOT NULL AND kind IN ('address_change', 'address_changed')
         FROM outbox
         WHERE claim_id = ? AND state = 'open' ORDER BY created_at
         """,
@@ -148,25 +153,27 @@ struct MailStatements: ~Copyable {
   /// Puts a mail into the outbox.
   ///
   /// - Parameters:
+  ///   - account: whose mail it is: it goes with the account. nil: nobody's.
   ///   - id: of the row; a new one as a rule.
   ///   - isSuppressed: it is never sent.
   func post(
-    _ kind: MailKind, to recipient: String, _ content: MailContent, id: String? = nil,
-    isSuppressed: Bool = false, lifetime: Duration
+    _ kind: MailKind, to recipient: String, of account: String?, _ content: MailContent,
+    id: String? = nil, isSuppressed: Bool = false, lifetime: Duration
   ) throws(DatabaseError) {
     let id = id ?? transaction.makeID()
     let sealed = seal(
       content.json, authenticating: Mail.sealingContext(id), with: keys.sealing)
     _ = try transaction.connection.execute(
       """
-      INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at)
+      INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at,
+        account_id)
       VALUES (?, ?, ?, IF(?, NULL, ?), IF(?, 'suppressed', 'open'),
-        UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL))
+        UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, IF(?, UTC_TIMESTAMP(3), NULL), ?)
       """,
       [
         .text(id), .text(kind.rawValue), .text(recipient), .boolean(isSuppressed), .text(sealed),
         .boolean(isSuppressed), .integer(lifetime.components.seconds),
-        .text(transaction.origin.storedRequestID), .boolean(isSuppressed),
+        .text(transaction.origin.storedRequestID), .boolean(isSuppressed), .text(account),
       ])
   }
 

@@ -18,7 +18,17 @@ extension Room {
       Retention(
         .after(Retention.day), "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?"),
       Retention(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
-    ])
+    ], holdings: [.events])
+}
+
+extension Holding {
+  /// What the audit log says of the account.
+  fileprivate static let events = Holding(
+    "events", [.time("at"), .text("event"), .text("detail")],
+    """
+    SELECT account_id, at, event, detail FROM account_events WHERE account_id = ?
+    ORDER BY at DESC LIMIT ?
+    """)
 }
 
 extension Room {

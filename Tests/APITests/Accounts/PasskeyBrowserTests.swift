@@ -11,15 +11,7 @@ import Testing
     defer { page.end() }
     let origin = "http://localhost:\(page.address.split(separator: ":")[1])"
     let browser = try Browser(size: (400, 400))
-    try browser.call("WebAuthn.enable")
-    try browser.call(
-      "WebAuthn.addVirtualAuthenticator",
-      [
-        "options": [
-          "protocol": "ctap2", "transport": "internal", "hasResidentKey": true,
-          "hasUserVerification": true, "isUserVerified": true,
-        ]
-      ])
+    try browser.addAuthenticator()
     try browser.open(origin)
     try withApplication { site in
       let responder = site.sibling(settings: .ofTests(publicURL: origin))

@@ -28,7 +28,7 @@ import Testing
   ])
   func theCookieIsBoundToTheHostAndHiddenFromScripts(url: String, pair: String, end: String) {
     #expect(
-      BrowserCookie(at: url).setting("v")
+      BrowserCookie.enrollment(at: url).setting("v")
         == "\(pair); Path=/; Max-Age=600; HttpOnly; SameSite=Lax\(end)")
   }
 

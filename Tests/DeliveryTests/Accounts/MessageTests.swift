@@ -181,13 +181,27 @@ import Testing
     #expect(text(.emailConfirmation, secret: "0190-ab.c_D-1", publicURL: nil) == nil)
   }
 
+  @Test func theMailToANewAddressHasItsLink() throws {
+    let mail = try #require(text(.addressChange, secret: "ab_C-1"))
+    #expect(mail.contains("\nSubject: Your new e-mail address\n"))
+    #expect(mail.contains("\nhttps://example.org/account/address?token=ab_C-1\n"))
+    #expect(text(.addressChange, secret: "ab_C-1", publicURL: nil) == nil)
+  }
+
+  @Test func theMailToTheOldAddressHasNoLinkBeyondTheSite() throws {
+    let mail = try #require(text(.addressChanged, secret: ""))
+    #expect(mail.contains("\nSubject: Your account has a new e-mail address\n"))
+    #expect(!mail.contains("token"))
+  }
+
   /// Whoever can write rows can mail no text of their own.
   @Test(arguments: [
     (MailKind.loginCode, "01234"), (.loginCode, "0123456"), (.loginCode, "01234a"),
     (.loginCode, ""),
     (.loginCode, "Visit https://evil.example"), (.emailConfirmation, "a b"),
     (.emailConfirmation, "a\nb"), (.emailConfirmation, "a/../b"),
-    (.emailConfirmation, String(repeating: "a", count: 201)),
+    (.emailConfirmation, String(repeating: "a", count: 201)), (.addressChange, "a b"),
+    (.addressChange, String(repeating: "a", count: 201)), (.addressChanged, "x"),
   ])
   func aSecretOfAnotherFormIsNotMailed(kind: MailKind, secret: String) {
     #expect(text(kind, secret: secret) == nil)

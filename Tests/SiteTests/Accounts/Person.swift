@@ -36,13 +36,20 @@ extension Site {
 
   /// Answers the mail that asks whether the account is wanted, on its page.
   func confirm(_ person: Person, _ answer: String) throws {
-    let pattern = /account\/confirm\?token=(\S+)/
-    #expect(try holds { try firstMatch(of: pattern, inMailTo: person.email) != nil })
-    let token = try #require(try firstMatch(of: pattern, inMailTo: person.email))
-    Evidence.keep(secret: token)
+    let token = try mailedToken(/account\/confirm\?token=(\S+)/, to: person.email)
     #expect(curl("/account/confirm?token=\(token)").body.contains("Is this you?"))
     let page = curl("/account/confirm", "--data", "token=\(token)&answer=\(answer)")
     #expect(page.status == 200, "\(page.body)")
+  }
+
+  /// The token of a link in a mail to `recipient`, when it has come.
+  func mailedToken(
+    _ pattern: Regex<(Substring, Substring)>, to recipient: String
+  ) throws -> String {
+    #expect(try holds { try firstMatch(of: pattern, inMailTo: recipient) != nil })
+    let token = try #require(try firstMatch(of: pattern, inMailTo: recipient))
+    Evidence.keep(secret: token)
+    return token
   }
 
   /// The code in a mail to `recipient`, if one has come.

@@ -9,6 +9,41 @@ extension ConstraintTests {
     """
   }
 
+  /// Those of the page for people.
+  static let accountPage: [Case] = [
+    Case(
+      "address_changes.PRIMARY",
+      """
+      INSERT INTO address_changes (account_id, email, token_hash, expires_at)
+      SELECT account_id, email, REPEAT('x', 32), expires_at FROM address_changes
+      """),
+    Case(
+      "address_changes.address_changes_token",
+      """
+      INSERT INTO accounts (id, email, name, username, wallet_id, created_at) VALUES
+        ('\(SampleRows.other)', 'bob@example.org', 'Bob', 'bob', 'wsim_abcdefghijkl', NOW(3));
+      INSERT INTO address_changes (account_id, email, token_hash, expires_at)
+      SELECT '\(SampleRows.other)', email, token_hash, expires_at FROM address_changes
+      """),
+    Case(
+      "address_changes.address_changes_account",
+      "UPDATE address_changes SET account_id = '\(SampleRows.other)'"),
+    Case(
+      "address_changes.address_changes_email_form",
+      "UPDATE address_changes SET email = 'New@example.org'"),
+    Case(
+      "account_visits.PRIMARY",
+      "INSERT INTO account_visits (id, expires_at) SELECT id, expires_at FROM account_visits"),
+    Case(
+      "account_visits.account_visits_account",
+      "UPDATE account_visits SET account_id = '\(SampleRows.other)'"),
+    Case(
+      "account_visits.account_visits_signed_in_whole",
+      "UPDATE account_visits SET proved_at = NULL"),
+    Case(
+      "outbox.outbox_account", "UPDATE outbox SET account_id = '\(SampleRows.other)'"),
+  ]
+
   static let passkeys: [Case] = [
     Case("passkeys.PRIMARY", passkey(id: "id", credentialID: "'other'")),
     Case("passkeys.passkeys_credential", passkey(id: "UUID()", credentialID: "credential_id")),

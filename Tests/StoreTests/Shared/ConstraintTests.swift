@@ -74,8 +74,8 @@ import Testing
   }
 
   static let cases: [Case] =
-    keys + references + checks + attestation + passkeys + banks + payments + outbox + pairing
-    + turns
+    keys + references + checks + attestation + passkeys + accountPage + banks + payments + outbox
+    + pairing + turns
 
   private static let keys: [Case] = [
     Case("schema_version.PRIMARY", "INSERT INTO schema_version (id, version) VALUES (1, 1)"),

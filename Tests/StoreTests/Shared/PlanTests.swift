@@ -75,6 +75,11 @@ import Testing
     INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at, ended_at, end_reason)
       SELECT \(id(8)), 'x', 'x', NOW(3), NOW(3), NOW(3), NOW(3) + INTERVAL seq SECOND,
         IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), IF(seq MOD 100, 'phone', NULL) FROM seq_1_to_10000;
+    INSERT INTO address_changes (account_id, email, token_hash, expires_at)
+      SELECT \(id(1)), CONCAT('q', seq, '@example.org'), UNHEX(SHA2(seq, 256)), NOW(3) + INTERVAL seq SECOND
+      FROM seq_1_to_10000;
+    INSERT INTO account_visits (id, account_id, proved_at, expires_at)
+      SELECT UNHEX(SHA2(seq, 256)), \(id(1)), NOW(3), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO pairing_tickets (ticket_hash, pairing_id, expires_at)
       SELECT UNHEX(SHA2(seq, 256)), \(id(8)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO ogs_users (id, due_at, claim_id)
@@ -102,7 +107,7 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
-      login_codes, biometric_keys, biometric_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, enrollments, cards, enrollment_states,
+      login_codes, biometric_keys, biometric_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, pairing_tokens, pairings, pairing_tickets;
     """

@@ -88,7 +88,10 @@ import Testing
     (
       "responder",
       [
-        "UPDATE accounts SET email = 'x'", "UPDATE accounts SET name = 'x'", "DELETE FROM devices",
+        "UPDATE accounts SET wallet_id = 'x'", "UPDATE accounts SET created_at = NOW(3)",
+        "UPDATE account_visits SET account_id = UUID()",
+        "UPDATE account_visits SET proved_at = NOW(3)", "SELECT payload FROM notifications",
+        "UPDATE notifications SET payload = '{}'", "DELETE FROM devices",
         "DELETE FROM device_preferences", "DELETE FROM sessions", "DELETE FROM login_codes",
         "DELETE FROM biometric_challenges", "DELETE FROM passkey_challenges",
         "UPDATE passkey_challenges SET purpose = 'authentication'",
@@ -131,7 +134,8 @@ import Testing
         "SELECT challenge_hash FROM biometric_challenges", "SELECT id FROM biometric_keys",
         "UPDATE biometric_challenges SET spent_at = NULL", "DELETE FROM biometric_keys",
         "SELECT id FROM passkeys", "DELETE FROM passkeys",
-        "SELECT challenge_hash FROM passkey_challenges",
+        "SELECT challenge_hash FROM passkey_challenges", "SELECT email FROM address_changes",
+        "SELECT account_id FROM account_visits", "SELECT event FROM account_events",
         "UPDATE passkey_challenges SET spent_at = NULL",
         "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
         "SELECT subject FROM rate_limits", "DELETE FROM cards", "DELETE FROM enrollments",

@@ -50,6 +50,11 @@ enum SampleRows {
       VALUES ('\(passkey)', '\(account)', REPEAT('i', 16), REPEAT('p', 77), 1, TRUE, TRUE, 'Key', NOW(3));
     INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
       VALUES (REPEAT('c', 32), 'registration', '\(account)', 'device-1', NOW(3));
+    INSERT INTO address_changes (account_id, email, token_hash, expires_at)
+      VALUES ('\(account)', 'new@example.org', REPEAT('t', 32), NOW(3) + INTERVAL 1 DAY);
+    INSERT INTO account_visits (id, account_id, proved_at, form_hash, expires_at)
+      VALUES (REPEAT('v', 32), '\(account)', NOW(3), REPEAT('f', 32),
+        NOW(3) + INTERVAL 1 DAY);
     INSERT INTO banks (bsim_id, name, authorization_url, token_url, cards_url, client_id, client_secret, scope)
       VALUES ('bank-1', 'Bank', 'https://a', 'https://t', 'https://c', 'client', 'secret', 'cards');
     INSERT INTO enrollment_states (id, state_hash, nonce_hash, verifier, account_id, session_id, bsim_id,
@@ -66,8 +71,8 @@ enum SampleRows {
       VALUES ('pay_aaaaaaaaaaaaaaaaaaaaaa', '\(merchant)', '\(account)', '\(card)', 99.99, 'CAD', REPEAT('c', 32),
         NOW(3), NOW(3));
     INSERT INTO card_tokens (card_id, merchant_id, token) VALUES ('\(card)', '\(merchant)', 'card_a');
-    INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id)
-      VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request');
+    INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id, account_id)
+      VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request', '\(account)');
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES ('limit', 'subject', NOW(3), 86400, 1, 1);

@@ -94,6 +94,31 @@ extension PurgeTests {
     }
   }
 
+  @Test func visitsAndWishesForAnotherAddressGoWhenTheyExpire() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "1 SECOND"), ("border", "0 SECOND"), ("young", "-1 SECOND")] {
+        insert(
+          store,
+          """
+          INSERT INTO accounts (id, email, name, username, wallet_id, created_at, email_verified_at)
+            VALUES (UUID(), '\(name)@example.org', 'n', '\(name)',
+              CONCAT('wsim_', LPAD('\(name)', 12, '0')), NOW(3), NOW(3));
+          INSERT INTO address_changes (account_id, email, token_hash, expires_at)
+            SELECT id, email, UNHEX(SHA2(email, 256)), \(ago(age)) FROM accounts
+            WHERE username = '\(name)';
+          INSERT INTO account_visits (id, account_id, proved_at, expires_at)
+            SELECT UNHEX(SHA2(email, 256)), id, NOW(3), \(ago(age)) FROM accounts
+            WHERE username = '\(name)';
+          """)
+      }
+      try expect(
+        ["border@example.org", "young@example.org"],
+        of: "SELECT email FROM address_changes ORDER BY 1", in: store, deleted: 2)
+      #expect(store.sql("SELECT COUNT(*) FROM account_visits") == "2")
+      #expect(store.sql("SELECT COUNT(*) FROM accounts") == "3")
+    }
+  }
+
   @Test func registrationsGoWithTheirCredential() throws {
     try withStore { store throws in
       for (name, age) in [("old", "1 SECOND"), ("border", "0 SECOND"), ("young", "-1 SECOND")] {

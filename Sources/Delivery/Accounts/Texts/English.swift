@@ -28,6 +28,19 @@ extension MailTexts {
       Somebody used a key of this device a second time. It may have been copied, so we have signed the \
       device out. Please sign in on it again.
       """),
+    addressChange: Text(
+      "Your new e-mail address",
+      """
+      Somebody wants to use this e-mail address for their account. If it was you, say so on \
+      this page within a day. If it was not you, you need not do anything: the address is not \
+      used then.
+      """),
+    addressChanged: Text(
+      "Your account has a new e-mail address",
+      """
+      Your account has another e-mail address now. Codes and messages go there, and no more to \
+      this address. If it was not you, ask whoever runs this site for help at once.
+      """),
     ifItWasNotYou: "If it was not you, sign this device out:",
     device: "Device", address: "From", time: "When")
 }

@@ -29,6 +29,20 @@ extension MailTexts {
       Quelqu’un a utilisé une seconde fois une clé de cet appareil. Elle a peut-être été copiée ; nous avons \
       donc déconnecté l’appareil. Veuillez vous y reconnecter.
       """),
+    addressChange: Text(
+      "Votre nouvelle adresse e-mail",
+      """
+      Quelqu’un veut utiliser cette adresse e-mail pour son compte. Si c’était vous, \
+      confirmez-le sur cette page dans la journée. Sinon, vous n’avez rien à faire : l’adresse \
+      ne sera pas utilisée.
+      """),
+    addressChanged: Text(
+      "Votre compte a une nouvelle adresse e-mail",
+      """
+      Votre compte a désormais une autre adresse e-mail. Les codes et les messages y sont \
+      envoyés, et non plus à cette adresse. Si ce n’était pas vous, demandez tout de suite de \
+      l’aide aux responsables de ce site.
+      """),
     ifItWasNotYou: "Si ce n’était pas vous, déconnectez cet appareil :",
     device: "Appareil", address: "Depuis", time: "Quand")
 }

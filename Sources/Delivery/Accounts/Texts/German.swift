@@ -31,6 +31,20 @@ extension MailTexts {
       Jemand hat einen Schlüssel dieses Geräts ein zweites Mal benutzt. Vielleicht wurde er kopiert, deshalb \
       haben wir das Gerät abgemeldet. Bitte melden Sie sich dort neu an.
       """),
+    addressChange: Text(
+      "Ihre neue E-Mail-Adresse",
+      """
+      Jemand möchte diese E-Mail-Adresse für sein Konto benutzen. Wenn Sie das waren, \
+      bestätigen Sie es innerhalb eines Tages auf dieser Seite. Wenn nicht, müssen Sie nichts \
+      tun: Die Adresse wird dann nicht benutzt.
+      """),
+    addressChanged: Text(
+      "Ihr Konto hat eine neue E-Mail-Adresse",
+      """
+      Ihr Konto hat jetzt eine andere E-Mail-Adresse. Codes und Nachrichten gehen dorthin und \
+      nicht mehr an diese Adresse. Wenn Sie das nicht waren, bitten Sie gleich die Betreiber \
+      dieser Seite um Hilfe.
+      """),
     ifItWasNotYou: "Wenn Sie das nicht waren, melden Sie dieses Gerät hier ab:",
     device: "Gerät", address: "Von", time: "Wann")
 }

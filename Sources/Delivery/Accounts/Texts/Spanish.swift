@@ -29,6 +29,19 @@ extension MailTexts {
       Alguien ha usado por segunda vez una clave de este dispositivo. Puede que la hayan copiado, así que \
       hemos cerrado su sesión. Vuelva a entrar en él.
       """),
+    addressChange: Text(
+      "Su nueva dirección de correo",
+      """
+      Alguien quiere usar esta dirección de correo para su cuenta. Si fue usted, confírmelo en \
+      esta página en el plazo de un día. Si no, no tiene que hacer nada: la dirección no se \
+      usará.
+      """),
+    addressChanged: Text(
+      "Su cuenta tiene una nueva dirección de correo",
+      """
+      Su cuenta tiene ahora otra dirección de correo. Los códigos y los mensajes van allí, y \
+      ya no a esta dirección. Si no fue usted, pida ayuda enseguida a quien lleva este sitio.
+      """),
     ifItWasNotYou: "Si no fue usted, cierre la sesión de este dispositivo:",
     device: "Dispositivo", address: "Desde", time: "Cuándo")
 }

@@ -1,17 +1,17 @@
 import Base
 import HTTP
-import Store
 
-/// Ties an enrollment to the browser that began it.
+/// A cookie of one browser for the whole site. Over https its name demands that no other host has set it.
 struct BrowserCookie {
   private let name: String
   private let attributes: String
 
-  init(at publicURL: String) {
+  /// - Parameter sameSite: `Lax` where the browser comes back from another site, else `Strict`.
+  init(_ word: String, at publicURL: String, lifetime: Duration, sameSite: String) {
     let isSecure = WebURL(publicURL)?.isHTTPS == true
-    name = isSecure ? "__Host-enrollment" : "enrollment"
+    name = isSecure ? "__Host-\(word)" : word
     attributes =
-      "; Path=/; Max-Age=\(NewEnrollment.lifetime.components.seconds); HttpOnly; SameSite=Lax"
+      "; Path=/; Max-Age=\(lifetime.components.seconds); HttpOnly; SameSite=\(sameSite)"
       + (isSecure ? "; Secure" : "")
   }
 

@@ -1,0 +1,87 @@
+import Base
+import HTTP
+import Store
+
+/// `POST /account/name`: changes the name.
+func changeName(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    let name = try ShortText(item: "name", of: request).text
+    try context.records.accountVisits.rename(to: name, by: context.sentForm(request))
+    return ("name", nil)
+  }
+}
+
+/// `POST /account/email`: asks by mail whether the account is to have another address. The answer is the
+/// same whether an account has that address or not.
+func askForAddress(_ request: Request, in context: borrowing Context) throws -> Response {
+  let startedAt = ContinuousClock.now
+  return try context.answer(request) {
+    let email = try EmailAddress(item: "email", of: request).text
+    try context.records.accountVisits.changeAddress(by: context.sentForm(request)) { account in
+      context.makeAddressChange(to: email)
+    }
+    context.wakeCompanion()
+    context.waitForAnswerTime(since: startedAt)
+    return ("email", nil)
+  }
+}
+
+/// `POST /account/remove`: removes a device, a passkey and the like, or ends a session.
+func removeItem(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    let kind = request.formItem("kind") ?? ""
+    try context.records.accountVisits.remove(
+      request.formItem("id") ?? "", ofKind: kind, by: context.sentForm(request))
+    return (kind, nil)
+  }
+}
+
+/// `GET /account/delete`: asks whether the account is to be deleted.
+func askForDeletion(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.accountPage(of: request) { page, account in page.deletion(of: account) }
+}
+
+/// `POST /account/delete`: deletes the account.
+func confirmDeletion(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    try context.records.accountVisits.deleteAccount(by: context.sentForm(request))
+    return ("deleted", nil)
+  }
+}
+
+/// `GET /account/export`: all that is known of the account, as a file, without secrets and hashes.
+func download(_ request: Request, in context: borrowing Context) throws -> Response {
+  guard let visit = context.visit(of: request),
+    let account = try context.records.accountVisits.download(visit)
+  else { return try context.accountPage(of: request, status: 403) }
+  var response = Response.json { json in
+    json.member("site", context.settings.publicURL)
+    json.member("downloadedAt", context.now.rfc3339)
+    json.member("accountId", account.profile.account.id)
+    for held in account.holdings {
+      json.member(
+        held.holding.name,
+        array: { array in
+          for item in held.items { array.object { $0.members(of: item, held.holding.columns) } }
+        })
+    }
+  }
+  response.fields.append(("Content-Disposition", #"attachment; filename="account.json""#))
+  return response
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of item: HeldItem, _ columns: [Holding.Column]) {
+    member("id", item.id)
+    for (column, value) in zip(columns, item.values) {
+      switch (column, value) {
+      case (.text(let name), .text(let text)): member(name, text)
+      case (.time(let name), .time(let time)): member(name, time?.rfc3339)
+      case (.number(let name), .number(let number)):
+        if let number { member(name, number) } else { member(name, nil as String?) }
+      case (.flag(let name), .flag(let flag)): member(name, flag)
+      default: preconditionFailure("a value is of its column's type")
+      }
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `POST /account/code`: mails a code. The answer is the same whether an account has the e-mail address or
+/// not.
+func askForCode(_ request: Request, in context: borrowing Context) throws -> Response {
+  let startedAt = ContinuousClock.now
+  return try context.answer(request) {
+    let email = try EmailAddress(item: "email", of: request).text
+    let (visit, cookie) = context.makeVisit(for: request)
+    let device = SigningDevice(visit: visit.id)
+    let code = context.makeCode(for: email, on: device.clientDeviceID, challenge: cookie)
+    try context.records.accountVisits.begin(visit, mailing: code, on: device)
+    context.wakeCompanion()
+    context.waitForAnswerTime(since: startedAt)
+    return ("", cookie)
+  }
+}
+
+/// `POST /account/sign-in`: signs in with the mailed code.
+func signInWithCode(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    let code = try ShortText(item: "code", of: request).text.filter { !$0.isWhitespace }
+    let form = try context.sentForm(request)
+    let device = SigningDevice(visit: form.visit)
+    let (visit, cookie) = context.makeVisit(for: request)
+    // The cookie's hash is that of the challenge too.
+    let isRight = try context.records.accountVisits.signIn(
+      to: visit, with: .challenge(form.visit), on: device, by: form
+    ) { email in context.macs(ofCode: code, for: email, on: device) }
+    guard isRight else {
+      throw Failure.validation(
+        field: "code", reason: "wrong",
+        message: "This code is wrong or too old. Type the newest one, or start again.")
+    }
+    return ("", cookie)
+  }
+}
+
+/// `POST /account/passkey`: begins a sign-in with a passkey that the browser finds by itself.
+func askForPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    let (visit, cookie) = context.makeVisit(for: request)
+    try context.records.accountVisits.begin(visit, challenge: sha256(context.random(32)))
+    return ("", cookie)
+  }
+}
+
+/// `POST /account/passkey/sign-in`: signs in with what the passkey has signed.
+func signInWithPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    let form = try context.sentForm(request)
+    let (visit, cookie) = context.makeVisit(for: request)
+    let isRight: Bool
+    if let credential = assertedCredential(in: request) {
+      isRight = try context.records.accountVisits.signIn(
+        to: visit, with: credential.assertion, challengeHash: credential.challengeHash(nil),
+        at: context.settings.relyingParty, by: form)
+    } else {
+      isRight = false
+    }
+    guard isRight else {
+      throw Failure.validation(
+        field: "credential", reason: "refused",
+        message: "The passkey was not accepted. Try another one, or start again and take a code.")
+    }
+    return ("", cookie)
+  }
+}
+
+/// `POST /account/sign-out`: ends the visit.
+func signOut(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.answer(request) {
+    try context.records.accountVisits.end(context.sentForm(request))
+    return ("signed-out", nil)
+  }
+}
+
+/// `GET /account/passkey.js`: the only script of the site's pages.
+func getPasskeyScript(_ request: Request, in context: borrowing Context) throws -> Response {
+  Response(
+    status: 200,
+    fields: [
+      ("Content-Type", "text/javascript; charset=utf-8"),
+      ("Cache-Control", "public, max-age=3600"),
+    ], body: Array(passkeyScript.utf8))
+}
+
+/// nil where there is none, or it is malformed: then no passkey can be accepted.
+private func assertedCredential(in request: Request) -> AssertedCredential? {
+  let json = request.formItem("credential") ?? ""
+  return try? decode(AssertedCredential.self, from: Array(json.utf8))
+}
+
+extension SigningDevice {
+  /// A browser, as codes are bound to it. It becomes no device.
+  fileprivate init(visit: [UInt8]) {
+    self.init(
+      clientDeviceID: "browser \(hexEncoded(visit))", name: nil, platform: nil,
+      credentialHash: nil)
+  }
+}
+
+/// WebAuthn §5.1.4: asks the browser for an assertion, and sends it with the form.
+private let passkeyScript = """
+  "use strict";
+  const form = document.getElementById("passkey");
+  const error = document.getElementById("passkey-error");
+
+  function bytes(text) {
+    const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
+    return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  }
+
+  function text(buffer) {
+    const letters = Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte));
+    return btoa(letters.join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+
+  function json(credential) {
+    const response = credential.response;
+    return JSON.stringify({
+      id: credential.id, rawId: text(credential.rawId), type: credential.type,
+      response: {
+        clientDataJSON: text(response.clientDataJSON),
+        authenticatorData: text(response.authenticatorData),
+        signature: text(response.signature),
+        userHandle: response.userHandle ? text(response.userHandle) : null,
+      },
+    });
+  }
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    error.textContent = "";
+    try {
+      const credential = await navigator.credentials.get({
+        publicKey: {
+          challenge: bytes(form.dataset.challenge), rpId: form.dataset.party,
+          userVerification: "required", timeout: 300000,
+        },
+      });
+      form.elements.credential.value = json(credential);
+      form.submit();
+    } catch {
+      error.textContent = "Your browser gave no passkey. Try again, or start again and take a code.";
+    }
+  });
+
+  """

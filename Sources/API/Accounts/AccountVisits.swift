@@ -1,0 +1,142 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `GET /account`: the page of the browser's visit, be it to sign in or to see the account.
+func showAccount(_ request: Request, in context: borrowing Context) throws -> Response {
+  let done = request.queryItem("done") ?? ""
+  let sections = context.accountSections
+  let removed = sections.first { $0.holding == done }?.removal?.done
+  return try context.accountPage(of: request, note: removed ?? notes[done])
+}
+
+/// What is said after something was done, by the word in the address.
+private let notes = [
+  "name": "Your name is changed.",
+  "email":
+    "We have mailed a link to that address. Your account gets the address when you use the link.",
+  "signed-out": "You are signed out.",
+  "deleted": "Your account is deleted.",
+]
+
+extension Context {
+  /// What the families show of an account, and what happened to it.
+  var accountSections: [AccountSection] {
+    application.families.flatMap(\.sections) + [.events]
+  }
+
+  var visitCookie: BrowserCookie {
+    BrowserCookie(
+      "account", at: settings.publicURL, lifetime: NewVisit.lifetime, sameSite: "Strict")
+  }
+
+  /// The page for a browser as far as it has come.
+  ///
+  /// - Parameter build: makes the page of somebody who has signed in.
+  func accountPage(
+    of request: Request, status: Int = 200, problem: FieldProblem? = nil, note: String? = nil,
+    _ build: ((AccountPage, AccountOverview) -> Page)? = nil
+  ) throws -> Response {
+    let token = base64URLEncoded(random(32))
+    let challenge = random(32)
+    let page = AccountPage(token: token, problem: problem, note: note)
+    guard let visit = visit(of: request),
+      let state = try records.accountVisits.show(
+        visit, form: sha256(token), challenge: sha256(challenge))
+    else {
+      return page.signIn(email: problem?.field == "email" ? request.formItem("email") ?? "" : "")
+        .response(status: status)
+    }
+    return switch state {
+    case .awaitsCode: page.code.response(status: status)
+    case .awaitsPasskey:
+      page.passkey(
+        challenge: base64URLEncoded(challenge), party: settings.relyingParty.id
+      ).response(status: status)
+    case .signedIn(let account):
+      (build?(page, account) ?? page.overview(account, sections: accountSections))
+        .response(status: status)
+    }
+  }
+
+  /// SHA-256 of the browser's cookie, if it shows one.
+  func visit(of request: Request) -> [UInt8]? {
+    visitCookie.sentValue(in: request).map { sha256($0) }
+  }
+
+  /// A visit with a new cookie, which the answer must set, in place of the one that the browser shows.
+  func makeVisit(for request: Request) -> (visit: NewVisit, cookie: String) {
+    let cookie = base64URLEncoded(random(32))
+    return (NewVisit(id: sha256(cookie), replacing: visit(of: request)), cookie)
+  }
+
+  /// Does what a form asks for, and then shows the page at `/account`, also where it was not done.
+  ///
+  /// - Parameter act: returns the word of what was done, and the cookie to set, if there is a new one.
+  /// - Throws: ``Failure/foreignForm``.
+  func answer(
+    _ request: Request, _ act: () throws -> (done: String, cookie: String?)
+  ) throws -> Response {
+    guard isOfOwnPage(request) else { throw Failure.foreignForm }
+    do {
+      let (done, cookie) = try act()
+      var response = Response(
+        status: 303, fields: [("Location", done.isEmpty ? "/account" : "/account?done=\(done)")])
+      if let cookie { response.fields.append(("Set-Cookie", visitCookie.setting(cookie))) }
+      return response
+    } catch let failure as Failure where failure.detail != nil {
+      let problem = FieldProblem(field: failure.detail!.field, sentence: failure.message)
+      return try accountPage(of: request, status: failure.status, problem: problem)
+    } catch let refusal as FormRefusal {
+      return try accountPage(of: request, after: refusal)
+    } catch let limited as RateLimited {
+      let failure = limited.failure
+      var response = try accountPage(
+        of: request, status: failure.status,
+        note: "That was too often. Wait a while, and then try again.")
+      response.fields += failure.fields
+      return response
+    }
+  }
+
+  private func accountPage(of request: Request, after refusal: FormRefusal) throws -> Response {
+    switch refusal {
+    case .stale:
+      try accountPage(
+        of: request, status: 409,
+        note: "Nothing was changed, because that page was out of date. Please try again.")
+    case .signedOut:
+      try accountPage(
+        of: request, status: 403, note: "Nothing was changed. Please sign in first.")
+    case .gone:
+      try accountPage(of: request, status: 404, note: "That is not there any more.")
+    case .noFreshProof:
+      try accountPage(
+        of: request, status: 403,
+        note: "You signed in more than ten minutes ago. Please sign in again, and then repeat this."
+      ) { page, account in
+        page.page("Sign in again", page.signInForms(email: account.profile.account.email))
+      }
+    }
+  }
+
+  /// The form that the browser sends: which visit, and which token.
+  ///
+  /// - Throws: ``FormRefusal/signedOut`` without a cookie.
+  func sentForm(_ request: Request) throws -> SentForm {
+    guard let visit = visit(of: request) else { throw FormRefusal.signedOut }
+    return SentForm(visit: visit, tokenHash: sha256(request.formItem("token") ?? ""))
+  }
+
+  /// Whether no other site has made the browser send this.
+  private func isOfOwnPage(_ request: Request) -> Bool {
+    let own = WebURL(settings.publicURL)?.origin
+    return request.fieldValues("Origin").allSatisfy { $0 == own }
+  }
+}
+
+extension Failure {
+  fileprivate static let foreignForm = Failure.forbidden(
+    "This form was not sent by the page of this site. Open the page again.")
+}

@@ -1,0 +1,67 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `GET /api/mobile/profile`: the name and the e-mail address of the account.
+func getProfile(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticate(request)
+  return .profile(try context.records.profiles.profile(of: caller))
+}
+
+/// `PUT /api/mobile/profile` {name?, email?}: changes the name at once. Another address is only asked for
+/// by mail; the answer is the same whether an account has that address or not.
+///
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/freshProofRequired`` for another
+///   address; ``Failure/tooManyRequests(retryAfter:)``.
+func changeProfile(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let name: ShortText?
+    let email: EmailAddress?
+  }
+  let startedAt = ContinuousClock.now
+  let caller = try context.authenticate(request)
+  let body = try request.decode(Body.self)
+  guard body.name != nil || body.email != nil else {
+    throw Failure.validation(field: "name", reason: "missing")
+  }
+  var change: NewAddressChange?
+  if let email = body.email { change = context.makeAddressChange(to: email.text) }
+  let profile = try context.records.profiles.change(
+    name: body.name?.text, address: change, by: caller)
+  if change != nil {
+    context.wakeCompanion()
+    context.waitForAnswerTime(since: startedAt)
+  }
+  return .profile(profile)
+}
+
+/// `DELETE /api/mobile/account`: deletes the account with everything that it owns.
+///
+/// - Throws: ``Failure/freshProofRequired``.
+func deleteAccount(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.records.accounts.delete(by: try context.authenticate(request))
+  return .json { json in json.member("success", true) }
+}
+
+extension Response {
+  /// The app reads `displayName` of the answer to PUT, and `profile.displayName` of that to GET.
+  fileprivate static func profile(_ profile: Profile) -> Response {
+    .json { json in
+      json.member("success", true)
+      json.members(of: profile)
+      json.member("profile", object: { $0.members(of: profile) })
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of profile: Profile) {
+    member("name", profile.account.name)
+    member("displayName", profile.account.name)
+    member("email", profile.account.email)
+    member("emailVerified", profile.isProven)
+    member("pendingEmail", profile.pendingEmail)
+    member("profileImageUrl", nil as String?)
+  }
+}

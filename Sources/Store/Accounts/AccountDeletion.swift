@@ -1,0 +1,28 @@
+import MariaDB
+
+extension Accounts {
+  /// Deletes the caller's account with everything that it owns, also its mails that wait. Payments stay
+  /// without the account, and audit rows with an id that names nobody any more.
+  ///
+  /// - Throws: ``Refusal``, also where the caller shows no fresh proof.
+  package func delete(by caller: Caller) throws {
+    try records.transaction { transaction in
+      // First, as in every transaction that takes both: the account before its sessions.
+      _ = try transaction.accounts.lock(caller.accountID)
+      try transaction.sessions.lock(caller)
+      let session = try transaction.sessions.live(caller)
+      try transaction.sessions.requireFreshProof(caller)
+      try transaction.accounts.delete(caller.accountID, by: session.deviceID)
+    }
+  }
+}
+
+extension AccountStatements {
+  /// - Parameter device: the id of the device that asks for it, if a device does.
+  func delete(_ id: String, by device: String?) throws(DatabaseError) {
+    let deleted = try transaction.connection.execute(
+      "DELETE FROM accounts WHERE id = ?", [.text(id)])
+    guard deleted == 1 else { return }
+    try transaction.audit.write(.accountDeleted, account: id, device: device)
+  }
+}

@@ -1,0 +1,112 @@
+import MariaDB
+
+extension Holding {
+  static let account = Holding(
+    "account",
+    [
+      .text("email"), .text("name"), .text("username"), .text("walletId"), .time("createdAt"),
+      .text("createdFrom"), .time("emailVerifiedAt"),
+    ],
+    """
+    SELECT id, email, name, username, wallet_id, created_at, created_from, email_verified_at
+    FROM accounts WHERE id = ? LIMIT ?
+    """)
+
+  static let pendingAddresses = Holding(
+    "pendingAddresses", [.text("email"), .time("expiresAt")],
+    """
+    SELECT account_id, email, expires_at FROM address_changes
+    WHERE account_id = ? LIMIT ?
+    """)
+
+  static let devices = Holding(
+    "devices",
+    [.text("name"), .text("platform"), .text("deviceId"), .time("createdAt"), .time("lastUsedAt")],
+    """
+    SELECT id, name, platform, client_device_id, created_at, last_used_at FROM devices
+    WHERE account_id = ? AND revoked_at IS NULL ORDER BY last_used_at DESC, id LIMIT ?
+    """
+  ) { transaction, id, account in
+    let locked = try transaction.connection.row(
+      """
+      SELECT id FROM devices WHERE id = ? AND account_id = ? AND revoked_at IS NULL FOR UPDATE
+      """,
+      [.text(id), .text(account)]
+    ) { row in row.text(0) }
+    guard let device = locked else { return false }
+    try transaction.devices.revoke(device, because: .deviceRevoked)
+    try transaction.audit.write(.deviceRevoked, account: account, device: device)
+    return true
+  }
+
+  static let sessions = Holding(
+    "sessions",
+    [.text("device"), .time("createdAt"), .time("refreshedAt"), .time("expiresAt")],
+    """
+    SELECT s.id, d.name, s.created_at, s.rotated_at, s.expires_at
+    FROM devices d JOIN sessions s ON s.device_id = d.id
+    WHERE d.account_id = ? AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3)
+    ORDER BY s.rotated_at DESC, s.id LIMIT ?
+    """
+  ) { transaction, id, account in
+    try transaction.sessions.end(session: id, of: account)
+  }
+
+  static let passkeys = Holding(
+    "passkeys", [.text("name"), .time("createdAt"), .time("lastUsedAt")],
+    """
+    SELECT id, name, created_at, last_used_at FROM passkeys WHERE account_id = ?
+    ORDER BY created_at DESC, id LIMIT ?
+    """
+  ) { transaction, id, account in
+    let removed = try transaction.connection.execute(
+      "DELETE FROM passkeys WHERE id = ? AND account_id = ?", [.text(id), .text(account)])
+    guard removed == 1 else { return false }
+    try transaction.audit.write(.passkeyRemoved, account: account, detail: id)
+    return true
+  }
+
+  static let biometricKeys = Holding(
+    "biometricKeys", [.text("device"), .text("type"), .time("enrolledAt")],
+    """
+    SELECT k.id, d.name, k.type, k.enrolled_at
+    FROM devices d JOIN biometric_keys k ON k.device_id = d.id WHERE d.account_id = ? LIMIT ?
+    """)
+
+  static let pushRegistrations = Holding(
+    "pushRegistrations", [.text("device"), .text("platform"), .time("registeredAt")],
+    """
+    SELECT t.device_id, d.name, t.platform, t.registered_at
+    FROM devices d JOIN push_tokens t ON t.device_id = d.id WHERE d.account_id = ? LIMIT ?
+    """)
+}
+
+extension SessionStatements {
+  /// Ends one session. With the last one of its device go the push tokens, as at a sign-out.
+  ///
+  /// - Returns: false if the account has no such session that is alive.
+  fileprivate func end(session id: String, of account: String) throws(DatabaseError) -> Bool {
+    let locked = try transaction.connection.row(
+      """
+      SELECT d.id FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND d.account_id = ? AND s.ended_at IS NULL FOR UPDATE
+      """,
+      [.text(id), .text(account)]
+    ) { row in row.text(0) }
+    guard let device = locked else { return false }
+    _ = try transaction.connection.execute(
+      "UPDATE sessions SET ended_at = ?, end_reason = 'logout' WHERE id = ? AND ended_at IS NULL",
+      [.time(transaction.now), .text(id)])
+    let hasOthers = try transaction.connection.row(
+      """
+      SELECT TRUE FROM sessions WHERE device_id = ? AND ended_at IS NULL AND expires_at > ? LIMIT 1
+      LOCK IN SHARE MODE
+      """,
+      [.text(device), .time(transaction.now)]
+    ) { row in row.boolean(0) }
+    if hasOthers == nil { try transaction.pushTokens.removeAll(ofSigningOut: device) }
+    try transaction.audit.write(
+      .logout, account: account, device: device, detail: "one session, on the account page")
+    return true
+  }
+}

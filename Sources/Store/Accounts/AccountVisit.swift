@@ -1,0 +1,244 @@
+import Base
+import MariaDB
+
+/// A browser at the page for people, named by its cookie.
+package struct NewVisit: Sendable {
+  /// How long a cookie is good.
+  package static let lifetime = Duration.seconds(3600)
+
+  /// SHA-256 of the cookie.
+  package let id: [UInt8]
+  /// Of the visit whose cookie the browser showed, if it showed one: it ends.
+  package let replaced: [UInt8]?
+
+  package init(id: [UInt8], replacing replaced: [UInt8]?) {
+    self.id = id
+    self.replaced = replaced
+  }
+}
+
+/// What a browser sends with a form.
+package struct SentForm: Sendable {
+  /// SHA-256 of the cookie.
+  package let visit: [UInt8]
+  /// SHA-256 of the token in the form.
+  package let tokenHash: [UInt8]
+
+  package init(visit: [UInt8], tokenHash: [UInt8]) {
+    self.visit = visit
+    self.tokenHash = tokenHash
+  }
+}
+
+/// Why nothing is done with a form.
+package enum FormRefusal: Error {
+  /// The form was sent before, or another page has been shown since.
+  case stale
+  /// Nobody has signed in with this cookie, or an hour ago.
+  case signedOut
+  /// What opens the account needs a sign-in of the last ten minutes.
+  case noFreshProof
+  /// The account has no such thing, or not any more.
+  case gone
+}
+
+/// How far a browser has come.
+package enum VisitState: Sendable {
+  /// A code was mailed, if an account has the address.
+  case awaitsCode
+  /// A passkey is to sign.
+  case awaitsPasskey
+  case signedIn(AccountOverview)
+}
+
+/// An account as its owner sees it.
+package struct AccountOverview: Sendable {
+  package let profile: Profile
+  /// Whether the sign-in is of the last ten minutes.
+  package let isFresh: Bool
+  package let holdings: [HeldItems]
+}
+
+/// Visits as requests use them.
+package struct AccountVisits: Sendable {
+  let records: Records
+
+  /// What to show to a browser, at most 50 things of a kind. The page's forms have the token with the hash
+  /// `form`, and forms of earlier pages are stale then.
+  ///
+  /// - Parameter challenge: SHA-256 of the challenge that the page has, if a passkey is to sign.
+  /// - Returns: nil where nobody has the cookie, or its hour is over.
+  package func show(
+    _ visit: [UInt8], form: [UInt8], challenge: [UInt8]
+  ) throws -> VisitState? {
+    try records.transaction { transaction in
+      guard let found = try transaction.visits.find(visit) else { return nil }
+      try transaction.visits.setForm(form, of: visit)
+      if let account = found.account {
+        return .signedIn(try transaction.visits.overview(of: account, in: found, limit: 50))
+      }
+      guard found.hasChallenge else { return .awaitsCode }
+      try transaction.visits.setChallenge(challenge, of: visit)
+      return .awaitsPasskey
+    }
+  }
+
+  /// All that is known of the account that has signed in; nil if none has.
+  package func download(_ visit: [UInt8]) throws -> AccountOverview? {
+    try records.read { transaction in
+      guard let found = try transaction.visits.find(visit), let account = found.account else {
+        return nil
+      }
+      return try transaction.visits.overview(of: account, in: found, limit: 100_000)
+    }
+  }
+
+  /// Ends a visit, whether somebody has signed in or not.
+  ///
+  /// - Throws: ``FormRefusal/stale``.
+  package func end(_ form: SentForm) throws {
+    try records.transaction { transaction in
+      guard try transaction.visits.spend(form) else { throw FormRefusal.stale }
+      try transaction.visits.end(form.visit)
+    }
+  }
+}
+
+extension Records {
+  package var accountVisits: AccountVisits { AccountVisits(records: self) }
+
+  /// Spends a form and does what it asks for, in one transaction. Nothing is done where it throws.
+  ///
+  /// - Throws: ``FormRefusal``, and what `body` throws.
+  func answering<T>(
+    _ form: SentForm, needsFreshProof: Bool = false,
+    _ body: (borrowing Transaction, _ account: String) throws -> T
+  ) throws -> T {
+    try transaction { transaction in
+      // What is locked is locked before the first read, so that all later reads see the rows as they are.
+      let isSpent = try transaction.visits.spend(form)
+      guard let visit = try transaction.visits.lock(form.visit), let account = visit.account
+      else { throw FormRefusal.signedOut }
+      guard isSpent else { throw FormRefusal.stale }
+      guard !needsFreshProof || visit.isFresh(at: transaction.now) else {
+        throw FormRefusal.noFreshProof
+      }
+      guard try transaction.accounts.lock(account) else { throw FormRefusal.signedOut }
+      return try body(transaction, account)
+    }
+  }
+}
+
+/// A visit whose hour is not over.
+struct StoredVisit {
+  /// nil where nobody has signed in.
+  let account: String?
+  private let provedAt: Timestamp?
+  let hasChallenge: Bool
+
+  fileprivate init(row: borrowing Row) {
+    account = row.optionalText(0)
+    provedAt = row.optionalTimestamp(1)
+    hasChallenge = row.boolean(2)
+  }
+
+  func isFresh(at now: Timestamp) -> Bool {
+    provedAt.map { $0 > now - Session.proofLifetime } ?? false
+  }
+}
+
+/// Statements on `account_visits`.
+struct VisitStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// - Parameters:
+  ///   - account: who has signed in; nil: nobody yet.
+  ///   - challenge: SHA-256 of a challenge for a passkey; nil where a code is asked for.
+  func insert(
+    _ new: NewVisit, account: String? = nil, challenge: [UInt8]? = nil
+  ) throws(DatabaseError) {
+    if let replaced = new.replaced { try end(replaced) }
+    let now = transaction.now
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO account_visits (id, account_id, proved_at, challenge_hash, expires_at)
+      VALUES (?, ?, ?, ?, ?)
+      """,
+      [
+        .bytes(new.id), .text(account), .time(account == nil ? nil : now),
+        challenge.map { .bytes($0) } ?? .null, .time(now + NewVisit.lifetime),
+      ])
+  }
+
+  func find(_ id: [UInt8]) throws(DatabaseError) -> StoredVisit? {
+    try transaction.connection.row(
+      """
+      SELECT account_id, proved_at, challenge_hash IS NOT NULL FROM account_visits
+      WHERE id = ? AND expires_at > ?
+      """,
+      [.bytes(id), .time(transaction.now)]
+    ) { row in StoredVisit(row: row) }
+  }
+
+  /// ``find(_:)``, as the visit is now; it does not change before the transaction's end.
+  func lock(_ id: [UInt8]) throws(DatabaseError) -> StoredVisit? {
+    try transaction.connection.row(
+      """
+      SELECT account_id, proved_at, challenge_hash IS NOT NULL FROM account_visits
+      WHERE id = ? AND expires_at > ? FOR UPDATE
+      """,
+      [.bytes(id), .time(transaction.now)]
+    ) { row in StoredVisit(row: row) }
+  }
+
+  /// - Returns: whether this call is the one that spends the form's token.
+  func spend(_ form: SentForm) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      "UPDATE account_visits SET form_hash = NULL WHERE id = ? AND form_hash = ?",
+      [.bytes(form.visit), .bytes(form.tokenHash)]) == 1
+  }
+
+  /// - Returns: whether this call is the one that spends the challenge of a visit.
+  func spendChallenge(_ hash: [UInt8], of id: [UInt8]) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE account_visits SET challenge_hash = REPEAT(X'00', 32)
+      WHERE id = ? AND challenge_hash = ? AND account_id IS NULL AND expires_at > ?
+      """,
+      [.bytes(id), .bytes(hash), .time(transaction.now)]) == 1
+  }
+
+  fileprivate func setForm(_ hash: [UInt8], of id: [UInt8]) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE account_visits SET form_hash = ? WHERE id = ?", [.bytes(hash), .bytes(id)])
+  }
+
+  func setChallenge(_ hash: [UInt8], of id: [UInt8]) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE account_visits SET challenge_hash = ? WHERE id = ?", [.bytes(hash), .bytes(id)])
+  }
+
+  func end(_ id: [UInt8]) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "DELETE FROM account_visits WHERE id = ?", [.bytes(id)])
+  }
+
+  /// Ends the visits of all browsers in which somebody has signed in to the account.
+  func endAll(of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "DELETE FROM account_visits WHERE account_id = ?", [.text(account)])
+  }
+
+  fileprivate func overview(
+    of account: String, in visit: StoredVisit, limit: Int64
+  ) throws -> AccountOverview {
+    AccountOverview(
+      profile: try transaction.profiles.profile(of: account),
+      isFresh: visit.isFresh(at: transaction.now),
+      holdings: try transaction.holdings(of: account, limit: limit))
+  }
+}
+
+extension Transaction {
+  var visits: VisitStatements { VisitStatements(transaction: Transaction(sharing: self)) }
+}

@@ -1,0 +1,135 @@
+import Base
+import Cryptography
+import MariaDB
+
+/// A wish for another e-mail address.
+package struct NewAddressChange: Sendable {
+  /// How long the mailed link is good.
+  package static let lifetime = Duration.seconds(86_400)
+
+  /// Lower-cased.
+  package let email: String
+  /// In the mailed link.
+  package let token: String
+
+  package init(email: String, token: String) {
+    self.email = email
+    self.token = token
+  }
+}
+
+/// Changes of e-mail addresses, as the mailed link asks for and makes them.
+package struct AddressChanges: Sendable {
+  let records: Records
+
+  /// The address that the link with this token proves; nil if the link was used or has expired.
+  package func wanted(by tokenHash: [UInt8]) throws -> String? {
+    try records.read { transaction in try transaction.addressChanges.find(tokenHash)?.email }
+  }
+
+  /// Gives the account the address that the link proves, and tells the old address. The token is spent.
+  ///
+  /// - Returns: false if the link was used before, has expired, or another account has the address by now.
+  package func complete(_ tokenHash: [UInt8]) throws -> Bool {
+    do {
+      return try records.transaction { transaction in
+        guard let wish = try transaction.addressChanges.find(tokenHash),
+          try transaction.accounts.lock(wish.account),
+          try transaction.addressChanges.spend(tokenHash),
+          let old = try transaction.accounts.find(id: wish.account)
+        else { return false }
+        try transaction.addressChanges.replaceAddress(of: old.id, by: wish.email)
+        try transaction.mails.post(
+          .addressChanged, to: old.email, of: old.id,
+          MailContent(
+            secret: "", language: old.language ?? .english, device: "",
+            address: records.origin.storedAddress, at: records.now),
+          lifetime: NewAddressChange.noticeLifetime)
+        try transaction.audit.write(.addressChanged, account: old.id)
+        return true
+      }
+    } catch let error as DatabaseError where error.code == .duplicateEntry {
+      return false
+    }
+  }
+}
+
+extension NewAddressChange {
+  fileprivate static let noticeLifetime = Duration.seconds(3 * 86_400)
+}
+
+extension Records {
+  package var addressChanges: AddressChanges { AddressChanges(records: self) }
+}
+
+/// Statements on `address_changes`.
+struct AddressChangeStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Keeps the wish of an account for another address, and posts the mail with the link. Where another
+  /// account has the address, the same happens but for the sending of the mail.
+  ///
+  /// - Throws: ``RateLimited`` at more than 5 wishes an hour of one account, or 20 from one address.
+  func begin(_ change: NewAddressChange, of account: String, by device: String?) throws {
+    try transaction.limits.countAddress(.addressChangesByAddress)
+    try transaction.limits.count(.addressChanges, of: account)
+    let isTaken = try transaction.accounts.find(email: change.email) != nil
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO address_changes (account_id, email, token_hash, expires_at) VALUES (?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE email = VALUES(email), token_hash = VALUES(token_hash),
+        expires_at = VALUES(expires_at)
+      """,
+      [
+        .text(account), .text(change.email), .bytes(sha256(change.token)),
+        .time(transaction.now + NewAddressChange.lifetime),
+      ])
+    let language = try transaction.accounts.find(id: account)?.language
+    try transaction.mails.post(
+      .addressChange, to: change.email, of: account,
+      MailContent(
+        secret: change.token, language: language ?? .english, device: "",
+        address: transaction.origin.storedAddress, at: transaction.now),
+      isSuppressed: isTaken, lifetime: NewAddressChange.lifetime)
+    try transaction.audit.write(.addressChangeBegun, account: account, device: device)
+  }
+
+  /// The address that an account waits for; nil if it waits for none.
+  func pending(of account: String) throws(DatabaseError) -> String? {
+    try transaction.connection.row(
+      "SELECT email FROM address_changes WHERE account_id = ? AND expires_at > ?",
+      [.text(account), .time(transaction.now)]
+    ) { row in row.text(0) }
+  }
+
+  fileprivate func find(
+    _ tokenHash: [UInt8]
+  ) throws(DatabaseError) -> (account: String, email: String)? {
+    try transaction.connection.row(
+      "SELECT account_id, email FROM address_changes WHERE token_hash = ? AND expires_at > ?",
+      [.bytes(tokenHash), .time(transaction.now)]
+    ) { row in (row.text(0), row.text(1)) }
+  }
+
+  /// - Returns: whether this call is the one that spends the token.
+  fileprivate func spend(_ tokenHash: [UInt8]) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      "DELETE FROM address_changes WHERE token_hash = ?", [.bytes(tokenHash)]) == 1
+  }
+
+  /// The username follows where it was the old address. MariaDB assigns from left to right.
+  fileprivate func replaceAddress(of account: String, by email: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE accounts SET username = IF(username = email, ?, username), email = ?,
+        email_verified_at = ? WHERE id = ?
+      """,
+      [.text(email), .text(email), .time(transaction.now), .text(account)])
+  }
+}
+
+extension Transaction {
+  var addressChanges: AddressChangeStatements {
+    AddressChangeStatements(transaction: Transaction(sharing: self))
+  }
+}

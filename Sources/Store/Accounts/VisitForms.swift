@@ -1,0 +1,59 @@
+import Base
+import MariaDB
+
+/// What the forms of the page for people do. Each spends its token in the transaction that does it.
+extension AccountVisits {
+  /// - Throws: ``FormRefusal``.
+  package func rename(to name: String, by form: SentForm) throws {
+    try records.answering(form) { transaction, account in
+      try transaction.profiles.rename(account, to: name, by: nil)
+    }
+  }
+
+  /// Asks by mail whether the account is to have another address. The one that it has is no change.
+  ///
+  /// - Parameter change: makes the wish of the account with this id.
+  /// - Throws: ``FormRefusal``; ``RateLimited``.
+  package func changeAddress(
+    by form: SentForm, _ change: (_ account: String) -> NewAddressChange
+  ) throws {
+    try records.answering(form, needsFreshProof: true) { transaction, account in
+      let new = change(account)
+      guard try transaction.accounts.find(id: account)?.email != new.email else { return }
+      try transaction.addressChanges.begin(new, of: account, by: nil)
+    }
+  }
+
+  /// Removes one thing of the account that has signed in.
+  ///
+  /// - Parameter kind: a ``Holding/name``.
+  /// - Throws: ``FormRefusal``, ``FormRefusal/gone`` also for an unknown kind.
+  package func remove(_ id: String, ofKind kind: String, by form: SentForm) throws {
+    try records.answering(form) { transaction, account in
+      let holding = transaction.rooms.flatMap(\.holdings).first { "\($0.name)" == kind }
+      guard let remove = holding?.remove, id.isUUID, try remove(transaction, id, account) else {
+        throw FormRefusal.gone
+      }
+    }
+  }
+
+  /// Deletes the account that has signed in, with everything that it owns.
+  ///
+  /// - Throws: ``FormRefusal``.
+  package func deleteAccount(by form: SentForm) throws {
+    try records.answering(form, needsFreshProof: true) { transaction, account in
+      try transaction.accounts.delete(account, by: nil)
+    }
+  }
+}
+
+extension String {
+  /// Whether it is a UUID in lower case: to the database, other text is an error.
+  fileprivate var isUUID: Bool {
+    let groups = split(separator: "-", omittingEmptySubsequences: false)
+    return groups.map(\.utf8.count) == [8, 4, 4, 4, 12]
+      && groups.allSatisfy {
+        $0.utf8.allSatisfy { $0.hexDigitValue != nil && !$0.isUppercaseLetter }
+      }
+  }
+}

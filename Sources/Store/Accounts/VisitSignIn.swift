@@ -1,0 +1,125 @@
+import Base
+package import Cryptography
+import MariaDB
+
+/// Signing in at the page for people: no device and no session come of it.
+extension AccountVisits {
+  /// Begins a visit and mails a code for it, as ``LoginCodes/start(with:or:on:)`` does.
+  ///
+  /// - Throws: ``RateLimited``.
+  package func begin(
+    _ visit: NewVisit, mailing code: NewLoginCode, on device: SigningDevice
+  ) throws {
+    try records.transaction { transaction in
+      try transaction.loginCodes.mail(code, on: device)
+      try transaction.visits.insert(visit)
+    }
+  }
+
+  /// Begins a visit in which a passkey is to sign.
+  ///
+  /// - Parameter challenge: SHA-256 of a first challenge; each page that is shown has its own.
+  /// - Throws: ``RateLimited`` at more than 20 a minute from one address.
+  package func begin(_ visit: NewVisit, challenge: [UInt8]) throws {
+    try records.transaction { transaction in
+      try transaction.limits.countAddress(.passkeyStarts)
+      try transaction.visits.insert(visit, challenge: challenge)
+    }
+  }
+
+  /// Signs in with a mailed code: `visit` takes the place of the one that asked for it.
+  ///
+  /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
+  /// - Throws: ``FormRefusal``; ``RateLimited``, as ``LoginCodes/signIn(with:on:bearer:macs:)`` does.
+  /// - Returns: false where the code is wrong, dead or nobody's.
+  package func signIn(
+    to visit: NewVisit, with name: LoginCodeName, on device: SigningDevice, by form: SentForm,
+    macs: (_ email: String) -> [[UInt8]]
+  ) throws -> Bool {
+    try spend(form)
+    let isRight = try records.loginCodes.redeem(
+      name, on: device, macs: macs
+    ) { transaction, account, _ -> Bool in
+      try transaction.addressProofs.record(of: account, on: device, bearer: nil)
+      try transaction.visits.insert(visit, account: account.id)
+      try transaction.audit.write(.signIn, account: account.id, detail: "account page, code")
+      return true
+    }
+    return isRight ?? false
+  }
+
+  /// Signs in with a passkey that answers the challenge of the page: `visit` takes the place of the one
+  /// that asked. The challenge is spent whatever the outcome.
+  ///
+  /// - Throws: ``FormRefusal``.
+  /// - Returns: false if anything about the assertion is wrong, or the account's address is not proven.
+  package func signIn(
+    to visit: NewVisit, with assertion: PasskeyAssertion, challengeHash: [UInt8],
+    at party: RelyingParty, by form: SentForm
+  ) throws -> Bool {
+    try spend(form)
+    let account = assertion.userHandle.flatMap { accountID(ofUserHandle: $0) }
+    let passkey = try records.transaction { transaction -> StoredPasskey? in
+      guard try transaction.visits.spendChallenge(challengeHash, of: form.visit), let account
+      else { return nil }
+      return try transaction.passkeys.find(
+        credentialID: assertion.credentialID, ofProven: account)
+    }
+    let use: PasskeyUse
+    do throws(WebAuthnError) {
+      use = try party.verify(
+        assertion, by: passkey, of: passkey?.accountID, challengeHash: challengeHash)
+    } catch {
+      try audit(error, of: passkey)
+      return false
+    }
+    guard let passkey else { return false }
+    return try records.transaction { transaction in
+      switch try transaction.passkeys.record(use, of: passkey) {
+      case .recorded:
+        try transaction.visits.insert(visit, account: passkey.accountID)
+        try transaction.audit.write(
+          .signIn, account: passkey.accountID, detail: "account page, passkey")
+        return true
+      case .cloned:
+        try transaction.passkeys.auditRefusal(
+          .signCount, in: "account page", account: passkey.accountID, device: nil)
+      case .gone: break
+      }
+      return false
+    }
+  }
+
+  private func audit(_ error: WebAuthnError, of passkey: StoredPasskey?) throws {
+    guard let passkey else {
+      return try records.signIns.auditDead("account page: no such passkey") { _ in [(nil, nil)] }
+    }
+    try records.transaction { transaction in
+      try transaction.passkeys.auditRefusal(
+        error, in: "account page", account: passkey.accountID, device: nil)
+    }
+  }
+
+  /// Spends the form of a visit in which nobody has signed in.
+  private func spend(_ form: SentForm) throws {
+    try records.transaction { transaction in
+      let isSpent = try transaction.visits.spend(form)
+      guard let visit = try transaction.visits.lock(form.visit) else {
+        throw FormRefusal.signedOut
+      }
+      guard isSpent, visit.account == nil else { throw FormRefusal.stale }
+    }
+  }
+}
+
+/// The account whose passkeys have this user handle; nil if it is none of ours.
+private func accountID(ofUserHandle handle: [UInt8]) -> String? {
+  guard handle.count == 16 else { return nil }
+  let digits = Array(hexEncoded(handle))
+  var id = ""
+  for (index, digit) in digits.enumerated() {
+    if [8, 12, 16, 20].contains(index) { id.append("-") }
+    id.append(digit)
+  }
+  return id
+}

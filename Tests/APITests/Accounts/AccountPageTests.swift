@@ -1,0 +1,284 @@
+import Cryptography
+import Foundation
+import Support
+import Testing
+
+@testable import API
+
+/// `/account`, as somebody sees it who has signed in.
+@Suite struct AccountPageTests {
+  /// A push token, a biometric key, a passkey, a bank with a card, and a payment.
+  private func fill(_ site: TestApplication, _ ann: SignedIn) throws {
+    _ = site.send(
+      "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText()]),
+      token: ann.accessToken)
+    _ = try site.setUp(of: ann)
+    try site.addPasskey(Authenticator(), name: "Blue key", of: ann)
+    let card = site.addCard(of: ann)
+    let key = try site.merchants.add("Shop")
+    Evidence.keep(secret: key)
+    let order = #"{"cardId":"\#(card)","amount":99.99,"orderId":"order-xyz"}"#
+    #expect(site.initiate(order, key: key, token: ann.accessToken).status == 200)
+  }
+
+  @Test func thePageShowsWhatTheAccountHas() throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      let page = visitor.open()
+      #expect(page.status == 200)
+      for text in [
+        "<h2 id=\"section-devices\">Devices</h2>", "<bdi>Phone</bdi>", "Signed in", "Blue key",
+        "<bdi>Bank</bdi>", "<bdi>Shop</bdi>", "99.99", "order-xyz", "4242", "passkey added",
+        "2026-11-18 11:06 UTC",
+      ] { #expect(page.text.contains(text), "\(text)") }
+      #expect(!page.text.contains(ann.accountID))
+      #expect(!page.text.contains(pushTokenText()))
+      #expect(page.field("Cache-Control") == "no-store")
+    }
+  }
+
+  @Test func whatPeopleTypeIsText() throws {
+    try withVisitor { site, _, visitor in
+      let name = #"<script>"&'</script>"#
+      let page = visitor.send("/name", ["name": name])
+      #expect(page.text.contains("Your name is changed."))
+      #expect(page.text.contains(#"value="&lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;""#))
+      #expect(!page.text.contains("<script>"))
+      #expect(site.sql("SELECT name FROM accounts") == name)
+    }
+  }
+
+  @Test func aWrongNameIsToldAtItsField() throws {
+    try withVisitor { site, _, visitor in
+      for name in ["", " ", String(repeating: "a", count: 201)] {
+        let page = visitor.send("/name", ["name": name])
+        #expect(page.status == 400)
+        #expect(page.text.contains(#"aria-describedby="name-error""#))
+        #expect(page.text.contains("<title>Your account: not done</title>"))
+      }
+      #expect(site.sql("SELECT name FROM accounts") == "Ann")
+    }
+  }
+
+  // Forms --------------------------------------------------------------------------------------------
+
+  @Test func aFormIsGoodOnce() throws {
+    try withVisitor { site, _, visitor in
+      let token = visitor.token
+      _ = visitor.send("/name", ["name": "One"])
+      for old in [token, "", "x"] {
+        let page = visitor.send("/name", ["name": "Two", "token": old])
+        #expect(page.status == 409)
+        #expect(page.text.contains("Nothing was changed, because that page was out of date."))
+      }
+      #expect(site.sql("SELECT name FROM accounts") == "One")
+      #expect(visitor.send("/name", ["name": "Two"]).status == 200)
+      #expect(site.sql("SELECT name FROM accounts") == "Two")
+    }
+  }
+
+  @Test func oneOf64ParallelFormsIsTaken() throws {
+    try withVisitor { site, _, visitor in
+      let sender = visitor
+      let statuses = inParallel(64) { number in
+        sender.sent("/name", ["name": "Name \(number)"]).status
+      }
+      #expect(statuses.filter { $0 == 303 }.count == 1)
+      #expect(statuses.filter { $0 == 409 }.count == 63)
+      #expect(site.count("audit_log WHERE event = 'profile_changed'") == 1)
+    }
+  }
+
+  @Test(arguments: ["https://evil.example", "null", "http://api.example.org", ""])
+  func aFormOfAnotherSiteIsRefused(origin: String) throws {
+    try withVisitor { site, _, visitor in
+      for path in ["/name", "/delete", "/sign-out", "/code", "/passkey", "/remove", "/email"] {
+        let answer = visitor.sent(path, ["name": "Eve", "email": "e@e.example"], origin: origin)
+        #expect(answer.isError(403, "forbidden"))
+      }
+      #expect(site.sql("SELECT name FROM accounts") == "Ann")
+      let own = visitor.send("/name", ["name": "Ann B."], origin: "https://api.example.org")
+      #expect(own.status == 200)
+    }
+  }
+
+  // Removing -----------------------------------------------------------------------------------------
+
+  private func id(of kind: String, _ name: String, on page: Answer) throws -> String {
+    let pattern = try Regex(
+      #"<h3><bdi>\#(name)</bdi></h3>(?:(?!<li>)[\s\S])*?name="kind" value="\#(kind)">\s*<input type="hidden" name="id" value="([^"]+)""#
+    )
+    return String(try #require(page.text.firstMatch(of: pattern)?.output[1].substring))
+  }
+
+  @Test(arguments: [
+    ("devices", "Phone", "devices WHERE revoked_at IS NULL", "device_revoked"),
+    ("sessions", "Phone", "sessions WHERE ended_at IS NULL", "logout"),
+    ("passkeys", "Blue key", "passkeys", "passkey_removed"),
+    ("banks", "Bank", "enrollments WHERE removed_at IS NULL", "enrollment_removed"),
+  ])
+  func eachThingCanBeRemoved(kind: String, name: String, rows: String, event: String) throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      #expect(site.count(rows) == 1)
+      let id = try id(of: kind, name, on: visitor.open())
+      let page = visitor.send("/remove", ["kind": kind, "id": id])
+      #expect(page.status == 200)
+      #expect(page.text.contains(#"<p role="status">The "#))
+      #expect(site.count(rows) == 0)
+      #expect(site.count("audit_log WHERE event = '\(event)'") == 1)
+      #expect(visitor.send("/remove", ["kind": kind, "id": id]).status == 404)
+      let isOut = ["devices", "sessions"].contains(kind)
+      #expect(site.summary(ann.accessToken).status == (isOut ? 401 : 200))
+      #expect(site.count("push_tokens") == (isOut ? 0 : 1))
+      if kind == "banks" { #expect(site.count("cards WHERE active") == 0) }
+    }
+  }
+
+  @Test func nothingOfAnotherAccountIsRemoved() throws {
+    try withVisitor { site, _, visitor in
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2")
+      try fill(site, bob)
+      let before = site.rows("devices", "sessions", "passkeys", "enrollments", "cards")
+      for (kind, query) in [
+        ("devices", "SELECT id FROM devices WHERE client_device_id = 'device-2'"),
+        (
+          "sessions",
+          "SELECT s.id FROM sessions s JOIN devices d ON d.id = s.device_id WHERE client_device_id = 'device-2'"
+        ),
+        ("passkeys", "SELECT id FROM passkeys"), ("banks", "SELECT id FROM enrollments"),
+        ("payments", "SELECT id FROM payments"), ("devices", "SELECT 'x'"), ("x", "SELECT UUID()"),
+        ("account", "SELECT id FROM accounts WHERE name = 'Ann' LIMIT 1"),
+      ] {
+        let page = visitor.send("/remove", ["kind": kind, "id": site.sql(query)])
+        #expect(page.status == 404, "\(kind)")
+        #expect(page.text.contains("That is not there any more."))
+      }
+      #expect(site.rows("devices", "sessions", "passkeys", "enrollments", "cards") == before)
+    }
+  }
+
+  /// Another session of the device keeps the notifications.
+  @Test func theLastSessionOfADeviceTakesItsPushTokensAlong() throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      site.sql("DELETE FROM passkeys; DELETE FROM rate_limits")
+      _ = try site.signIn()
+      for left in [1, 0] {
+        let id = try id(of: "sessions", "Phone", on: visitor.open())
+        _ = visitor.send("/remove", ["kind": "sessions", "id": id])
+        #expect(site.count("sessions WHERE ended_at IS NULL") == left)
+        #expect(site.count("push_tokens") == left)
+      }
+    }
+  }
+
+  // Address ------------------------------------------------------------------------------------------
+
+  @Test func anotherAddressIsAskedForByMail() throws {
+    try withVisitor { site, _, visitor in
+      let page = visitor.send("/email", ["email": "New@example.org"])
+      #expect(page.text.contains("We have mailed a link to that address."))
+      #expect(page.text.contains("We have mailed a link to <bdi>new@example.org</bdi>."))
+      let used = site.send("POST", "/account/address", "token=\(try site.addressToken())")
+      #expect(used.status == 200)
+      #expect(visitor.open().text.contains("Signed in as <strong><bdi>new@example.org"))
+      #expect(visitor.send("/email", ["email": "x"]).text.contains("email-error"))
+    }
+  }
+
+  @Test(arguments: ["/email", "/delete"])
+  func anAddressAndADeletionNeedASignInOfTenMinutes(path: String) throws {
+    try withVisitor { site, _, visitor in
+      site.advance(by: .seconds(600))
+      let page = visitor.send(path, ["email": "new@example.org"])
+      #expect(page.status == 403)
+      #expect(page.text.contains("Please sign in again"))
+      #expect(page.text.contains(#"value="ann@example.org""#))
+      #expect(site.count("address_changes") == 0)
+      #expect(site.count("accounts") == 1)
+      // The page offers it.
+      _ = visitor.send("/code", ["email": "ann@example.org"])
+      let code = try site.mailedCode()
+      _ = visitor.send("/sign-in", ["code": code])
+      #expect(visitor.send(path, ["email": "new@example.org"]).status == 200)
+    }
+  }
+
+  // Download and deletion ----------------------------------------------------------------------------
+
+  @Test func theDownloadHasEverythingButSecrets() throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      _ = visitor.send("/email", ["email": "new@example.org"])
+      let file = visitor.open("/account/export")
+      #expect(file.status == 200)
+      #expect(file.field("Content-Type") == "application/json")
+      #expect(file.field("Content-Disposition") == #"attachment; filename="account.json""#)
+      #expect(file.string("accountId") == ann.accountID)
+      #expect(file["account", 0, "email"] as? String == "ann@example.org")
+      #expect(file["pendingAddresses", 0, "email"] as? String == "new@example.org")
+      #expect(file["payments", 0, "amount"] as? String == "99.99")
+      for kind in [
+        "devices", "sessions", "passkeys", "biometricKeys", "pushRegistrations", "preferences",
+        "banks", "cards", "events",
+      ] { #expect(file[kind, 0] != nil, "\(kind)") }
+      #expect(file["attestedKeys"] as? [Any] != nil)
+      for word in [
+        "hash", "token\"", "publicKey", "sealed", pushTokenText(), PhoneKey.one.publicKey,
+      ] {
+        #expect(!file.text.contains(word), "\(word)")
+      }
+      #expect(site.send("GET", "/account/export").status == 403)
+    }
+  }
+
+  @Test func deletingIsAskedForOnAPageOfItsOwn() throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      let page = visitor.open("/account/delete")
+      #expect(page.text.contains("Delete your account?"))
+      #expect(site.count("accounts") == 1)
+      let done = visitor.send("/delete")
+      #expect(done.text.contains("Your account is deleted."))
+      #expect(site.count("accounts") + site.count("account_visits") + site.count("devices") == 0)
+      #expect(site.count("payments WHERE account_id IS NULL") == 1)
+      #expect(site.count("audit_log WHERE event = 'account_deleted'") == 1)
+      #expect(site.summary(ann.accessToken).status == 404)
+    }
+  }
+
+  @Test func anOldSignInIsAskedToRepeatItBeforeDeleting() throws {
+    try withVisitor { site, _, visitor in
+      site.advance(by: .seconds(600))
+      let page = visitor.open("/account/delete")
+      #expect(page.text.contains("You signed in more than ten minutes ago."))
+      #expect(!page.text.contains("Delete my account"))
+    }
+  }
+
+  @Test func oneOf64ParallelDeletionsSucceeds() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      var visitors: [PageVisitor] = []
+      for _ in 1...8 {
+        site.sql("DELETE FROM rate_limits")
+        var visitor = PageVisitor(site)
+        _ = try visitor.signIn()
+        visitors.append(visitor)
+      }
+      let senders = visitors
+      let statuses = inParallel(64) { number in
+        if number % 8 == 7 {
+          return site.send("DELETE", AccountPath.account, token: ann.accessToken).status == 200
+            ? 303 : 403
+        }
+        return senders[number % 8].sent("/delete").status
+      }
+      #expect(statuses.filter { $0 == 303 }.count == 1)
+      #expect(statuses.allSatisfy { [303, 403, 409].contains($0) }, "\(statuses)")
+      #expect(site.count("accounts") + site.count("account_visits") == 0)
+      #expect(site.count("audit_log WHERE event = 'account_deleted'") == 1)
+    }
+  }
+}

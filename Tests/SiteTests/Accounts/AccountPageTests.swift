@@ -1,0 +1,230 @@
+import Base
+import Foundation
+import Support
+import Testing
+
+/// The page at `/account` as a browser shows it.
+@Suite(.serialized) struct AccountPageSiteTests {
+  /// Where passkeys work without https.
+  private func withPage(_ body: (Site, Browser) throws -> Void) async throws {
+    try await withSite(host: "localhost") { site in
+      let browser = try Browser(size: (900, 1000))
+      try body(site, browser)
+      // The pages' own policy refused nothing, and nothing came from another host.
+      let complaints = browser.parameters(of: "Log.entryAdded").map { "\($0)" }
+      #expect(complaints.filter { $0.contains("Content Security Policy") } == [])
+      let urls = browser.parameters(of: "Network.requestWillBeSent").compactMap {
+        ($0["request"] as? [String: Any])?["url"] as? String
+      }
+      #expect(urls.allSatisfy { $0.hasPrefix(site.url) || $0 == "about:blank" }, "\(urls)")
+    }
+  }
+
+  private func code(of person: Person, at site: Site) throws -> String {
+    try #require(try holds { try site.mailedCode(to: person.email) != nil })
+    return try #require(try site.mailedCode(to: person.email))
+  }
+
+  /// Somebody with a proven address, a bank, a card and a payment.
+  private func signUp(at site: Site) throws -> Person {
+    let person = try site.signUp()
+    try site.confirm(person, "yes")
+    try addWallet(of: person, at: site)
+    return person
+  }
+
+  private func addWallet(of person: Person, at site: Site) throws {
+    let account = "(SELECT id FROM accounts WHERE email = '\(person.email)')"
+    _ = try site.sql(
+      """
+      INSERT INTO banks (bsim_id, name) VALUES ('bank', 'Bank');
+      INSERT INTO enrollments (id, account_id, bsim_id, enrolled_at)
+        VALUES (UUID(), \(account), 'bank', UTC_TIMESTAMP(3));
+      INSERT INTO cards (id, enrollment_id, last_four, card_type, added_at)
+        SELECT UUID(), id, '4242', 'VISA', UTC_TIMESTAMP(3) FROM enrollments;
+      INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
+        VALUES (UUID(), REPEAT('Shop', 40), REPEAT('k', 32), 'msk', UTC_TIMESTAMP(3));
+      INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash,
+          created_at, expires_at)
+        SELECT 'pay_aaaaaaaaaaaaaaaaaaaaaa', m.id, \(account), c.id, 99.99, 'CAD', REPEAT('c', 32),
+          UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM merchants m, cards c;
+      """)
+  }
+
+  /// Presses the tabulator until `selector` has the focus, which must be seen.
+  private func tab(to selector: String, in browser: Browser) throws {
+    for _ in 1...60 {
+      try browser.press("Tab", code: 9)
+      let focused = try browser.text(
+        of: #"Promise.resolve(String(document.activeElement.matches("\#(selector)")))"#)
+      guard focused == "true" else { continue }
+      #expect(try browser.style("outline-style", of: selector) == "solid", "\(selector)")
+      return
+    }
+    Issue.record("the keyboard does not reach \(selector)")
+  }
+
+  private func enter(in browser: Browser) throws {
+    try browser.awaiting("Page.loadEventFired") {
+      try browser.press("Enter", code: 13, text: "\r")
+    }
+  }
+
+  private func press(_ selector: String, in browser: Browser) throws {
+    try browser.awaiting("Page.loadEventFired") { try browser.click(selector) }
+  }
+
+  @Test func everythingWorksByKeyboard() async throws {
+    try await withPage { site, browser in
+      let person = try signUp(at: site)
+      try browser.open("\(site.url)/account")
+      try tab(to: "#email", in: browser)
+      try browser.type(person.email)
+      try enter(in: browser)
+      try tab(to: "#code", in: browser)
+      try browser.type(try code(of: person, at: site))
+      try enter(in: browser)
+      #expect(try browser.html().contains("<bdi>ann@example.org</bdi>"))
+
+      // The tabulator selects what a field has.
+      try tab(to: "#name", in: browser)
+      try browser.type("Ann B.")
+      try enter(in: browser)
+      #expect(try browser.html().contains("Your name is changed."))
+      #expect(try site.sql("SELECT name FROM accounts").trimmed == "Ann B.")
+
+      try tab(to: "#section-banks ~ ul button", in: browser)
+      try enter(in: browser)
+      #expect(try browser.html().contains("The bank and its cards are removed."))
+
+      try tab(to: "a[href='/account/delete']", in: browser)
+      try enter(in: browser)
+      try tab(to: "form[action='/account/delete'] button", in: browser)
+      try enter(in: browser)
+      #expect(try browser.html().contains("Your account is deleted."))
+      #expect(try site.sql("SELECT COUNT(*) FROM accounts").trimmed == "0")
+    }
+  }
+
+  @Test func everythingWorksByMouseWithoutScripts() async throws {
+    try await withPage { site, browser in
+      let person = try signUp(at: site)
+      try browser.call("Emulation.setScriptExecutionDisabled", ["value": true])
+      try browser.open("\(site.url)/account")
+      try browser.click("#email")
+      try browser.type(person.email)
+      try press("form[action='/account/code'] button", in: browser)
+      try browser.click("#code")
+      try browser.type("wrong")
+      try press("form[action='/account/sign-in'] button", in: browser)
+      #expect(try browser.html().contains("This code is wrong or too old."))
+      try browser.click("#code")
+      try browser.type(try code(of: person, at: site))
+      try press("form[action='/account/sign-in'] button", in: browser)
+      #expect(try browser.html().contains("Signed in as"))
+
+      try press("#section-devices ~ ul button", in: browser)
+      #expect(try browser.html().contains("The device is removed and signed out."))
+      let summary = site.curl("/api/mobile/wallet/summary", "--header", person.bearer)
+      #expect(summary.status == 401)
+
+      try press("form[action='/account/sign-out'] button", in: browser)
+      #expect(try browser.html().contains("You are signed out."))
+      #expect(try site.sql("SELECT COUNT(*) FROM account_visits").trimmed == "0")
+    }
+  }
+
+  @Test(arguments: ["keyboard", "mouse"])
+  func aPasskeySignsIn(by hand: String) async throws {
+    try await withPage { site, browser in
+      let person = try signUp(at: site)
+      try browser.addAuthenticator()
+      try browser.open("\(site.url)/account")
+      let options = site.post("/api/mobile/auth/passkey/register/options", "{}", person.bearer)
+      let created = try browser.text(
+        of: """
+          navigator.credentials.create({publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(\(options.body))})
+            .then(created => JSON.stringify(created))
+          """)
+      let added = site.post(
+        "/api/mobile/auth/passkey/register/verify", #"{"credential":\#(created)}"#, person.bearer)
+      #expect(added.status == 200, "\(added.body)")
+
+      for form in ["/account/passkey", "/account/passkey/sign-in"] {
+        let button = "form[action='\(form)'] button"
+        if hand == "mouse" {
+          try press(button, in: browser)
+        } else {
+          try tab(to: button, in: browser)
+          try enter(in: browser)
+        }
+      }
+      #expect(try browser.html().contains("Signed in as"))
+      #expect(try site.sql("SELECT uses FROM passkeys").trimmed == "1")
+    }
+  }
+
+  @Test func axeSeesAFieldWithoutALabel() async throws {
+    try await withPage { site, browser in
+      try browser.open("\(site.url)/account")
+      try browser.call(
+        "Runtime.evaluate", ["expression": "document.querySelector('label').remove()"])
+      #expect(try browser.violations(by: axeSource()).contains("label"))
+    }
+  }
+
+  /// axe-core finds nothing that hinders people, and nothing has to be scrolled sideways on a small phone.
+  @Test(arguments: ["light", "dark"], [900, 320])
+  func everyPageIsAccessible(scheme: String, width: Int) async throws {
+    try await withPage { site, browser in
+      try browser.show(scheme, width: width)
+      let axe = try axeSource()
+      func check(_ page: String) throws {
+        #expect(try browser.violations(by: axe) == "[]", "\(page)")
+        let scrolled = try browser.text(
+          of: "Promise.resolve(String(document.documentElement.scrollWidth))")
+        #expect(Int(scrolled).map { $0 <= width } == true, "\(page): \(scrolled)")
+      }
+      let person = try site.signUp()
+      let token = try site.mailedToken(/account\/confirm\?token=(\S+)/, to: person.email)
+      try browser.open("\(site.url)/account/confirm?token=\(token)")
+      try check("confirm")
+      try press("button[value='yes']", in: browser)
+      try check("confirmed")
+      try addWallet(of: person, at: site)
+
+      try browser.open("\(site.url)/account")
+      try check("sign in")
+      try browser.click("#email")
+      try browser.type(person.email)
+      try press("form[action='/account/code'] button", in: browser)
+      try check("code")
+      try browser.click("#code")
+      try browser.type("wrong")
+      try press("form[action='/account/sign-in'] button", in: browser)
+      try check("wrong code")
+      try browser.click("#code")
+      try browser.type(try code(of: person, at: site))
+      try press("form[action='/account/sign-in'] button", in: browser)
+      try check("overview")
+
+      try browser.call(
+        "Runtime.evaluate", ["expression": "document.getElementById('email').select()"])
+      let address = "\(String(repeating: "new", count: 20))@example.org"
+      try browser.type(address)
+      try press("form[action='/account/email'] button", in: browser)
+      try check("overview with a new address")
+      let link = try site.mailedToken(/account\/address\?token=(\S+)/, to: address)
+      try browser.open("\(site.url)/account/address?token=\(link)")
+      try check("address")
+      try press("button", in: browser)
+      try check("address changed")
+      try browser.open("\(site.url)/account/delete")
+      try check("delete")
+      try browser.open("\(site.url)/account")
+      try press("form[action='/account/sign-out'] button", in: browser)
+      try press("form[action='/account/passkey'] button", in: browser)
+      try check("passkey")
+    }
+  }
+}
