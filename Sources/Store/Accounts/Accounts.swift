@@ -39,6 +39,7 @@ package struct Accounts: Sendable {
   package func create(
     _ new: NewAccount, on device: SigningDevice, confirmation: (_ accountID: String) -> Mail
   ) throws -> NewAccountOutcome {
+    try records.signIns.requireValidCredential(of: device)
     try records.countAddress(.signUpsByAddress)
     do {
       return try records.transaction { transaction in

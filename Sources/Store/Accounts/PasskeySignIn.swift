@@ -28,6 +28,7 @@ extension Passkeys {
   package func signIn(
     with given: PasskeySignIn, at party: RelyingParty, on device: SigningDevice
   ) throws -> SignInOutcome {
+    try records.signIns.requireValidCredential(of: device)
     let asked = try records.transaction { transaction in
       try transaction.passkeys.spendChallenge(of: given, on: device)
     }
@@ -82,7 +83,7 @@ extension PasskeyStatements {
   ///
   /// An account without passkeys and an unknown e-mail address take the same single statement.
   ///
-  /// - Throws: ``RateLimited`` at more than 20 a minute from one address.
+  /// - Throws: ``RateLimited``
   /// - Returns: the ids of the account's passkeys as authenticators know them, the newest first. If
   ///   there are none, no challenge is kept.
   func startSignIn(
@@ -96,11 +97,22 @@ extension PasskeyStatements {
       [.text(email)]
     ) { row in (account: row.text(0), credentialID: row.bytes(1)) }
     guard let account = offered.first?.account else { return [] }
-    try transaction.limits.countAddress(.passkeyStarts)
+    try transaction.passkeys.countStart(by: transaction.knownDevices.find(device, of: email))
     try transaction.passkeyChallenges.insert(
       challenge, for: .authentication, of: account, clientDeviceID: device.clientDeviceID,
       name: device.name, platform: device.platform)
     return offered.map(\.credentialID)
+  }
+
+  /// Counts a challenge for a passkey: 20 a minute from one address, or for one device of the account.
+  ///
+  /// - Throws: ``RateLimited``
+  func countStart(by known: KnownDevice) throws {
+    if let own = known.subject {
+      try transaction.limits.count(.passkeyStartsByKnownDevice, of: own)
+    } else {
+      try transaction.limits.countAddress(.passkeyStarts)
+    }
   }
 
   /// - Returns: nil if there is no such challenge, or if its account does not have the e-mail
