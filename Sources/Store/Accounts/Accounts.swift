@@ -52,7 +52,8 @@ package struct Accounts: Sendable {
         }
         let account = try transaction.accounts.insert(new)
         try transaction.audit.write(.accountCreated, account: account.id)
-        let session = try transaction.signIns.begin(account.id, on: device, isProof: false)
+        let session = try transaction.signIns.begin(
+          account.id, on: device, isProof: false, isNew: true)
         try transaction.mails.post(
           confirmation(account.id), suppressed: false,
           lifetime: Account.unprovenLifetime)
