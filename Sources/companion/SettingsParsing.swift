@@ -30,7 +30,7 @@ extension Settings {
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
       sender: sender, auditLifetime: .seconds(days * 86_400), interval: .seconds(interval),
       polling: polling, apns: apns, missingForPushes: missingForPushes,
-      publicURL: environment.optional("SWITCHBOARD_PUBLIC_URL"))
+      publicURL: environment.optionalPublicURL())
   }
 }
 

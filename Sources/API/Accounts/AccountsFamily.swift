@@ -19,6 +19,7 @@ extension Family {
       Route("POST", "/api/mobile/auth/passkey/register/options", startPasskeyRegistration),
       Route("POST", "/api/mobile/auth/passkey/register/verify", registerPasskey),
       Route("GET", "/.well-known/apple-app-site-association", getAssociatedApps),
+      Route("GET", "/.well-known/assetlinks.json", getAssetLinks),
       Route("GET", "/account/confirm", askForConfirmation),
       Route("POST", "/account/confirm", confirmAccount),
       Route("GET", "/api/mobile/passkeys", getPasskeys),
@@ -35,5 +36,6 @@ extension ErrorShape {
     json.member("error", code)
     json.member("message", failure.message)
     json.details(of: failure)
+    failure.diagnostics?(&json)
   }
 }

@@ -7,6 +7,8 @@ package enum SignInOutcome: Sendable {
   case signedIn(Account, Session)
   /// What was shown is wrong, expired or used up.
   case refused
+  /// The challenge was live, and no account has the passkey any more.
+  case unknownPasskey
 }
 
 /// Sign-ins as requests use them.
