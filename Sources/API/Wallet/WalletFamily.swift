@@ -26,6 +26,10 @@ extension Family {
         Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),
         Route("POST", "/api/merchant/payment/initiate", beginPayment),
         Route("POST", "/api/merchant/payment/confirm", confirmPayment),
-      ])
+      ],
+      errorPage: { failure, request in
+        let isPage = request.path.hasPrefix("/api/enrollment/callback/")
+        return isPage ? .enrollmentError(failure) : nil
+      })
   }
 }

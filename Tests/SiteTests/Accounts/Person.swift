@@ -10,7 +10,7 @@ struct Person: Sendable {
   let refreshToken: String
 
   /// What both `auth/register` and `auth/login` take.
-  var body: String { Self.body(email) }
+  var body: String { Self.body(email, "phone-1") }
   var bearer: String { "Authorization: Bearer \(token)" }
 
   fileprivate static func body(_ email: String, _ device: String) -> String {
