@@ -138,12 +138,14 @@ extension PasskeyStatements {
     return offered.map(\.credentialID)
   }
 
-  /// Counts a challenge for a passkey: 20 a minute from one address, or for one device of the account.
+  /// Counts a challenge for a passkey: 20 a minute from one address, or from the device that shows its
+  /// credential.
   ///
   /// - Throws: ``RateLimited``
   func countStart(by known: KnownDevice) throws {
-    if let own = known.subject {
-      try transaction.limits.count(.passkeyStartsByKnownDevice, of: own)
+    // Not for who only names a device: a stranger could use up what its owner may ask.
+    if case .proven(let id) = known {
+      try transaction.limits.count(.passkeyStartsByKnownDevice, of: id)
     } else {
       try transaction.limits.countAddress(.passkeyStarts)
     }

@@ -94,4 +94,25 @@ import Testing
       #expect(options.status == 200, "\(options.text)")
     }
   }
+
+  /// With `SWITCHBOARD_ROUNDS=10000`, as many requests.
+  @Test(arguments: ["192.0.2.1", "2001:db8:1:2::"])
+  func refusedRequestsLeaveAtMost600AuditRowsAnHour(network: String) throws {
+    try withApplication { site in
+      let count = max(rounds(default: 0), 700)
+      for number in 1...count {
+        let address = network.contains(":") ? "\(network)\(String(number, radix: 16))" : network
+        let answer = site.requestCode(credential: "garbage", address: address)
+        #expect(answer.status == 401)
+      }
+      #expect(site.count("audit_log") == 600)
+      #expect(
+        site.sql("SELECT MAX(hits) FROM rate_limits WHERE name = 'audit-credential_refused'")
+          == "\(count)")
+      site.advance(by: .seconds(3600))
+      _ = site.requestCode(
+        credential: "garbage", address: network + (network.contains(":") ? "1" : ""))
+      #expect(site.count("audit_log") == 601)
+    }
+  }
 }

@@ -148,6 +148,20 @@ import Testing
     }
   }
 
+  @Test func errorsOfTheServerAtTheCallbackArePages() async throws {
+    try await withBank { site, _, _ in
+      let file = "\(site.state)/body"
+      try Data(repeating: 32, count: 65_537).write(to: URL(filePath: file))
+      let answer = site.curl(
+        "/api/enrollment/callback/test-bank", "--data-binary", "@\(file)")
+      #expect(answer.status == 413)
+      #expect(answer.fields["content-type"] == "text/html; charset=utf-8")
+      #expect(answer.fields["cache-control"] == "no-store")
+      #expect(answer.body.contains(">Open the app</a>"))
+      #expect(answer.body.hasPrefix("<!DOCTYPE html>"))
+    }
+  }
+
   @Test func withoutACompanionThereIsNoAnswerAndNothingIsStoredLater() async throws {
     try await withBank { site, ann, bank in
       let location = try site.consent(of: ann, at: bank.url)
