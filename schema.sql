@@ -85,6 +85,7 @@ CREATE TABLE IF NOT EXISTS devices (
   platform              ENUM('ios', 'android', 'macos') NOT NULL,
   credential_hash       BINARY(32) NULL COMMENT 'SHA-256 of the device credential',
   credential_expires_at DATETIME(3) NULL COMMENT 'UTC',
+  credential_trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01' COMMENT 'UTC; from then on the credential proves who holds the account',
   created_at            DATETIME(3) NOT NULL COMMENT 'UTC; first sign-in of this account on this device',
   last_used_at          DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to an hour old',
   revoked_at            DATETIME(3) NULL COMMENT 'UTC; no access from then on, until the next sign-in',
@@ -123,7 +124,7 @@ CREATE TABLE IF NOT EXISTS sessions (
   rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
-  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over') NULL,
+  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again') NULL,
   proved_at  DATETIME(3) NULL COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
@@ -171,7 +172,22 @@ CREATE TABLE IF NOT EXISTS biometric_challenges (
   KEY biometric_challenges_expiry (expires_at),
   CONSTRAINT biometric_challenges_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT='At most one live challenge for a phone';
+  COMMENT='At most one live challenge for a phone; only versions before 23 use it';
+
+CREATE TABLE IF NOT EXISTS phone_challenges (
+  challenge_hash   BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the challenge',
+  purpose          ENUM('biometric', 'passkey') NOT NULL COMMENT 'a challenge for one purpose is refused for the other',
+  client_device_id VARCHAR(128) NOT NULL COMMENT 'of the phone',
+  asked_by         VARCHAR(64) NOT NULL COMMENT 'network that asked, or device that showed its credential: each has its newest ten',
+  device_name      VARCHAR(200) NULL COMMENT 'from the request for the challenge',
+  platform         ENUM('ios', 'android', 'macos') NULL,
+  expires_at       DATETIME(3) NOT NULL COMMENT 'UTC',
+  spent_at         DATETIME(3) NULL COMMENT 'UTC',
+  KEY phone_challenges_phone (client_device_id, asked_by, purpose, expires_at),
+  KEY phone_challenges_expiry (expires_at),
+  CONSTRAINT phone_challenges_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Challenges that name a phone and no account: the signature tells the account';
 
 CREATE TABLE IF NOT EXISTS passkeys (
   id                 UUID NOT NULL PRIMARY KEY,
@@ -294,7 +310,7 @@ CREATE TABLE IF NOT EXISTS attestation_keys (
   bundle_version VARCHAR(64) NULL COMMENT 'of the app, from iOS 27',
   receipt        BLOB NOT NULL COMMENT 'for questions to Apple about the device; not verified',
   counter        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the newest assertion; the next one must be greater',
-  device_id      UUID NULL COMMENT 'the first device that signed in with the key; no other may use it',
+  device_id      UUID NULL COMMENT 'the device that used the key last; no device of another phone may use it',
   attested_at    DATETIME(3) NOT NULL COMMENT 'UTC',
   bound_at       DATETIME(3) NULL COMMENT 'UTC; first assertion of a person who was signed in',
   KEY attestation_keys_device (device_id),
@@ -386,7 +402,8 @@ CREATE TABLE IF NOT EXISTS enrollment_states (
   expires_at   DATETIME(3) NOT NULL COMMENT 'UTC',
   spent_at     DATETIME(3) NULL COMMENT 'UTC; when the bank sent the person back',
   browser_hash BINARY(32) NULL COMMENT 'SHA-256 of the cookie of the browser that began it; none: the app began it',
-  address      VARCHAR(45) NULL COMMENT 'of the caller that began it; a person who comes back from another one without the cookie is asked first',
+  address      VARCHAR(45) NULL COMMENT 'of the caller that began it',
+  result       VARCHAR(200) NULL COMMENT 'what the person was told, JSON; whoever comes back again is told the same',
   UNIQUE KEY enrollment_states_state (state_hash),
   KEY enrollment_states_expiry (expires_at),
   CONSTRAINT enrollment_states_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -1300,6 +1317,37 @@ IF @found < 23 THEN
   SET SESSION foreign_key_checks = 1;
 END IF //
 
+-- Version 23: phone_challenges replaces biometric_challenges, which responders of version 22 still use. Challenges of the
+-- last five minutes are not carried over: who answers one is refused and asks again.
+IF @found < 23 THEN
+  ALTER TABLE biometric_challenges
+    COMMENT = 'At most one live challenge for a phone; only versions before 23 use it',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 23 THEN
+  ALTER TABLE devices
+    ADD COLUMN IF NOT EXISTS credential_trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01'
+      COMMENT 'UTC; from then on the credential proves who holds the account' AFTER credential_expires_at,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 23 THEN
+  ALTER TABLE sessions
+    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again') NULL,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 23 THEN
+  ALTER TABLE enrollment_states
+    MODIFY address VARCHAR(45) NULL COMMENT 'of the caller that began it',
+    ADD COLUMN IF NOT EXISTS result VARCHAR(200) NULL
+      COMMENT 'what the person was told, JSON; whoever comes back again is told the same',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 23 THEN
+  ALTER TABLE attestation_keys
+    MODIFY device_id UUID NULL COMMENT 'the device that used the key last; no device of another phone may use it',
+    ALGORITHM=INSTANT;
+END IF //
+
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1493,6 +1541,7 @@ GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON login_codes TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON phone_challenges TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (name, sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO switchboard_responder;
@@ -1503,6 +1552,7 @@ GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchbo
 GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
+GRANT SELECT (expires_at), DELETE ON phone_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON address_changes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON account_visits TO switchboard_companion;
@@ -1528,7 +1578,7 @@ GRANT SELECT (token, device_id, registered_at), DELETE ON push_tokens TO switchb
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;
 GRANT SELECT, UPDATE (removed_at) ON enrollments TO switchboard_responder;
 GRANT SELECT, UPDATE (active, is_default) ON cards TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON enrollment_states TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (spent_at, result), DELETE ON enrollment_states TO switchboard_responder;
 GRANT SELECT (id, name, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON card_tokens TO switchboard_responder;

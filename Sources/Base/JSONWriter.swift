@@ -17,6 +17,13 @@ package struct JSONWriter: ~Copyable {
     return writer.bytes
   }
 
+  /// The bytes of an array.
+  package static func array(_ elements: (inout JSONWriter) throws -> Void) rethrows -> [UInt8] {
+    var writer = JSONWriter()
+    try writer.array(elements)
+    return writer.bytes
+  }
+
   /// The bytes of an array of strings.
   package static func array(of strings: [String]) -> [UInt8] {
     var writer = JSONWriter(capacity: strings.count * 40 + 2)

@@ -1,3 +1,4 @@
+import Base
 package import Cryptography
 import Glibc
 
@@ -81,15 +82,44 @@ package struct Environment {
     }
   }
 
-  /// The address under which the apps reach the site, without a final slash.
-  package mutating func publicURL() -> String? {
+  /// The main address under which the apps reach the site, without a final slash.
+  package mutating func publicURL() -> String? { publicURLs()?.first }
+
+  /// The addresses under which the apps reach the site, without a final slash; the first is the main one.
+  package mutating func publicURLs() -> [String]? {
+    let (name, other) = ("SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL")
+    guard let list = optional(name) else { return onePublicURL().map { [$0] } }
+    let urls = list.split(separator: ",", omittingEmptySubsequences: false).map {
+      String($0).trimmed
+    }
+    guard urls.allSatisfy(Self.isPublicURL) else {
+      complain(
+        about: name,
+        "must be http or https addresses without a final slash, separated by commas")
+      return nil
+    }
+    if let one = optional(other), one != urls[0] {
+      complain(about: other, "must be the first of \(name), or not be set")
+      return nil
+    }
+    return urls
+  }
+
+  /// The same for a program that can do without it.
+  package mutating func optionalPublicURL() -> String? {
+    let names = ["SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL"]
+    return names.contains { optional($0) != nil } ? publicURL() : nil
+  }
+
+  private mutating func onePublicURL() -> String? {
     value(
       "SWITCHBOARD_PUBLIC_URL", "the address under which the apps reach this site",
       "must be an http or https address without a final slash"
-    ) { text in
-      let isURL = text.hasPrefix("https://") || text.hasPrefix("http://")
-      return isURL && !text.hasSuffix("/") ? text : nil
-    }
+    ) { text in Self.isPublicURL(text) ? text : nil }
+  }
+
+  private static func isPublicURL(_ text: String) -> Bool {
+    (text.hasPrefix("https://") || text.hasPrefix("http://")) && !text.hasSuffix("/")
   }
 
   /// The case of `Choice` that `name` spells.

@@ -36,7 +36,7 @@ extension Settings {
       sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
       polling: polling, apns: apns, missingForPushes: missingForPushes,
-      publicURL: environment.optional("SWITCHBOARD_PUBLIC_URL"))
+      publicURL: environment.optionalPublicURL())
   }
 }
 

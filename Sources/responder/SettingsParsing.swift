@@ -8,7 +8,7 @@ extension Settings {
   /// - Returns: nil after a complaint in `environment`.
   init?(from environment: inout Program.Environment) {
     let kind = environment.choice("SWITCHBOARD_ENV", default: Environment.production)
-    let publicURL = environment.publicURL()
+    let publicURLs = environment.publicURLs()
     let jwtKeys = environment.keyring("SWITCHBOARD_JWT_KEYS", "the keys that sign access tokens")
     let hmacKeys = environment.keyring("SWITCHBOARD_HMAC_KEYS", "the keys that hide mailed codes")
     let credentialKeys = environment.keyring(
@@ -25,21 +25,28 @@ extension Settings {
       "SWITCHBOARD_PASSKEY_ORIGINS",
       of: "origins, https://host[:port] or android:apk-key-hash:…, as apps send them",
       where: isPasskeyOrigin)
+    let androidApps = environment.list(
+      "SWITCHBOARD_ANDROID_APPS",
+      of: "package=fingerprint, the fingerprint of a certificate being its SHA-256 as AB:CD:…"
+    ) { AndroidApp($0) != nil }
     let concurrency = environment.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
     let attestation = AttestationPolicy(of: kind, from: &environment)
-    let agent = environment.agent(at: publicURL ?? "")
-    if let publicURL, WebURL(publicURL) == nil {
-      environment.complain(about: "SWITCHBOARD_PUBLIC_URL", "must name a host")
+    let agent = environment.agent(at: publicURLs?.first ?? "")
+    if let publicURLs, !publicURLs.allSatisfy({ WebURL($0) != nil }) {
+      let isList = environment.optional("SWITCHBOARD_PUBLIC_URLS") != nil
+      environment.complain(
+        about: isList ? "SWITCHBOARD_PUBLIC_URLS" : "SWITCHBOARD_PUBLIC_URL", "must name a host")
       return nil
     }
-    guard let publicURL, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
+    guard let publicURLs, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
     self.init(
-      environment: kind, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
+      environment: kind, publicURLs: publicURLs, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
       credentialKeys: credentialKeys, wakeSocket: wakeSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
-      passkeyOrigins: passkeyOrigins, pushLookupConcurrency: concurrency, agent: agent,
+      passkeyOrigins: passkeyOrigins, androidApps: AndroidApp.merging(androidApps),
+      pushLookupConcurrency: concurrency, agent: agent,
       attestation: attestation)
   }
 }

@@ -24,6 +24,7 @@ extension Family {
       Route("POST", "/api/mobile/auth/passkey/register/options", startPasskeyRegistration),
       Route("POST", "/api/mobile/auth/passkey/register/verify", registerPasskey),
       Route("GET", "/.well-known/apple-app-site-association", getAssociatedApps),
+      Route("GET", "/.well-known/assetlinks.json", getAssetLinks),
       Route("GET", "/account/confirm", askForConfirmation),
       Route("POST", "/account/confirm", confirmAccount),
       Route("GET", "/account/end", askWhetherToEndSession),
@@ -59,5 +60,6 @@ extension ErrorShape {
     json.member("error", code)
     json.member("message", failure.message)
     json.details(of: failure)
+    failure.diagnostics?(&json)
   }
 }

@@ -75,7 +75,7 @@ extension Context {
       let claims = try? AccessClaims(json: payload)
     else { return nil }
     let isOurs =
-      claims.type == "access" && claims.iss == settings.publicURL && claims.aud == "mwsim"
+      claims.type == "access" && settings.publicURLs.contains(claims.iss) && claims.aud == "mwsim"
     let isValid = claims.exp > now.seconds && claims.iat <= now.seconds + 60
     let isWhole =
       !claims.sub.isEmpty && !claims.deviceId.isEmpty && !claims.sid.isEmpty && claims.gen > 0

@@ -48,12 +48,14 @@ func removeBiometrics(_ request: Request, in context: borrowing Context) throws 
 /// minutes.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for a device
-///   without a key; ``Failure/tooManyRequests(retryAfter:)``.
+///   without a key; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func requestChallenge(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let deviceId: ClientDeviceID
   }
-  let device = try request.decode(Body.self).deviceId.text
+  let device = SigningDevice(
+    clientDeviceID: try request.decode(Body.self).deviceId.text, name: nil, platform: nil,
+    credentialHash: request.deviceCredentialHash)
   let challenge = base64Encoded(context.random(32))
   let expiresAt = context.now + challengeLifetime
   let isKept = try context.records.biometrics.keepChallenge(

@@ -6,9 +6,10 @@ import Store
 private let credentialLifetime = Duration.seconds(90 * 86_400)
 
 /// `POST /api/mobile/device/register`: keeps the device until somebody signs in on it, and gives it a
-/// credential.
+/// credential. With its bearer or credential, a device that is signed in is renewed.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``;
+///   ``Failure/invalidDeviceCredential``.
 func registerDevice(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let deviceId: ClientDeviceID
@@ -24,7 +25,8 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
     DeviceRegistration(
       clientDeviceID: body.deviceId.text, name: body.deviceName.text, platform: body.platform,
       pushToken: body.pushToken?.token, credentialHash: sha256(credential),
-      credentialExpiresAt: expiresAt))
+      credentialExpiresAt: expiresAt), showing: request.deviceCredentialHash,
+    by: context.caller(of: request))
   return .json { json in
     json.member("deviceCredential", credential)
     json.member("expiresAt", expiresAt.rfc3339)

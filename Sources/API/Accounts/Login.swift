@@ -11,22 +11,28 @@ private let answerInterval = Duration.milliseconds(30)
 
 /// `POST /api/mobile/auth/login`: offers the account's passkeys. It mails a code where the account
 /// has none or `method` is `email`, with the same answer whether an account has the e-mail address or
-/// not.
+/// not. With `method` `passkey` and without `email` any passkey of the site may answer.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
-///   ``Failure/tooManyRequests(retryAfter:)``.
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func startSignIn(_ request: Request, in context: borrowing Context) throws -> Response {
   enum Method: String, Decodable { case email, passkey }
   struct Body: Decodable {
-    let email: EmailAddress
+    let email: EmailAddress?
     let method: Method?
   }
   let startedAt = ContinuousClock.now
   let body = try request.decode(Body.self)
   let device = try request.signingDevice()
+  guard let email = body.email else {
+    guard body.method == .passkey else {
+      throw Failure.validation(field: "email", reason: "missing")
+    }
+    return try context.startPasskeySignIn(on: device)
+  }
   let challenge = base64URLEncoded(context.random(16))
   let code = context.makeCode(
-    for: body.email.text, on: device.clientDeviceID, challenge: challenge)
+    for: email.text, on: device.clientDeviceID, challenge: challenge)
   let passkeyChallenge = context.makePasskeyChallenge()
   let start = try context.records.loginCodes.start(
     with: code, or: body.method == .email ? nil : passkeyChallenge.kept, on: device)
@@ -39,17 +45,7 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
       json.member("method", "email")
       json.member("message", "Verification code sent to email")
     }
-  case .passkey(let offered):
-    let party = context.settings.relyingParty
-    return .json { json in
-      json.member("challenge", passkeyChallenge.text)
-      json.member("method", "passkey")
-      json.member("message", "Sign in with a passkey")
-      json.member("emailFallback", true)
-      json.member(
-        "passkeyOptions",
-        object: { $0.requestOptions(passkeyChallenge.text, of: party, offering: offered) })
-    }
+  case .passkey(let offered): return context.passkeyOffer(passkeyChallenge.text, of: offered)
   case .deviceUnknown: throw Failure.unknownDevice
   }
 }
@@ -82,14 +78,41 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
       withCode: code.text, of: try LoginCodeName(email: body.email, challenge: body.challenge),
       on: device, bearer: context.caller(of: request))
   }
-  guard case .signedIn(let account, let session) = outcome else {
-    throw Failure.unauthorized(
-      body.credential == nil ? "Invalid or expired code" : "Invalid passkey or expired challenge")
+  switch outcome {
+  case .signedIn(let account, let session):
+    return .json { json in context.write(account, session, into: &json) }
+  case .unknownPasskey:
+    throw Failure.unknownPasskey(
+      body.credential?.assertion.credentialID ?? [], at: context.settings.relyingParty)
+  case .refused:
+    throw body.credential == nil
+      ? Failure.unauthorized("Invalid or expired code") : .refusedPasskey
   }
-  return .json { json in context.write(account, session, into: &json) }
 }
 
 extension Context {
+  /// Lets any passkey of the site answer.
+  fileprivate func startPasskeySignIn(on device: SigningDevice) throws -> Response {
+    let challenge = makePasskeyChallenge()
+    guard try records.passkeys.startSignIn(with: challenge.kept, on: device) else {
+      throw Failure.unknownDevice
+    }
+    return passkeyOffer(challenge.text, of: [])
+  }
+
+  fileprivate func passkeyOffer(_ challenge: String, of offered: [[UInt8]]) -> Response {
+    let party = settings.relyingParty
+    return .json { json in
+      json.member("challenge", challenge)
+      json.member("method", "passkey")
+      json.member("message", "Sign in with a passkey")
+      json.member("emailFallback", true)
+      json.member(
+        "passkeyOptions",
+        object: { $0.requestOptions(challenge, of: party, offering: offered) })
+    }
+  }
+
   /// Waits for the next time at which a login that came at `startedAt` may be answered.
   func waitForAnswerTime(since startedAt: ContinuousClock.Instant) {
     _ = beginWaiting()  // where too many wait already, this one waits without a second thread

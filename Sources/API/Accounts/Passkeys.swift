@@ -63,15 +63,28 @@ func getPasskeys(_ request: Request, in context: borrowing Context) throws -> Re
   }
 }
 
-/// `DELETE /api/mobile/passkeys/:id`: removes a passkey, which can then neither sign in nor pay.
+/// `DELETE /api/mobile/passkeys/:id`: removes a passkey, which can then neither sign in nor pay. The
+/// answer has what a browser tells its authenticators, so that they forget it
+/// (`PublicKeyCredential.signalAllAcceptedCredentials`, WebAuthn Level 3 §5.1.10).
 ///
 /// - Throws: ``Failure/notFound(_:)`` if the account has no such passkey.
 func removePasskey(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  guard try context.records.passkeys.remove(context.pathItem, by: caller) else {
+  guard let left = try context.records.passkeys.remove(context.pathItem, by: caller) else {
     throw Failure.notFound("Passkey not found")
   }
-  return .json { json in json.member("success", true) }
+  let party = context.settings.relyingParty
+  return .json { json in
+    json.member("success", true)
+    json.member(
+      "signalAllAcceptedCredentials",
+      object: { signal in
+        signal.member("rpId", party.id)
+        signal.member("userId", base64URLEncoded(userHandle(ofAccount: caller.accountID)))
+        signal.member(
+          "allAcceptedCredentialIds", json: JSONWriter.array(of: left.map { base64URLEncoded($0) }))
+      })
+  }
 }
 
 /// `PUT /api/mobile/passkeys/:id` {name}: gives a passkey another name.
@@ -167,6 +180,23 @@ extension JSONWriter {
 }
 
 extension Failure {
+  /// No account has the passkey. The answer has what a browser tells its authenticators, so that they
+  /// forget it (`PublicKeyCredential.signalUnknownCredential`).
+  static func unknownPasskey(_ credentialID: [UInt8], at party: RelyingParty) -> Failure {
+    var failure = Failure.refusedPasskey
+    failure.diagnostics = { json in
+      json.member(
+        "signalUnknownCredential",
+        object: { signal in
+          signal.member("rpId", party.id)
+          signal.member("credentialId", base64URLEncoded(credentialID))
+        })
+    }
+    return failure
+  }
+
+  static let refusedPasskey = Failure.unauthorized("Invalid passkey or expired challenge")
+
   static let tooManyPasskeys = Failure.conflict(
     "The account has as many passkeys as it may have", code: "too_many_passkeys")
 }

@@ -5,7 +5,7 @@ import Store
 /// `POST /api/mobile/device/push-token`: sets the only push token of the signed-in device.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)`` for another
-///   device's id.
+///   device's id; ``Failure/tooManyRequests(retryAfter:)``.
 func setPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     enum Kind: String, Decodable { case apns, fcm }

@@ -5,7 +5,7 @@ import Store
 /// answer was lost.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/conflict(_:code:)`` just after another call
-///   has refreshed; ``Failure/tooManyRequests(retryAfter:)``.
+///   has refreshed; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func refreshTokens(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let refreshToken: String
@@ -13,7 +13,8 @@ func refreshTokens(_ request: Request, in context: borrowing Context) throws -> 
   let body = try request.decode(Body.self)
   var outcome = RefreshOutcome.dead
   if let claims = context.refreshClaims(of: body.refreshToken) {
-    outcome = try context.records.sessions.refresh(claims.sid, generation: claims.gen)
+    outcome = try context.records.sessions.refresh(
+      claims.sid, generation: claims.gen, credentialHash: request.deviceCredentialHash)
   }
   switch outcome {
   case .refreshed(let session):

@@ -36,7 +36,7 @@ extension Context {
       guard let key else { throw .unknownKey }
       guard let challenge = request.field("X-Request-Challenge") else { throw .noChallenge }
       guard let clientData = base64Decoded(challenge) else { throw .malformedChallenge }
-      try RequestChallenge(clientData)?.check(request, at: settings.publicURL, now)
+      try RequestChallenge(clientData)?.check(request, at: settings.publicURLs, now)
       return PresentedAssertion(keyID: key, object: object, clientData: clientData)
     }
   }

@@ -65,7 +65,8 @@ func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws
   }
 }
 
-/// `POST /api/app-attestation/verify-key`: whether a key is enrolled.
+/// `POST /api/app-attestation/verify-key`: whether a key is enrolled. Where a bearer asks, whether it is
+/// for them: the key of another phone is not.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``.
 func checkAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -80,7 +81,10 @@ func checkAttestedKey(_ request: Request, in context: borrowing Context) throws 
   let apps = try context.attestedApps
   let keyID = base64Decoded(try request.decode(Body.self).keyID)
   let isValid =
-    try keyID.map { try context.records.attestedKeys.isEnrolled($0, of: apps) } ?? false
+    try keyID.map { keyID in
+      try context.records.attestedKeys.isEnrolled(
+        keyID, of: apps, for: context.caller(of: request))
+    } ?? false
   return .json { json in json.member("valid", isValid) }
 }
 

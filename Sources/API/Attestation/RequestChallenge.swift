@@ -25,16 +25,21 @@ struct RequestChallenge {
     guard rest.count < front.count, rest.starts(with: ":http".utf8) else { return nil }
   }
 
+  /// - Parameter publicURLs: the addresses of this site: the app may have signed any of them.
   /// - Throws: ``AttestationRefusal/otherRequest``, ``AttestationRefusal/otherTime``.
   func check(
-    _ request: Request, at publicURL: String, _ now: Timestamp
+    _ request: Request, at publicURLs: [String], _ now: Timestamp
   ) throws(AttestationRefusal) {
-    let query = request.query.isEmpty ? "" : "?" + request.query
-    let expected = "\(request.method):\(publicURL)\(request.path)\(query)".utf8
-    guard front.starts(with: expected) else { throw .otherRequest }
-    let rest = front.dropFirst(expected.count)
-    guard rest.isEmpty || rest.first == UInt8(ascii: ":") else { throw .otherRequest }
+    guard publicURLs.contains(where: { names(request, at: $0) }) else { throw .otherRequest }
     let distance = abs(seconds * 1000 - Double(now.milliseconds))
     guard distance <= Double(Self.tolerance.milliseconds) else { throw .otherTime }
+  }
+
+  private func names(_ request: Request, at publicURL: String) -> Bool {
+    let query = request.query.isEmpty ? "" : "?" + request.query
+    let expected = "\(request.method):\(publicURL)\(request.path)\(query)".utf8
+    guard front.starts(with: expected) else { return false }
+    let rest = front.dropFirst(expected.count)
+    return rest.isEmpty || rest.first == UInt8(ascii: ":")
   }
 }

@@ -9,7 +9,7 @@ import Store
 ///
 /// - Throws: ``Failure/pushNotConfigured(missing:)``; ``Failure/companionMissing``;
 ///   ``Failure/badRequest(_:)``; ``Failure/noTargets(_:named:concurrency:)``; ``Failure/busy``;
-///   ``Failure/overdue``.
+///   ``Failure/overdue``; ``Failure/tooManyRequests(retryAfter:)``.
 func testPush(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticateByName(request)
   let tests = context.records.pushTests

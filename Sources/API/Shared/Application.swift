@@ -59,7 +59,7 @@ package final class Application: Sendable {
       let error = writeAudit(of: error, in: context)
       let failure = Failure(describing: error)
       report(error, as: failure, to: request)
-      response = families[family].errors.response(to: failure)
+      response = families[family].response(to: failure, of: request)
     }
     families[family].after?(&response, request, context)
     if !response.fields.contains(where: { $0.name == "Cache-Control" }) {

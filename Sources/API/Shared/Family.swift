@@ -19,12 +19,15 @@ package struct Family: Sendable {
   var before: (@Sendable (Request, borrowing Context) throws -> Void)?
   /// Runs on every answer to a path of the family.
   var after: (@Sendable (inout Response, Request, borrowing Context) -> Void)?
+  /// Shows a failure to a person; nil where a program asks.
+  var errorPage: (@Sendable (Failure, Request) -> Response?)?
 
   init(
     _ name: String, paths: [String], errors: ErrorShape, routes: [Route],
     secretPaths: [String] = [], sections: [AccountSection] = [],
     before: (@Sendable (Request, borrowing Context) throws -> Void)? = nil,
-    after: (@Sendable (inout Response, Request, borrowing Context) -> Void)? = nil
+    after: (@Sendable (inout Response, Request, borrowing Context) -> Void)? = nil,
+    errorPage: (@Sendable (Failure, Request) -> Response?)? = nil
   ) {
     self.name = name
     self.paths = paths
@@ -34,6 +37,11 @@ package struct Family: Sendable {
     self.sections = sections
     self.before = before
     self.after = after
+    self.errorPage = errorPage
+  }
+
+  func response(to failure: Failure, of request: Request) -> Response {
+    errorPage?(failure, request) ?? errors.response(to: failure)
   }
 
   /// How much of `path` one of the family's paths matches, in bytes; 0: none.

@@ -9,8 +9,11 @@ package struct Settings: Sendable {
   }
 
   package let environment: Environment
-  /// `https://…` without a final slash; `iss` of the access tokens.
-  package let publicURL: String
+  /// `https://…` without a final slash. The first is the main one; all are accepted in what was signed
+  /// or sent for this site.
+  package let publicURLs: [String]
+  /// Those of ``publicURLs``, as browsers send them.
+  package let origins: [String]
   /// Sign access and refresh tokens.
   package let jwtKeys: Keyring
   /// Make the stored forms of mailed codes and refresh-token ids.
@@ -26,6 +29,8 @@ package struct Settings: Sendable {
   package let checkInterval: Duration
   /// Origins of pages that may use push beside those of the environment, such as `tauri://localhost`.
   package let allowedOrigins: [String]
+  /// The Android apps that may use the site's passkeys.
+  package let androidApps: [AndroidApp]
   /// Verifies passkeys: the host of ``publicURL``, and the origins whose pages count.
   package let relyingParty: RelyingParty
   /// A number that the answers of push repeat.
@@ -39,14 +44,15 @@ package struct Settings: Sendable {
   package var mailKeys: MailKeys { MailKeys(sealing: credentialKeys, links: hmacKeys) }
 
   package init(
-    environment: Environment, publicURL: String, jwtKeys: Keyring, hmacKeys: Keyring,
+    environment: Environment, publicURLs: [String], jwtKeys: Keyring, hmacKeys: Keyring,
     credentialKeys: Keyring, wakeSocket: String?, masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
-    passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8, agent: GuardedAgent? = nil,
+    passkeyOrigins: [String] = [], androidApps: [AndroidApp] = [], pushLookupConcurrency: Int = 8,
+    agent: GuardedAgent? = nil,
     attestation: AttestationPolicy = AttestationPolicy()
   ) {
     self.environment = environment
-    self.publicURL = publicURL
+    self.publicURLs = publicURLs
     self.jwtKeys = jwtKeys
     self.hmacKeys = hmacKeys
     self.credentialKeys = credentialKeys
@@ -55,10 +61,17 @@ package struct Settings: Sendable {
     self.checkInterval = checkInterval
     self.allowedOrigins = allowedOrigins
     // The configuration is refused where this names no host.
-    let site = WebURL(publicURL)!
-    relyingParty = RelyingParty(id: site.host, origins: [site.origin] + passkeyOrigins)
+    let sites = publicURLs.map { WebURL($0)! }
+    origins = sites.map(\.origin)
+    self.androidApps = androidApps
+    let appOrigins = androidApps.flatMap(\.origins).filter { !passkeyOrigins.contains($0) }
+    relyingParty = RelyingParty(
+      id: sites[0].host, origins: origins + passkeyOrigins + appOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
-    self.agent = agent ?? GuardedAgent(publicURL: publicURL)
+    self.agent = agent ?? GuardedAgent(publicURL: publicURLs[0])
     self.attestation = attestation
   }
+
+  /// The main address; `iss` of the access tokens.
+  package var publicURL: String { publicURLs[0] }
 }

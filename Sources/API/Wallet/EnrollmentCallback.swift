@@ -4,10 +4,11 @@ import HTTP
 import Store
 
 /// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
-/// exchanges the code, and the app or the browser gets the result. If the cookie is missing and the
-/// address is not the one where the enrollment began, the person is asked first.
+/// exchanges the code, and the app or the browser gets the result. An enrollment that a browser began
+/// ends in that browser. One that the app began asks the person first.
 ///
-/// If too many requests wait for banks, the state stays valid and the browser asks again.
+/// If too many requests wait for banks, the state stays valid and the browser asks again. Whoever comes
+/// back again is told the same.
 ///
 /// - Throws: ``Failure/unknownBank``
 func finishEnrollment(
@@ -19,13 +20,18 @@ func finishEnrollment(
 
 /// `POST /api/enrollment/callback/:bsimId`: the same, after the person was asked.
 ///
-/// - Throws: ``Failure/unknownBank``; ``Failure/badRequest(_:)`` unless the body is a form.
+/// - Throws: ``Failure/unknownBank``; ``Failure/badRequest(_:)`` unless the body is a form;
+///   ``Failure/forbidden(_:)`` for the form of another site.
 func finishConfirmedEnrollment(
   _ request: Request, in context: borrowing Context, using places: BankPlaces
 ) throws -> Response {
   let type = request.field("Content-Type")?.split(separator: ";").first.map { String($0).trimmed }
   guard type?.lowercased() == "application/x-www-form-urlencoded" else {
     throw Failure.badRequest("The page sent no form. Go back and try again.")
+  }
+  let origins = request.fieldValues("Origin")
+  guard origins.allSatisfy(context.settings.origins.contains) else {
+    throw Failure.forbidden("This form came from another site. Open the app and start again.")
   }
   return try context.finishEnrollment(
     BankAnswer(request.formItem), request, isConfirmed: true, using: places)
@@ -69,14 +75,21 @@ extension Context {
     switch outcome {
     case .unknownBank: throw Failure.unknownBank
     case .postponed: return .enrollmentsBusy(isForm: isConfirmed)
-    case .beganElsewhere(let bankName, let email):
+    case .unconfirmed(let bankName, let email):
       return .enrollmentQuestion(
         bankName: bankName, email: email, bsimID: pathItem,
         fields: [("code", answer.code), ("state", answer.state)])
+    case .beganInAnotherBrowser: return .enrollmentElsewhere
+    case .underway:
+      return .enrollmentUnderway(
+        at: "/api/enrollment/callback/\(pathItem.percentEncoded)".adding([("state", answer.state)]))
+    case .ended(let result, let enrollment):
+      return response(to: result, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
     case .invalidState(let isMobile):
       return response(to: .failed(.invalidState), isMobile: isMobile, bankName: "")
     case .resumed(let enrollment):
       let result = try result(of: answer, for: enrollment)
+      try records.enrollments.keep(result, of: enrollment)
       return response(to: result, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
     }
   }

@@ -27,13 +27,52 @@ extension EnrollmentResult {
         content: "\(bank)\n<p>\(number) in your wallet. You can close this page.</p>"
       ).response()
     case .failed(let failure):
-      return Page(title: "Bank not enrolled", content: "<p>\(failure.message.htmlEscaped)</p>")
-        .response(status: 400)
+      return .enrollmentProblem(400, failure.message, code: failure.rawValue)
     }
   }
 }
 
 extension Response {
+  /// A page for a person who has not enrolled, with a way back to the app.
+  fileprivate static func enrollmentProblem(
+    _ status: Int, _ message: String, code: String
+  ) -> Response {
+    let app = appCallback.adding([("success", "false"), ("error", code), ("message", message)])
+    let content = """
+      <p>\(message.htmlEscaped)</p>
+      <p><a href="\(app.htmlEscaped)">Open the app</a></p>
+      """
+    return Page(title: "Bank not enrolled", content: content).response(status: status)
+  }
+
+  /// A failure, as a person sees it.
+  static func enrollmentError(_ failure: Failure) -> Response {
+    var response = enrollmentProblem(
+      failure.status, failure.message, code: failure.code ?? failure.defaultCode)
+    response.fields += failure.fields
+    return response
+  }
+
+  /// The enrollment ends only where it began: somebody else may have sent the link.
+  static var enrollmentElsewhere: Response {
+    enrollmentProblem(
+      400,
+      "This enrollment began in another browser. Go on there, or open the app and start again.",
+      code: EnrollmentFailure.invalidState.rawValue)
+  }
+
+  /// Another request waits for the bank.
+  ///
+  /// - Parameter path: where the browser learns the outcome.
+  static func enrollmentUnderway(at path: String) -> Response {
+    var response = Page(
+      title: "One moment",
+      content: "<p>The bank has not answered yet. This page tries again by itself.</p>"
+    ).response(status: 503)
+    response.fields += [("Retry-After", "2"), ("Refresh", "2; url=\(path)")]
+    return response
+  }
+
   /// Too many requests wait for banks. A page, because a person cannot read our errors.
   ///
   /// - Parameter isForm: the browser cannot send a form again by itself.
@@ -48,7 +87,8 @@ extension Response {
   }
 
   /// Asks whether the cards are for this wallet. Somebody else may have begun the enrollment and
-  /// talked the person into it (RFC 9700 §4.7), so the page shows whose wallet it is.
+  /// talked the person into it (RFC 9700 §4.7), so the page shows whose wallet it is: the whole
+  /// address, because those of two people may begin alike.
   ///
   /// - Parameter fields: what the bank has sent, for the form to send again.
   static func enrollmentQuestion(
@@ -58,23 +98,19 @@ extension Response {
       #"<input type="hidden" name="\#(name)" value="\#(value.htmlEscaped)">"#
     }
     let content = """
-      <p>This enrollment began on another device or network. Do you want to add your cards at \
+      <p>An app has begun this enrollment. Do you want to add your cards at \
       <strong>\(bankName.htmlEscaped)</strong> to the wallet of \
-      <strong><bdi>\(email.initialAndDomain.htmlEscaped)</bdi></strong>?</p>
+      <strong><bdi>\(email.htmlEscaped)</bdi></strong>?</p>
       <form method="post" action="/api/enrollment/callback/\(bsimID.percentEncoded)">
       \(inputs.joined(separator: "\n"))
       <button>Add the cards</button>
       <p>If this is not your wallet, close this page. Then nothing is added.</p>
       </form>
       """
-    return Page(title: "Add these cards?", content: content, formTarget: "mwsim:").response()
-  }
-}
-
-extension String {
-  /// As much of an e-mail address as its owner needs to recognize it: `a…@example.org`.
-  fileprivate var initialAndDomain: String {
-    guard let at = unicodeScalars.lastIndex(of: "@") else { return "" }
-    return "\(prefix(1))…\(self[at...])"
+    // Not no-referrer: browsers would send `Origin: null` with the form (Fetch §3.1).
+    return Page(
+      title: "Add these cards?", content: content, referrerPolicy: "strict-origin",
+      formTarget: "mwsim:"
+    ).response()
   }
 }

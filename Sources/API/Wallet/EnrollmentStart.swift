@@ -4,14 +4,17 @@ import HTTP
 import Store
 
 /// `GET /api/enrollment/start/:bsimId[?mobile=true]`: sends a browser to the bank. With `mobile` the
-/// result goes to the app. A cookie ties the enrollment to the browser (RFC 6749 §10.12).
+/// result goes to the app. A cookie ties the enrollment to the browser (RFC 6749 §10.12); a browser that
+/// has begun others keeps its cookie.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
 func startEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
   let isMobile = request.queryItem("mobile") == "true"
-  let value = base64URLEncoded(context.random(32))
-  let start = try context.beginEnrollment(request, isMobile: isMobile, cookie: value)
   let cookie = BrowserCookie.enrollment(at: context.settings.publicURL)
+  let own = cookie.sentValue(in: request).flatMap { $0.utf8.count == 43 ? $0 : nil }
+  let value =
+    own.flatMap { base64URLDecoded($0) } == nil ? base64URLEncoded(context.random(32)) : own!
+  let start = try context.beginEnrollment(request, isMobile: isMobile, cookie: value)
   return Response(
     status: 302, fields: [("Location", start.url), ("Set-Cookie", cookie.setting(value))])
 }

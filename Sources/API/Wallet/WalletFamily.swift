@@ -27,7 +27,11 @@ extension Family {
         Route("POST", "/api/merchant/payment/initiate", beginPayment),
         Route("POST", "/api/merchant/payment/confirm", confirmPayment),
       ],
-      sections: [.banks, .payments])
+      sections: [.banks, .payments],
+      errorPage: { failure, request in
+        let isPage = request.path.hasPrefix("/api/enrollment/callback/")
+        return isPage ? .enrollmentError(failure) : nil
+      })
   }
 }
 

@@ -39,6 +39,7 @@ package struct Accounts: Sendable {
   package func create(
     _ new: NewAccount, on device: SigningDevice
   ) throws -> NewAccountOutcome {
+    try records.signIns.requireValidCredential(of: device)
     try records.countAddress(.signUpsByAddress)
     do {
       return try records.transaction { transaction in
@@ -51,7 +52,8 @@ package struct Accounts: Sendable {
         }
         let account = try transaction.accounts.insert(new, language: device.language)
         try transaction.audit.write(.accountCreated, account: account.id)
-        let session = try transaction.signIns.begin(account.id, on: device, isProof: false)
+        let session = try transaction.signIns.begin(
+          account.id, on: device, isProof: false, isNew: true)
         try transaction.mails.post(
           .emailConfirmation, to: account.email, of: account.id,
           MailContent(

@@ -19,6 +19,7 @@ extension Room {
       Retention(.after(Retention.day), "DELETE FROM login_codes WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day), "DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?"),
+      Retention(.after(Retention.day), "DELETE FROM phone_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(.after(.zero), "DELETE FROM address_changes WHERE expires_at < ? LIMIT ?"),
@@ -40,6 +41,7 @@ extension Room {
 extension Limit {
   static let deviceRegistrations = Limit(
     name: "device-register", allowed: 60, window: .seconds(3600))
+  static let deviceRenewals = Limit(name: "device-renew", allowed: 60, window: .seconds(3600))
   static let signUpsByAddress = Limit(
     name: "sign-up-address", allowed: 20, window: .seconds(3600))
   static let signUpsByDevice = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
@@ -57,12 +59,18 @@ extension Limit {
   static let addressChanges = Limit(name: "address-change", allowed: 5, window: .seconds(3600))
   static let addressChangesByAddress = Limit(
     name: "address-change-address", allowed: 20, window: .seconds(3600))
+  static let mailsToUnproven = Limit(name: "mail-unproven", allowed: 6, window: .seconds(86_400))
   static let biometricChallenges = Limit(
     name: "biometric-challenge", allowed: 10, window: .seconds(60))
   static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
+  static let wrongSignaturesByAddress = Limit(
+    name: "biometric-wrong-address", allowed: 100, window: .seconds(3600))
   static let passkeyStarts = Limit(name: "passkey-start", allowed: 20, window: .seconds(60))
+  static let passkeyStartsByKnownDevice = Limit(
+    name: "passkey-start-known-device", allowed: 20, window: .seconds(60))
   static let passkeyRegistrations = Limit(
     name: "passkey-register", allowed: 60, window: .seconds(3600))
+  static let pushTokens = Limit(name: "push-token", allowed: 300, window: .seconds(3600))
   static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
   static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))
 }

@@ -1,10 +1,31 @@
 import Base
 import MariaDB
 
+/// A signature that has been counted against a key before anybody verifies it.
+struct BiometricTry {
+  let key: StoredBiometricKey
+  /// 1 to 5
+  let number: Int64
+  /// In `rate_limits`: the key, and who signs. What others sign wrong does not lock the key for them.
+  fileprivate let subject: String
+}
+
 /// Statements on the tries to sign with a biometric key, which `rate_limits` counts.
 extension BiometricStatements {
-  /// How long the device stays locked after five wrong signatures; nil if it is not locked.
-  func lock(on clientDeviceID: String) throws(DatabaseError) -> Duration? {
+  /// How long all of `keys` stay locked after five wrong signatures each; nil if one of them is not
+  /// locked.
+  func lock(
+    of keys: [StoredBiometricKey], for known: KnownDevice
+  ) throws(DatabaseError) -> Duration? {
+    var rests: [Duration] = []
+    for key in keys {
+      guard let rest = try lock(of: subject(of: key, for: known)) else { return nil }
+      rests.append(rest)
+    }
+    return rests.min()
+  }
+
+  private func lock(of subject: String) throws(DatabaseError) -> Duration? {
     let limit = Limit.biometricFailures
     let now = transaction.now
     let startedAt = try transaction.connection.row(
@@ -12,44 +33,56 @@ extension BiometricStatements {
       SELECT window_started_at FROM rate_limits
       WHERE name = ? AND subject = ? AND hits >= ? AND window_started_at > ?
       """,
-      [
-        .text(limit.name), .text(clientDeviceID), .integer(limit.allowed),
-        .time(now - limit.window),
-      ]
+      [.text(limit.name), .text(subject), .integer(limit.allowed), .time(now - limit.window)]
     ) { row in row.timestamp(0) }
     return startedAt.map { $0 + limit.window - now }
   }
 
-  /// Counts a signature before it is verified. The fifth within 15 minutes locks the device from
-  /// then on. Call ``forgetTries(on:)`` after a right one.
+  private func subject(of key: StoredBiometricKey, for known: KnownDevice) -> String {
+    "\(key.id) \(transaction.asker(known))"
+  }
+
+  /// Counts a signature before it is verified, against each key that is not locked. The fifth within
+  /// 15 minutes locks a key from then on. Call ``forgetTries(_:)`` after a right one.
   ///
-  /// - Throws: ``RateLimited`` if other tries have locked the device meanwhile.
-  /// - Returns: the number of the try, 1 to 5.
-  func countTry(on clientDeviceID: String) throws -> Int64 {
+  /// - Throws: ``RateLimited`` if other tries have locked a key meanwhile.
+  func countTries(
+    with keys: [StoredBiometricKey], by known: KnownDevice
+  ) throws -> [BiometricTry] {
     let limit = Limit.biometricFailures
-    let tries = try transaction.limits.count(limit, of: clientDeviceID)
-    if tries == limit.allowed {
-      _ = try transaction.connection.execute(
-        "UPDATE rate_limits SET window_started_at = ? WHERE name = ? AND subject = ?",
-        [.time(transaction.now), .text(limit.name), .text(clientDeviceID)])
+    var tries: [BiometricTry] = []
+    for key in keys {
+      let subject = subject(of: key, for: known)
+      if keys.count > 1, try lock(of: subject) != nil { continue }
+      let number = try transaction.limits.count(limit, of: subject)
+      if number == limit.allowed {
+        _ = try transaction.connection.execute(
+          "UPDATE rate_limits SET window_started_at = ? WHERE name = ? AND subject = ?",
+          [.time(transaction.now), .text(limit.name), .text(subject)])
+      }
+      tries.append(BiometricTry(key: key, number: number, subject: subject))
     }
     return tries
   }
 
-  func forgetTries(on clientDeviceID: String) throws(DatabaseError) {
+  /// After a right signature with this key.
+  func forgetTries(_ right: BiometricTry) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE rate_limits SET hits = 0 WHERE name = ? AND subject = ?",
-      [.text(Limit.biometricFailures.name), .text(clientDeviceID)])
+      [.text(Limit.biometricFailures.name), .text(right.subject)])
+  }
+
+  /// Takes back a try that was right with another key.
+  func giveBack(_ other: BiometricTry) throws(DatabaseError) {
+    try transaction.limits.giveBack(.biometricFailures, of: other.subject)
   }
 
   /// Writes a row for the account of each key: nobody knows which of them tried to sign.
-  func auditWrongSignature(
-    of keys: [StoredBiometricKey], try number: Int64
-  ) throws(DatabaseError) {
-    for key in keys {
+  func auditWrongSignature(of tries: [BiometricTry]) throws(DatabaseError) {
+    for wrong in tries {
       try transaction.audit.write(
-        number < Limit.biometricFailures.allowed ? .biometricRefused : .biometricLocked,
-        account: key.accountID, device: key.deviceID, detail: "try \(number)")
+        wrong.number < Limit.biometricFailures.allowed ? .biometricRefused : .biometricLocked,
+        account: wrong.key.accountID, device: wrong.key.deviceID, detail: "try \(wrong.number)")
     }
   }
 }

@@ -1,30 +1,10 @@
 import MariaDB
 
-/// Who asks for a code or types one. A device of the account has a budget of its own, so that
-/// strangers who use up the others cannot keep its owner out.
-private enum CodeUser {
-  case stranger
-  /// Names a device of the account.
-  case device(id: String)
-  /// Also shows the credential of that device. Who only knows the device's name cannot use up this
-  /// budget.
-  case credentialHolder(deviceID: String)
-
-  /// The subject of the device's budget; nil for a stranger.
-  var subject: String? {
-    switch self {
-    case .stranger: nil
-    case .device(let id): id
-    case .credentialHolder(let deviceID): "\(deviceID) credential"
-    }
-  }
-}
-
 /// A try of a code that has been counted as wrong.
 struct CountedCodeTry {
   /// nil where neither the e-mail address nor its code is known.
   let email: String?
-  fileprivate let user: CodeUser
+  fileprivate let user: KnownDevice
 }
 
 /// Statements on the requests for codes and the tries of them, which `rate_limits` counts.
@@ -38,7 +18,7 @@ struct CodeLimitStatements: ~Copyable {
   ///
   /// - Throws: ``RateLimited``.
   func countRequest(for email: String, on device: SigningDevice) throws {
-    if let own = try asker(for: email, on: device).subject {
+    if let own = try transaction.knownDevices.find(device, of: email).subject {
       try transaction.limits.count(.codesByKnownDevice, of: own)
     } else {
       try transaction.limits.countAddress(.codesByAddress)
@@ -56,7 +36,7 @@ struct CodeLimitStatements: ~Copyable {
       try transaction.limits.countAddress(.wrongCodesByAddress)
       return CountedCodeTry(email: nil, user: .stranger)
     }
-    let user = try asker(for: email, on: device)
+    let user = try transaction.knownDevices.find(device, of: email)
     if let own = user.subject {
       try transaction.limits.count(.wrongCodesByKnownDevice, of: own)
     } else {
@@ -78,24 +58,16 @@ struct CodeLimitStatements: ~Copyable {
     }
   }
 
-  private func asker(
-    for email: String, on device: SigningDevice
-  ) throws(DatabaseError) -> CodeUser {
-    let known = try transaction.connection.row(
-      """
-      SELECT d.id, d.credential_hash, d.credential_expires_at
-      FROM accounts a JOIN devices d ON d.account_id = a.id
-      WHERE a.email = ? AND d.client_device_id = ? AND d.revoked_at IS NULL
-      """,
-      [.text(email), .text(device.clientDeviceID)]
-    ) { row in
-      (id: row.text(0), credential: StoredCredential(row: row, hash: 1, expiresAt: 2))
-    }
-    guard let known else { return .stranger }
-    guard let shown = device.credentialHash,
-      known.credential?.matches(shown, at: transaction.now) == true
-    else { return .device(id: known.id) }
-    return .credentialHolder(deviceID: known.id)
+  /// Counts a mail to an address that nobody has proven: whoever signed up may have named a
+  /// stranger's. Other addresses take the same statements, without a limit.
+  ///
+  /// - Returns: whether the mail may be sent.
+  func admitMail(to email: String) throws(DatabaseError) -> Bool {
+    let isUnproven = try transaction.connection.row(
+      "SELECT email_verified_at IS NULL FROM accounts WHERE email = ?", [.text(email)]
+    ) { row in row.boolean(0) }
+    let limit = Limit.mailsToUnproven
+    return try transaction.limits.admit(isUnproven == true ? limit : limit.unlimited, of: email)
   }
 }
 

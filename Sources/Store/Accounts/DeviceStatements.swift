@@ -18,6 +18,24 @@ struct DeviceStatements: ~Copyable {
     ) { row in row.text(0) }
   }
 
+  /// Keeps a registration, in place of the one from the same address.
+  func keep(_ device: DeviceRegistration) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO device_registrations (client_device_id, address, name, platform, push_token,
+        credential_hash, credential_expires_at, registered_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE name = VALUES(name), platform = VALUES(platform),
+        push_token = VALUES(push_token), credential_hash = VALUES(credential_hash),
+        credential_expires_at = VALUES(credential_expires_at), registered_at = VALUES(registered_at)
+      """,
+      [
+        .text(device.clientDeviceID), .text(transaction.origin.storedAddress), .text(device.name),
+        .text(device.platform.rawValue), .text(device.pushToken?.text),
+        .bytes(device.credentialHash), .time(device.credentialExpiresAt), .time(transaction.now),
+      ])
+  }
+
   /// Keeps the account's device from changing before the transaction's end.
   ///
   /// - Returns: its id; nil where there is none, or it is revoked.

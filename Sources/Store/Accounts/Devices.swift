@@ -4,27 +4,29 @@ import MariaDB
 package struct Devices: Sendable {
   let records: Records
 
-  /// Keeps a registration until somebody signs in on the device. It changes nothing of a device
-  /// that has signed in.
+  /// Renews a device that is signed in, or keeps a registration until somebody signs in on the device.
   ///
-  /// - Throws: ``RateLimited`` at more than 60 an hour from one address.
-  package func register(_ device: DeviceRegistration) throws {
-    try records.transaction { transaction in
+  /// What is renewed is the device of the bearer, or the one whose credential is shown. A registration
+  /// changes nothing of a device that has signed in.
+  ///
+  /// - Parameters:
+  ///   - shown: SHA-256 of the request's device credential, if there is one.
+  ///   - bearer: whose access token the request carries, if it is valid.
+  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 60 an hour from one
+  ///   address, or of one device that is renewed.
+  package func register(
+    _ device: DeviceRegistration, showing shown: [UInt8]?, by bearer: Caller?
+  ) throws {
+    let phone = SigningDevice(
+      clientDeviceID: device.clientDeviceID, name: nil, platform: nil, credentialHash: shown)
+    try records.signIns.requireValidCredential(of: phone)
+    try records.repeatingLostRaces { transaction in
+      let renewals = transaction.renewals
+      if let found = try renewals.find(phone, by: bearer) {
+        return try renewals.renew(found, as: device)
+      }
       try transaction.limits.countAddress(.deviceRegistrations)
-      _ = try transaction.connection.execute(
-        """
-        INSERT INTO device_registrations (client_device_id, address, name, platform, push_token,
-          credential_hash, credential_expires_at, registered_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        ON DUPLICATE KEY UPDATE name = VALUES(name), platform = VALUES(platform),
-          push_token = VALUES(push_token), credential_hash = VALUES(credential_hash),
-          credential_expires_at = VALUES(credential_expires_at), registered_at = VALUES(registered_at)
-        """,
-        [
-          .text(device.clientDeviceID), .text(records.origin.storedAddress), .text(device.name),
-          .text(device.platform.rawValue), .text(device.pushToken?.text),
-          .bytes(device.credentialHash), .time(device.credentialExpiresAt), .time(records.now),
-        ])
+      try transaction.devices.keep(device)
       try transaction.audit.write(.deviceRegistered)
     }
   }

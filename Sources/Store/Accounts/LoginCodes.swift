@@ -10,16 +10,18 @@ package struct LoginCodes: Sendable {
   /// them. Without passkeys it replaces the live code of e-mail and device and posts the mail.
   ///
   /// For an e-mail address that nobody has it runs the statements of an account without passkeys, and
-  /// posts a mail that is never sent, so that neither answer nor time tells.
+  /// posts a mail that is never sent, so that neither answer nor time tells. The same happens for an
+  /// address that nobody has proven, after six mails of a day.
   ///
   /// - Parameter challenge: nil where a code is asked for.
-  /// - Throws: ``RateLimited``: 20 codes an hour from one address; in 15 minutes 10 to one e-mail and
+  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited``: 20 codes an hour from one address; in 15 minutes 10 to one e-mail and
   ///   3 for one e-mail and one device; for a device of the account only 3 codes in 15 minutes; 20
   ///   challenges a minute from one address.
   package func start(
     with code: NewLoginCode, or challenge: NewPasskeyChallenge?, on device: SigningDevice
   ) throws -> SignInStart {
-    try records.transaction { transaction in
+    try records.signIns.requireValidCredential(of: device)
+    return try records.transaction { transaction in
       guard try transaction.signIns.isKnown(device) else { return .deviceUnknown }
       if let challenge {
         let offered = try transaction.passkeys.startSignIn(code.email, with: challenge, on: device)
@@ -44,6 +46,7 @@ package struct LoginCodes: Sendable {
     with name: LoginCodeName, on device: SigningDevice, bearer: Caller?,
     macs: (_ email: String) -> [[UInt8]]
   ) throws -> SignInOutcome {
+    try records.signIns.requireValidCredential(of: device)
     let signedIn = try redeem(name, on: device, macs: macs) { transaction, account, typed in
       try transaction.addressProofs.record(of: account, on: device, bearer: bearer)
       var device = device
@@ -131,13 +134,15 @@ struct LoginCodeStatements: ~Copyable {
   func mail(_ code: NewLoginCode, on device: SigningDevice) throws {
     try transaction.codeLimits.countRequest(for: code.email, on: device)
     let account = try transaction.accounts.find(email: code.email)
+    let mayMail = try transaction.codeLimits.admitMail(to: code.email)
     try replace(code, on: device)
     try transaction.mails.post(
       .loginCode, to: code.email, of: account?.id,
       MailContent(
         secret: code.digits, language: device.language ?? account?.language ?? .english,
         device: device.name ?? "", address: transaction.origin.storedAddress, at: transaction.now),
-      id: code.mailID, isSuppressed: account == nil, lifetime: code.expiresAt - transaction.now)
+      id: code.mailID, isSuppressed: account == nil || !mayMail,
+      lifetime: code.expiresAt - transaction.now)
     try transaction.audit.write(
       .codeRequested, account: account?.id,
       device: try transaction.devices.id(of: device.clientDeviceID, account: account))

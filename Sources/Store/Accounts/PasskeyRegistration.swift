@@ -42,19 +42,20 @@ extension Passkeys {
   /// Keeps a challenge for a new passkey of the caller's account, to be answered on the same device.
   ///
   /// - Throws: ``Refusal``, also where the caller shows no fresh proof; ``RateLimited`` at more than 20
-  ///   a minute from one address, sign-ins counted.
+  ///   a minute from one address, or from the device that shows its credential, sign-ins counted.
   package func startRegistration(
     _ challenge: NewPasskeyChallenge, by caller: Caller
   ) throws -> PasskeyRegistrationStart {
     try records.transaction { transaction in
-      _ = try transaction.sessions.live(caller)
+      let session = try transaction.sessions.live(caller)
       try transaction.sessions.requireFreshProof(caller)
       guard let account = try transaction.accounts.find(id: caller.accountID) else {
         throw Refusal.sessionEnded
       }
       let excluded = try transaction.passkeys.credentialIDs(of: account.id)
       guard excluded.count < StoredPasskey.mostOfAnAccount else { return .full }
-      try transaction.limits.countAddress(.passkeyStarts)
+      try transaction.passkeys.countStart(
+        by: caller.credentialHash == nil ? .stranger : .proven(id: session.deviceID))
       try transaction.passkeyChallenges.insert(
         challenge, for: .registration, of: account.id, clientDeviceID: caller.clientDeviceID)
       return .started(account, excluded: excluded)

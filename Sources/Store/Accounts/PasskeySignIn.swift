@@ -18,6 +18,26 @@ package struct PasskeySignIn: Sendable {
 }
 
 extension Passkeys {
+  /// Keeps a challenge for any passkey of the site: the one that answers names the account.
+  ///
+  /// - Throws: ``RateLimited`` at more than 20 a minute from one address, or from the device that shows its
+  ///   credential; ``Refusal/credential(account:device:)``.
+  /// - Returns: false if the device is neither registered nor described.
+  package func startSignIn(
+    with challenge: NewPasskeyChallenge, on device: SigningDevice
+  ) throws -> Bool {
+    try records.signIns.requireValidCredential(of: device)
+    return try records.transaction { transaction in
+      guard try transaction.signIns.isKnown(device) else { return false }
+      let known = try transaction.knownDevices.find(device)
+      try transaction.passkeys.countStart(by: known)
+      try transaction.phoneChallenges.insert(
+        challenge.hash, for: .passkey, on: device, askedBy: transaction.asker(known),
+        until: challenge.expiresAt)
+      return true
+    }
+  }
+
   /// Signs in with the assertion of a passkey. Its live challenge, issued for the same device, is
   /// spent whatever the outcome, before anything is verified.
   ///
@@ -28,17 +48,22 @@ extension Passkeys {
   package func signIn(
     with given: PasskeySignIn, at party: RelyingParty, on device: SigningDevice
   ) throws -> SignInOutcome {
-    let asked = try records.transaction { transaction in
+    try records.signIns.requireValidCredential(of: device)
+    let spent = try records.transaction { transaction in
       try transaction.passkeys.spendChallenge(of: given, on: device)
     }
+    let asked = spent.signIn
     let use: PasskeyUse
     do throws(WebAuthnError) {
       use = try party.verify(
         given.assertion, by: asked?.passkey, of: asked?.account.id,
         challengeHash: given.challengeHash)
     } catch {
-      try auditRefusal(error, of: given, asked)
-      return .refused
+      try auditRefusal(error, of: given, spent)
+      let isKnown = try records.read { transaction in
+        try transaction.passkeys.exists(credentialID: given.assertion.credentialID)
+      }
+      return spent.wasLive && !isKnown ? .unknownPasskey : .refused
     }
     guard let asked, let passkey = asked.passkey else { return .refused }
     return try records.transaction { transaction in
@@ -53,22 +78,32 @@ extension Passkeys {
   }
 
   private func auditRefusal(
-    _ error: WebAuthnError, of given: PasskeySignIn, _ asked: AskedSignIn?
+    _ error: WebAuthnError, of given: PasskeySignIn, _ spent: SpentChallenge
   ) throws {
-    if let asked {
+    if let asked = spent.signIn {
       return try records.transaction { transaction in
         try transaction.passkeys.auditRefusal(error, of: asked)
       }
     }
-    try records.signIns.auditDead("passkey: no live challenge") { transaction in
+    let reason = spent.wasLive ? "passkey: of no account" : "passkey: no live challenge"
+    try records.signIns.auditDead(reason) { transaction in
       [(try transaction.passkeyChallenges.account(of: given.challengeHash), nil)]
     }
   }
 }
 
+private struct SpentChallenge {
+  /// Whether the challenge was live.
+  let wasLive: Bool
+  /// nil if it was not, or no account is known.
+  let signIn: AskedSignIn?
+}
+
 /// A sign-in whose challenge was live.
 private struct AskedSignIn {
-  let challenge: SpentPasskeyChallenge
+  /// As the request for the challenge described the device.
+  let deviceName: String?
+  let platform: DevicePlatform?
   let account: Account
   /// The account's device; nil if nobody has signed in on it yet.
   let deviceID: String?
@@ -82,7 +117,7 @@ extension PasskeyStatements {
   ///
   /// An account without passkeys and an unknown e-mail address take the same single statement.
   ///
-  /// - Throws: ``RateLimited`` at more than 20 a minute from one address.
+  /// - Throws: ``RateLimited``
   /// - Returns: the ids of the account's passkeys as authenticators know them, the newest first. If
   ///   there are none, no challenge is kept.
   func startSignIn(
@@ -96,28 +131,67 @@ extension PasskeyStatements {
       [.text(email)]
     ) { row in (account: row.text(0), credentialID: row.bytes(1)) }
     guard let account = offered.first?.account else { return [] }
-    try transaction.limits.countAddress(.passkeyStarts)
+    try transaction.passkeys.countStart(by: transaction.knownDevices.find(device, of: email))
     try transaction.passkeyChallenges.insert(
       challenge, for: .authentication, of: account, clientDeviceID: device.clientDeviceID,
       name: device.name, platform: device.platform)
     return offered.map(\.credentialID)
   }
 
-  /// - Returns: nil if there is no such challenge, or if its account does not have the e-mail
-  ///   address that was given.
+  /// Counts a challenge for a passkey: 20 a minute from one address, or from the device that shows its
+  /// credential.
+  ///
+  /// - Throws: ``RateLimited``
+  func countStart(by known: KnownDevice) throws {
+    // Not for who only names a device: a stranger could use up what its owner may ask.
+    if case .proven(let id) = known {
+      try transaction.limits.count(.passkeyStartsByKnownDevice, of: id)
+    } else {
+      try transaction.limits.countAddress(.passkeyStarts)
+    }
+  }
+
+  /// Spends the challenge, which was issued for an account or for whatever passkey answers.
   fileprivate func spendChallenge(
     of given: PasskeySignIn, on device: SigningDevice
-  ) throws -> AskedSignIn? {
+  ) throws -> SpentChallenge {
+    if let challenge = try transaction.passkeyChallenges.spend(
+      given.challengeHash, for: .authentication, on: device.clientDeviceID)
+    {
+      let passkey = try find(
+        credentialID: given.assertion.credentialID, of: challenge.accountID)
+      let asked = try signIn(
+        to: challenge.accountID, with: passkey, given, on: device,
+        describedAs: (challenge.deviceName, challenge.platform))
+      return SpentChallenge(wasLive: asked != nil, signIn: asked)
+    }
     guard
-      let challenge = try transaction.passkeyChallenges.spend(
-        given.challengeHash, for: .authentication, on: device.clientDeviceID),
-      let account = try transaction.accounts.find(id: challenge.accountID),
+      try transaction.phoneChallenges.spend(
+        given.challengeHash, for: .passkey, on: device.clientDeviceID)
+    else { return SpentChallenge(wasLive: false, signIn: nil) }
+    guard let passkey = try findOfProven(credentialID: given.assertion.credentialID) else {
+      return SpentChallenge(wasLive: true, signIn: nil)
+    }
+    let description = try transaction.phoneChallenges.description(of: given.challengeHash)
+    return SpentChallenge(
+      wasLive: true,
+      signIn: try signIn(
+        to: passkey.accountID, with: passkey, given, on: device,
+        describedAs: description ?? (nil, nil)))
+  }
+
+  /// - Returns: nil if the account is gone, or does not have the e-mail address that was given.
+  private func signIn(
+    to accountID: String, with passkey: StoredPasskey?, _ given: PasskeySignIn,
+    on device: SigningDevice, describedAs description: (name: String?, platform: DevicePlatform?)
+  ) throws -> AskedSignIn? {
+    guard let account = try transaction.accounts.find(id: accountID),
       given.email.map({ $0 == account.email }) ?? true
     else { return nil }
     return AskedSignIn(
-      challenge: challenge, account: account,
+      deviceName: description.name, platform: description.platform, account: account,
       deviceID: try transaction.devices.id(of: device.clientDeviceID, account: account),
-      passkey: try find(credentialID: given.assertion.credentialID, of: account.id))
+      passkey: passkey)
   }
 
   fileprivate func auditRefusal(
@@ -131,8 +205,8 @@ extension SignInStatements {
   /// The request for the challenge describes what this request leaves out of the device.
   fileprivate func begin(_ asked: AskedSignIn, on device: SigningDevice) throws -> Session {
     var device = device
-    device.name = device.name ?? asked.challenge.deviceName
-    device.platform = device.platform ?? asked.challenge.platform
+    device.name = device.name ?? asked.deviceName
+    device.platform = device.platform ?? asked.platform
     return try begin(asked.account.id, on: device, detail: "passkey")
   }
 }

@@ -49,20 +49,21 @@ package struct Passkeys: Sendable {
   /// Removes a passkey of the caller's account.
   ///
   /// - Throws: ``Refusal``.
-  /// - Returns: false if the account has no such passkey.
-  package func remove(_ id: String, by caller: Caller) throws -> Bool {
+  /// - Returns: the ids of the passkeys that stay, as authenticators know them; nil if the account has no
+  ///   such passkey.
+  package func remove(_ id: String, by caller: Caller) throws -> [[UInt8]]? {
     try records.transaction { transaction in
       let session = try transaction.sessions.live(caller)
       // Compared here: to the database, text that is no UUID is an error.
       let listed = try transaction.passkeys.list(of: caller.accountID)
-      guard listed.contains(where: { $0.id == id }) else { return false }
+      guard listed.contains(where: { $0.id == id }) else { return nil }
       let removed = try transaction.connection.execute(
         "DELETE FROM passkeys WHERE id = ? AND account_id = ?",
         [.text(id), .text(caller.accountID)])
-      guard removed == 1 else { return false }
+      guard removed == 1 else { return nil }
       try transaction.audit.write(
         .passkeyRemoved, account: caller.accountID, device: session.deviceID, detail: id)
-      return true
+      return try transaction.passkeys.credentialIDs(of: caller.accountID)
     }
   }
 
@@ -120,10 +121,29 @@ struct PasskeyStatements: ~Copyable {
   func find(
     credentialID: [UInt8], ofProven account: String
   ) throws(DatabaseError) -> StoredPasskey? {
-    let isProven = try transaction.connection.row(
-      "SELECT TRUE FROM accounts WHERE id = ? AND email_verified_at IS NOT NULL", [.text(account)]
-    ) { row in row.boolean(0) }
-    return isProven == nil ? nil : try find(credentialID: credentialID, of: account)
+    let passkey = try findOfProven(credentialID: credentialID)
+    return passkey?.accountID == account ? passkey : nil
+  }
+
+  /// The passkey with `credentialID`, of whatever account whose e-mail address is proven: the passkeys
+  /// of others may be a stranger's.
+  func findOfProven(credentialID: [UInt8]) throws(DatabaseError) -> StoredPasskey? {
+    try transaction.connection.row(
+      """
+      SELECT p.id, p.account_id, p.credential_id, p.public_key, p.sign_count, p.is_backup_eligible,
+        p.is_backed_up
+      FROM passkeys p JOIN accounts a ON a.id = p.account_id
+      WHERE p.credential_id = ? AND a.email_verified_at IS NOT NULL
+      """,
+      [.bytes(credentialID)]
+    ) { row in StoredPasskey(row: row) }
+  }
+
+  /// Whether any account has the passkey.
+  func exists(credentialID: [UInt8]) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      "SELECT EXISTS (SELECT 1 FROM passkeys WHERE credential_id = ?)", [.bytes(credentialID)]
+    ) { row in row.boolean(0) } ?? false
   }
 
   fileprivate func list(of account: String) throws(DatabaseError) -> [ListedPasskey] {

@@ -17,11 +17,31 @@ extension Sessions {
   /// Does with the refresh token of `generation` of a family what ``RefreshFamily/verdict(on:at:)``
   /// says.
   ///
-  /// - Throws: ``RateLimited`` at more than 30 rotations an hour.
-  package func refresh(_ id: String, generation: Int64) throws -> RefreshOutcome {
+  /// - Parameter credentialHash: SHA-256 of the request's device credential, if there is one. A wrong one
+  ///   changes nothing of the family, and counts as a dead token.
+  /// - Throws: ``RateLimited`` at more than 30 rotations an hour; ``Refusal/credential(account:device:)``.
+  package func refresh(
+    _ id: String, generation: Int64, credentialHash: [UInt8]?
+  ) throws -> RefreshOutcome {
+    do {
+      return try refresh(id, generation, showing: credentialHash)
+    } catch let refusal as Refusal {
+      try countDeadRefresh()
+      throw refusal
+    }
+  }
+
+  private func refresh(
+    _ id: String, _ generation: Int64, showing credentialHash: [UInt8]?
+  ) throws -> RefreshOutcome {
     try records.repeatingLostRaces { transaction in
       let statements = transaction.refreshes
       guard let family = try statements.find(id) else { return .dead }
+      if let credentialHash, !family.ended {
+        guard family.credential?.matches(credentialHash, at: records.now) == true else {
+          throw Refusal.credential(account: family.accountID, device: family.deviceID)
+        }
+      }
       switch family.tokens(at: records.now).verdict(on: generation, at: records.now) {
       case .rotate: return .refreshed(try statements.rotate(family))
       case .sameAgain: return .refreshed(family.session)
@@ -58,7 +78,8 @@ struct RefreshStatements: ~Copyable {
     try transaction.connection.row(
       """
       SELECT s.id, s.generation, s.confirmed, s.created_at, s.rotated_at, s.expires_at,
-        s.ended_at IS NOT NULL OR d.revoked_at IS NOT NULL, d.id, d.client_device_id, d.account_id
+        s.ended_at IS NOT NULL OR d.revoked_at IS NOT NULL, d.id, d.client_device_id, d.account_id,
+        d.credential_hash, d.credential_expires_at
       FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ?
       """,
       [.text(id)]
@@ -102,6 +123,7 @@ private struct Family {
   let deviceID: String
   let clientDeviceID: String
   let accountID: String
+  let credential: StoredCredential?
 
   init(row: borrowing Row) {
     id = row.text(0)
@@ -114,6 +136,7 @@ private struct Family {
     deviceID = row.text(7)
     clientDeviceID = row.text(8)
     accountID = row.text(9)
+    credential = StoredCredential(row: row, hash: 10, expiresAt: 11)
   }
 
   func tokens(at now: Timestamp) -> RefreshFamily {

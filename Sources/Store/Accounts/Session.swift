@@ -45,6 +45,8 @@ enum EndReason: String {
   case logoutAll = "logout_all"
   case deviceRevoked = "device_revoked"
   case reuse
+  /// Somebody signed in to the same account on the same device.
+  case signedInAgain = "signed_in_again"
   /// Somebody else proved that the e-mail address is theirs.
   case handedOver = "handed_over"
 }

@@ -67,7 +67,8 @@ struct SessionStatements: ~Copyable {
   /// Refuses who shows a bearer alone: an access token may be stolen.
   ///
   /// A proof is the device credential, which ``live(_:)`` has checked, or what began the session within
-  /// the last ten minutes. A sign-up is a proof for the first passkey or biometric key.
+  /// the last ten minutes. A sign-up is a proof for the first passkey or biometric key. A credential that
+  /// somebody got with a bearer alone proves nothing for a day.
   ///
   /// - Throws: ``Refusal/noFreshProof``.
   func requireFreshProof(_ caller: Caller) throws {
@@ -75,7 +76,22 @@ struct SessionStatements: ~Copyable {
   }
 
   func hasFreshProof(_ caller: Caller) throws(DatabaseError) -> Bool {
-    if caller.credentialHash != nil { return true }
+    if caller.credentialHash != nil, try isCredentialTrusted(caller) { return true }
+    return try isFreshlyProven(caller)
+  }
+
+  private func isCredentialTrusted(_ caller: Caller) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      """
+      SELECT d.credential_trusted_at <= ? FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ?
+      """,
+      [.time(transaction.now), .text(caller.sessionID)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
+  /// Whether a proof began the session within the last ten minutes.
+  func isFreshlyProven(_ caller: Caller) throws(DatabaseError) -> Bool {
     let since = Parameter.time(transaction.now - Session.proofLifetime)
     return try transaction.connection.row(
       """

@@ -7,6 +7,8 @@ package enum SignInOutcome: Sendable {
   case signedIn(Account, Session)
   /// What was shown is wrong, expired or used up.
   case refused
+  /// The challenge was live, and no account has the passkey any more.
+  case unknownPasskey
 }
 
 /// Sign-ins as requests use them.
@@ -61,11 +63,16 @@ struct SignInStatements: ~Copyable {
   /// push token and credential only where the sign-in shows that credential or comes from the same
   /// address, because anybody may register any id.
   ///
-  /// - Parameter isProof: what signs in proves who holds the account.
+  /// A session that the device has already ends.
+  ///
+  /// - Parameters:
+  ///   - isProof: what signs in proves who holds the account.
+  ///   - isNew: the account has just been created.
   /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
   ///   to a registration nor to the device; ``Refusal/sessionEnded`` if the account is deleted meanwhile.
   func begin(
-    _ account: String, on device: SigningDevice, detail: String? = nil, isProof: Bool = true
+    _ account: String, on device: SigningDevice, detail: String? = nil, isProof: Bool = true,
+    isNew: Bool = false
   ) throws -> Session {
     guard try transaction.accounts.lock(account) else { throw Refusal.sessionEnded }
     let now = transaction.now
@@ -82,8 +89,10 @@ struct SignInStatements: ~Copyable {
     let newID = transaction.makeID()
     let id = try upsert(device, as: newID, of: account, registration: registration)
     if let registration, isShown == true || registration.isFromSameAddress {
-      try adopt(registration, for: id)
+      let trustedAt = isProof || isNew ? now : now + NewBiometricKey.probation
+      try adopt(registration, for: id, trustedAt: trustedAt)
     }
+    try transaction.sessions.endAll(of: id, because: .signedInAgain)
     let session = try transaction.sessions.begin(
       deviceID: id, account: account, clientDeviceID: device.clientDeviceID, isProof: isProof)
     try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
@@ -159,13 +168,16 @@ struct SignInStatements: ~Copyable {
   }
 
   private func adopt(
-    _ registration: PendingRegistration, for deviceID: String
+    _ registration: PendingRegistration, for deviceID: String, trustedAt: Timestamp
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
-      "UPDATE devices SET credential_hash = ?, credential_expires_at = ? WHERE id = ?",
+      """
+      UPDATE devices SET credential_hash = ?, credential_expires_at = ?, credential_trusted_at = ?
+      WHERE id = ?
+      """,
       [
         .bytes(registration.credentialHash), .time(registration.credentialExpiresAt),
-        .text(deviceID),
+        .time(trustedAt), .text(deviceID),
       ])
     if let token = registration.pushToken {
       try transaction.pushTokens.store(token, platform: registration.platform, of: deviceID)

@@ -32,7 +32,7 @@ package struct Assertions: Sendable {
   /// Checks the proof that the app of a write sends, before the write.
   ///
   /// A valid assertion advances the counter of its key, and binds an unbound key to the caller's
-  /// device. That is committed: the assertion is spent even if the write fails. A refusal is
+  /// phone. That is committed: the assertion is spent even if the write fails. A refusal is
   /// audited.
   ///
   /// - Parameters:
@@ -67,7 +67,7 @@ package struct Assertions: Sendable {
     return .refused(refusal)
   }
 
-  /// Binds the key of a valid assertion to the caller's device, if the key is not bound yet.
+  /// Binds the key of a valid assertion to the caller's phone, if the key is not bound yet.
   ///
   /// - Throws: ``Refusal``.
   package func bindKey(
@@ -92,7 +92,7 @@ package struct Assertions: Sendable {
         return (device, try transaction.attestedKeys.find(assertion.keyID))
       }
       guard let key else { return .invalid(.unknownKey) }
-      guard key.deviceID ?? device == device else { return .invalid(.keyOfAnotherDevice) }
+      guard key.isOf(caller) else { return .invalid(.keyOfAnotherDevice) }
       guard let verifier = apps.verifier(ofKeyOf: key.appID, in: key.environment)
       else { return .invalid(.outdatedKey) }
       let counter: UInt32

@@ -51,7 +51,7 @@ package struct AttestedKeys: Sendable {
   /// Enrolls the key that `attestation` attests to. Its challenge is spent even if the key is
   /// refused.
   ///
-  /// A key that is enrolled already keeps its counter and its device.
+  /// A key that is enrolled already keeps its counter and its phone.
   ///
   /// - Throws: ``RateLimited`` at more than 600 refusals an hour from one address.
   package func enroll(
@@ -81,8 +81,13 @@ package struct AttestedKeys: Sendable {
   }
 
   /// Whether the key is enrolled and still accepted.
-  package func isEnrolled(_ keyID: [UInt8], of apps: AttestedApps) throws -> Bool {
+  ///
+  /// - Parameter caller: who would use it, if that is known: the key of another phone is not theirs.
+  package func isEnrolled(
+    _ keyID: [UInt8], of apps: AttestedApps, for caller: Caller?
+  ) throws -> Bool {
     let key = try records.read { transaction in try transaction.attestedKeys.find(keyID) }
+    if let caller, let key, !key.isOf(caller) { return false }
     return key.flatMap { apps.verifier(ofKeyOf: $0.appID, in: $0.environment) } != nil
   }
 }
@@ -120,8 +125,10 @@ struct AttestedKey {
   let appID: String
   let environment: AppAttest.Environment
   let counter: UInt32
-  /// nil before its first assertion.
+  /// The device that used it last; nil before its first assertion.
   let deviceID: String?
+  /// The phone that it belongs to; nil before its first assertion.
+  private let clientDeviceID: String?
 
   init(row: borrowing Row) {
     publicKey = row.bytes(0)
@@ -129,6 +136,12 @@ struct AttestedKey {
     environment = AppAttest.Environment(rawValue: row.text(2))!  // the column is an ENUM of them
     counter = UInt32(row.integer(3))
     deviceID = row.optionalText(4)
+    clientDeviceID = row.optionalText(5)
+  }
+
+  /// Whether the caller may use it: on the phone that it belongs to, whatever account is signed in.
+  func isOf(_ caller: Caller) -> Bool {
+    clientDeviceID.map { $0 == caller.clientDeviceID } ?? true
   }
 }
 
@@ -139,7 +152,8 @@ struct AttestedKeyStatements: ~Copyable {
   func find(_ id: [UInt8]) throws(DatabaseError) -> AttestedKey? {
     try transaction.connection.row(
       """
-      SELECT public_key, app_id, environment, counter, device_id FROM attestation_keys WHERE id = ?
+      SELECT k.public_key, k.app_id, k.environment, k.counter, k.device_id, d.client_device_id
+      FROM attestation_keys k LEFT JOIN devices d ON d.id = k.device_id WHERE k.id = ?
       """,
       [.bytes(id)]
     ) { row in AttestedKey(row: row) }

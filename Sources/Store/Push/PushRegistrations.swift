@@ -13,13 +13,14 @@ extension PushTokens {
   /// Adds `token` to those of the caller's device, whoever had it before. A device keeps its newest
   /// 100.
   ///
-  /// - Throws: ``Refusal``.
+  /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 an hour of one account.
   package func register(
     _ token: PushToken, platform: DevicePlatform, by caller: Caller
   ) throws {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let device = try transaction.sessions.live(caller).deviceID
+      try transaction.limits.count(.pushTokens, of: caller.accountID)
       try transaction.pushTokens.store(token, platform: platform, of: device)
       _ = try transaction.connection.execute(
         """

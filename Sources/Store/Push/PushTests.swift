@@ -28,7 +28,8 @@ package struct PushTests: Sendable {
   /// The tokens of the caller's account, or `token` alone if the account has it. At most 500, the
   /// newest.
   ///
-  /// - Throws: ``Refusal``.
+  /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 tokens a minute of one account. The first
+  ///   test of a minute may have more.
   package func targets(for caller: Caller, token: PushToken?) throws -> PushTargets {
     try records.transaction { transaction in
       _ = try transaction.sessions.live(caller)
@@ -52,9 +53,18 @@ package struct PushTests: Sendable {
         """,
         [account, .text(token?.text)]
       ) { row in PushTest.Target(row: row, isNamed: token != nil) }
+      if !targets.isEmpty {
+        try transaction.limits.count(
+          .pushTestTokens, of: caller.accountID, times: Int64(targets.count))
+      }
       return PushTargets(targets: targets, malformedRemoved: malformed, staleRemoved: stale)
     }
   }
+}
+
+extension Limit {
+  fileprivate static let pushTestTokens = Limit(
+    name: "push-test", allowed: 300, window: .seconds(60))
 }
 
 extension Records {

@@ -11,6 +11,13 @@ struct Limit: Sendable {
   func times(_ factor: Int64) -> Limit {
     Limit(name: name, allowed: allowed * factor, window: window)
   }
+
+  /// Counts and never refuses, so that nobody can tell whom the limit holds for.
+  var unlimited: Limit { Limit(name: name, allowed: Int64(UInt32.max), window: window) }
+
+  fileprivate func exceeded(since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
+    RateLimited(retryAfter: max(.seconds(1), startedAt + window - now))
+  }
 }
 
 /// The limit is used up; it is free again after `retryAfter`.
@@ -29,32 +36,49 @@ struct LimitStatements: ~Copyable {
   /// - Returns: the hits of the window, with this one.
   @discardableResult
   func count(_ limit: Limit, of subject: String) throws -> Int64 {
-    let window = try add(limit, of: subject)
+    let window = try add(1, to: limit, of: subject)
     if window.hits > limit.allowed {
-      throw RateLimited(
-        retryAfter: max(.seconds(1), window.startedAt + limit.window - transaction.now))
+      throw limit.exceeded(since: window.startedAt, at: transaction.now)
     }
     return window.hits
   }
 
+  /// Counts several hits at once. The first ones of a window are within the limit, however many.
+  ///
+  /// - Throws: ``RateLimited`` over the limit.
+  func count(_ limit: Limit, of subject: String, times hits: Int64) throws {
+    let window = try add(hits, to: limit, of: subject)
+    if window.hits > limit.allowed, window.hits > hits {
+      throw limit.exceeded(since: window.startedAt, at: transaction.now)
+    }
+  }
+
   /// Counts one hit, also over the limit.
+  ///
+  /// - Returns: whether it is within the limit.
+  func admit(_ limit: Limit, of subject: String) throws(DatabaseError) -> Bool {
+    try add(1, to: limit, of: subject).hits <= limit.allowed
+  }
+
+  /// Counts hits, also over the limit.
   private func add(
-    _ limit: Limit, of subject: String
+    _ count: Int64, to limit: Limit, of subject: String
   ) throws(DatabaseError) -> (hits: Int64, startedAt: Timestamp) {
     let now = transaction.now
     let windowEnd = Parameter.time(now - limit.window)
     return try transaction.connection.row(
       """
       INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
-      VALUES (?, ?, ?, ?, 1, ?)
-      ON DUPLICATE KEY UPDATE hits = IF(window_started_at <= ?, 1, hits + 1),
+      VALUES (?, ?, ?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE hits = IF(window_started_at <= ?, VALUES(hits), hits + VALUES(hits)),
         window_started_at = IF(window_started_at <= ?, VALUES(window_started_at), window_started_at),
         window_seconds = VALUES(window_seconds), allowed = VALUES(allowed)
       RETURNING hits, window_started_at
       """,
       [
         .text(limit.name), .text(subject), .time(now),
-        .integer(limit.window.components.seconds), .integer(limit.allowed), windowEnd, windowEnd,
+        .integer(limit.window.components.seconds), .integer(count), .integer(limit.allowed),
+        windowEnd, windowEnd,
       ]
     ) { row in (row.integer(0), row.timestamp(1)) }!  // the row that has just been counted
   }
@@ -76,7 +100,7 @@ struct LimitStatements: ~Copyable {
     var isWithin = true
     for network in transaction.origin.networks {
       let limit = limit.times(network.factor)
-      if try add(limit, of: network.subject).hits > limit.allowed { isWithin = false }
+      if try !admit(limit, of: network.subject) { isWithin = false }
     }
     return isWithin
   }

@@ -2,10 +2,8 @@ import Cryptography
 
 /// A try to confirm a payment that has been counted.
 private struct SignatureTry: Sendable {
-  let key: StoredBiometricKey
+  let counted: BiometricTry
   let challenge: [UInt8]
-  /// Of the device: 1 to 5.
-  let number: Int64
 }
 
 extension Payments {
@@ -14,8 +12,8 @@ extension Payments {
   /// the device.
   ///
   /// - Parameter signature: DER in base64.
-  /// - Throws: ``Refusal``; ``RateLimited`` for 15 minutes after the fifth wrong signature on the
-  ///   device, of whatever challenge.
+  /// - Throws: ``Refusal``; ``RateLimited`` for 15 minutes after the fifth wrong signature from the same
+  ///   network or with the same device credential, of whatever challenge.
   package func confirm(
     _ confirmation: PaymentConfirmation, withSignature signature: String,
     on clientDeviceID: String, by caller: Caller
@@ -25,11 +23,11 @@ extension Payments {
     case .counted(let counted): attempt = counted
     case .refused(let outcome): return outcome
     }
-    let key = attempt.key
+    let key = attempt.counted.key
     guard try BiometricKey(base64: key.publicKey).isSignature(signature, of: attempt.challenge)
     else {
       try records.transaction { transaction in
-        try transaction.biometrics.auditWrongSignature(of: [key], try: attempt.number)
+        try transaction.biometrics.auditWrongSignature(of: [attempt.counted])
         try transaction.payments.auditUnproven(
           confirmation, .biometric, by: caller, on: key.deviceID)
       }
@@ -37,7 +35,7 @@ extension Payments {
     }
     // In a transaction of its own: a payment that is refused does not make the signature wrong.
     try records.write { transaction in
-      try transaction.biometrics.forgetTries(on: clientDeviceID)
+      try transaction.biometrics.forgetTries(attempt.counted)
     }
     return try records.transaction(rollingBack: PaymentOutcome.self) { transaction in
       guard try transaction.biometrics.hold(key) else { throw Refusal.sessionEnded }
@@ -60,13 +58,14 @@ extension Payments {
       guard key.trustedAt <= transaction.now else {
         throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.keyTooNew))
       }
-      if let rest = try transaction.biometrics.lock(on: clientDeviceID) {
+      let known = caller.credentialHash == nil ? .stranger : KnownDevice.proven(id: key.deviceID)
+      if let rest = try transaction.biometrics.lock(of: [key], for: known) {
         throw RateLimited(retryAfter: rest)
       }
       switch try transaction.payments.countTry(of: confirmation, by: caller) {
       case .counted(let challenge):
-        let number = try transaction.biometrics.countTry(on: clientDeviceID)
-        return .counted(SignatureTry(key: key, challenge: challenge, number: number))
+        let tries = try transaction.biometrics.countTries(with: [key], by: known)
+        return .counted(SignatureTry(counted: tries[0], challenge: challenge))
       case .refused(let outcome):
         throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(outcome))
       }

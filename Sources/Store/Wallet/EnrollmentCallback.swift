@@ -35,8 +35,14 @@ package struct ResumedEnrollment: Sendable {
 package enum CallbackOutcome: Sendable {
   /// This call has spent the state.
   case resumed(ResumedEnrollment)
-  /// The state is valid and unspent, but the enrollment began elsewhere.
-  case beganElsewhere(bankName: String, email: String)
+  /// The state is valid and unspent. The app has begun, and the person has not confirmed yet.
+  case unconfirmed(bankName: String, email: String)
+  /// A browser has begun, and this is another one.
+  case beganInAnotherBrowser
+  /// Another call has just spent the state, and waits for the bank.
+  case underway
+  /// Another call has spent the state, and this came of it.
+  case ended(EnrollmentResult, ResumedEnrollment)
   /// There is no such state, it is another bank's, spent or expired, or its session has ended.
   case invalidState(isMobile: Bool)
   case unknownBank
@@ -57,8 +63,8 @@ extension Enrollments {
       guard let state = try transaction.state(of: callback) else { return .unknownBank }
       guard let enrollment = state.enrollment else { return .invalidState(isMobile: true) }
       guard isSpentHere else {
-        if state.isValid {
-          return .beganElsewhere(bankName: enrollment.bankName, email: state.email)
+        if let outcome = try state.outcome(of: enrollment, for: callback, at: transaction.now) {
+          return outcome
         }
         try transaction.audit.write(
           .callbackRefused, account: state.accountID, device: enrollment.deviceID,
@@ -74,26 +80,37 @@ extension Enrollments {
       return .resumed(enrollment)
     }
   }
+
+  /// Keeps what the person is told, for whoever comes back again.
+  package func keep(_ result: EnrollmentResult, of enrollment: ResumedEnrollment) throws {
+    let text = String(decoding: try Job.encode(result), as: UTF8.self)
+    try records.write { transaction in
+      _ = try transaction.connection.execute(
+        "UPDATE enrollment_states SET result = ? WHERE id = ? AND result IS NULL",
+        [.text(text), .text(enrollment.id)])
+    }
+  }
 }
 
 extension Transaction {
-  /// Spends the state, if it is valid and the person may come from where they do.
+  /// Spends the state, if it is valid and this is the browser that began, or the person has confirmed
+  /// what the app began. A refusal stores nothing, so it may come from anywhere.
   ///
   /// - Returns: whether this call has spent it.
   fileprivate func spendState(of callback: BankCallback) throws(DatabaseError) -> Bool {
-    let mayBeAnywhere = callback.isConfirmed || callback.refusal != nil
-    return try connection.execute(
+    try connection.execute(
       """
       UPDATE enrollment_states s
       JOIN sessions t ON t.id = s.session_id JOIN devices d ON d.id = t.device_id
       SET s.spent_at = ?
       WHERE s.state_hash = ? AND s.bsim_id = ? AND s.spent_at IS NULL AND s.expires_at > ?
         AND t.ended_at IS NULL AND t.expires_at > ? AND d.revoked_at IS NULL
-        AND (s.browser_hash <=> ? OR COALESCE(s.address = ?, TRUE))
+        AND (s.browser_hash <=> ? OR s.browser_hash IS NULL AND ? = 'confirmed' OR ? = 'refused')
       """,
       [
         .time(now), .bytes(callback.stateHash), .text(callback.bsimID), .time(now), .time(now),
-        .bytes(callback.browserHash), .text(mayBeAnywhere ? nil : origin.storedAddress),
+        .bytes(callback.browserHash), .text(callback.isConfirmed ? "confirmed" : nil),
+        .text(callback.refusal == nil ? nil : "refused"),
       ]) == 1
   }
 
@@ -103,7 +120,8 @@ extension Transaction {
       """
       SELECT b.name, s.id, s.is_mobile, s.account_id, t.device_id, a.email,
         s.bsim_id = b.bsim_id AND s.spent_at IS NULL AND s.expires_at > ? AND t.ended_at IS NULL
-          AND t.expires_at > ? AND d.revoked_at IS NULL
+          AND t.expires_at > ? AND d.revoked_at IS NULL,
+        s.browser_hash, s.bsim_id = b.bsim_id, s.spent_at, s.result
       FROM banks b
       LEFT JOIN enrollment_states s ON s.state_hash = ?
       LEFT JOIN accounts a ON a.id = s.account_id
@@ -117,12 +135,20 @@ extension Transaction {
 }
 
 private struct KnownState {
+  /// How long a call that has spent a state may wait for the bank.
+  private static let longestExchange = Duration.seconds(15)
+
   let accountID: String?
-  let email: String
-  /// Whether the state can still be spent, apart from where the person comes from.
-  let isValid: Bool
   /// nil if we have issued no such state.
   let enrollment: ResumedEnrollment?
+  private let email: String
+  /// Whether the state can still be spent, apart from where the person comes from.
+  private let isValid: Bool
+  /// nil if the app began.
+  private let browserHash: [UInt8]?
+  private let isOfBank: Bool
+  private let spentAt: Timestamp?
+  private let result: String?
 
   init(row: borrowing Row) {
     accountID = row.optionalText(3)
@@ -133,5 +159,28 @@ private struct KnownState {
       ? nil
       : ResumedEnrollment(
         id: row.text(1), isMobile: row.boolean(2), bankName: row.text(0), deviceID: row.text(4))
+    browserHash = row.isNull(7) ? nil : row.bytes(7)
+    isOfBank = !row.isNull(8) && row.boolean(8)
+    spentAt = row.optionalTimestamp(9)
+    result = row.optionalText(10)
+  }
+
+  /// What a callback is told that has not spent the state; nil if the state is invalid.
+  func outcome(
+    of enrollment: ResumedEnrollment, for callback: BankCallback, at now: Timestamp
+  ) throws -> CallbackOutcome? {
+    let isOtherBrowser = browserHash.map { $0 != callback.browserHash } ?? false
+    guard isValid || isOfBank && spentAt != nil else { return nil }
+    if isValid, !isOtherBrowser {
+      return .unconfirmed(bankName: enrollment.bankName, email: email)
+    }
+    if let result, !isOtherBrowser {
+      return .ended(
+        try Job.decode(EnrollmentResult.self, from: Array(result.utf8)), enrollment)
+    }
+    if isOtherBrowser { return .beganInAnotherBrowser }
+    guard let spentAt, abs((now - spentAt).milliseconds) < Self.longestExchange.milliseconds
+    else { return nil }
+    return .underway
   }
 }

@@ -68,7 +68,7 @@ import Testing
       #expect(site.verify(code: code).status == 401)
       #expect(rows(site, "sign_in_refused").last == own + "no live code")
       let authenticator = Authenticator()
-      try site.addPasskey(authenticator, of: ann)
+      try site.addPasskey(authenticator, of: try site.signIn())
       let asserted = authenticator.asserted(answering: try site.signInChallenge())
       #expect(site.verify(asserted).status == 200)
       #expect(site.verify(asserted).isRefusedPasskey)

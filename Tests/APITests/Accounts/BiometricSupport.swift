@@ -68,30 +68,42 @@ extension TestApplication {
     return try #require(answer.string("biometricId"))
   }
 
-  func requestChallenge(_ device: String = "device-1", address: String = "192.0.2.1") -> Answer {
-    send("POST", AccountPath.challenge, jsonText(["deviceId": device]), address: address)
+  func requestChallenge(
+    _ device: String = "device-1", credential: String? = nil, address: String = "192.0.2.1"
+  ) -> Answer {
+    send(
+      "POST", AccountPath.challenge, jsonText(["deviceId": device]),
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
   }
 
   /// The next challenge, without regard to the limit.
-  func challenge(_ device: String = "device-1") throws -> String {
+  func challenge(
+    _ device: String = "device-1", credential: String? = nil, address: String = "192.0.2.1"
+  ) throws -> String {
     sql("UPDATE rate_limits SET hits = 0 WHERE name = 'biometric-challenge'")
-    return try #require(requestChallenge(device).string("challenge"))
+    let answer = requestChallenge(device, credential: credential, address: address)
+    return try #require(answer.string("challenge"))
   }
 
   func verify(
     _ challenge: String, signature: String, device: String = "device-1",
-    credential: String? = nil
+    credential: String? = nil, address: String = "192.0.2.1"
   ) -> Answer {
     send(
       "POST", AccountPath.biometricVerify,
       jsonText(["deviceId": device, "challenge": challenge, "signature": signature]),
-      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [])
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
   }
 
   /// Asks for a challenge, and answers it with a signature by `key`.
-  func signIn(with key: PhoneKey, device: String = "device-1") throws -> Answer {
-    let challenge = try challenge(device)
-    return verify(challenge, signature: key.sign(challenge), device: device)
+  func signIn(
+    with key: PhoneKey, device: String = "device-1", credential: String? = nil,
+    address: String = "192.0.2.1"
+  ) throws -> Answer {
+    let challenge = try challenge(device, credential: credential, address: address)
+    return verify(
+      challenge, signature: key.sign(challenge), device: device, credential: credential,
+      address: address)
   }
 }
 

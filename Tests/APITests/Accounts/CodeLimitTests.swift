@@ -133,7 +133,7 @@ import Testing
       #expect(site.requestCode().status == 200)
       let code = try site.mailedCode()
       #expect(site.verify(code: code).status == 429)
-      #expect(site.verify(code: code, credential: "another").status == 429)
+      #expect(site.verify(code: code, credential: "another").status == 401)
       // Whoever only knows the device's name has not used up what its credential allows.
       #expect(site.verify(code: code, credential: credential).status == 200)
     }
@@ -159,7 +159,8 @@ import Testing
   @Test func strangersWhoKnowADeviceDoNotKeepItsCredentialFromAskingForCodes() throws {
     try withKnownDevice { site, credential throws in
       for _ in 1...3 { #expect(site.requestCode(address: "198.51.100.7").status == 200) }
-      #expect(site.requestCode(credential: "another").status == 429)
+      #expect(site.requestCode(credential: "another").status == 401)
+      #expect(site.requestCode().status == 429)
       let answers = inParallel(64) { _ in site.requestCode(credential: credential) }
       #expect(answers.filter { $0.status == 200 }.count == 3)
       #expect(answers.filter { $0.isError(429, "too_many_requests") }.count == 61)
@@ -167,11 +168,17 @@ import Testing
     }
   }
 
-  @Test func aCredentialThatHasExpiredIsNone() throws {
+  @Test func aCredentialThatHasExpiredIsRefusedAndCountsNothing() throws {
     try withKnownDevice { site, credential in
       site.advance(by: .seconds(90 * 86_400))
-      for _ in 1...3 { #expect(site.requestCode(credential: credential).status == 200) }
-      #expect(site.requestCode().status == 429)
+      site.sql("DELETE FROM rate_limits")
+      for answer in [
+        site.requestCode(credential: credential), site.verify(code: "1", credential: credential),
+      ] {
+        #expect(answer.isError(401, "unauthorized", "Invalid or expired device credential"))
+      }
+      #expect(site.count("rate_limits WHERE name LIKE 'code-%'") == 0)
+      #expect(site.count("login_codes") == 0)
     }
   }
 
@@ -187,10 +194,11 @@ import Testing
             == 200)
       }
       site.sql("DELETE FROM rate_limits")
-      _ = site.requestCode(email, device: device, credential: credential)
-      _ = site.verify(email, code: Self.wrong, device: device, credential: credential)
+      let own = device == "device-1" ? credential : nil
+      _ = site.requestCode(email, device: device, credential: own)
+      _ = site.verify(email, code: Self.wrong, device: device, credential: own)
       #expect(site.count("rate_limits WHERE name LIKE '%known-device'") == 0)
-      #expect(site.count("rate_limits WHERE subject = '\(email)'") == 2)
+      #expect(site.count("rate_limits WHERE subject = '\(email)' AND name LIKE 'code-%'") == 2)
     }
   }
 }

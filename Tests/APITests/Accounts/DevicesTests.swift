@@ -83,18 +83,15 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let lost = try site.signIn(device: "device-2")
-      let lostToo = try site.signIn(device: "device-2")
       setPushToken(site, ann, "a")
       setPushToken(site, lost, "b")
       let answer = revoke(site, "device-2", ann.accessToken)
       #expect(answer.status == 200)
       #expect(answer.text == #"{"success":true}"#)
-      for person in [lost, lostToo] {
-        #expect(
-          site.summary(person.accessToken).isError(
-            401, "unauthorized", "Invalid or expired access token"))
-        #expect(site.refresh(person.refreshToken).status == 401)
-      }
+      #expect(
+        site.summary(lost.accessToken).isError(
+          401, "unauthorized", "Invalid or expired access token"))
+      #expect(site.refresh(lost.refreshToken).status == 401)
       #expect(site.summary(ann.accessToken).status == 200)
       #expect(site.sql("SELECT token FROM push_tokens") == pushTokenText("a"))
       #expect(list(site, ann).map { $0["deviceId"] as? String } == ["device-1"])

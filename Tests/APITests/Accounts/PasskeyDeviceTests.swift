@@ -97,8 +97,8 @@ import Testing
       let live = try site.signInChallenge()
       let spent = try site.signInChallenge()
       let credential = authenticator.asserted(answering: spent)
-      #expect(site.verify(credential).status == 200)
       let registration = try #require(site.passkeyOptions(of: ann).string("challenge"))
+      #expect(site.verify(credential).status == 200)
       let dump = site.rows("passkey_challenges", "passkeys", "rate_limits", "audit_log")
       let response = credential["response"] as? [String: any Sendable]
       for secret in [live, spent, registration, response?["signature"] as? String ?? ""] {

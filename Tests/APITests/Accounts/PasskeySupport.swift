@@ -93,7 +93,9 @@ extension TestApplication {
 }
 
 extension Answer {
-  var isRefusedPasskey: Bool { isError(401, "unauthorized", refusedPasskey) }
+  var isRefusedPasskey: Bool {
+    status == 401 && string("error") == "unauthorized" && string("message") == refusedPasskey
+  }
 }
 
 /// Calls `body` with a site where Ann has a passkey, and with the authenticator that holds it.

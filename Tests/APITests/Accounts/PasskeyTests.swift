@@ -1,6 +1,7 @@
 import Base
 import Cryptography
 import Foundation
+import Store
 import Support
 import Testing
 
@@ -34,7 +35,11 @@ import Testing
 
       let removed = site.send("DELETE", "\(AccountPath.passkeys)/\(id)", token: ann.accessToken)
       #expect(removed.status == 200)
-      #expect(removed.text == #"{"success":true}"#)
+      let handle = base64URLEncoded(userHandle(ofAccount: ann.accountID))
+      #expect(
+        removed.text
+          == #"{"success":true,"signalAllAcceptedCredentials":{"rpId":"api.example.org","#
+          + #""userId":"\#(handle)","allAcceptedCredentialIds":[]}}"#)
       #expect(
         site.send("GET", AccountPath.passkeys, token: ann.accessToken).text == #"{"passkeys":[]}"#)
       #expect(site.passkeyEvents == ["passkey_added \(id)", "passkey_removed \(id)"])

@@ -32,6 +32,42 @@ import Testing
     }
   }
 
+  @Test func aKeyIsOfItsPhoneWhateverAccountIsSignedIn() throws {
+    try withApplication(attestation: .ofTests()) { site in
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org")
+      let phone = try site.enrolledPhone()
+      #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
+      #expect(site.post(provenBy: phone, counter: 2, by: bob).status == 200)
+      // Ann's device goes; the phone is Bob's too.
+      let path = AccountPath.devices + "/device-1"
+      #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
+      #expect(site.post(provenBy: phone, counter: 3, by: bob).status == 200)
+      #expect(site.count("audit_log WHERE event = 'key_bound'") == 1)
+      let other = try site.signIn("bob@example.org", device: "device-2")
+      #expect(
+        site.post(provenBy: phone, counter: 4, by: other).isUnproved("key_of_another_device"))
+    }
+  }
+
+  @Test func whoAsksWithABearerIsToldWhetherTheKeyIsForThem() throws {
+    try withApplication(attestation: .ofTests()) { site in
+      let (ann, bob) = try twoPeople(site)
+      let phone = try site.enrolledPhone()
+      let ask = { (token: String?) in
+        site.send(
+          "POST", AttestationPath.verifyKey, jsonText(["key_id": phone.keyID]), token: token
+        ).text
+      }
+      for token in [nil, ann.accessToken, bob.accessToken, "garbage"] {
+        #expect(ask(token) == #"{"valid":true}"#)
+      }
+      #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
+      for token in [nil, ann.accessToken, "garbage"] { #expect(ask(token) == #"{"valid":true}"#) }
+      #expect(ask(bob.accessToken) == #"{"valid":false}"#)
+    }
+  }
+
   @Test func aReadBindsAKey() throws {
     try withApplication(attestation: .ofTests()) { site in
       let (ann, bob) = try twoPeople(site)

@@ -88,15 +88,17 @@ extension API.Settings {
   /// The settings of the tests.
   static func ofTests(
     environment: Environment = .development, publicURL: String = TestApplication.publicURL,
+    publicURLs: [String]? = nil, androidApps: [AndroidApp] = [],
     jwtKeys: Keyring = TestApplication.keys, hmacKeys: Keyring = TestApplication.keys,
     credentialKeys: Keyring = TestApplication.keys, masterKey: String? = "test-master-key-123",
     allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
     agent: GuardedAgent? = nil, attestation: AttestationPolicy = AttestationPolicy()
   ) -> API.Settings {
     API.Settings(
-      environment: environment, publicURL: publicURL, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
+      environment: environment, publicURLs: publicURLs ?? [publicURL], jwtKeys: jwtKeys,
+      hmacKeys: hmacKeys,
       credentialKeys: credentialKeys, wakeSocket: nil, masterKeyHash: masterKey.map { sha256($0) },
-      allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins,
+      allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
       pushLookupConcurrency: pushLookupConcurrency, agent: agent, attestation: attestation)
   }
 }

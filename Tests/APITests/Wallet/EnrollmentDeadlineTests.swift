@@ -16,7 +16,7 @@ import Testing
       try site.companion().runJobs(of: .banks)
       #expect(bank.exchanges == 0)
       #expect(site.stored == 0)
-      site.expectInvalidState(bank, location)
+      #expect(failedEnrollment("no_answer", in: site.comeBack(to: location).field("Location")))
     }
   }
 
@@ -75,23 +75,30 @@ import Testing
   @Test func whenTooManyWaitTheStateStaysValid() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let start = try site.startEnrollmentInBrowser(by: ann, query: "mobile=true")
+      let page = try #require(bank.consent(to: start.url))
       let before = site.rows("enrollment_states", "jobs", "audit_log")
       let application = site.impatientSibling(beginWaiting: { false })
       // A refused request takes no place.
       for _ in 0...BankPlaces.count {
-        let answer = site.comeBack(to: location, application: application)
+        let answer = site.visit(page, application: application, cookie: start.cookie)
         #expect(answer.status == 503 && answer.retryAfter == 5)
         #expect(answer.field("Content-Type") == "text/html; charset=utf-8")
         // A browser asks again by itself, but it would not send the form again.
         #expect(answer.field("Refresh") == "5")
         #expect(answer.text.contains("This page tries again by itself."))
       }
-      let form = site.comeBackByForm(to: location, application: application)
+      let form = site.confirm(location, application: application)
       #expect(form.status == 503 && form.field("Refresh") == nil)
       #expect(form.text.contains("Please go back and try again."))
       #expect(site.rows("enrollment_states", "jobs", "audit_log") == before)
-      let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
-      #expect(answer.field("Location") == EnrollmentTests.success)
+      try site.withCompanion(of: .banks) {
+        for answer in [
+          site.comeBack(to: location), site.comeBack(to: page, cookie: start.cookie),
+        ] {
+          #expect(answer.field("Location") == EnrollmentTests.success)
+        }
+      }
     }
   }
 

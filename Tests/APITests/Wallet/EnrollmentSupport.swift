@@ -110,8 +110,8 @@ extension TestApplication {
   }
 
   /// The browser follows the bank's redirect back to us.
-  func comeBack(
-    to location: String, application: Application? = nil, cookie: String? = nil,
+  func visit(
+    _ location: String, application: Application? = nil, cookie: String? = nil,
     address: String = "192.0.2.1"
   ) -> Answer {
     let (path, query) = Self.parts(of: location)
@@ -122,24 +122,28 @@ extension TestApplication {
           remoteAddress: address, requestID: "request-1")))
   }
 
-  /// The same with a form.
-  func comeBackByForm(to location: String, application: Application) -> Answer {
-    let (path, query) = Self.parts(of: location)
-    return application.send(
-      "POST", path, query,
-      fields: [(name: "Content-Type", value: "application/x-www-form-urlencoded")])
+  /// The same, and the person says yes if they are asked.
+  func comeBack(
+    to location: String, application: Application? = nil, cookie: String? = nil,
+    address: String = "192.0.2.1"
+  ) -> Answer {
+    let answer = visit(location, application: application, cookie: cookie, address: address)
+    guard answer.text.contains(#"<form method="post""#) else { return answer }
+    return confirm(location, application: application, address: address, cookie: cookie)
   }
 
   /// The person answers the question; the form has what the bank sent.
   func confirm(
-    _ location: String, address: String = "198.51.100.7",
-    type: String? = "application/x-www-form-urlencoded", cookie: String? = nil
+    _ location: String, application: Application? = nil, address: String = "198.51.100.7",
+    type: String? = "application/x-www-form-urlencoded", cookie: String? = nil,
+    origin: String? = publicURL
   ) -> Answer {
     let (path, query) = Self.parts(of: location)
-    let fields = [("Content-Type", type), ("Cookie", cookie)].compactMap { name, value in
-      value.map { (name: name, value: $0) }
+    let fields = [("Content-Type", type), ("Cookie", cookie), ("Origin", origin)].compactMap {
+      name, value in value.map { (name: name, value: $0) }
     }
-    return send("POST", path, query, fields: fields, address: address)
+    return (application ?? self.application).send(
+      "POST", path, query, fields: fields, address: address)
   }
 
   private static func parts(of location: String) -> (path: String, query: String) {
@@ -191,6 +195,16 @@ func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) thro
   try withApplication { site in
     try site.connect(bank)
     try body(site, site.signUp(), bank)
+  }
+}
+
+extension Answer {
+  /// Whether it is a page with this sentence and a way back to the app.
+  func isEnrollmentError(_ status: Int, _ sentence: String) -> Bool {
+    self.status == status && field("Content-Type") == "text/html; charset=utf-8"
+      && text.contains("<p>\(sentence.htmlEscaped)</p>")
+      && text.contains(#"<a href="mwsim://enrollment/callback?success=false&amp;error="#)
+      && text.contains(">Open the app</a>")
   }
 }
 

@@ -10,12 +10,12 @@ struct Person: Sendable {
   let refreshToken: String
 
   /// What both `auth/register` and `auth/login` take.
-  var body: String { Self.body(email) }
+  var body: String { Self.body(email, "phone-1") }
   var bearer: String { "Authorization: Bearer \(token)" }
 
-  fileprivate static func body(_ email: String) -> String {
+  fileprivate static func body(_ email: String, _ device: String) -> String {
     """
-    {"email":"\(email)","name":"Ann","deviceId":"phone-1","deviceName":"Phone","platform":"ios"}
+    {"email":"\(email)","name":"Ann","deviceId":"\(device)","deviceName":"Phone","platform":"ios"}
     """
   }
 }
@@ -26,8 +26,10 @@ extension Site {
   }
 
   /// Makes an account and signs it in.
-  func signUp(email: String = "ann@example.org") throws -> Person {
-    let answer = post("/api/mobile/auth/register", Person.body(email))
+  func signUp(
+    email: String = "ann@example.org", device: String = "phone-1"
+  ) throws -> Person {
+    let answer = post("/api/mobile/auth/register", Person.body(email, device))
     try #require(answer.status == 201, "\(answer.body)")
     return Person(
       email: email, token: try answer.token("accessToken"),

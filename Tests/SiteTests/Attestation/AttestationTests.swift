@@ -85,7 +85,8 @@ import Testing
 
   @Test func aWriteNeedsTheKeyOfItsOwnDevice() async throws {
     try await withEnforcingSite { site in
-      let (ann, bob) = (try site.signUp(), try site.signUp(email: "bob@example.org"))
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org", device: "phone-2")
       let (phone, _) = try enroll(on: site)
       let unproved = site.post("/api/v1/device-prefs", "{}", ann.bearer)
       #expect(unproved.status == 403)

@@ -110,6 +110,9 @@ import Testing
     Case(
       "biometric_challenges.PRIMARY",
       copy("biometric_challenges", "client_device_id challenge_hash expires_at")),
+    Case(
+      "phone_challenges.PRIMARY",
+      copy("phone_challenges", "challenge_hash purpose client_device_id asked_by expires_at")),
     Case("outbox.PRIMARY", copy("outbox", "id kind recipient expires_at request_id")),
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
     Case(
@@ -214,6 +217,9 @@ extension ConstraintTests {
     Case(
       "biometric_challenges.biometric_challenges_id_not_empty",
       "UPDATE biometric_challenges SET client_device_id = ''"),
+    Case(
+      "phone_challenges.phone_challenges_id_not_empty",
+      "UPDATE phone_challenges SET client_device_id = ''"),
     Case("outbox.outbox_closed_whole", "UPDATE outbox SET finished_at = NOW(3)"),
     Case("outbox.outbox_closed_whole", "UPDATE outbox SET state = 'dead', sealed = NULL"),
     Case(

@@ -37,6 +37,9 @@ import Testing
       SELECT \(id(2)), \(id(3)), 'face', 'AAAA', NOW(3) FROM seq_1_to_10000;
     INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
       SELECT CONCAT('device-', seq), UNHEX(SHA2(seq, 256)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO phone_challenges (challenge_hash, purpose, client_device_id, asked_by, expires_at)
+      SELECT UNHEX(SHA2(seq, 256)), 'biometric', CONCAT('device-', seq), '192.0.2.1',
+        NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
       SELECT \(id(3)), UNHEX(SHA2(seq, 256)), 'app.one', NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO attestation_keys (id, public_key, app_id, environment, receipt, device_id, attested_at, bound_at)
@@ -107,7 +110,7 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
-      login_codes, biometric_keys, biometric_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
+      login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, pairing_tokens, pairings, pairing_tickets;
     """

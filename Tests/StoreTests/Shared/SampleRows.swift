@@ -45,6 +45,8 @@ enum SampleRows {
       VALUES ('\(device)', '\(session)', 'face', 'AAAA', NOW(3));
     INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
       VALUES ('device-1', REPEAT('c', 32), NOW(3));
+    INSERT INTO phone_challenges (challenge_hash, purpose, client_device_id, asked_by, expires_at)
+      VALUES (REPEAT('c', 32), 'biometric', 'device-1', '192.0.2.1', NOW(3));
     INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,
         is_backed_up, name, created_at)
       VALUES ('\(passkey)', '\(account)', REPEAT('i', 16), REPEAT('p', 77), 1, TRUE, TRUE, 'Key', NOW(3));

@@ -1,0 +1,91 @@
+import Base
+import MariaDB
+
+/// A device that is signed in and registers again.
+struct RenewedDevice {
+  let id: String
+  let accountID: String
+  /// From when on the new credential proves who holds the account; nil: as the old one, which was
+  /// shown.
+  let trustedAt: Timestamp?
+}
+
+/// Statements that renew what a device that is signed in has registered with.
+struct DeviceRenewalStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// The device that registers again: that of a live session, or the one whose credential is shown.
+  ///
+  /// A bearer may be stolen. So a credential that it alone brings proves nothing for a day, unless a
+  /// proof began the session just before.
+  ///
+  /// - Throws: ``Refusal/credential(account:device:)`` where bearer and credential are of two accounts.
+  func find(_ phone: SigningDevice, by bearer: Caller?) throws -> RenewedDevice? {
+    let holder = try credentialHolder(phone)
+    guard let bearer, bearer.clientDeviceID == phone.clientDeviceID,
+      let own = try device(of: bearer)
+    else { return holder }
+    if let holder {
+      guard holder.id == own else {
+        throw Refusal.credential(account: bearer.accountID, device: own)
+      }
+      return holder
+    }
+    let isProven = try transaction.sessions.isFreshlyProven(bearer)
+    return RenewedDevice(
+      id: own, accountID: bearer.accountID,
+      trustedAt: isProven ? transaction.now : transaction.now + NewBiometricKey.probation)
+  }
+
+  private func credentialHolder(
+    _ phone: SigningDevice
+  ) throws(DatabaseError) -> RenewedDevice? {
+    guard case .proven(let id) = try transaction.knownDevices.find(phone) else { return nil }
+    return try transaction.connection.row(
+      "SELECT account_id FROM devices WHERE id = ?", [.text(id)]
+    ) { row in RenewedDevice(id: id, accountID: row.text(0), trustedAt: nil) }
+  }
+
+  /// The device of the bearer's session; nil if the session has ended.
+  private func device(of bearer: Caller) throws(DatabaseError) -> String? {
+    try transaction.sessions.lock(bearer)
+    return try transaction.connection.row(
+      """
+      SELECT s.device_id FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      """,
+      [.text(bearer.sessionID), .time(transaction.now)]
+    ) { row in row.text(0) }
+  }
+
+  /// Gives the device the name, platform and credential of the registration, and its push token if it
+  /// has one.
+  ///
+  /// - Throws: ``RateLimited`` at more than 60 an hour.
+  func renew(_ renewed: RenewedDevice, as device: DeviceRegistration) throws {
+    try transaction.limits.count(.deviceRenewals, of: renewed.id)
+    let changed = try transaction.connection.execute(
+      """
+      UPDATE devices SET name = ?, platform = ?, credential_hash = ?, credential_expires_at = ?,
+        credential_trusted_at = COALESCE(?, credential_trusted_at)
+      WHERE id = ? AND revoked_at IS NULL
+      """,
+      [
+        .text(device.name), .text(device.platform.rawValue), .bytes(device.credentialHash),
+        .time(device.credentialExpiresAt), .time(renewed.trustedAt), .text(renewed.id),
+      ])
+    guard changed == 1 else { throw LostRace() }
+    if let token = device.pushToken {
+      try transaction.pushTokens.removeAll(of: renewed.id, except: token)
+      try transaction.pushTokens.store(token, platform: device.platform, of: renewed.id)
+    }
+    try transaction.audit.write(
+      .deviceRegistered, account: renewed.accountID, device: renewed.id, detail: "renewed")
+  }
+}
+
+extension Transaction {
+  var renewals: DeviceRenewalStatements {
+    DeviceRenewalStatements(transaction: Transaction(sharing: self))
+  }
+}

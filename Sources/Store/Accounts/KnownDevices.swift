@@ -1,0 +1,99 @@
+import MariaDB
+
+/// Who asks, as the limits see it. A device of the account has budgets of its own, so that strangers
+/// who use up the others cannot keep its owner out.
+enum KnownDevice {
+  case stranger
+  /// Names a device of the account.
+  case named(id: String)
+  /// Also shows the credential of that device. Who only knows the device's name cannot use up this
+  /// budget.
+  case proven(id: String)
+
+  /// The subject of the device's budget; nil for a stranger.
+  var subject: String? {
+    switch self {
+    case .stranger: nil
+    case .named(let id): id
+    case .proven(let id): "\(id) credential"
+    }
+  }
+}
+
+/// Statements that tell known devices from strangers.
+struct KnownDeviceStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// For an e-mail address without an account it runs the same statement, and finds a stranger.
+  func find(
+    _ device: SigningDevice, of email: String
+  ) throws(DatabaseError) -> KnownDevice {
+    let known = try transaction.connection.row(
+      """
+      SELECT d.id, d.credential_hash, d.credential_expires_at
+      FROM accounts a JOIN devices d ON d.account_id = a.id
+      WHERE a.email = ? AND d.client_device_id = ? AND d.revoked_at IS NULL
+      """,
+      [.text(email), .text(device.clientDeviceID)]
+    ) { row in
+      (id: row.text(0), credential: StoredCredential(row: row, hash: 1, expiresAt: 2))
+    }
+    guard let known else { return .stranger }
+    guard let shown = device.credentialHash,
+      known.credential?.matches(shown, at: transaction.now) == true
+    else { return .named(id: known.id) }
+    return .proven(id: known.id)
+  }
+
+  /// Where no account is named, only its credential makes a device known.
+  func find(_ device: SigningDevice) throws(DatabaseError) -> KnownDevice {
+    guard let shown = device.credentialHash else { return .stranger }
+    let id = try transaction.connection.row(
+      """
+      SELECT id FROM devices WHERE client_device_id = ? AND credential_hash = ?
+        AND credential_expires_at > ? AND revoked_at IS NULL
+      """,
+      [.text(device.clientDeviceID), .bytes(shown), .time(transaction.now)]
+    ) { row in row.text(0) }
+    return id.map { .proven(id: $0) } ?? .stranger
+  }
+
+  /// Whether the credential that `device` shows is one of its phone: of an account's device there, or
+  /// of a registration.
+  fileprivate func hasValidCredential(_ device: SigningDevice) throws(DatabaseError) -> Bool {
+    guard let shown = device.credentialHash else { return true }
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.row(
+      """
+      SELECT EXISTS (SELECT 1 FROM device_registrations
+          WHERE client_device_id = ? AND credential_hash = ? AND credential_expires_at > ?)
+        OR EXISTS (SELECT 1 FROM devices WHERE client_device_id = ? AND credential_hash = ?
+          AND credential_expires_at > ? AND revoked_at IS NULL)
+      """,
+      [
+        .text(device.clientDeviceID), .bytes(shown), now, .text(device.clientDeviceID),
+        .bytes(shown), now,
+      ]
+    ) { row in row.boolean(0) } ?? false
+  }
+}
+
+extension Transaction {
+  var knownDevices: KnownDeviceStatements {
+    KnownDeviceStatements(transaction: Transaction(sharing: self))
+  }
+}
+
+extension SignIns {
+  /// Refuses a device credential that is wrong, expired or another phone's. Call it before anything is
+  /// written. Whose it is tells nothing of any account.
+  ///
+  /// - Throws: ``Refusal/credential(account:device:)``.
+  func requireValidCredential(of device: SigningDevice) throws {
+    guard device.credentialHash != nil else { return }
+    let isValid = try records.read { transaction in
+      try transaction.knownDevices.hasValidCredential(device)
+    }
+    guard isValid else { throw Refusal.credential(account: nil, device: nil) }
+  }
+}

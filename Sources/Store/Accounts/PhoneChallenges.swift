@@ -1,0 +1,84 @@
+import Base
+import Cryptography
+import MariaDB
+
+/// What a challenge of a phone was issued for. It cannot be used for anything else.
+enum PhoneChallengePurpose: String {
+  case biometric, passkey
+}
+
+/// Statements on `phone_challenges`: challenges that name a phone and no account.
+struct PhoneChallengeStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Keeps a challenge. Of each asker, the newest ten for one phone and purpose stay: others who ask
+  /// displace none of them.
+  ///
+  /// - Parameter asker: ``asker(_:)``
+  func insert(
+    _ hash: [UInt8], for purpose: PhoneChallengePurpose, on device: SigningDevice,
+    askedBy asker: String, until expiresAt: Timestamp
+  ) throws(DatabaseError) {
+    let phone = Parameter.text(device.clientDeviceID)
+    let old = try transaction.connection.rows(
+      """
+      SELECT challenge_hash FROM phone_challenges
+      WHERE client_device_id = ? AND asked_by = ? AND purpose = ?
+      ORDER BY expires_at DESC, challenge_hash LIMIT 100 OFFSET 9
+      """,
+      [phone, .text(asker), .text(purpose.rawValue)]
+    ) { row in row.bytes(0) }
+    // One by one, by primary key: a range of the index would lock the gaps beside it.
+    for hash in old {
+      _ = try transaction.connection.execute(
+        "DELETE FROM phone_challenges WHERE challenge_hash = ?", [.bytes(hash)])
+    }
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO phone_challenges (challenge_hash, purpose, client_device_id, asked_by,
+        device_name, platform, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .bytes(hash), .text(purpose.rawValue), phone, .text(asker), .text(device.name),
+        .text(device.platform?.rawValue), .time(expiresAt),
+      ])
+  }
+
+  /// Spends a challenge that is live and was issued for `purpose` and the phone.
+  ///
+  /// - Returns: whether this call is the one that spends it.
+  func spend(
+    _ hash: [UInt8], for purpose: PhoneChallengePurpose, on clientDeviceID: String
+  ) throws(DatabaseError) -> Bool {
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.execute(
+      """
+      UPDATE phone_challenges SET spent_at = ?
+      WHERE challenge_hash = ? AND purpose = ? AND client_device_id = ? AND spent_at IS NULL
+        AND expires_at > ?
+      """,
+      [now, .bytes(hash), .text(purpose.rawValue), .text(clientDeviceID), now]) == 1
+  }
+
+  /// What the request for a challenge said of its device.
+  func description(
+    of hash: [UInt8]
+  ) throws(DatabaseError) -> (name: String?, platform: DevicePlatform?)? {
+    try transaction.connection.row(
+      "SELECT device_name, platform FROM phone_challenges WHERE challenge_hash = ?", [.bytes(hash)]
+    ) { row in
+      (row.optionalText(0), row.optionalText(1).flatMap { DevicePlatform(rawValue: $0) })
+    }
+  }
+}
+
+extension Transaction {
+  var phoneChallenges: PhoneChallengeStatements {
+    PhoneChallengeStatements(transaction: Transaction(sharing: self))
+  }
+
+  /// Who asks or signs, as challenges and the locks of keys tell callers apart: a device that shows its
+  /// credential, or else the caller's network.
+  func asker(_ known: KnownDevice) -> String { known.subject ?? origin.networks[0].subject }
+}

@@ -1,0 +1,171 @@
+import Cryptography
+import Testing
+
+@testable import API
+
+/// `POST /api/mobile/device/register` by a device that is signed in, and credentials on refresh.
+@Suite struct DeviceRenewalTests {
+  private let refusal = "Invalid or expired device credential"
+
+  private func register(
+    _ site: TestApplication, device: String = "device-1", token: String? = nil,
+    credential: String? = nil, pushToken: String? = nil
+  ) -> Answer {
+    site.send(
+      "POST", AccountPath.registerDevice,
+      jsonText([
+        "deviceId": device, "deviceName": "Renamed", "platform": "android", "pushToken": pushToken,
+      ]), token: token,
+      fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [])
+  }
+
+  /// A site where Ann has signed up with a credential.
+  private func withCredential(
+    _ body: (_ site: TestApplication, _ ann: SignedIn, _ credential: String) throws -> Void
+  ) throws {
+    try withApplication { site in
+      let credential = try site.registerDevice()
+      try body(site, try site.signUp(), credential)
+    }
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func theBearerOrTheCredentialRenewsTheDevice(showsToken: Bool, showsCredential: Bool) throws {
+    try withCredential { site, ann, old throws in
+      let answer = register(
+        site, token: showsToken ? ann.accessToken : nil, credential: showsCredential ? old : nil,
+        pushToken: pushTokenText("b"))
+      #expect(answer.status == 200, "\(answer.text)")
+      let new = try #require(answer.string("deviceCredential"))
+      let isRenewed = showsToken || showsCredential
+      #expect(site.summary(ann.accessToken, credential: new).status == (isRenewed ? 200 : 401))
+      #expect(site.summary(ann.accessToken, credential: old).status == (isRenewed ? 401 : 200))
+      #expect(
+        site.sql("SELECT name, platform FROM devices")
+          == (isRenewed ? "Renamed\tandroid" : "Phone\tios"))
+      #expect(site.sql("SELECT token FROM push_tokens") == (isRenewed ? pushTokenText("b") : ""))
+      #expect(site.count("device_registrations") == (isRenewed ? 0 : 1))
+      #expect(
+        site.count("audit_log WHERE event = 'device_registered' AND detail = 'renewed'")
+          == (isRenewed ? 1 : 0))
+    }
+  }
+
+  @Test func aRenewalWithoutAPushTokenKeepsTheOldOne() throws {
+    try withApplication { site in
+      try site.registerDevice(pushToken: pushTokenText("a"))
+      let ann = try site.signUp()
+      #expect(register(site, token: ann.accessToken).status == 200)
+      #expect(site.sql("SELECT token FROM push_tokens") == pushTokenText("a"))
+    }
+  }
+
+  /// A bearer may be stolen: what it brings alone must not open the account.
+  @Test func aCredentialThatABearerAloneBringsProvesNothingForADay() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.advance(by: .seconds(700))
+      let answer = register(site, token: ann.accessToken)
+      var credential = try #require(answer.string("deviceCredential"))
+      // Renewed again with itself, it is no better.
+      credential = try #require(
+        register(site, credential: credential).string("deviceCredential"))
+      let ask = { (token: String) in
+        site.send(
+          "POST", AccountPath.passkeyOptions, token: token,
+          fields: [("X-Device-Credential", credential)])
+      }
+      #expect(site.summary(ann.accessToken, credential: credential).status == 200)
+      #expect(ask(ann.accessToken).isError(403, "fresh_proof_required"))
+      site.advance(by: .seconds(86_400))
+      let later = try #require(site.refresh(ann.refreshToken).accessToken)
+      #expect(ask(later).status == 200)
+    }
+  }
+
+  /// A key that a bearer alone set up signs in, but its credential proves nothing for a day either.
+  @Test func aCredentialOfASignInWithAnUntrustedKeyProvesNothing() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.advance(by: .seconds(700))
+      _ = try site.setUp(of: ann)
+      let credential = try site.registerDevice()
+      let answer = try site.signIn(with: .one, credential: credential)
+      #expect(answer.status == 200, "\(answer.text)")
+      let asked = site.send(
+        "POST", AccountPath.passkeyOptions, token: answer.accessToken,
+        fields: [("X-Device-Credential", credential)])
+      #expect(asked.isError(403, "fresh_proof_required"), "\(asked.text)")
+    }
+  }
+
+  @Test func aTrustedCredentialRenewsItselfAndStaysTrusted() throws {
+    try withCredential { site, ann, old throws in
+      site.advance(by: .seconds(700))
+      let new = try #require(register(site, credential: old).string("deviceCredential"))
+      let answer = site.send(
+        "POST", AccountPath.passkeyOptions, token: ann.accessToken,
+        fields: [("X-Device-Credential", new)])
+      #expect(answer.status == 200, "\(answer.text)")
+    }
+  }
+
+  @Test func whatIsNotTheDevicesRenewsNothing() throws {
+    try withCredential { site, ann, own throws in
+      let bob = try site.signUp(email: "bob@example.org")
+      let foreign = try site.registerDevice("device-9")
+      let before = site.rows("devices", "device_registrations", "rate_limits", "push_tokens")
+      for credential in ["garbage", "", foreign] {
+        let answer = register(site, token: ann.accessToken, credential: credential)
+        #expect(answer.isError(401, "unauthorized", refusal), "\(answer.text)")
+      }
+      // The credential of one account with the bearer of another.
+      let mixed = register(site, token: bob.accessToken, credential: own)
+      #expect(mixed.isError(401, "unauthorized", refusal), "\(mixed.text)")
+      site.sql("DELETE FROM rate_limits WHERE name LIKE 'audit%'")
+      #expect(site.rows("devices", "device_registrations", "rate_limits", "push_tokens") == before)
+    }
+  }
+
+  /// The app sends its last token with every request.
+  @Test func aDeadBearerRegistersAsNone() throws {
+    try withCredential { site, ann, _ throws in
+      #expect(site.send("POST", AccountPath.logout, token: ann.accessToken).status == 200)
+      for token in [ann.accessToken, "garbage"] {
+        #expect(register(site, token: token).status == 200)
+      }
+      #expect(register(site, device: "device-2", token: ann.accessToken).status == 200)
+      #expect(site.count("device_registrations") == 2)
+      #expect(site.sql("SELECT name FROM devices") == "Phone")
+    }
+  }
+
+  @Test func aDeviceIsRenewedSixtyTimesAnHour() throws {
+    try withCredential { site, ann, _ in
+      let answers = (1...61).map { _ in register(site, token: ann.accessToken).status }
+      #expect(answers == Array(repeating: 200, count: 60) + [429])
+    }
+  }
+
+  @Test func refreshRefusesACredentialThatIsNotTheDevices() throws {
+    try withCredential { site, ann, own throws in
+      let foreign = try site.registerDevice("device-9")
+      let before = site.rows("sessions")
+      let refresh = { (credential: String) in
+        site.send(
+          "POST", AccountPath.refresh, jsonText(["refreshToken": ann.refreshToken]),
+          fields: [("X-Device-Credential", credential)])
+      }
+      for credential in ["garbage", "", foreign] {
+        let answer = refresh(credential)
+        #expect(answer.isError(401, "unauthorized", refusal), "\(answer.text)")
+      }
+      #expect(site.rows("sessions") == before)
+      #expect(site.count("audit_log WHERE event = 'credential_refused'") == 3)
+      #expect(refresh(own).status == 200)
+      // An app that repeats it without end is told to stop.
+      let statuses = (1...28).map { _ in refresh("garbage").status }
+      #expect(statuses.suffix(2) == [401, 429])
+    }
+  }
+}
