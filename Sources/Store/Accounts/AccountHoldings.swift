@@ -5,10 +5,10 @@ extension Holding {
     "account",
     [
       .text("email"), .text("name"), .text("username"), .text("walletId"), .time("createdAt"),
-      .text("createdFrom"), .time("emailVerifiedAt"),
+      .text("createdFrom"), .time("emailVerifiedAt"), .text("language"),
     ],
     """
-    SELECT id, email, name, username, wallet_id, created_at, created_from, email_verified_at
+    SELECT id, email, name, username, wallet_id, created_at, created_from, email_verified_at, language
     FROM accounts WHERE id = ? LIMIT ?
     """)
 
