@@ -185,8 +185,9 @@ import Testing
       let refused = answers.filter { $0.isError(401, "unauthorized", "Invalid or expired code") }
       let limited = answers.filter { $0.isError(429, "too_many_requests") }
       #expect(refused.count + limited.count == 63, "\(Set(answers.map(\.text)))")
-      // 50 wrong tries are allowed, and the right one may be given back before the others count.
-      #expect((49...50).contains(refused.count), "\(refused.count)")
+      // 50 wrong tries are allowed, and the right one may be given back before the others count. After it
+      // the phone is known, and its tries count by themselves.
+      #expect(refused.count >= 49, "\(refused.count)")
       #expect(site.count("sessions") == 2)
       #expect(site.count("audit_log WHERE event = 'sign_in'") == 2)
     }
