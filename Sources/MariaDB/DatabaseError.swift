@@ -61,7 +61,8 @@ extension DatabaseError {
   package var isTimeout: Bool { code == .statementTimeout }
 
   /// The whole transaction may be run again: a deadlock, a lock wait, a Galera node that is not
-  /// ready or refuses to commit.
+  /// ready or refuses to commit, or a row that was deleted since the transaction has read it, while
+  /// another is to refer to it.
   package var isRetryable: Bool { !isOutcomeUnknown && Code.retryable.contains(code) }
 
   /// Whether the server certainly did not execute the statement.
@@ -114,7 +115,7 @@ extension DatabaseError {
 
     static let lost: Set = [shutdown, connectionKilled, serverGone, connectionLost]
     static let retryable: Set = [
-      recordChanged, nodeNotReady, commitRefused, lockWaitTimeout, deadlock,
+      recordChanged, nodeNotReady, commitRefused, lockWaitTimeout, deadlock, noReferencedRow,
     ]
     static let unreachable: Set = [
       tooManyConnections, tooManyUserConnections, nodeNotReady, socketUnreachable,

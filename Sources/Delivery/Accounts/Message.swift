@@ -54,12 +54,18 @@ package struct Message: Sendable {
     case .newDevice: return notice(texts.newDevice, content, texts)
     case .passkeyAdded: return notice(texts.passkeyAdded, content, texts)
     case .biometricKeyAdded: return notice(texts.biometricKeyAdded, content, texts)
-    case .refreshReused: return (texts.refreshReused, [texts.refreshReused.body])
+    case .refreshReused: return plain(texts.refreshReused, content)
     case .addressChange:
       guard let link = link("address", content.secret) else { return nil }
       return (texts.addressChange, [texts.addressChange.body, link])
-    case .addressChanged: return (texts.addressChanged, [texts.addressChanged.body])
+    case .addressChanged: return plain(texts.addressChanged, content)
     }
+  }
+
+  private func plain(
+    _ text: MailTexts.Text, _ content: MailContent
+  ) -> (MailTexts.Text, [String])? {
+    content.secret.isEmpty ? (text, [text.body]) : nil
   }
 
   private func notice(

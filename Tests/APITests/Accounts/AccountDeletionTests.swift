@@ -98,6 +98,44 @@ import Testing
     }
   }
 
+  /// Whatever comes during a deletion is answered as if it came before or after.
+  @Test func requestsDuringADeletionDoNotFail() throws {
+    for round in 1...4 {
+      try withApplication { site in
+        let checkout = try Checkout(at: site)
+        let (ann, order, key) = (checkout.ann, checkout.order, checkout.key)
+        site.sql(
+          "UPDATE banks SET authorization_url = 'https://a', token_url = 'https://t', cards_url = 'https://c', client_id = 'c', client_secret = 's', scope = 's'"
+        )
+        let answers = inParallel(16) { number in
+          switch number % 8 {
+          case 0: number == 0 ? delete(site, ann) : site.summary(ann.accessToken)
+          case 1: site.requestCode()
+          case 2: site.passkeyOptions(of: ann)
+          case 3: site.initiate(order, key: key, token: ann.accessToken)
+          case 4:
+            site.send("POST", "/api/mobile/enrollment/start/bank", token: ann.accessToken)
+          case 5: site.post(#"{"push_enabled":true}"#, by: ann)
+          case 6:
+            site.send(
+              "PUT", AccountPath.profile, #"{"name":"B","email":"b\#(number)@example.org"}"#,
+              token: ann.accessToken)
+          default:
+            site.send(
+              "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText()]),
+              token: ann.accessToken)
+          }
+        }
+        #expect(answers[0].status == 200)
+        for answer in answers {
+          #expect([200, 401, 404].contains(answer.status), "\(round): \(answer.text)")
+        }
+        #expect(site.count("accounts") + site.count("push_tokens") == 0)
+        #expect(site.count("outbox WHERE state = 'open'") == 0)
+      }
+    }
+  }
+
   /// A sign-in comes before the deletion or finds no account: never half of both.
   @Test func signInsDuringADeletionLeaveNothing() throws {
     try withApplication { site in

@@ -158,21 +158,6 @@ import Testing
     }
   }
 
-  /// Another session of the device keeps the notifications.
-  @Test func theLastSessionOfADeviceTakesItsPushTokensAlong() throws {
-    try withVisitor { site, ann, visitor in
-      try fill(site, ann)
-      site.sql("DELETE FROM passkeys; DELETE FROM rate_limits")
-      _ = try site.signIn()
-      for left in [1, 0] {
-        let id = try id(of: "sessions", "Phone", on: visitor.open())
-        _ = visitor.send("/remove", ["kind": "sessions", "id": id])
-        #expect(site.count("sessions WHERE ended_at IS NULL") == left)
-        #expect(site.count("push_tokens") == left)
-      }
-    }
-  }
-
   // Address ------------------------------------------------------------------------------------------
 
   @Test func anotherAddressIsAskedForByMail() throws {

@@ -8,7 +8,7 @@ import Testing
 /// Paths and methods of accounts and the wallet.
 @Suite struct AccountRoutesTests {
   static let unknown = [
-    "/api/mobile/", "/api/mobile/profile", "/api/mobile/accounts", "/api/mobile/auth",
+    "/api/mobile/", "/api/mobile/profile/image", "/api/mobile/accounts", "/api/mobile/auth",
     "/api/mobile/auth/login/password/", "/api/mobile/auth/login/", "/api/mobile/AUTH/login",
     "/api/mobile/payment/initiate", "/api/mobile/contracts", "/api/mobile/devices/",
     "/api/mobile/devices/a/b", "/api/mobile/passkeys/", "/api/mobile/passkeys/a/b",
@@ -42,7 +42,9 @@ import Testing
     (AccountPath.setup, ["POST"]), (AccountPath.challenge, ["POST"]),
     (AccountPath.biometricVerify, ["POST"]), (AccountPath.passkeyOptions, ["POST"]),
     (AccountPath.passkeyVerify, ["POST"]), (AccountPath.passkeys, ["GET", "HEAD"]),
-    (AccountPath.passkeys + "/x", ["DELETE"]), (AccountPath.logout, ["POST"]),
+    (AccountPath.passkeys + "/x", ["DELETE", "PUT"]), (AccountPath.biometric, ["DELETE"]),
+    (AccountPath.profile, ["GET", "HEAD", "PUT"]), (AccountPath.account, ["DELETE"]),
+    (AccountPath.logout, ["POST"]),
     (WalletPath.summary, ["GET", "HEAD"]), (WalletPath.cards, ["GET", "HEAD"]),
     (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
     (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
@@ -51,7 +53,7 @@ import Testing
     ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET", "POST"]),
     ("/api/merchant/payment/initiate", ["POST"]),
     ("/api/merchant/payment/confirm", ["POST"]),
-    (AccountPath.devices, ["GET", "HEAD"]), (AccountPath.devices + "/device-1", ["DELETE"]),
+    (AccountPath.devices, ["GET", "HEAD"]), (AccountPath.devices + "/device-1", ["DELETE", "PUT"]),
     (AccountPath.pushToken, ["POST", "DELETE"]), (AccountPath.pushToken + "/device-1", ["DELETE"]),
   ]
 

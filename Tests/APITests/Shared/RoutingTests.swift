@@ -54,7 +54,7 @@ import Testing
     ("GET", "/api/mobile/auth/login", "POST"),
     ("GET", "/api/mobile/device/push-token", "POST, DELETE"),
     ("GET", "/api/mobile/device/push-token/device-1", "DELETE"),
-    ("POST", "/api/mobile/devices/device-1", "DELETE"),
+    ("POST", "/api/mobile/devices/device-1", "DELETE, PUT"),
     ("POST", "/api/mobile/wallet/summary", "GET, HEAD"),
   ])
   func otherMethodsAre405WithTheAllowedOnes(

@@ -12,7 +12,7 @@ import Testing
   @Test func aFreshDatabaseIsRight() throws {
     try withStore { store throws in
       let inspections = try store.database("companion").inspect()
-      #expect(inspections.count == 4)
+      #expect(inspections.count == 5)
       #expect(try faults(store.database("companion")) == [])
     }
   }
