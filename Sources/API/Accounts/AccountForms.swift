@@ -4,7 +4,7 @@ import Store
 
 /// `POST /account/name`: changes the name.
 func changeName(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
+  try context.fulfill(request) {
     let name = try ShortText(item: "name", of: request).text
     try context.records.accountVisits.rename(to: name, by: context.sentForm(request))
     return ("name", nil)
@@ -15,7 +15,7 @@ func changeName(_ request: Request, in context: borrowing Context) throws -> Res
 /// same whether an account has that address or not.
 func askForAddress(_ request: Request, in context: borrowing Context) throws -> Response {
   let startedAt = ContinuousClock.now
-  return try context.answer(request) {
+  return try context.fulfill(request) {
     let email = try EmailAddress(item: "email", of: request).text
     try context.records.accountVisits.changeAddress(by: context.sentForm(request)) { account in
       context.makeAddressChange(to: email)
@@ -28,7 +28,7 @@ func askForAddress(_ request: Request, in context: borrowing Context) throws -> 
 
 /// `POST /account/remove`: removes a device, a passkey and the like, or ends a session.
 func removeItem(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
+  try context.fulfill(request) {
     let kind = request.formItem("kind") ?? ""
     try context.records.accountVisits.remove(
       request.formItem("id") ?? "", ofKind: kind, by: context.sentForm(request))
@@ -43,7 +43,7 @@ func askForDeletion(_ request: Request, in context: borrowing Context) throws ->
 
 /// `POST /account/delete`: deletes the account.
 func confirmDeletion(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
+  try context.fulfill(request) {
     try context.records.accountVisits.deleteAccount(by: context.sentForm(request))
     return ("deleted", nil)
   }

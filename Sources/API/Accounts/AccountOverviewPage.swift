@@ -16,11 +16,11 @@ extension AccountPage {
       <section aria-labelledby="about"><h2 id="about">Name and address</h2>
       \(form(
         "/name",
-        field("name", label: "Name", value: profile.account.name, #"autocomplete="name" maxlength="200""#),
+        labeledField("name", label: "Name", value: profile.account.name, #"autocomplete="name" maxlength="200""#),
         button: "Change the name"))
       \(form(
         "/email",
-        field("email", label: "E-mail address", value: profile.account.email,
+        labeledField("email", label: "E-mail address", value: profile.account.email,
           #"type="email" autocomplete="email" maxlength="254""#),
         button: "Change the address"))
       \(pending(profile))

@@ -41,7 +41,9 @@ struct AccountPage {
   /// A field with its label, and with what is wrong with it, if something is.
   ///
   /// - Parameter attributes: HTML.
-  func field(_ name: String, label: String, value: String = "", _ attributes: String) -> String {
+  func labeledField(_ name: String, label: String, value: String = "", _ attributes: String)
+    -> String
+  {
     let wrong = problem.flatMap { $0.field == name ? $0.sentence : nil }
     let error = wrong.map { #"<p class="error" id="\#(name)-error">\#($0.htmlEscaped)</p>"# } ?? ""
     let state =
@@ -58,7 +60,7 @@ struct AccountPage {
     """
     \(form(
       "/code",
-      field("email", label: "E-mail address", value: email, #"type="email" autocomplete="email" maxlength="254""#),
+      labeledField("email", label: "E-mail address", value: email, #"type="email" autocomplete="email" maxlength="254""#),
       button: "Mail me a code"))
     <h2>With a passkey</h2>
     \(form("/passkey", "", button: "Sign in with a passkey"))
@@ -82,7 +84,7 @@ struct AccountPage {
       <p>If an account has that address, we have mailed it a code of six digits. It is good for five minutes.</p>
       \(form(
         "/sign-in",
-        field("code", label: "Code from the mail", #"inputmode="numeric" autocomplete="one-time-code" maxlength="10""#),
+        labeledField("code", label: "Code from the mail", #"inputmode="numeric" autocomplete="one-time-code" maxlength="10""#),
         button: "Sign in"))
       \(form("/sign-out", "", button: "Start again"))
       """)

@@ -7,7 +7,7 @@ import Store
 /// not.
 func askForCode(_ request: Request, in context: borrowing Context) throws -> Response {
   let startedAt = ContinuousClock.now
-  return try context.answer(request) {
+  return try context.fulfill(request) {
     let email = try EmailAddress(item: "email", of: request).text
     let (visit, cookie) = context.makeVisit(for: request)
     let device = SigningDevice(visit: visit.id)
@@ -21,7 +21,7 @@ func askForCode(_ request: Request, in context: borrowing Context) throws -> Res
 
 /// `POST /account/sign-in`: signs in with the mailed code.
 func signInWithCode(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
+  try context.fulfill(request) {
     let code = try ShortText(item: "code", of: request).text.filter { !$0.isWhitespace }
     let form = try context.sentForm(request)
     let device = SigningDevice(visit: form.visit)
@@ -41,7 +41,7 @@ func signInWithCode(_ request: Request, in context: borrowing Context) throws ->
 
 /// `POST /account/passkey`: begins a sign-in with a passkey that the browser finds by itself.
 func askForPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
+  try context.fulfill(request) {
     let (visit, cookie) = context.makeVisit(for: request)
     try context.records.accountVisits.begin(visit, challenge: sha256(context.random(32)))
     return ("", cookie)
@@ -50,7 +50,7 @@ func askForPasskey(_ request: Request, in context: borrowing Context) throws -> 
 
 /// `POST /account/passkey/sign-in`: signs in with what the passkey has signed.
 func signInWithPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
+  try context.fulfill(request) {
     let form = try context.sentForm(request)
     let (visit, cookie) = context.makeVisit(for: request)
     let isRight: Bool
@@ -72,8 +72,8 @@ func signInWithPasskey(_ request: Request, in context: borrowing Context) throws
 
 /// `POST /account/sign-out`: ends the visit.
 func signOut(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.answer(request) {
-    try context.records.accountVisits.end(context.sentForm(request))
+  try context.fulfill(request) {
+    try context.records.accountVisits.signOut(context.sentForm(request))
     return ("signed-out", nil)
   }
 }

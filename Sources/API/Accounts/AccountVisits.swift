@@ -75,7 +75,7 @@ extension Context {
   ///
   /// - Parameter act: returns the word of what was done, and the cookie to set, if there is a new one.
   /// - Throws: ``Failure/foreignForm``.
-  func answer(
+  func fulfill(
     _ request: Request, _ act: () throws -> (done: String, cookie: String?)
   ) throws -> Response {
     guard isOfOwnPage(request) else { throw Failure.foreignForm }

@@ -34,7 +34,7 @@ func generateAPIKey(_ request: Request, in context: borrowing Context) throws ->
 func rotateAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
   let userID = try context.authenticatedUser(of: request)
   let key = hexEncoded(context.random(32))
-  let description = try context.records.apiKeys.rotate(
+  let description = try context.records.apiKeys.replace(
     try context.hashOfAPIKey(request), to: sha256(key), prefix: String(key.prefix(8)), of: userID)
   guard let description else { throw Failure.unauthorized("Invalid API key") }
   return .json { json in

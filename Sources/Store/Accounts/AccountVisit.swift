@@ -96,10 +96,10 @@ package struct AccountVisits: Sendable {
   /// Ends a visit, whether somebody has signed in or not.
   ///
   /// - Throws: ``FormRefusal/stale``.
-  package func end(_ form: SentForm) throws {
+  package func signOut(_ form: SentForm) throws {
     try records.transaction { transaction in
       guard try transaction.visits.spend(form) else { throw FormRefusal.stale }
-      try transaction.visits.end(form.visit)
+      try transaction.visits.remove(form.visit)
     }
   }
 }
@@ -157,7 +157,7 @@ struct VisitStatements: ~Copyable {
   func insert(
     _ new: NewVisit, account: String? = nil, challenge: [UInt8]? = nil
   ) throws(DatabaseError) {
-    if let replaced = new.replaced { try end(replaced) }
+    if let replaced = new.replaced { try remove(replaced) }
     let now = transaction.now
     _ = try transaction.connection.execute(
       """
@@ -218,7 +218,7 @@ struct VisitStatements: ~Copyable {
       "UPDATE account_visits SET challenge_hash = ? WHERE id = ?", [.bytes(hash), .bytes(id)])
   }
 
-  func end(_ id: [UInt8]) throws(DatabaseError) {
+  func remove(_ id: [UInt8]) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "DELETE FROM account_visits WHERE id = ?", [.bytes(id)])
   }

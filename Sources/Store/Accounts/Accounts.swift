@@ -89,7 +89,8 @@ struct AccountStatements: ~Copyable {
   /// The account with `email` as it is now; it does not change before the transaction's end.
   func lock(email: String) throws(DatabaseError) -> Account? {
     try transaction.connection.row(
-      "SELECT id, email, name, wallet_id, language FROM accounts WHERE email = ? FOR UPDATE", [.text(email)]
+      "SELECT id, email, name, wallet_id, language FROM accounts WHERE email = ? FOR UPDATE",
+      [.text(email)]
     ) { row in Account(row: row) }
   }
 

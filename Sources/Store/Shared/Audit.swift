@@ -31,7 +31,7 @@ package struct ClientFacts: Sendable, Equatable {
 struct AuditEvent: Hashable, Sendable {
   /// The word in the column `event`.
   let name: String
-  /// Whether only the first ``Limit/rows(of:)`` of an address are written.
+  /// Whether only the first ``Limit/auditRows(of:)`` of an address are written.
   let isRefusal: Bool
 
   init(_ name: String) {
@@ -50,7 +50,7 @@ struct AuditEvent: Hashable, Sendable {
 
 extension Limit {
   /// The rows of a refusal that one address can cause. The others are only counted.
-  static func rows(of event: AuditEvent) -> Limit {
+  static func auditRows(of event: AuditEvent) -> Limit {
     Limit(name: "audit-\(event.name)", allowed: 600, window: .seconds(3600))
   }
 }
@@ -67,7 +67,7 @@ struct AuditStatements: ~Copyable {
     _ event: AuditEvent, account: String? = nil, device: String? = nil, detail: String? = nil,
     facts: ClientFacts? = nil
   ) throws(DatabaseError) {
-    if event.isRefusal, try !transaction.limits.admitAddress(.rows(of: event)) { return }
+    if event.isRefusal, try !transaction.limits.admitAddress(.auditRows(of: event)) { return }
     let origin = transaction.origin
     _ = try transaction.connection.execute(
       """

@@ -1,37 +1,6 @@
 package import Base
 import MariaDB
 
-/// What an account has in a room, as its owner sees, downloads and removes it. It shows no secret and no
-/// hash. Each room declares its own.
-package struct Holding: Sendable {
-  /// A column of the statement after the id, by its name in the download.
-  package enum Column: Sendable {
-    case text(StaticString)
-    case time(StaticString)
-    case number(StaticString)
-    case flag(StaticString)
-  }
-
-  /// The member of the download, and what the page's forms call it.
-  package let name: StaticString
-  package let columns: [Column]
-  /// Selects the id and the columns. Parameters: account id, LIMIT.
-  let statement: StaticString
-  /// Removes one of an account's; false if the account has no such one. The account is locked.
-  let remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)?
-
-  init(
-    _ name: StaticString, _ columns: [Column], _ statement: StaticString,
-    remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)? =
-      nil
-  ) {
-    self.name = name
-    self.columns = columns
-    self.statement = statement
-    self.remove = remove
-  }
-}
-
 /// One of what an account has.
 package struct HeldItem: Sendable {
   package enum Value: Sendable {

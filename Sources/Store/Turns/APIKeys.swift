@@ -55,7 +55,7 @@ package struct APIKeys: Sendable {
   /// Revokes the key with the SHA-256 `hash`, and stores another one with the same description.
   ///
   /// - Returns: the description; nil if the user has no such key, or another call was first.
-  package func rotate(
+  package func replace(
     _ hash: [UInt8], to newHash: [UInt8], prefix: String, of userID: Int64
   ) throws -> String? {
     try records.transaction { transaction in

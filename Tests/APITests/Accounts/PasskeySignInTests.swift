@@ -31,7 +31,8 @@ import Testing
           SELECT HEX(challenge_hash), account_id, client_device_id, device_name, platform
           FROM passkey_challenges WHERE purpose = 'authentication'
           """) == "\(hexEncoded(hash).uppercased())\t\(ann.accountID)\tdevice-2\tPhone\tios")
-      #expect(["login_codes", "outbox WHERE kind = 'login_code'"].map { site.count($0) } == [0, 0])
+      #expect(
+        ["login_codes", "outbox WHERE kind = 'login_code'"].map { site.count($0) } == [0, 0])
       #expect(
         site.sql("SELECT name, hits FROM rate_limits WHERE name REGEXP 'code|passkey'")
           == "passkey-start\t1")
