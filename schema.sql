@@ -593,7 +593,7 @@ CREATE TABLE IF NOT EXISTS api_keys (
 CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                   'refresh_reused', 'address_change', 'address_changed') NOT NULL,
+                   'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -1302,7 +1302,7 @@ END IF //
 IF @found < 23 THEN
   ALTER TABLE outbox
     MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                     'refresh_reused', 'address_change', 'address_changed') NOT NULL,
+                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted') NOT NULL,
     ADD COLUMN IF NOT EXISTS account_id UUID NULL
       COMMENT 'whose mail it is: it goes with the account; none: nobody''s, or written by a version before 23',
     ALGORITHM=INSTANT;
@@ -1563,6 +1563,7 @@ GRANT SELECT ON every_passkey TO switchboard_administrator;
 -- Preferences
 GRANT SELECT ON models TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON device_preferences TO switchboard_responder;
+GRANT SELECT (device_id, version, push_enabled) ON device_preferences TO switchboard_companion;
 
 -- Attestation
 GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO switchboard_responder;
@@ -1572,7 +1573,7 @@ GRANT SELECT ON attested_keys TO switchboard_administrator;
 
 -- Push
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
-GRANT SELECT (token, device_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT SELECT (token, device_id, platform, registered_at), DELETE ON push_tokens TO switchboard_companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;

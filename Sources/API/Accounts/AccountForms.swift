@@ -45,11 +45,12 @@ func askForDeletion(_ request: Request, in context: borrowing Context) throws ->
 func confirmDeletion(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.fulfill(request) {
     try context.records.accountVisits.deleteAccount(by: context.sentForm(request))
+    context.wakeCompanion()
     return ("deleted", nil)
   }
 }
 
-/// `GET /account/export`: all that is known of the account, as a file, without secrets and hashes.
+/// `GET /account/export`: what is kept for the account, as a file, without secrets and hashes.
 func download(_ request: Request, in context: borrowing Context) throws -> Response {
   guard let visit = context.visit(of: request),
     let account = try context.records.accountVisits.download(visit)

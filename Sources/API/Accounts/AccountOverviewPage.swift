@@ -27,7 +27,7 @@ extension AccountPage {
       </section>
       \(held.joined(separator: "\n"))
       <section aria-labelledby="all"><h2 id="all">Everything</h2>
-      <p><a href="/account/export" download>Download all that we know about you</a></p>
+      <p><a href="/account/export" download>Download what we keep for your account</a></p>
       <p><a href="/account/delete">Delete your account</a></p>
       </section>
       """)

@@ -131,8 +131,7 @@ extension Context {
 
   /// Whether no other site has made the browser send this.
   private func isOfOwnPage(_ request: Request) -> Bool {
-    let own = WebURL(settings.publicURL)?.origin
-    return request.fieldValues("Origin").allSatisfy { $0 == own }
+    request.fieldValues("Origin").allSatisfy(settings.origins.contains)
   }
 }
 

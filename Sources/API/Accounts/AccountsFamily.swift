@@ -1,3 +1,5 @@
+import HTTP
+
 extension Family {
   /// Accounts, devices and sessions, on which the other families of phones depend.
   static let accounts = Family(
@@ -50,7 +52,11 @@ extension Family {
       Route("POST", "/account/delete", confirmDeletion),
       Route("POST", "/account/sign-out", signOut),
     ],
-    sections: [.devices, .sessions, .passkeys])
+    sections: [.devices, .sessions, .passkeys],
+    errorPage: { failure, request in
+      let isPage = request.path == "/account" || request.path.hasPrefix("/account/")
+      return isPage ? .accountError(failure) : nil
+    })
 }
 
 extension ErrorShape {
@@ -61,5 +67,20 @@ extension ErrorShape {
     json.member("message", failure.message)
     json.details(of: failure)
     failure.diagnostics?(&json)
+  }
+}
+
+extension Response {
+  /// A failure for a person at one of the pages.
+  fileprivate static func accountError(_ failure: Failure) -> Response {
+    var response = Page(
+      title: "That did not work",
+      content: """
+        <p>\(failure.message.htmlEscaped)</p>
+        <p><a href="/account">To your account</a></p>
+        """
+    ).response(status: failure.status)
+    response.fields += failure.fields
+    return response
   }
 }

@@ -46,7 +46,10 @@ extension Response {
   fileprivate static var addressChangeEnded: Response {
     Page(
       title: "Nothing to change",
-      content: "<p>This link was used before or is too old. Ask for the new address again.</p>"
+      content: """
+        <p>This link was used before or is too old, or another account has the address by now. Ask for the
+        new address again, or for another one.</p>
+        """
     ).response(status: 404)
   }
 }

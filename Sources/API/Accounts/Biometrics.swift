@@ -20,6 +20,7 @@ func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -
   let key = NewBiometricKey(publicKey: body.publicKey.text, type: body.biometricType)
   guard let id = try context.records.biometrics.setUp(key, on: body.deviceId.text, by: caller)
   else { throw Failure.notFound("Device not found") }
+  context.wakeCompanion()
   return .json { json in
     json.member("biometricId", id)
     json.member("status", "enabled")
@@ -87,6 +88,7 @@ func signInWithBiometrics(_ request: Request, in context: borrowing Context) thr
     withSignature: body.signature, of: body.challenge, on: device)
   switch outcome {
   case .signedIn(let account, let session):
+    context.wakeCompanion()
     return .json { json in
       context.write(tokensOf: session, into: &json)
       json.member("user", object: { $0.members(of: account) })

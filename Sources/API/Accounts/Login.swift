@@ -80,6 +80,7 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
   }
   switch outcome {
   case .signedIn(let account, let session):
+    context.wakeCompanion()
     return .json { json in context.write(account, session, into: &json) }
   case .unknownPasskey:
     throw Failure.unknownPasskey(

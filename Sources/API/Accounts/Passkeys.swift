@@ -40,6 +40,7 @@ func registerPasskey(_ request: Request, in context: borrowing Context) throws -
     new, at: context.settings.relyingParty, by: caller)
   switch outcome {
   case .registered(let passkey):
+    context.wakeCompanion()
     return .json { json in
       json.member("success", true)
       json.members(of: passkey)

@@ -30,6 +30,7 @@ func signInWithPassword(_ request: Request, in context: borrowing Context) throw
   guard case .signedIn(let account, let session) = outcome else {
     throw Failure.unauthorized("Invalid or expired code")
   }
+  context.wakeCompanion()
   return .json { json in context.write(account, session, into: &json) }
 }
 

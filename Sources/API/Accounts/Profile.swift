@@ -41,6 +41,7 @@ func changeProfile(_ request: Request, in context: borrowing Context) throws -> 
 /// - Throws: ``Failure/freshProofRequired``.
 func deleteAccount(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.records.accounts.delete(by: try context.authenticate(request))
+  context.wakeCompanion()
   return .json { json in json.member("success", true) }
 }
 

@@ -14,15 +14,20 @@ func askWhetherToEndSession(_ request: Request, in context: borrowing Context) t
 
 /// `POST /account/end`: signs the device of the session out, and removes the passkey that it added.
 func endSession(_ request: Request, in context: borrowing Context) throws -> Response {
-  guard let link = context.session(of: request.formItem("token") ?? ""),
-    try context.records.sessions.endNoted(link.sessionID, passkeyID: link.passkeyID)
-  else { return .nothingToEnd }
+  guard let link = context.session(of: request.formItem("token") ?? "") else {
+    return .nothingToEnd
+  }
+  let ended = try context.records.sessions.endNoted(link.sessionID, passkeyID: link.passkeyID)
+  guard ended.device || ended.passkey else { return .nothingToEnd }
+  let sentences = [
+    ended.device
+      ? "The device is signed out. Nobody can use your account on it until they sign in again."
+      : nil,
+    ended.passkey ? "The passkey is removed." : nil,
+    "If you do not know who it was, make sure that nobody else reads your mail.",
+  ]
   return Page(
-    title: "The device is signed out",
-    content: """
-      <p>Nobody can use your account on it until they sign in again. \
-      If you do not know who signed in, make sure that nobody else reads your mail.</p>
-      """
+    title: "It is undone", content: "<p>\(sentences.compactMap { $0 }.joined(separator: " "))</p>"
   ).response()
 }
 

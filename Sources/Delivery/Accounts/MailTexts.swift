@@ -25,7 +25,9 @@ struct MailTexts: Sendable {
   /// What follows is the link to the page that asks.
   let addressChange: Text
   let addressChanged: Text
-  /// Stands before the link that ends a session.
+  let deviceRenewed: Text
+  let accountDeleted: Text
+  /// Stands before the link that ends a session and removes what it added.
   let ifItWasNotYou: String
   /// The names of the lines that say who caused the mail.
   let device: String

@@ -54,11 +54,13 @@ package struct Message: Sendable {
     case .newDevice: return notice(texts.newDevice, content, texts)
     case .passkeyAdded: return notice(texts.passkeyAdded, content, texts)
     case .biometricKeyAdded: return notice(texts.biometricKeyAdded, content, texts)
+    case .deviceRenewed: return notice(texts.deviceRenewed, content, texts)
     case .refreshReused: return plain(texts.refreshReused, content)
     case .addressChange:
       guard let link = link("address", content.secret) else { return nil }
       return (texts.addressChange, [texts.addressChange.body, link])
     case .addressChanged: return plain(texts.addressChanged, content)
+    case .accountDeleted: return plain(texts.accountDeleted, content)
     }
   }
 

@@ -13,8 +13,10 @@ enum NoticePush {
     case .newDevice: text = texts.newDevice
     case .passkeyAdded: text = texts.passkeyAdded
     case .biometricKeyAdded: text = texts.biometricKeyAdded
+    case .deviceRenewed: text = texts.deviceRenewed
     case .refreshReused: text = texts.refreshReused
-    case .loginCode, .emailConfirmation, .addressChange, .addressChanged, nil: return nil
+    case .loginCode, .emailConfirmation, .addressChange, .addressChanged, .accountDeleted, nil:
+      return nil
     }
     return JSONWriter.object { json in
       json.member(

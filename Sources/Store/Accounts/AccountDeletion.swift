@@ -1,8 +1,8 @@
 import MariaDB
 
 extension Accounts {
-  /// Deletes the caller's account with everything that it owns, also its mails that wait. Payments stay
-  /// without the account, and audit rows with an id that names nobody any more.
+  /// Deletes the caller's account with everything that it owns, also its mails that wait, and tells its owner.
+  /// Payments stay without the account, and audit rows with an id that names nobody any more.
   ///
   /// - Throws: ``Refusal``, also where the caller shows no fresh proof.
   package func delete(by caller: Caller) throws {
@@ -20,9 +20,17 @@ extension Accounts {
 extension AccountStatements {
   /// - Parameter device: the id of the device that asks for it, if a device does.
   func delete(_ id: String, by device: String?) throws(DatabaseError) {
+    let account = try isProven(id) ? find(id: id) : nil
     let deleted = try transaction.connection.execute(
       "DELETE FROM accounts WHERE id = ?", [.text(id)])
     guard deleted == 1 else { return }
     try transaction.audit.write(.accountDeleted, account: id, device: device)
+    guard let account else { return }
+    try transaction.mails.post(
+      .accountDeleted, to: account.email, of: nil,
+      MailContent(
+        secret: "", language: account.language ?? .english, device: "",
+        address: transaction.origin.storedAddress, at: transaction.now),
+      lifetime: Notice.lifetime)
   }
 }

@@ -35,6 +35,7 @@ extension Holding {
     ) { row in row.text(0) }
     guard let device = locked else { return false }
     try transaction.devices.revoke(device, because: .deviceRevoked)
+    try transaction.addressChanges.withdraw(of: account)
     try transaction.audit.write(.deviceRevoked, account: account, device: device)
     return true
   }
@@ -59,11 +60,7 @@ extension Holding {
     ORDER BY created_at DESC, id LIMIT ?
     """
   ) { transaction, id, account in
-    let removed = try transaction.connection.execute(
-      "DELETE FROM passkeys WHERE id = ? AND account_id = ?", [.text(id), .text(account)])
-    guard removed == 1 else { return false }
-    try transaction.audit.write(.passkeyRemoved, account: account, detail: id)
-    return true
+    try transaction.passkeys.remove(id, of: account)
   }
 
   static let biometricKeys = Holding(
@@ -104,6 +101,7 @@ extension SessionStatements {
       """,
       [.text(device), .time(transaction.now)]
     ) { row in row.boolean(0) }
+    try transaction.addressChanges.withdraw(of: account)
     if hasOthers == nil { try transaction.pushTokens.removeAll(ofSigningOut: device) }
     try transaction.audit.write(
       .logout, account: account, device: device, detail: "one session, on the account page")

@@ -86,6 +86,13 @@ struct AccountStatements: ~Copyable {
     ) { row in Account(row: row) }
   }
 
+  /// Whether somebody has proven the account's e-mail address.
+  func isProven(_ id: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      "SELECT email_verified_at IS NOT NULL FROM accounts WHERE id = ?", [.text(id)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
   /// The account with `email` as it is now; it does not change before the transaction's end.
   func lock(email: String) throws(DatabaseError) -> Account? {
     try transaction.connection.row(

@@ -27,7 +27,8 @@ package struct AddressChanges: Sendable {
     try records.read { transaction in try transaction.addressChanges.find(tokenHash)?.email }
   }
 
-  /// Gives the account the address that the link proves, and tells the old address. The token is spent.
+  /// Gives the account the address that the link proves, and tells the old address, if it was proven. The
+  /// token is spent.
   ///
   /// - Returns: false if the link was used before, has expired, or another account has the address by now.
   package func complete(_ tokenHash: [UInt8]) throws -> Bool {
@@ -38,13 +39,16 @@ package struct AddressChanges: Sendable {
           try transaction.addressChanges.spend(tokenHash),
           let old = try transaction.accounts.find(id: wish.account)
         else { return false }
+        let isProven = try transaction.accounts.isProven(old.id)
         try transaction.addressChanges.replaceAddress(of: old.id, by: wish.email)
-        try transaction.mails.post(
-          .addressChanged, to: old.email, of: old.id,
-          MailContent(
-            secret: "", language: old.language ?? .english, device: "",
-            address: records.origin.storedAddress, at: records.now),
-          lifetime: NewAddressChange.noticeLifetime)
+        if isProven {
+          try transaction.mails.post(
+            .addressChanged, to: old.email, of: old.id,
+            MailContent(
+              secret: "", language: old.language ?? .english, device: "",
+              address: records.origin.storedAddress, at: records.now),
+            lifetime: NewAddressChange.noticeLifetime)
+        }
         try transaction.audit.write(.addressChanged, account: old.id)
         return true
       }
@@ -69,11 +73,14 @@ struct AddressChangeStatements: ~Copyable {
   /// Keeps the wish of an account for another address, and posts the mail with the link. Where another
   /// account has the address, the same happens but for the sending of the mail.
   ///
+  /// Of these mails and codes together an address that nobody has proven gets 6 a day; more are not sent.
+  ///
   /// - Throws: ``RateLimited`` at more than 5 wishes an hour of one account, or 20 from one address.
   func begin(_ change: NewAddressChange, of account: String, by device: String?) throws {
     try transaction.limits.countAddress(.addressChangesByAddress)
     try transaction.limits.count(.addressChanges, of: account)
     let isTaken = try transaction.accounts.find(email: change.email) != nil
+    let mayMail = try transaction.limits.admit(.mailsToUnproven, of: change.email)
     _ = try transaction.connection.execute(
       """
       INSERT INTO address_changes (account_id, email, token_hash, expires_at) VALUES (?, ?, ?, ?)
@@ -90,8 +97,14 @@ struct AddressChangeStatements: ~Copyable {
       MailContent(
         secret: change.token, language: language ?? .english, device: "",
         address: transaction.origin.storedAddress, at: transaction.now),
-      isSuppressed: isTaken, lifetime: NewAddressChange.lifetime)
+      isSuppressed: isTaken || !mayMail, lifetime: NewAddressChange.lifetime)
     try transaction.audit.write(.addressChangeBegun, account: account, device: device)
+  }
+
+  /// Forgets the address that an account waits for: whoever asked for it may be a thief.
+  func withdraw(of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "DELETE FROM address_changes WHERE account_id = ?", [.text(account)])
   }
 
   /// The address that an account waits for; nil if it waits for none.

@@ -8,6 +8,10 @@ struct RenewedDevice {
   /// From when on the new credential proves who holds the account; nil: as the old one, which was
   /// shown.
   let trustedAt: Timestamp?
+  /// SHA-256 of the credential that was shown; nil: the bearer alone.
+  let shownHash: [UInt8]?
+  /// The bearer's session; nil where none was shown.
+  let sessionID: String?
 }
 
 /// Statements that renew what a device that is signed in has registered with.
@@ -21,6 +25,7 @@ struct DeviceRenewalStatements: ~Copyable {
   ///
   /// - Throws: ``Refusal/credential(account:device:)`` where bearer and credential are of two accounts.
   func find(_ phone: SigningDevice, by bearer: Caller?) throws -> RenewedDevice? {
+    if let bearer { try transaction.sessions.lock(bearer) }
     let holder = try credentialHolder(phone)
     guard let bearer, bearer.clientDeviceID == phone.clientDeviceID,
       let own = try device(of: bearer)
@@ -34,7 +39,8 @@ struct DeviceRenewalStatements: ~Copyable {
     let isProven = try transaction.sessions.isFreshlyProven(bearer)
     return RenewedDevice(
       id: own, accountID: bearer.accountID,
-      trustedAt: isProven ? transaction.now : transaction.now + NewBiometricKey.probation)
+      trustedAt: isProven ? transaction.now : transaction.now + NewBiometricKey.probation,
+      shownHash: nil, sessionID: bearer.sessionID)
   }
 
   private func credentialHolder(
@@ -43,13 +49,16 @@ struct DeviceRenewalStatements: ~Copyable {
     guard case .proven(let id) = try transaction.knownDevices.find(phone) else { return nil }
     return try transaction.connection.row(
       "SELECT account_id FROM devices WHERE id = ?", [.text(id)]
-    ) { row in RenewedDevice(id: id, accountID: row.text(0), trustedAt: nil) }
+    ) { row in
+      RenewedDevice(
+        id: id, accountID: row.text(0), trustedAt: nil, shownHash: phone.credentialHash,
+        sessionID: nil)
+    }
   }
 
   /// The device of the bearer's session; nil if the session has ended.
   private func device(of bearer: Caller) throws(DatabaseError) -> String? {
-    try transaction.sessions.lock(bearer)
-    return try transaction.connection.row(
+    try transaction.connection.row(
       """
       SELECT s.device_id FROM sessions s JOIN devices d ON d.id = s.device_id
       WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
@@ -68,11 +77,12 @@ struct DeviceRenewalStatements: ~Copyable {
       """
       UPDATE devices SET name = ?, platform = ?, credential_hash = ?, credential_expires_at = ?,
         credential_trusted_at = COALESCE(?, credential_trusted_at)
-      WHERE id = ? AND revoked_at IS NULL
+      WHERE id = ? AND revoked_at IS NULL AND credential_hash <=> COALESCE(?, credential_hash)
       """,
       [
         .text(device.name), .text(device.platform.rawValue), .bytes(device.credentialHash),
         .time(device.credentialExpiresAt), .time(renewed.trustedAt), .text(renewed.id),
+        renewed.shownHash.map { .bytes($0) } ?? .null,
       ])
     guard changed == 1 else { throw LostRace() }
     if let token = device.pushToken {
@@ -81,6 +91,11 @@ struct DeviceRenewalStatements: ~Copyable {
     }
     try transaction.audit.write(
       .deviceRegistered, account: renewed.accountID, device: renewed.id, detail: "renewed")
+    if let trustedAt = renewed.trustedAt, trustedAt > transaction.now,
+      let session = renewed.sessionID
+    {
+      try transaction.notices.tell(.deviceRenewed, of: session)
+    }
   }
 }
 

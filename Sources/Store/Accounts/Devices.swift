@@ -54,6 +54,8 @@ package struct Devices: Sendable {
       _ = try transaction.sessions.live(caller)
       guard let id = locked else { return false }
       try transaction.devices.revoke(id, because: .deviceRevoked)
+      try transaction.visits.endAll(of: caller.accountID)
+      try transaction.addressChanges.withdraw(of: caller.accountID)
       try transaction.audit.write(.deviceRevoked, account: caller.accountID, device: id)
       return true
     }

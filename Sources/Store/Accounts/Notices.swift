@@ -9,6 +9,8 @@ package enum Notice: Sendable, Equatable {
   /// The id of the passkey.
   case passkeyAdded(String)
   case biometricKeyAdded
+  /// A device got a new credential from somebody who showed a bearer alone.
+  case deviceRenewed
   /// A refresh token was used twice, and its session ended.
   case refreshReused
 
@@ -17,6 +19,7 @@ package enum Notice: Sendable, Equatable {
     case .newDevice: .newDevice
     case .passkeyAdded: .passkeyAdded
     case .biometricKeyAdded: .biometricKeyAdded
+    case .deviceRenewed: .deviceRenewed
     case .refreshReused: .refreshReused
     }
   }
@@ -24,7 +27,7 @@ package enum Notice: Sendable, Equatable {
   /// What the link is about that ends the session; nil where it has ended.
   fileprivate func linkParts(of sessionID: String) -> [String]? {
     switch self {
-    case .newDevice, .biometricKeyAdded: [sessionID, ""]
+    case .newDevice, .biometricKeyAdded, .deviceRenewed: [sessionID, ""]
     case .passkeyAdded(let id): [sessionID, id]
     case .refreshReused: nil
     }
@@ -92,11 +95,11 @@ extension Sessions {
     }
   }
 
-  /// Revokes the device of the session, and removes the passkey that the session added.
+  /// Revokes the device of the session, removes the passkey that the session added, and ends what else
+  /// somebody may have begun in the account: visits of browsers, and the wish for another address.
   ///
   /// - Parameter passkeyID: nil where the link is about no passkey.
-  /// - Returns: false where there is nothing to end.
-  package func endNoted(_ id: String, passkeyID: String?) throws -> Bool {
+  package func endNoted(_ id: String, passkeyID: String?) throws -> EndedSession {
     try records.transaction { transaction in
       let found = try transaction.connection.row(
         """
@@ -105,33 +108,35 @@ extension Sessions {
         """,
         [.text(id)]
       ) { row in (device: row.text(0), account: row.text(1), isLive: row.boolean(2)) }
-      guard let found else { return false }
-      var hasEnded = false
-      if let passkeyID {
-        hasEnded =
-          try transaction.connection.execute(
-            "DELETE FROM passkeys WHERE id = ? AND account_id = ?",
-            [.text(passkeyID), .text(found.account)]) == 1
-        if hasEnded {
-          try transaction.audit.write(
-            .passkeyRemoved, account: found.account, device: found.device, detail: passkeyID)
-        }
+      guard let found else { return EndedSession(device: false, passkey: false) }
+      let isRemoved = try passkeyID.map {
+        try transaction.passkeys.remove($0, of: found.account, by: found.device)
       }
-      guard found.isLive else { return hasEnded }
-      try transaction.devices.revoke(found.device, because: .deviceRevoked)
-      try transaction.audit.write(
-        .deviceRevoked, account: found.account, device: found.device,
-        detail: "by the link in a mail")
-      return true
+      if found.isLive {
+        try transaction.devices.revoke(found.device, because: .deviceRevoked)
+        try transaction.audit.write(
+          .deviceRevoked, account: found.account, device: found.device,
+          detail: "by the link in a mail")
+      }
+      try transaction.visits.endAll(of: found.account)
+      try transaction.addressChanges.withdraw(of: found.account)
+      return EndedSession(device: found.isLive, passkey: isRemoved ?? false)
     }
   }
+}
+
+/// What the link in a mail has ended.
+package struct EndedSession: Sendable {
+  package let device: Bool
+  package let passkey: Bool
 }
 
 /// Notices as the companion uses them.
 package struct Notices: Sendable {
   let records: Records
 
-  /// Puts a push beside a mail into the outbox, for all devices of the account that the mail goes to. The
+  /// Puts a push beside a mail into the outbox, for all Apple devices of the account that the mail goes to, where
+  /// pushes are not switched off. The
   /// same mail again makes no second push.
   ///
   /// - Parameter payload: JSON, at most 4096 bytes.
@@ -141,7 +146,9 @@ package struct Notices: Sendable {
         """
         SELECT t.token FROM accounts a JOIN devices d ON d.account_id = a.id
         JOIN push_tokens t ON t.device_id = d.id
-        WHERE a.email = ? ORDER BY t.token LIMIT 100
+        JOIN device_preferences p ON p.device_id = d.id
+        WHERE a.email = ? AND t.platform <> 'android' AND (p.version = 0 OR p.push_enabled)
+        ORDER BY t.token LIMIT 100
         """,
         [.text(mail.recipient)]
       ) { row in row.text(0) }

@@ -57,12 +57,10 @@ package struct Passkeys: Sendable {
       // Compared here: to the database, text that is no UUID is an error.
       let listed = try transaction.passkeys.list(of: caller.accountID)
       guard listed.contains(where: { $0.id == id }) else { return nil }
-      let removed = try transaction.connection.execute(
-        "DELETE FROM passkeys WHERE id = ? AND account_id = ?",
-        [.text(id), .text(caller.accountID)])
-      guard removed == 1 else { return nil }
-      try transaction.audit.write(
-        .passkeyRemoved, account: caller.accountID, device: session.deviceID, detail: id)
+      let isRemoved = try transaction.passkeys.remove(
+        id, of: caller.accountID, by: session.deviceID)
+      guard isRemoved else { return nil }
+      try transaction.visits.endAll(of: caller.accountID)
       return try transaction.passkeys.credentialIDs(of: caller.accountID)
     }
   }
@@ -144,6 +142,18 @@ struct PasskeyStatements: ~Copyable {
     try transaction.connection.row(
       "SELECT EXISTS (SELECT 1 FROM passkeys WHERE credential_id = ?)", [.bytes(credentialID)]
     ) { row in row.boolean(0) } ?? false
+  }
+
+  /// - Parameter device: the id of the device that asks for it, if a device does.
+  /// - Returns: false if the account has no such passkey.
+  func remove(
+    _ id: String, of account: String, by device: String? = nil
+  ) throws(DatabaseError) -> Bool {
+    let removed = try transaction.connection.execute(
+      "DELETE FROM passkeys WHERE id = ? AND account_id = ?", [.text(id), .text(account)])
+    guard removed == 1 else { return false }
+    try transaction.audit.write(.passkeyRemoved, account: account, device: device, detail: id)
+    return true
   }
 
   fileprivate func list(of account: String) throws(DatabaseError) -> [ListedPasskey] {

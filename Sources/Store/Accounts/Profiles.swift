@@ -41,6 +41,8 @@ package struct Profiles: Sendable {
       if let change, change.email != now.account.email {
         try transaction.sessions.requireFreshProof(caller)
         try transaction.addressChanges.begin(change, of: caller.accountID, by: device)
+      } else if change != nil {
+        try transaction.addressChanges.withdraw(of: caller.accountID)
       }
       return try transaction.profiles.profile(of: caller.accountID)
     }

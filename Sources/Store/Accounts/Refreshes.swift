@@ -53,6 +53,7 @@ extension Sessions {
         return .tooLate
       case .reused:
         try transaction.sessions.endAll(of: family.deviceID, because: .reuse)
+        try transaction.addressChanges.withdraw(of: family.accountID)
         try transaction.audit.write(
           .refreshReuse, account: family.accountID, device: family.deviceID,
           detail: "generation \(generation) of \(family.generation)")

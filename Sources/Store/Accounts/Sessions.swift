@@ -22,7 +22,10 @@ package struct Sessions: Sendable {
       if extent == .accountAndAuthenticators {
         try transaction.devices.removeAuthenticators(of: caller.accountID, on: all ?? [])
       }
-      if everywhere { try transaction.visits.endAll(of: caller.accountID) }
+      if everywhere {
+        try transaction.visits.endAll(of: caller.accountID)
+        try transaction.addressChanges.withdraw(of: caller.accountID)
+      }
       for device in all ?? [session.deviceID] {
         try transaction.sessions.endAll(of: device, because: everywhere ? .logoutAll : .logout)
         try transaction.pushTokens.removeAll(ofSigningOut: device)

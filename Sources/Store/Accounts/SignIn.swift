@@ -86,8 +86,8 @@ struct SignInStatements: ~Copyable {
         throw Refusal.credential(account: account, device: nil)
       }
     }
-    let newID = transaction.makeID()
-    let id = try upsert(device, as: newID, of: account, registration: registration)
+    let wasInUse = try isInUse(device.clientDeviceID, of: account)
+    let id = try upsert(device, of: account, registration: registration)
     if let registration, isShown == true || registration.isFromSameAddress {
       let trustedAt = isProof || isNew ? now : now + NewBiometricKey.probation
       try adopt(registration, for: id, trustedAt: trustedAt)
@@ -97,7 +97,7 @@ struct SignInStatements: ~Copyable {
       deviceID: id, account: account, clientDeviceID: device.clientDeviceID, isProof: isProof)
     try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
     if let language = device.language { try keep(language, of: account) }
-    if id == newID { try transaction.notices.tell(.newDevice, of: session.id) }
+    if !wasInUse { try transaction.notices.tell(.newDevice, of: session.id) }
     return session
   }
 
@@ -139,10 +139,22 @@ struct SignInStatements: ~Copyable {
       [.text(language.rawValue), .text(account), .text(language.rawValue)])
   }
 
-  /// - Returns: the device's id, which is `newID` where the account was not on it before.
+  /// Whether the account is on the device already, and the device was not revoked since.
+  private func isInUse(
+    _ clientDeviceID: String, of account: String
+  ) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      """
+      SELECT TRUE FROM devices
+      WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
+      """,
+      [.text(account), .text(clientDeviceID)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
+  /// - Returns: the device's id.
   private func upsert(
-    _ device: SigningDevice, as newID: String, of account: String,
-    registration: PendingRegistration?
+    _ device: SigningDevice, of account: String, registration: PendingRegistration?
   ) throws(DatabaseError) -> String {
     let now = Parameter.time(transaction.now)
     let name = device.name ?? registration?.name
@@ -156,7 +168,7 @@ struct SignInStatements: ~Copyable {
       RETURNING id
       """,
       [
-        .text(newID), .text(account), .text(device.clientDeviceID),
+        .text(transaction.makeID()), .text(account), .text(device.clientDeviceID),
         .text(name ?? "Unnamed device"), .text((platform ?? .ios).rawValue), now, now, .text(name),
         .text(platform?.rawValue),
       ]

@@ -10,7 +10,8 @@ extension AccountVisits {
     }
   }
 
-  /// Asks by mail whether the account is to have another address. The one that it has is no change.
+  /// Asks by mail whether the account is to have another address. The one that it has
+  /// withdraws an earlier wish.
   ///
   /// - Parameter change: makes the wish of the account with this id.
   /// - Throws: ``FormRefusal``; ``RateLimited``.
@@ -19,8 +20,11 @@ extension AccountVisits {
   ) throws {
     try records.answering(form, needsFreshProof: true) { transaction, account in
       let new = change(account)
-      guard try transaction.accounts.find(id: account)?.email != new.email else { return }
-      try transaction.addressChanges.begin(new, of: account, by: nil)
+      if try transaction.accounts.find(id: account)?.email == new.email {
+        try transaction.addressChanges.withdraw(of: account)
+      } else {
+        try transaction.addressChanges.begin(new, of: account, by: nil)
+      }
     }
   }
 

@@ -33,8 +33,8 @@ package final class Database: Sendable {
   /// write: the same request may be sent again later.
   package static func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
-    return error.isUnreachable || error.isConnectionLost || error.isRetryable
-      || error.isOutcomeUnknown || error.isTimeout
+    return error.isUnreachable || error.isConnectionLost || error.isOutcomeUnknown
+      || error.isTimeout || error.isRetryable && error.code != .noReferencedRow
   }
 
   /// The database's clock.

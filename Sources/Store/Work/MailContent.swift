@@ -5,7 +5,8 @@ package struct MailContent: Sendable, Equatable {
   /// A code, or the token of a link; empty where the mail has neither.
   package var secret: String
   package var language: Language
-  /// Name of the device that caused the mail, as it calls itself; empty where none did.
+  /// Name of the device that caused the mail, as it calls itself, at most 40 characters: what is sealed
+  /// must fit into the outbox. Empty where no device did.
   package var device: String
   /// Address of the caller that caused the mail.
   package var address: String
@@ -16,7 +17,7 @@ package struct MailContent: Sendable, Equatable {
   ) {
     self.secret = secret
     self.language = language
-    self.device = device
+    self.device = device.cut(to: 40)
     self.address = address
     self.at = at
   }

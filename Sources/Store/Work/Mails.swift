@@ -46,6 +46,8 @@ package enum MailKind: String, Sendable, CaseIterable {
   case addressChange = "address_change"
   /// Tells the old address that another has taken its place.
   case addressChanged = "address_changed"
+  case deviceRenewed = "device_renewed"
+  case accountDeleted = "account_deleted"
 }
 
 package enum MailOutcome: Sendable {
@@ -82,6 +84,7 @@ package struct Mails: Sendable {
         SELECT id, kind, recipient, sealed, attempts,
           EXISTS (SELECT 1 FROM accounts WHERE email = recipient)
             OR account_id IS NOT NULL AND kind IN ('address_change', 'address_changed')
+            OR kind = 'account_deleted'
         FROM outbox
         WHERE claim_id = ? AND state = 'open' ORDER BY created_at
         """,

@@ -107,6 +107,61 @@ import Testing
     }
   }
 
+  @Test func aDeviceThatWasRevokedIsToldAgain() throws {
+    try withApplication { site in
+      let first = try site.signUp()
+      _ = try signIn(site, on: "device-2")
+      #expect(
+        site.send("DELETE", "/api/mobile/devices/device-2", token: first.accessToken).status == 200)
+      _ = try signIn(site, on: "device-2")
+      #expect(kinds(site) == "new_device new_device")
+    }
+  }
+
+  /// A stolen bearer buys no new credential in silence.
+  @Test func aDeviceThatABearerAloneRegistersAgainIsTold() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.advance(by: .seconds(3000))
+      let answer = site.send(
+        "POST", AccountPath.registerDevice,
+        jsonText(["deviceId": "device-1", "deviceName": "Phone", "platform": "ios"]),
+        token: ann.accessToken)
+      #expect(answer.status == 200)
+      #expect(kinds(site) == "device_renewed")
+    }
+  }
+
+  @Test func theEndOfAnAccountIsToldWhereItsAddressIsProven() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      #expect(site.send("DELETE", "/api/mobile/account", token: ann.accessToken).status == 200)
+      #expect(kinds(site) == "account_deleted")
+      #expect(try newest(site).recipient == "ann@example.org")
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2", isProven: false)
+      #expect(site.send("DELETE", "/api/mobile/account", token: bob.accessToken).status == 200)
+      #expect(kinds(site) == "account_deleted")
+    }
+  }
+
+  /// What is sealed must fit into its column, or a sign-in fails for accounts that exist, and only for them.
+  @Test(arguments: ["😀", "é", "日"])
+  func aLongNameOfADeviceIsNoFault(letter: String) throws {
+    try withApplication { site in
+      let name = String(repeating: letter, count: 200 / letter.unicodeScalars.count)
+      let ann = try site.signUp()
+      for email in ["ann@example.org", "nobody@example.org"] {
+        #expect(site.requestCode(email, device: "device-9", name: name).status == 200)
+      }
+      _ = try signIn(site, on: "device-2", name: name)
+      site.sql("UPDATE devices SET name = '\(name)'")
+      site.advance(by: .seconds(1))
+      _ = try site.setUp(of: ann)
+      #expect(kinds(site) == "new_device biometric_key_added")
+      #expect(try newest(site).content.device == String(repeating: letter, count: 40))
+    }
+  }
+
   // The link ---------------------------------------------------------------------------------------
 
   @Test func theLinkAsksAndThenSignsTheDeviceOut() throws {
@@ -120,7 +175,13 @@ import Testing
       #expect(page.text.contains("<bdi>Second &amp; phone</bdi>"))
       #expect(site.rows("accounts", "devices", "sessions") == before)
 
+      site.sql(
+        """
+        INSERT INTO address_changes (account_id, email, token_hash, expires_at)
+        SELECT id, 'thief@example.org', UNHEX(SHA2('x', 256)), NOW(3) + INTERVAL 1 DAY FROM accounts
+        """)
       #expect(site.send("POST", "/account/end", "token=\(token)").status == 200)
+      #expect(site.count("address_changes") == 0)
       let bearer = try #require(second.accessToken)
       #expect(site.send("GET", "/api/mobile/devices", token: bearer).status == 401)
       #expect(site.send("GET", "/api/mobile/devices", token: first.accessToken).status == 200)

@@ -58,8 +58,8 @@ import Testing
 
         Your sign-in code is 012345
 
-        Type it in the app within five minutes. It works once, and on the device that asked for it. \
-        If you did not ask for it, you need not do anything: nobody can sign in without it.
+        Type it where you asked for it, within five minutes. It works once, and only there. If you did \
+        not ask for it, you need not do anything: nobody can sign in without it.
 
         Device: Ann's iPhone (2)
         From: 2001:db8::7
@@ -83,7 +83,7 @@ import Testing
       let secret =
         switch kind {
         case .loginCode: "012345"
-        case .refreshReused, .addressChanged: ""
+        case .refreshReused, .addressChanged, .accountDeleted: ""
         default: "0190-ab.c_D-1"
         }
       let mail = try #require(text(kind, secret: secret, in: language))
@@ -123,7 +123,7 @@ import Testing
     let name =
       "Visit https://evil.example/x?y=1 now, or call <b>0800</b> at once and ask for the boss"
     let mail = try #require(text(device: name))
-    #expect(mail.contains("\nDevice: Visit https evil example x y 1 now or ca\n"))
+    #expect(mail.contains("\nDevice: Visit https evil example x y 1 now or\n"))
   }
 
   @Test(arguments: ["", "<b>", "evil.example", "1.2.3.4\n5"])
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func aMailAboutASessionHasTheLinkThatEndsIt() throws {
-    for kind in [MailKind.newDevice, .passkeyAdded, .biometricKeyAdded] {
+    for kind in [MailKind.newDevice, .passkeyAdded, .biometricKeyAdded, .deviceRenewed] {
       let mail = try #require(text(kind, secret: "s.p.m"))
       #expect(mail.contains("\nhttps://example.org/account/end?token=s.p.m\n"))
       #expect(text(kind, secret: "s.p.m", publicURL: nil) == nil)

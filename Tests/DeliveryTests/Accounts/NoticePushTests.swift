@@ -12,7 +12,7 @@ import Testing
     id: "01890a5d-ac96-774b-bcce-b302099a8057", kind: .passkeyAdded, recipient: "ann@example.org",
     sealed: "")
 
-  /// A phone of Ann's for each of `tokens`.
+  /// A phone of Ann's for each of `tokens`: `c` is no phone of Apple's, and `d` takes no pushes.
   private func arrange(_ delivery: TestDelivery, tokens: [String]) {
     for letter in tokens {
       delivery.sql(
@@ -21,7 +21,9 @@ import Testing
         INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
         SELECT @id, id, '\(letter)', 'D', 'ios', NOW(3), NOW(3) FROM accounts;
         INSERT INTO push_tokens (token, device_id, platform, registered_at)
-        VALUES (REPEAT('\(letter)', 64), @id, 'ios', NOW(3))
+        VALUES (REPEAT('\(letter)', 64), @id, IF('\(letter)' = 'c', 'android', 'ios'), NOW(3));
+        INSERT INTO device_preferences (device_id, last_updated_at, version, push_enabled)
+        VALUES (@id, NOW(3), 1, '\(letter)' <> 'd')
         """)
     }
   }
@@ -36,7 +38,7 @@ import Testing
 
   @Test func aNoticeIsPushedOnceToEachDeviceOfTheAccount() throws {
     try withDelivery { delivery throws in
-      arrange(delivery, tokens: ["a", "b"])
+      arrange(delivery, tokens: ["a", "b", "c", "d"])
       let content = MailContent(
         secret: "a.b", language: .german, device: "D", address: "192.0.2.1", at: .now())
       let payload = try #require(NoticePush.payload(with: content.json, of: mail))

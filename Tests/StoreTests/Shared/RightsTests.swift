@@ -126,8 +126,8 @@ import Testing
       "companion",
       [
         "SELECT name FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT name FROM devices",
-        "SELECT platform FROM push_tokens",
-        "SELECT device_id FROM device_preferences", "SELECT name FROM models",
+        "UPDATE push_tokens SET platform = 'ios'",
+        "SELECT push_token FROM device_preferences", "SELECT name FROM models",
         "SELECT code_mac FROM login_codes", "SELECT email FROM login_codes",
         "SELECT id FROM sessions", "SELECT generation FROM sessions",
         "SELECT challenge_hash FROM attestation_challenges", "SELECT id FROM attestation_keys",

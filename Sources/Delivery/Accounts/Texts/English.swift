@@ -4,8 +4,8 @@ extension MailTexts {
     loginCode: Text(
       "Your sign-in code",
       """
-      Type it in the app within five minutes. It works once, and on the device \
-      that asked for it. If you did not ask for it, you need not do anything: nobody can sign in without it.
+      Type it where you asked for it, within five minutes. It works once, and only there. If \
+      you did not ask for it, you need not do anything: nobody can sign in without it.
       """),
     confirmation: Text(
       "Is this you?",
@@ -41,6 +41,18 @@ extension MailTexts {
       Your account has another e-mail address now. Codes and messages go there, and no more to \
       this address. If it was not you, ask whoever runs this site for help at once.
       """),
-    ifItWasNotYou: "If it was not you, sign this device out:",
+    deviceRenewed: Text(
+      "A device was registered again",
+      """
+      Somebody who is signed in to your account on a device has registered the device again. \
+      From tomorrow on, what they got can open your account further.
+      """),
+    accountDeleted: Text(
+      "Your account is deleted",
+      """
+      Your account is deleted with everything that it had. If it was not you, ask whoever runs \
+      this site for help at once.
+      """),
+    ifItWasNotYou: "If it was not you, undo it here:",
     device: "Device", address: "From", time: "When")
 }

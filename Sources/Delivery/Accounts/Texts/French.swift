@@ -4,9 +4,9 @@ extension MailTexts {
     loginCode: Text(
       "Votre code de connexion",
       """
-      Saisissez-le dans l’application dans les cinq minutes. Il sert une seule \
-      fois, sur l’appareil qui l’a demandé. Si vous ne l’avez pas demandé, vous n’avez rien à faire : sans ce \
-      code, personne ne peut se connecter.
+      Saisissez-le dans les cinq minutes, là où vous l’avez demandé. Il sert une seule fois, \
+      et seulement là. Si vous ne l’avez pas demandé, vous n’avez rien à faire : sans ce code, \
+      personne ne peut se connecter.
       """),
     confirmation: Text(
       "Est-ce bien vous ?",
@@ -43,6 +43,18 @@ extension MailTexts {
       envoyés, et non plus à cette adresse. Si ce n’était pas vous, demandez tout de suite de \
       l’aide aux responsables de ce site.
       """),
-    ifItWasNotYou: "Si ce n’était pas vous, déconnectez cet appareil :",
+    deviceRenewed: Text(
+      "Un appareil a été enregistré de nouveau",
+      """
+      Quelqu’un qui est connecté à votre compte sur un appareil a enregistré cet appareil de \
+      nouveau. À partir de demain, ce qu’il a obtenu pourra ouvrir davantage votre compte.
+      """),
+    accountDeleted: Text(
+      "Votre compte est supprimé",
+      """
+      Votre compte est supprimé avec tout ce qu’il contenait. Si ce n’était pas vous, demandez \
+      tout de suite de l’aide aux responsables de ce site.
+      """),
+    ifItWasNotYou: "Si ce n’était pas vous, annulez-le ici :",
     device: "Appareil", address: "Depuis", time: "Quand")
 }

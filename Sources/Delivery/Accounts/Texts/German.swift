@@ -4,9 +4,9 @@ extension MailTexts {
     loginCode: Text(
       "Ihr Anmeldecode",
       """
-      Geben Sie ihn innerhalb von fünf Minuten in der App ein. Er gilt einmal, und \
-      nur auf dem Gerät, das ihn angefordert hat. Wenn Sie ihn nicht angefordert haben, müssen Sie nichts \
-      tun: Ohne den Code kann sich niemand anmelden.
+      Geben Sie ihn innerhalb von fünf Minuten dort ein, wo Sie ihn angefordert haben. Er gilt \
+      einmal und nur dort. Wenn Sie ihn nicht angefordert haben, müssen Sie nichts tun: Ohne \
+      den Code kann sich niemand anmelden.
       """),
     confirmation: Text(
       "Sind Sie das?",
@@ -45,6 +45,18 @@ extension MailTexts {
       nicht mehr an diese Adresse. Wenn Sie das nicht waren, bitten Sie gleich die Betreiber \
       dieser Seite um Hilfe.
       """),
-    ifItWasNotYou: "Wenn Sie das nicht waren, melden Sie dieses Gerät hier ab:",
+    deviceRenewed: Text(
+      "Ein Gerät wurde neu registriert",
+      """
+      Jemand, der auf einem Gerät bei Ihrem Konto angemeldet ist, hat das Gerät neu \
+      registriert. Was er dafür bekommen hat, kann ab morgen Ihr Konto weiter öffnen.
+      """),
+    accountDeleted: Text(
+      "Ihr Konto ist gelöscht",
+      """
+      Ihr Konto ist gelöscht, mit allem, was dazugehörte. Wenn Sie das nicht waren, bitten Sie \
+      gleich die Betreiber dieser Seite um Hilfe.
+      """),
+    ifItWasNotYou: "Wenn Sie das nicht waren, machen Sie es hier rückgängig:",
     device: "Gerät", address: "Von", time: "Wann")
 }

@@ -4,9 +4,8 @@ extension MailTexts {
     loginCode: Text(
       "Su código de acceso",
       """
-      Escríbalo en la aplicación antes de cinco minutos. Sirve una sola vez, y en \
-      el dispositivo que lo pidió. Si usted no lo pidió, no tiene que hacer nada: sin el código nadie puede \
-      entrar.
+      Escríbalo antes de cinco minutos donde lo pidió. Sirve una sola vez y solo allí. Si \
+      usted no lo pidió, no tiene que hacer nada: sin el código nadie puede entrar.
       """),
     confirmation: Text(
       "¿Es usted?",
@@ -42,6 +41,18 @@ extension MailTexts {
       Su cuenta tiene ahora otra dirección de correo. Los códigos y los mensajes van allí, y \
       ya no a esta dirección. Si no fue usted, pida ayuda enseguida a quien lleva este sitio.
       """),
-    ifItWasNotYou: "Si no fue usted, cierre la sesión de este dispositivo:",
+    deviceRenewed: Text(
+      "Un dispositivo se ha registrado de nuevo",
+      """
+      Alguien que ha entrado en su cuenta en un dispositivo ha registrado de nuevo ese \
+      dispositivo. Desde mañana, lo que ha obtenido podrá abrir más su cuenta.
+      """),
+    accountDeleted: Text(
+      "Su cuenta está borrada",
+      """
+      Su cuenta está borrada con todo lo que tenía. Si no fue usted, pida ayuda enseguida a \
+      quien lleva este sitio.
+      """),
+    ifItWasNotYou: "Si no fue usted, deshágalo aquí:",
     device: "Dispositivo", address: "Desde", time: "Cuándo")
 }
