@@ -21,10 +21,19 @@ package struct JournalLog: LogHandler {
     let own = event.metadata ?? [:]
     let all = metadata.merging(own) { _, new in new }
     var line = "<\(priority(of: event.level))>\(event.message)"
-    for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)" }
+    for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+      line += " \(key)=\(quoted("\(value)"))"
+    }
     var bytes = line.utf8.map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: " ") : $0 }
     bytes.append(UInt8(ascii: "\n"))
     _ = write(STDERR_FILENO, bytes, bytes.count)  // one call: lines of several threads do not mix
+  }
+
+  /// In quotation marks where `text` could look like another member of the line.
+  private func quoted(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
+    guard !isPlain else { return text }
+    return "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
   }
 
   private func priority(of level: Logger.Level) -> Int {

@@ -38,6 +38,19 @@ import Testing
       String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>said a=1 b=own c=3\n")
   }
 
+  @Test func noValueLooksLikeAnotherMember() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      let log = JournalLog.logger()
+      log.info("a", metadata: ["path": "/x request=\"1\\", "z": "1"])
+      exit(0)
+    }
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self)
+        == #"<6>a path="/x request=\"1\\" z=1"# + "\n")
+  }
+
   @Test func noEventEndsItsLineOrDrawsOnTheTerminal() async throws {
     let result = try await #require(
       processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
@@ -49,7 +62,7 @@ import Testing
     }
     #expect(
       String(decoding: result.standardErrorContent, as: UTF8.self)
-        == "<6>a b  [31mc  d é🎉 k ey=v path=/x <0>forged\n")
+        == "<6>a b  [31mc  d é🎉 k ey=v path=\"/x <0>forged\"\n")
   }
 
   @Test func whatIsBelowTheLevelIsNotWritten() async throws {

@@ -38,12 +38,14 @@ import Testing
   @Test func theCredentialIsSealedAndBoundToTheDevice() throws {
     try withApplication { site in
       let credential = try #require(register(site).string("deviceCredential"))
+      #expect(credential.hasPrefix("sbdc_"))
+      let sealed = String(credential.dropFirst(5))
       let id = try #require(Self.body["deviceId"] as? String)
       #expect(
-        try Cryptography.open(credential, authenticating: id, with: TestApplication.keys).count
+        try Cryptography.open(sealed, authenticating: id, with: TestApplication.keys).count
           >= 16)
       #expect(throws: CryptographyError.unauthentic) {
-        try Cryptography.open(credential, authenticating: "device-1", with: TestApplication.keys)
+        try Cryptography.open(sealed, authenticating: "device-1", with: TestApplication.keys)
       }
     }
   }
