@@ -17,9 +17,8 @@ func askForAddress(_ request: Request, in context: borrowing Context) throws -> 
   let startedAt = ContinuousClock.now
   return try context.fulfill(request) {
     let email = try EmailAddress(item: "email", of: request).text
-    try context.records.accountVisits.changeAddress(by: context.sentForm(request)) { account in
-      context.makeAddressChange(to: email)
-    }
+    try context.records.accountVisits.changeAddress(
+      by: context.sentForm(request), to: context.makeAddressChange(to: email))
     context.wakeCompanion()
     context.waitForAnswerTime(since: startedAt)
     return ("email", nil)

@@ -91,6 +91,7 @@ func getPasskeyScript(_ request: Request, in context: borrowing Context) throws 
 /// nil where there is none, or it is malformed: then no passkey can be accepted.
 private func assertedCredential(in request: Request) -> AssertedCredential? {
   let json = request.formItem("credential") ?? ""
+  // try?: whatever is wrong with it, it is none.
   return try? decode(AssertedCredential.self, from: Array(json.utf8))
 }
 

@@ -13,13 +13,9 @@ extension AccountVisits {
   /// Asks by mail whether the account is to have another address. The one that it has
   /// withdraws an earlier wish.
   ///
-  /// - Parameter change: makes the wish of the account with this id.
   /// - Throws: ``FormRefusal``; ``RateLimited``.
-  package func changeAddress(
-    by form: SentForm, _ change: (_ account: String) -> NewAddressChange
-  ) throws {
+  package func changeAddress(by form: SentForm, to new: NewAddressChange) throws {
     try records.answering(form, needsFreshProof: true) { transaction, account in
-      let new = change(account)
       if try transaction.accounts.find(id: account)?.email == new.email {
         try transaction.addressChanges.withdraw(of: account)
       } else {

@@ -12,7 +12,8 @@ struct Limit: Sendable {
     Limit(name: name, allowed: allowed * factor, window: window)
   }
 
-  /// Counts and never refuses, so that nobody can tell whom the limit holds for.
+  /// The same count without a limit: it takes the same statements, so that the time does not tell who is
+  /// limited.
   var unlimited: Limit { Limit(name: name, allowed: Int64(UInt32.max), window: window) }
 
   fileprivate func exceeded(since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
