@@ -80,13 +80,12 @@ struct SignInStatements: ~Copyable {
     let isShown = device.credentialHash.map {
       registration?.credential.matches($0, at: now) == true
     }
+    let own = try ownDevice(device.clientDeviceID, of: account)
     if let hash = device.credentialHash, isShown == false {
-      let own = try credential(of: device.clientDeviceID, account: account)
-      guard own?.matches(hash, at: now) == true else {
+      guard own?.credential?.matches(hash, at: now) == true else {
         throw Refusal.credential(account: account, device: nil)
       }
     }
-    let wasInUse = try isInUse(device.clientDeviceID, of: account)
     let id = try upsert(device, of: account, registration: registration)
     if let registration, isShown == true || registration.isFromSameAddress {
       let trustedAt = isProof || isNew ? now : now + NewBiometricKey.probation
@@ -97,7 +96,7 @@ struct SignInStatements: ~Copyable {
       deviceID: id, account: account, clientDeviceID: device.clientDeviceID, isProof: isProof)
     try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
     if let language = device.language { try keep(language, of: account) }
-    if !wasInUse { try transaction.notices.tell(.newDevice, of: session.id) }
+    if own == nil { try transaction.notices.tell(.newDevice, of: session.id) }
     return session
   }
 
@@ -120,16 +119,17 @@ struct SignInStatements: ~Copyable {
     ) { row in PendingRegistration(row: row, clientDeviceID: device.clientDeviceID) }
   }
 
-  private func credential(
-    of clientDeviceID: String, account: String
-  ) throws(DatabaseError) -> StoredCredential? {
+  /// The device that the account has already; nil also where it was revoked.
+  private func ownDevice(
+    _ clientDeviceID: String, of account: String
+  ) throws(DatabaseError) -> OwnDevice? {
     try transaction.connection.row(
       """
       SELECT credential_hash, credential_expires_at FROM devices
       WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
       """,
       [.text(account), .text(clientDeviceID)]
-    ) { row in StoredCredential(row: row, hash: 0, expiresAt: 1) } ?? nil
+    ) { row in OwnDevice(credential: StoredCredential(row: row, hash: 0, expiresAt: 1)) }
   }
 
   /// The language of the mails from now on.
@@ -137,19 +137,6 @@ struct SignInStatements: ~Copyable {
     _ = try transaction.connection.execute(
       "UPDATE accounts SET language = ? WHERE id = ? AND NOT language <=> ?",
       [.text(language.rawValue), .text(account), .text(language.rawValue)])
-  }
-
-  /// Whether the account is on the device already, and the device was not revoked since.
-  private func isInUse(
-    _ clientDeviceID: String, of account: String
-  ) throws(DatabaseError) -> Bool {
-    try transaction.connection.row(
-      """
-      SELECT TRUE FROM devices
-      WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
-      """,
-      [.text(account), .text(clientDeviceID)]
-    ) { row in row.boolean(0) } ?? false
   }
 
   /// - Returns: the device's id.
@@ -208,6 +195,10 @@ struct SignInStatements: ~Copyable {
 
 extension Transaction {
   var signIns: SignInStatements { SignInStatements(transaction: Transaction(sharing: self)) }
+}
+
+private struct OwnDevice {
+  let credential: StoredCredential?
 }
 
 private struct PendingRegistration {
