@@ -71,14 +71,16 @@ struct AddressChangeStatements: ~Copyable {
   let transaction: Transaction
 
   /// Keeps the wish of an account for another address, and posts the mail with the link. Where another
-  /// account has the address, the same happens but for the sending of the mail.
+  /// account has the address, the same happens but for the sending of the mail. The address that the account
+  /// has already withdraws an earlier wish.
   ///
   /// Of these mails and codes together an address that nobody has proven gets 6 a day; more are not sent.
   ///
   /// - Throws: ``RateLimited`` at more than 5 wishes an hour of one account, or 20 from one address.
-  func begin(_ change: NewAddressChange, of account: String, by device: String?) throws {
+  func begin(_ change: NewAddressChange, of account: Account, by device: String?) throws {
+    guard change.email != account.email else { return try withdraw(of: account.id) }
     try transaction.limits.countAddress(.addressChangesByAddress)
-    try transaction.limits.count(.addressChanges, of: account)
+    try transaction.limits.count(.addressChanges, of: account.id)
     let isTaken = try transaction.accounts.find(email: change.email) != nil
     let mayMail = try transaction.limits.admit(.mailsToUnproven, of: change.email)
     _ = try transaction.connection.execute(
@@ -88,17 +90,16 @@ struct AddressChangeStatements: ~Copyable {
         expires_at = VALUES(expires_at)
       """,
       [
-        .text(account), .text(change.email), .bytes(sha256(change.token)),
+        .text(account.id), .text(change.email), .bytes(sha256(change.token)),
         .time(transaction.now + NewAddressChange.lifetime),
       ])
-    let language = try transaction.accounts.find(id: account)?.language
     try transaction.mails.post(
-      .addressChange, to: change.email, of: account,
+      .addressChange, to: change.email, of: account.id,
       MailContent(
-        secret: change.token, language: language ?? .english, device: "",
+        secret: change.token, language: account.language ?? .english, device: "",
         address: transaction.origin.storedAddress, at: transaction.now),
       isSuppressed: isTaken || !mayMail, lifetime: NewAddressChange.lifetime)
-    try transaction.audit.write(.addressChangeBegun, account: account, device: device)
+    try transaction.audit.write(.addressChangeBegun, account: account.id, device: device)
   }
 
   /// Forgets the address that an account waits for: whoever asked for it may be a thief.

@@ -38,11 +38,9 @@ package struct Profiles: Sendable {
       if let name, name != now.account.name {
         try transaction.profiles.rename(caller.accountID, to: name, by: device)
       }
-      if let change, change.email != now.account.email {
-        try transaction.sessions.requireFreshProof(caller)
-        try transaction.addressChanges.begin(change, of: caller.accountID, by: device)
-      } else if change != nil {
-        try transaction.addressChanges.withdraw(of: caller.accountID)
+      if let change {
+        if change.email != now.account.email { try transaction.sessions.requireFreshProof(caller) }
+        try transaction.addressChanges.begin(change, of: now.account, by: device)
       }
       return try transaction.profiles.profile(of: caller.accountID)
     }

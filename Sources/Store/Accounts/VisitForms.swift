@@ -16,11 +16,8 @@ extension AccountVisits {
   /// - Throws: ``FormRefusal``; ``RateLimited``.
   package func changeAddress(by form: SentForm, to new: NewAddressChange) throws {
     try records.answering(form, needsFreshProof: true) { transaction, account in
-      if try transaction.accounts.find(id: account)?.email == new.email {
-        try transaction.addressChanges.withdraw(of: account)
-      } else {
-        try transaction.addressChanges.begin(new, of: account, by: nil)
-      }
+      guard let account = try transaction.accounts.find(id: account) else { return }
+      try transaction.addressChanges.begin(new, of: account, by: nil)
     }
   }
 

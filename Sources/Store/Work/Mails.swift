@@ -48,6 +48,19 @@ package enum MailKind: String, Sendable, CaseIterable {
   case addressChanged = "address_changed"
   case deviceRenewed = "device_renewed"
   case accountDeleted = "account_deleted"
+
+  /// Whether a mail of this kind may go to an address that no account has now.
+  ///
+  /// - Parameter accountStays: whether the account that the mail is about still exists.
+  fileprivate func mayLeave(accountStays: Bool) -> Bool {
+    switch self {
+    case .addressChange, .addressChanged: accountStays
+    case .accountDeleted: true
+    case .loginCode, .emailConfirmation, .newDevice, .passkeyAdded, .biometricKeyAdded,
+      .refreshReused, .deviceRenewed:
+      false
+    }
+  }
 }
 
 package enum MailOutcome: Sendable {
@@ -81,20 +94,21 @@ package struct Mails: Sendable {
     return try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, kind, recipient, sealed, attempts,
+        SELECT id, kind, recipient, sealed, attempts, account_id IS NOT NULL,
           EXISTS (SELECT 1 FROM accounts WHERE email = recipient)
-            OR account_id IS NOT NULL AND kind IN ('address_change', 'address_changed')
-            OR kind = 'account_deleted'
         FROM outbox
         WHERE claim_id = ? AND state = 'open' ORDER BY created_at
         """,
         [.text(claimID)]
       ) { row in
-        ClaimedMail(
-          mail: Mail(
-            id: row.text(0), kind: MailKind(rawValue: row.text(1)), recipient: row.text(2),
-            sealed: row.text(3)),
-          isToAccount: row.boolean(5), claimID: claimID, attempts: row.integer(4))
+        let kind = MailKind(rawValue: row.text(1))
+        let hasAccount = row.boolean(5)
+        let isAddressOfAccount = row.boolean(6)
+        return ClaimedMail(
+          mail: Mail(id: row.text(0), kind: kind, recipient: row.text(2), sealed: row.text(3)),
+          isToAccount: isAddressOfAccount
+            || kind?.mayLeave(accountStays: hasAccount) == true,
+          claimID: claimID, attempts: row.integer(4))
       }
     }
   }
