@@ -60,10 +60,13 @@ extension DatabaseError {
   /// The server has ended the statement because it took too long: it has too much to do.
   package var isTimeout: Bool { code == .statementTimeout }
 
-  /// The whole transaction may be run again: a deadlock, a lock wait, a Galera node that is not
-  /// ready or refuses to commit, or a row that was deleted since the transaction has read it, while
-  /// another is to refer to it.
-  package var isRetryable: Bool { !isOutcomeUnknown && Code.retryable.contains(code) }
+  /// Others were in the way, and nothing was written: a deadlock, a lock wait, a Galera node that is
+  /// not ready or refuses to commit.
+  package var isConflict: Bool { !isOutcomeUnknown && Code.conflicts.contains(code) }
+
+  /// The whole transaction may be run again: a conflict, or a row that was deleted since the transaction has
+  /// read it, while another is to refer to it.
+  package var isRetryable: Bool { isConflict || !isOutcomeUnknown && code == .noReferencedRow }
 
   /// Whether the server certainly did not execute the statement.
   ///
@@ -114,8 +117,8 @@ extension DatabaseError {
     package static let checkViolated = Code(rawValue: 4025)  // ER_CONSTRAINT_FAILED
 
     static let lost: Set = [shutdown, connectionKilled, serverGone, connectionLost]
-    static let retryable: Set = [
-      recordChanged, nodeNotReady, commitRefused, lockWaitTimeout, deadlock, noReferencedRow,
+    static let conflicts: Set = [
+      recordChanged, nodeNotReady, commitRefused, lockWaitTimeout, deadlock,
     ]
     static let unreachable: Set = [
       tooManyConnections, tooManyUserConnections, nodeNotReady, socketUnreachable,

@@ -34,7 +34,7 @@ package final class Database: Sendable {
   package static func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return error.isUnreachable || error.isConnectionLost || error.isOutcomeUnknown
-      || error.isTimeout || error.isRetryable && error.code != .noReferencedRow
+      || error.isTimeout || error.isConflict
   }
 
   /// The database's clock.
