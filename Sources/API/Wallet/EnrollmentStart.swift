@@ -5,11 +5,16 @@ import Store
 
 /// `GET /api/enrollment/start/:bsimId[?mobile=true]`: sends a browser to the bank. With `mobile` the
 /// result goes to the app. A cookie ties the enrollment to the browser (RFC 6749 §10.12); a browser that
-/// has begun others keeps its cookie.
+/// has begun others keeps its cookie. At another address of the site than the main one there is no cookie: the
+/// bank sends people back to the main one, so that the cookie would not come along. The page asks them then.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
 func startEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
   let isMobile = request.queryItem("mobile") == "true"
+  guard context.isAtMainAddress(request) else {
+    let start = try context.beginEnrollment(request, isMobile: isMobile, cookie: nil)
+    return Response(status: 302, fields: [("Location", start.url)])
+  }
   let cookie = BrowserCookie.enrollment(at: context.settings.publicURL)
   let own = cookie.sentValue(in: request).flatMap { $0.utf8.count == 43 ? $0 : nil }
   let value =
@@ -63,6 +68,13 @@ private struct EnrollmentSecrets {
 }
 
 extension Context {
+  /// Whether the request came to the main address of the site, or to none that is known.
+  fileprivate func isAtMainAddress(_ request: Request) -> Bool {
+    let end = "://\(request.field("Host")?.lowercased() ?? "")"
+    return settings.origins.first { $0.hasSuffix(end) } ?? settings.origins[0]
+      == settings.origins[0]
+  }
+
   /// Makes the secrets of an enrollment and stores their hashes; the verifier is sealed.
   fileprivate func beginEnrollment(
     _ request: Request, isMobile: Bool, cookie: String?

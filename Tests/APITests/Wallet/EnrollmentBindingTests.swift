@@ -65,6 +65,30 @@ import Testing
     }
   }
 
+  /// The bank sends the browser back to the main address, where a cookie of another is not sent.
+  @Test(arguments: [
+    ("api.example.org", true), ("unknown.example", true), ("API.old.example", false),
+  ])
+  func atAnotherAddressThePersonIsAsked(host: String, hasCookie: Bool) throws {
+    try withBank { site, ann, bank throws in
+      let application = site.sibling(
+        settings: .ofTests(
+          publicURLs: [TestApplication.publicURL, "https://api.old.example"]))
+      let start = application.send(
+        "GET", "/api/enrollment/start/test-bank", token: ann.accessToken,
+        fields: [("Host", host)])
+      #expect(start.status == 302, "\(start.text)")
+      #expect((start.field("Set-Cookie") != nil) == hasCookie)
+      guard !hasCookie else { return }
+      let url = try #require(start.field("Location"))
+      let location = try #require(bank.consent(to: url))
+      let answer = try site.withCompanion(of: .banks) {
+        site.comeBack(to: location, application: application, address: Self.elsewhere)
+      }
+      #expect(answer.text.contains("2 cards are in your wallet."), "\(answer.text)")
+    }
+  }
+
   @Test func aBrowserKeepsItsCookieForAllEnrollments() throws {
     try withBank { site, ann, bank throws in
       let first = try site.startEnrollmentInBrowser(by: ann)
