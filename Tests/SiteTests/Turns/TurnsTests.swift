@@ -54,6 +54,8 @@ import Testing
   @Test func aCheckAnswersTheGamesAndPushesAtOnce() async throws {
     // Within the test, only waking the companion can cause a push: the interval is too long.
     try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"], hasFakes: true) { site in
+      // The first pass is over: it would poll the player too.
+      #expect(try holds { try site.sql("SELECT COUNT(*) FROM companion_status") == "1\n" })
       let player = try site.issueKey(for: 7)
       _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
       try site.write("mine", as: 1, of: player)
