@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 23;
+SET @version = 24;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -245,6 +245,7 @@ CREATE TABLE IF NOT EXISTS account_visits (
   proved_at      DATETIME(3) NULL COMMENT 'UTC; when a mailed code or a passkey proved who it is',
   form_hash      BINARY(32) NULL COMMENT 'SHA-256 of the token in the forms of the newest page; a form that is sent spends it',
   challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge for a passkey; none: a code is asked for; zeros: it is spent',
+  address        VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'of the browser; empty in rows of versions before 24',
   expires_at     DATETIME(3) NOT NULL COMMENT 'UTC',
   KEY account_visits_account (account_id),
   KEY account_visits_expiry (expires_at),
@@ -593,7 +594,8 @@ CREATE TABLE IF NOT EXISTS api_keys (
 CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                   'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted') NOT NULL,
+                   'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
+                   'browser_signed_in') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -1345,6 +1347,21 @@ END IF //
 IF @found < 23 THEN
   ALTER TABLE attestation_keys
     MODIFY device_id UUID NULL COMMENT 'the device that used the key last; no device of another phone may use it',
+    ALGORITHM=INSTANT;
+END IF //
+
+-- Version 24: owners are told when somebody signs in at the page for people, and see from where.
+IF @found < 24 THEN
+  ALTER TABLE account_visits
+    ADD COLUMN IF NOT EXISTS address VARCHAR(45) NOT NULL DEFAULT ''
+      COMMENT 'of the browser; empty in rows of versions before 24' AFTER challenge_hash,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 24 THEN
+  ALTER TABLE outbox
+    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
+                     'browser_signed_in') NOT NULL,
     ALGORITHM=INSTANT;
 END IF //
 

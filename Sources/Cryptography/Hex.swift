@@ -35,3 +35,10 @@ package func hexDecoded(_ text: String) -> [UInt8]? { hexDecoded(text.utf8.span)
 private func value(of digit: UInt8) -> UInt8? {
   digit.isUppercaseLetter ? nil : digit.hexDigitValue
 }
+
+/// 16 bytes as a UUID is written (RFC 9562 §4).
+package func uuid(of bytes: ArraySlice<UInt8>) -> String {
+  precondition(bytes.count == 16, "a UUID has 16 bytes")
+  let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]
+  return groups.map { hexEncoded(bytes.span.extracting($0)) }.joined(separator: "-")
+}

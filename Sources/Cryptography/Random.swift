@@ -25,7 +25,5 @@ package func timeOrderedUUID(milliseconds: Int64) -> String {
   }
   bytes[6] = 0x70 | bytes[6] & 0x0F  // version
   bytes[8] = 0x80 | bytes[8] & 0x3F  // variant
-
-  let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]
-  return groups.map { hexEncoded(bytes.span.extracting($0)) }.joined(separator: "-")
+  return uuid(of: bytes[...])
 }

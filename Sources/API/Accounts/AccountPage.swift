@@ -127,6 +127,10 @@ struct AccountPage {
       """
     return page(
       "Delete your account?",
-      "\(question)\n<p><a href=\"/account\">Keep my account</a></p>")
+      """
+      \(question)
+      <p><a href="/account">Keep my account</a></p>
+      \(form("/sign-out", "", button: "Sign out"))
+      """)
   }
 }

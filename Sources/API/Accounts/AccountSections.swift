@@ -12,6 +12,11 @@ extension AccountSection {
     facts: ["createdAt": "Since", "refreshedAt": "Last used", "expiresAt": "Until"],
     removal: Removal(button: "Sign out", done: "The device is signed out."))
 
+  static let browsers = AccountSection(
+    of: "browsers", title: "Browsers on this page", none: "No browser is signed in.",
+    heading: "address", facts: ["signedInAt": "Since", "expiresAt": "Until"],
+    removal: Removal(button: "Sign out", done: "The browser is signed out."))
+
   static let passkeys = AccountSection(
     of: "passkeys", title: "Passkeys", none: "There are no passkeys.", heading: "name",
     facts: ["createdAt": "Since", "lastUsedAt": "Last used"],

@@ -29,8 +29,8 @@ extension Family {
       Route("GET", "/.well-known/assetlinks.json", getAssetLinks),
       Route("GET", "/account/confirm", askForConfirmation),
       Route("POST", "/account/confirm", confirmAccount),
-      Route("GET", "/account/end", askWhetherToEndSession),
-      Route("POST", "/account/end", endSession),
+      Route("GET", "/account/end", askWhetherToEnd),
+      Route("POST", "/account/end", endByLink),
       Route("GET", "/account/address", askForAddressChange),
       Route("POST", "/account/address", changeAddress),
       Route("GET", "/api/mobile/passkeys", getPasskeys),
@@ -52,7 +52,7 @@ extension Family {
       Route("POST", "/account/delete", confirmDeletion),
       Route("POST", "/account/sign-out", signOut),
     ],
-    sections: [.devices, .sessions, .passkeys],
+    sections: [.devices, .sessions, .browsers, .passkeys],
     errorPage: { failure, request in
       let isPage = request.path == "/account" || request.path.hasPrefix("/account/")
       return isPage ? .accountError(failure) : nil

@@ -2,75 +2,115 @@ import Base
 import HTTP
 import Store
 
-/// `GET /account/end?token=…`: asks the owner who got a mail about a session whether it is to end. It
+/// `GET /account/end?token=…`: asks the owner who got a mail whether what it tells of is to end. It
 /// changes nothing, since programs follow the links of mails too.
-func askWhetherToEndSession(_ request: Request, in context: borrowing Context) throws -> Response {
+func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -> Response {
   let token = request.queryItem("token") ?? ""
-  guard let link = context.session(of: token),
-    let session = try context.records.sessions.noted(link.sessionID)
-  else { return .nothingToEnd }
-  return .endingQuestion(session, removesPasskey: link.passkeyID != nil, token: token)
-}
-
-/// `POST /account/end`: signs the device of the session out, and removes the passkey that it added.
-func endSession(_ request: Request, in context: borrowing Context) throws -> Response {
-  guard let link = context.session(of: request.formItem("token") ?? "") else {
-    return .nothingToEnd
+  switch context.endingLink(token) {
+  case .session(let id, let passkeyID):
+    guard let session = try context.records.sessions.noted(id) else { return .nothingToEnd }
+    return .question(about: session, removesPasskey: passkeyID != nil, token: token)
+  case .browser(let id, let account):
+    guard let browser = try context.records.browsers.find(id, of: account) else {
+      return .nothingToEnd
+    }
+    return .question(about: browser, token: token)
+  case nil: return .nothingToEnd
   }
-  let ended = try context.records.sessions.endNoted(link.sessionID, passkeyID: link.passkeyID)
-  guard ended.device || ended.passkey else { return .nothingToEnd }
-  let sentences = [
-    ended.device
-      ? "The device is signed out. Nobody can use your account on it until they sign in again."
-      : nil,
-    ended.passkey ? "The passkey is removed." : nil,
-    "If you do not know who it was, make sure that nobody else reads your mail.",
-  ]
-  return Page(
-    title: "It is undone", content: "<p>\(sentences.compactMap { $0 }.joined(separator: " "))</p>"
-  ).response()
 }
 
-/// What the link in a mail about a session says.
-private struct SessionLink {
-  let sessionID: String
-  let passkeyID: String?
+/// `POST /account/end`: signs out what the link is about: a device, whose session may have added a
+/// passkey that goes too, or a browser.
+func endByLink(_ request: Request, in context: borrowing Context) throws -> Response {
+  switch context.endingLink(request.formItem("token") ?? "") {
+  case .session(let id, let passkeyID):
+    let ended = try context.records.sessions.endNoted(id, passkeyID: passkeyID)
+    guard ended.device || ended.passkey else { return .nothingToEnd }
+    return .undone([
+      ended.device
+        ? "The device is signed out. Nobody can use your account on it until they sign in again."
+        : nil,
+      ended.passkey ? "The passkey is removed." : nil,
+    ])
+  case .browser(let id, let account):
+    guard try context.records.browsers.end(id, of: account) else { return .nothingToEnd }
+    return .undone(["The browser is signed out."])
+  case nil: return .nothingToEnd
+  }
+}
+
+/// What the link in a mail can end.
+private enum EndingLink {
+  case session(id: String, passkeyID: String?)
+  case browser(id: String, account: String)
 }
 
 extension Context {
-  fileprivate func session(of token: String) -> SessionLink? {
-    guard
-      let parts = LinkToken.parts(of: token, for: .ending, signedWith: settings.hmacKeys),
-      parts.count == 2
-    else { return nil }
-    return SessionLink(sessionID: parts[0], passkeyID: parts[1].isEmpty ? nil : parts[1])
+  /// - Returns: nil where the token is none of ours.
+  fileprivate func endingLink(_ token: String) -> EndingLink? {
+    let keys = settings.hmacKeys
+    if let parts = LinkToken.parts(of: token, for: .ending, signedWith: keys) {
+      return .session(id: parts[0], passkeyID: parts[1].isEmpty ? nil : parts[1])
+    }
+    if let parts = LinkToken.parts(of: token, for: .browserEnding, signedWith: keys) {
+      return .browser(id: parts[1], account: parts[0])
+    }
+    return nil
   }
 }
 
 extension Response {
-  fileprivate static func endingQuestion(
-    _ session: NotedSession, removesPasskey: Bool, token: String
+  fileprivate static func question(
+    about session: NotedSession, removesPasskey: Bool, token: String
   ) -> Response {
+    question(
+      [("Device", session.deviceName), ("Signed in", session.startedAt.rfc3339)],
+      button: "Sign this device out", token: token,
+      removesPasskey ? " Otherwise the passkey that was added goes too." : "")
+  }
+
+  fileprivate static func question(about browser: Browser, token: String) -> Response {
+    question(
+      [("From", browser.address), ("Signed in", browser.signedInAt.rfc3339)],
+      button: "Sign this browser out", token: token)
+  }
+
+  /// - Parameter ending: of the sentence below the button.
+  private static func question(
+    _ facts: [(name: String, value: String)], button: String, token: String, _ ending: String = ""
+  ) -> Response {
+    let rows = facts.map { name, value in
+      "<div><dt>\(name)</dt><dd><bdi>\(value.htmlEscaped)</bdi></dd></div>"
+    }
     let content = """
       <dl>
-      <div><dt>Device</dt><dd><bdi>\(session.deviceName.htmlEscaped)</bdi></dd></div>
-      <div><dt>Signed in</dt><dd>\(session.startedAt.rfc3339)</dd></div>
+      \(rows.joined(separator: "\n"))
       </dl>
       <form method="post" action="/account/end">
       <input type="hidden" name="token" value="\(token.htmlEscaped)">
-      <p><button>Sign this device out</button></p>
+      <p><button>\(button)</button></p>
       </form>
-      <p>If it was you, close this page.\
-      \(removesPasskey ? " Otherwise the passkey that was added goes too." : "")</p>
+      <p>If it was you, close this page.\(ending)</p>
       """
     return Page(title: "Was this not you?", content: content).response()
   }
 
-  /// The device is signed out, or gone, or the link is none of ours. All look alike.
+  fileprivate static func undone(_ sentences: [String?]) -> Response {
+    let all =
+      sentences + [
+        "If you do not know who it was, make sure that nobody else reads your mail."
+      ]
+    return Page(
+      title: "It is undone",
+      content: "<p>\(all.compactMap { $0 }.joined(separator: " "))</p>"
+    ).response()
+  }
+
+  /// It is signed out, or gone, or the link is none of ours. All look alike.
   fileprivate static var nothingToEnd: Response {
     Page(
       title: "Nothing to end",
-      content: "<p>This device is signed out already, or the account no longer exists.</p>"
+      content: "<p>It is signed out already, or the account no longer exists.</p>"
     ).response(status: 404)
   }
 }

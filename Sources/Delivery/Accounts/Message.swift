@@ -55,6 +55,7 @@ package struct Message: Sendable {
     case .passkeyAdded: return notice(texts.passkeyAdded, content, texts)
     case .biometricKeyAdded: return notice(texts.biometricKeyAdded, content, texts)
     case .deviceRenewed: return notice(texts.deviceRenewed, content, texts)
+    case .browserSignedIn: return notice(texts.browserSignedIn, content, texts)
     case .refreshReused: return plain(texts.refreshReused, content)
     case .addressChange:
       guard let link = link("address", content.secret) else { return nil }

@@ -15,6 +15,7 @@ enum NoticePush {
     case .biometricKeyAdded: text = texts.biometricKeyAdded
     case .deviceRenewed: text = texts.deviceRenewed
     case .refreshReused: text = texts.refreshReused
+    case .browserSignedIn: text = texts.browserSignedIn
     case .loginCode, .emailConfirmation, .addressChange, .addressChanged, .accountDeleted, nil:
       return nil
     }

@@ -161,12 +161,13 @@ struct VisitStatements: ~Copyable {
     let now = transaction.now
     _ = try transaction.connection.execute(
       """
-      INSERT INTO account_visits (id, account_id, proved_at, challenge_hash, expires_at)
-      VALUES (?, ?, ?, ?, ?)
+      INSERT INTO account_visits (id, account_id, proved_at, challenge_hash, address, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?)
       """,
       [
         .bytes(new.id), .text(account), .time(account == nil ? nil : now),
-        challenge.map { .bytes($0) } ?? .null, .time(now + NewVisit.lifetime),
+        challenge.map { .bytes($0) } ?? .null, .text(transaction.origin.storedAddress),
+        .time(now + NewVisit.lifetime),
       ])
   }
 

@@ -33,7 +33,7 @@ extension Room {
     ],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
     holdings: [
-      .account, .pendingAddresses, .devices, .sessions, .passkeys, .biometricKeys,
+      .account, .pendingAddresses, .devices, .sessions, .browsers, .passkeys, .biometricKeys,
       .pushRegistrations,
     ])
 }

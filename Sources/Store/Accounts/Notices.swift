@@ -13,6 +13,8 @@ package enum Notice: Sendable, Equatable {
   case deviceRenewed
   /// A refresh token was used twice, and its session ended.
   case refreshReused
+  /// Somebody signed in at the page for people.
+  case browserSignedIn
 
   var mailKind: MailKind {
     switch self {
@@ -21,6 +23,7 @@ package enum Notice: Sendable, Equatable {
     case .biometricKeyAdded: .biometricKeyAdded
     case .deviceRenewed: .deviceRenewed
     case .refreshReused: .refreshReused
+    case .browserSignedIn: .browserSignedIn
     }
   }
 
@@ -29,7 +32,7 @@ package enum Notice: Sendable, Equatable {
     switch self {
     case .newDevice, .biometricKeyAdded, .deviceRenewed: [sessionID, ""]
     case .passkeyAdded(let id): [sessionID, id]
-    case .refreshReused: nil
+    case .refreshReused, .browserSignedIn: nil
     }
   }
 
@@ -59,13 +62,32 @@ struct NoticeStatements: ~Copyable {
       )
     }
     guard let owner else { return }
+    let link = notice.linkParts(of: sessionID).map {
+      transaction.mails.linkToken(for: .ending, of: $0)
+    }
+    try post(
+      notice, to: owner.email, of: owner.account, in: owner.language, device: owner.device,
+      link: link)
+  }
+
+  /// Mails the owner that somebody has signed in at the page for people, with a link that ends it.
+  ///
+  /// - Parameter browser: a ``Browser/id``.
+  func tellOfBrowser(_ browser: String, in account: Account) throws(DatabaseError) {
+    guard try transaction.accounts.isProven(account.id) else { return }
+    try post(
+      .browserSignedIn, to: account.email, of: account.id, in: account.language, device: "",
+      link: transaction.mails.linkToken(for: .browserEnding, of: [account.id, browser]))
+  }
+
+  private func post(
+    _ notice: Notice, to email: String, of account: String, in language: Language?,
+    device: String, link: String?
+  ) throws(DatabaseError) {
     try transaction.mails.post(
-      notice.mailKind, to: owner.email, of: owner.account,
+      notice.mailKind, to: email, of: account,
       MailContent(
-        secret: notice.linkParts(of: sessionID).map {
-          transaction.mails.linkToken(for: .ending, of: $0)
-        } ?? "",
-        language: owner.language ?? .english, device: owner.device,
+        secret: link ?? "", language: language ?? .english, device: device,
         address: transaction.origin.storedAddress, at: transaction.now),
       lifetime: Notice.lifetime)
   }

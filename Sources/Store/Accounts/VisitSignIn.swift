@@ -41,8 +41,7 @@ extension AccountVisits {
       name, on: device, macs: macs
     ) { transaction, account, _ -> Bool in
       try transaction.addressProofs.record(of: account, on: device, bearer: nil)
-      try transaction.visits.insert(visit, account: account.id)
-      try transaction.audit.write(.signIn, account: account.id, detail: "account page, code")
+      try transaction.visits.signIn(account, to: visit, detail: "account page, code")
       return true
     }
     return isRight ?? false
@@ -77,9 +76,10 @@ extension AccountVisits {
     return try records.transaction { transaction in
       switch try transaction.passkeys.record(use, of: passkey) {
       case .recorded:
-        try transaction.visits.insert(visit, account: passkey.accountID)
-        try transaction.audit.write(
-          .signIn, account: passkey.accountID, detail: "account page, passkey")
+        guard let account = try transaction.accounts.find(id: passkey.accountID) else {
+          return false
+        }
+        try transaction.visits.signIn(account, to: visit, detail: "account page, passkey")
         return true
       case .cloned:
         try transaction.passkeys.auditRefusal(
@@ -112,14 +112,18 @@ extension AccountVisits {
   }
 }
 
+extension VisitStatements {
+  /// Makes `visit` the account's, and tells the owner.
+  fileprivate func signIn(
+    _ account: Account, to visit: NewVisit, detail: String
+  ) throws(DatabaseError) {
+    try insert(visit, account: account.id)
+    try transaction.audit.write(.signIn, account: account.id, detail: detail)
+    try transaction.notices.tellOfBrowser(Browser.id(of: visit.id), in: account)
+  }
+}
+
 /// The account whose passkeys have this user handle; nil if it is none of ours.
 private func accountID(ofUserHandle handle: [UInt8]) -> String? {
-  guard handle.count == 16 else { return nil }
-  let digits = Array(hexEncoded(handle))
-  var id = ""
-  for (index, digit) in digits.enumerated() {
-    if [8, 12, 16, 20].contains(index) { id.append("-") }
-    id.append(digit)
-  }
-  return id
+  handle.count == 16 ? uuid(of: handle[...]) : nil
 }

@@ -48,6 +48,8 @@ package enum MailKind: String, Sendable, CaseIterable {
   case addressChanged = "address_changed"
   case deviceRenewed = "device_renewed"
   case accountDeleted = "account_deleted"
+  /// Somebody signed in at the page for people.
+  case browserSignedIn = "browser_signed_in"
 
   /// Whether a mail of this kind may go to an address that no account has now.
   ///
@@ -57,7 +59,7 @@ package enum MailKind: String, Sendable, CaseIterable {
     case .addressChange, .addressChanged: accountStays
     case .accountDeleted: true
     case .loginCode, .emailConfirmation, .newDevice, .passkeyAdded, .biometricKeyAdded,
-      .refreshReused, .deviceRenewed:
+      .refreshReused, .deviceRenewed, .browserSignedIn:
       false
     }
   }

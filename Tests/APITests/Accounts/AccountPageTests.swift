@@ -224,6 +224,7 @@ import Testing
       try fill(site, ann)
       let page = visitor.open("/account/delete")
       #expect(page.text.contains("Delete your account?"))
+      #expect(page.text.contains("<button>Sign out</button>"))
       #expect(site.count("accounts") == 1)
       let done = visitor.send("/delete")
       #expect(done.text.contains("Your account is deleted."))

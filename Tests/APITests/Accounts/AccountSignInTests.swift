@@ -180,6 +180,7 @@ import Testing
       #expect(
         site.sql("SELECT detail FROM audit_log WHERE event = 'sign_in' ORDER BY id DESC LIMIT 1")
           == "account page, passkey")
+      #expect(site.count("outbox WHERE kind = 'browser_signed_in'") == 1)
 
       // The challenge is spent, and is another visit's.
       var other = PageVisitor(site)

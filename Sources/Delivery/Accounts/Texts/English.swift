@@ -53,6 +53,11 @@ extension MailTexts {
       Your account is deleted with everything that it had. If it was not you, ask whoever runs \
       this site for help at once.
       """),
+    browserSignedIn: Text(
+      "Somebody has opened your account in a browser",
+      """
+      Somebody has signed in on the page where your devices, passkeys and e-mail address can be changed.
+      """),
     ifItWasNotYou: "If it was not you, undo it here:",
     device: "Device", address: "From", time: "When")
 }

@@ -55,6 +55,11 @@ extension MailTexts {
       Votre compte est supprimé avec tout ce qu’il contenait. Si ce n’était pas vous, demandez \
       tout de suite de l’aide aux responsables de ce site.
       """),
+    browserSignedIn: Text(
+      "Votre compte a été ouvert dans un navigateur",
+      """
+      Quelqu’un s’est connecté à la page où l’on peut modifier vos appareils, vos clés d’accès et votre adresse e-mail.
+      """),
     ifItWasNotYou: "Si ce n’était pas vous, annulez-le ici :",
     device: "Appareil", address: "Depuis", time: "Quand")
 }

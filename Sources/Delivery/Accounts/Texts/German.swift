@@ -57,6 +57,11 @@ extension MailTexts {
       Ihr Konto ist gelöscht, mit allem, was dazugehörte. Wenn Sie das nicht waren, bitten Sie \
       gleich die Betreiber dieser Seite um Hilfe.
       """),
+    browserSignedIn: Text(
+      "Ihr Konto wurde in einem Browser geöffnet",
+      """
+      Jemand hat sich auf der Seite angemeldet, auf der man Ihre Geräte, Passkeys und E-Mail-Adresse ändern kann.
+      """),
     ifItWasNotYou: "Wenn Sie das nicht waren, machen Sie es hier rückgängig:",
     device: "Gerät", address: "Von", time: "Wann")
 }

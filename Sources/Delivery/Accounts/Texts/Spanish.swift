@@ -53,6 +53,11 @@ extension MailTexts {
       Su cuenta está borrada con todo lo que tenía. Si no fue usted, pida ayuda enseguida a \
       quien lleva este sitio.
       """),
+    browserSignedIn: Text(
+      "Su cuenta se ha abierto en un navegador",
+      """
+      Alguien ha entrado en la página en la que se pueden cambiar sus dispositivos, sus claves de acceso y su dirección de correo.
+      """),
     ifItWasNotYou: "Si no fue usted, deshágalo aquí:",
     device: "Dispositivo", address: "Desde", time: "Cuándo")
 }
