@@ -33,7 +33,7 @@ func signInWithCode(_ request: Request, in context: borrowing Context) throws ->
     guard isRight else {
       throw Failure.validation(
         field: "code", reason: "wrong",
-        message: "This code is wrong or too old. Type the newest one, or start again.")
+        sentence: { _ in "This code is wrong or too old. Type the newest one, or start again." })
     }
     return ("", cookie)
   }
@@ -64,7 +64,9 @@ func signInWithPasskey(_ request: Request, in context: borrowing Context) throws
     guard isRight else {
       throw Failure.validation(
         field: "credential", reason: "refused",
-        message: "The passkey was not accepted. Try another one, or start again and take a code.")
+        sentence: { _ in
+          "The passkey was not accepted. Try another one, or start again and take a code."
+        })
     }
     return ("", cookie)
   }

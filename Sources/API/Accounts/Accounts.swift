@@ -21,10 +21,9 @@ func createAccount(_ request: Request, in context: borrowing Context) throws -> 
     context.wakeCompanion()
     return .json(201) { json in context.write(account, session, into: &json) }
   case .emailTaken:
-    throw Failure.conflict("An account with this email already exists. Use login instead.")
+    throw Failure.conflict(\.accountExists)
   case .deviceFull:
-    throw Failure.conflict(
-      "This device is already registered. Use login instead.", code: "device_conflict")
+    throw Failure.conflict(\.deviceFull, code: "device_conflict")
   case .deviceUnknown:
     throw Failure.unknownDevice
   }

@@ -60,14 +60,17 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// `{"error": code, "message": message, "details": {…}}`. The apps show the message as it is.
+  /// `{"error": code, "message": message, "details": {…}}`. The apps show the message as it is, so it is in
+  /// the language of the request.
   /// `details` names the member of the body at fault, if one is.
-  static let coded = ErrorShape { failure, code, json in
-    json.member("error", code)
-    json.member("message", failure.message)
-    json.details(of: failure)
-    failure.diagnostics?(&json)
-  }
+  static let coded = ErrorShape(
+    write: { failure, code, json in
+      json.member("error", code)
+      json.member("message", failure.message)
+      json.details(of: failure)
+      failure.diagnostics?(&json)
+    },
+    language: \.messageLanguage)
 }
 
 extension Response {

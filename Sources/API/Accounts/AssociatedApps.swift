@@ -4,10 +4,10 @@ import HTTP
 /// `GET /.well-known/apple-app-site-association`: the apps that may use the site's passkeys on
 /// Apple's devices (Apple, Supporting associated domains).
 ///
-/// - Throws: ``Failure/notFound(_:)`` if the configuration names no app.
+/// - Throws: ``Failure/notFound`` if the configuration names no app.
 func getAssociatedApps(_ request: Request, in context: borrowing Context) throws -> Response {
   guard let ids = context.settings.attestation.apps?.appIDs, !ids.isEmpty else {
-    throw Failure.notFound()
+    throw Failure.notFound
   }
   var response = Response.json { json in
     json.member("webcredentials", object: { $0.member("apps", json: JSONWriter.array(of: ids)) })
@@ -19,10 +19,10 @@ func getAssociatedApps(_ request: Request, in context: borrowing Context) throws
 /// `GET /.well-known/assetlinks.json`: the Android apps that may use the site's passkeys (Google,
 /// Digital Asset Links).
 ///
-/// - Throws: ``Failure/notFound(_:)`` if the configuration names no app.
+/// - Throws: ``Failure/notFound`` if the configuration names no app.
 func getAssetLinks(_ request: Request, in context: borrowing Context) throws -> Response {
   let apps = context.settings.androidApps
-  guard !apps.isEmpty else { throw Failure.notFound() }
+  guard !apps.isEmpty else { throw Failure.notFound }
   let links = JSONWriter.array { array in
     for app in apps { array.object { $0.link(to: app) } }
   }

@@ -102,8 +102,7 @@ extension Request {
 
 extension Failure {
   static let freshProofRequired = Failure(
-    status: 403, code: "fresh_proof_required",
-    message: "Please sign in again, with a mailed code or a passkey, and then repeat this")
+    status: 403, code: "fresh_proof_required", sentence: \.freshProofRequired)
 }
 
 extension Refusal: FailureConvertible {

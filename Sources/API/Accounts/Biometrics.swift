@@ -19,7 +19,7 @@ func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -
   let body = try request.decode(Body.self)
   let key = NewBiometricKey(publicKey: body.publicKey.text, type: body.biometricType)
   guard let id = try context.records.biometrics.setUp(key, on: body.deviceId.text, by: caller)
-  else { throw Failure.notFound("Device not found") }
+  else { throw Failure.notFound(\.deviceGone) }
   context.wakeCompanion()
   return .json { json in
     json.member("biometricId", id)
@@ -40,7 +40,7 @@ func removeBiometrics(_ request: Request, in context: borrowing Context) throws 
   let body = request.body.isEmpty ? nil : try request.decode(Body.self)
   let device = request.queryItem("deviceId") ?? body?.deviceId?.text ?? caller.clientDeviceID
   guard try context.records.biometrics.remove(from: device, by: caller) else {
-    throw Failure.notFound("Device not found")
+    throw Failure.notFound(\.deviceGone)
   }
   return .json { json in json.member("success", true) }
 }
@@ -93,8 +93,8 @@ func signInWithBiometrics(_ request: Request, in context: borrowing Context) thr
       context.write(tokensOf: session, into: &json)
       json.member("user", object: { $0.members(of: account) })
     }
-  case .unknown: throw Failure.notFound("Device or biometric not found")
-  case .refused: throw Failure.unauthorized("Invalid signature or expired challenge")
+  case .unknown: throw Failure.notFound(\.noBiometricKey)
+  case .refused: throw Failure.unauthorized(\.biometricsRefused)
   }
 }
 

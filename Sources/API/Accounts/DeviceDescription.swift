@@ -18,7 +18,7 @@ extension DevicePlatform: Decodable {
       let known = DevicePlatform.allCases.map(\.rawValue).joined(separator: ", ")
       throw Failure.validation(
         field: decoder.field, reason: "unknown_platform", value: word,
-        message: "The platform must be one of \(known). Update the app and try again.")
+        sentence: { $0.unknownPlatform(known) })
     }
     self = platform
   }
@@ -58,17 +58,15 @@ extension Request {
     return SigningDevice(
       clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
       credentialHash: deviceCredentialHash,
-      language: field("Accept-Language").flatMap(Language.init(accepting:)))
+      language: language)
   }
 }
 
 extension Failure {
   /// The apps register their device when they start.
   static let unknownDevice = Failure.validation(
-    field: "deviceId", reason: "not_registered",
-    message: "This device is not registered yet. Restart the app and try again.")
+    field: "deviceId", reason: "not_registered", sentence: \.unknownDevice)
 
   static let noBiometricKey = Failure.validation(
-    field: "deviceId", reason: "no_biometric_key",
-    message: "Nobody has set up biometric sign-in on this device. Sign in with a code first.")
+    field: "deviceId", reason: "no_biometric_key", sentence: \.noBiometricKey)
 }

@@ -60,7 +60,7 @@ func getDevices(_ request: Request, in context: borrowing Context) throws -> Res
 func revokeDevice(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   guard try context.records.devices.revoke(context.pathItem, by: caller) else {
-    throw Failure.notFound("Device not found")
+    throw Failure.notFound(\.deviceGone)
   }
   return .json { json in json.member("success", true) }
 }
@@ -73,7 +73,7 @@ func renameDevice(_ request: Request, in context: borrowing Context) throws -> R
   let caller = try context.authenticate(request)
   let name = try request.decode(NameBody.self).name.text
   guard try context.records.devices.rename(context.pathItem, to: name, by: caller) else {
-    throw Failure.notFound("Device not found")
+    throw Failure.notFound(\.deviceGone)
   }
   return .json { json in json.member("success", true) }
 }

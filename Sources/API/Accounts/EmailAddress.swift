@@ -18,11 +18,7 @@ struct EmailAddress: Decodable {
   private init(_ given: String, of field: String) throws {
     guard given.utf8.allSatisfy({ $0 < 0x80 }) else {
       throw Failure.validation(
-        field: field, reason: "not_ascii",
-        message: """
-          The address has a letter with an accent, or one of another script. Enter an address in plain \
-          letters; a domain of another script has a form that begins with xn--.
-          """)
+        field: field, reason: "not_ascii", sentence: \.addressNotASCII)
     }
     let parts = given.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     let special = "<>,;:\"()[]\\".utf8
@@ -31,8 +27,7 @@ struct EmailAddress: Decodable {
       && given.utf8.allSatisfy { $0.isVisible && !special.contains($0) }
     guard isAddress else {
       throw Failure.validation(
-        field: field, reason: "not_an_email_address",
-        message: "Invalid email format. Enter an address such as name@example.org.")
+        field: field, reason: "not_an_email_address", sentence: \.notAnEmailAddress)
     }
     text = given.lowercased()
   }

@@ -28,7 +28,7 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
     guard body.method == .passkey else {
       throw Failure.validation(field: "email", reason: "missing")
     }
-    return try context.startPasskeySignIn(on: device)
+    return try context.startPasskeySignIn(on: device, in: request.messageLanguage)
   }
   let challenge = base64URLEncoded(context.random(16))
   let code = context.makeCode(
@@ -43,9 +43,10 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
     return .json { json in
       json.member("challenge", challenge)
       json.member("method", "email")
-      json.member("message", "Verification code sent to email")
-    }
-  case .passkey(let offered): return context.passkeyOffer(passkeyChallenge.text, of: offered)
+      json.member("message", Messages(in: request.messageLanguage).codeSent)
+    }.written(in: request.messageLanguage)
+  case .passkey(let offered):
+    return context.passkeyOffer(passkeyChallenge.text, of: offered, in: request.messageLanguage)
   case .deviceUnknown: throw Failure.unknownDevice
   }
 }
@@ -87,31 +88,35 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
       body.credential?.assertion.credentialID ?? [], at: context.settings.relyingParty)
   case .refused:
     throw body.credential == nil
-      ? Failure.unauthorized("Invalid or expired code") : .refusedPasskey
+      ? Failure.unauthorized(\.wrongCode) : .refusedPasskey
   }
 }
 
 extension Context {
   /// Lets any passkey of the site answer.
-  fileprivate func startPasskeySignIn(on device: SigningDevice) throws -> Response {
+  fileprivate func startPasskeySignIn(
+    on device: SigningDevice, in language: Language
+  ) throws -> Response {
     let challenge = makePasskeyChallenge()
     guard try records.passkeys.startSignIn(with: challenge.kept, on: device) else {
       throw Failure.unknownDevice
     }
-    return passkeyOffer(challenge.text, of: [])
+    return passkeyOffer(challenge.text, of: [], in: language)
   }
 
-  fileprivate func passkeyOffer(_ challenge: String, of offered: [[UInt8]]) -> Response {
+  fileprivate func passkeyOffer(
+    _ challenge: String, of offered: [[UInt8]], in language: Language
+  ) -> Response {
     let party = settings.relyingParty
     return .json { json in
       json.member("challenge", challenge)
       json.member("method", "passkey")
-      json.member("message", "Sign in with a passkey")
+      json.member("message", Messages(in: language).usePasskey)
       json.member("emailFallback", true)
       json.member(
         "passkeyOptions",
         object: { $0.requestOptions(challenge, of: party, offering: offered) })
-    }
+    }.written(in: language)
   }
 
   /// Waits for the next time at which a login that came at `startedAt` may be answered.

@@ -45,8 +45,8 @@ func registerPasskey(_ request: Request, in context: borrowing Context) throws -
       json.member("success", true)
       json.members(of: passkey)
     }
-  case .refused: throw Failure.badRequest("The passkey was not accepted. Add it again.")
-  case .taken: throw Failure.conflict("The passkey is registered already")
+  case .refused: throw Failure.badRequest(\.passkeyNotAdded)
+  case .taken: throw Failure.conflict(\.passkeyTaken)
   case .full: throw Failure.tooManyPasskeys
   }
 }
@@ -72,7 +72,7 @@ func getPasskeys(_ request: Request, in context: borrowing Context) throws -> Re
 func removePasskey(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   guard let left = try context.records.passkeys.remove(context.pathItem, by: caller) else {
-    throw Failure.notFound("Passkey not found")
+    throw Failure.notFound(\.passkeyGone)
   }
   let party = context.settings.relyingParty
   return .json { json in
@@ -96,7 +96,7 @@ func renamePasskey(_ request: Request, in context: borrowing Context) throws -> 
   let caller = try context.authenticate(request)
   let name = try request.decode(NameBody.self).name.text
   guard try context.records.passkeys.rename(context.pathItem, to: name, by: caller) else {
-    throw Failure.notFound("Passkey not found")
+    throw Failure.notFound(\.passkeyGone)
   }
   return .json { json in json.member("success", true) }
 }
@@ -196,8 +196,8 @@ extension Failure {
     return failure
   }
 
-  static let refusedPasskey = Failure.unauthorized("Invalid passkey or expired challenge")
+  static let refusedPasskey = Failure.unauthorized(\.passkeyRefused)
 
   static let tooManyPasskeys = Failure.conflict(
-    "The account has as many passkeys as it may have", code: "too_many_passkeys")
+    \.tooManyPasskeys, code: "too_many_passkeys")
 }

@@ -28,7 +28,7 @@ func signInWithPassword(_ request: Request, in context: borrowing Context) throw
   let outcome = try context.signIn(
     withCode: typed, of: .email(body.email.text), on: device, bearer: context.caller(of: request))
   guard case .signedIn(let account, let session) = outcome else {
-    throw Failure.unauthorized("Invalid or expired code")
+    throw Failure.unauthorized(\.wrongCode)
   }
   context.wakeCompanion()
   return .json { json in context.write(account, session, into: &json) }
@@ -62,6 +62,5 @@ private struct TypedPassword: Decodable {
 
 extension Failure {
   fileprivate static let codeMailed = Failure(
-    status: 400, code: "code_mailed",
-    message: "We have mailed you a code. Type it here in place of the password.")
+    status: 400, code: "code_mailed", sentence: \.codeMailed)
 }

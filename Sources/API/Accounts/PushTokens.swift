@@ -17,7 +17,7 @@ func setPushToken(_ request: Request, in context: borrowing Context) throws -> R
   let caller = try context.authenticate(request)
   let body = try request.decode(Body.self)
   if let device = body.deviceId, device.text != caller.clientDeviceID {
-    throw Failure.forbidden("The access token belongs to another device")
+    throw Failure.forbidden(\.otherDevice)
   }
   let platform = body.tokenType == .fcm ? .android : body.platform
   try context.records.pushTokens.set(body.pushToken, platform: platform, by: caller)
@@ -35,7 +35,7 @@ func clearPushToken(_ request: Request, in context: borrowing Context) throws ->
   let caller = try context.authenticate(request)
   let device = context.pathItem.isEmpty ? caller.clientDeviceID : context.pathItem
   guard try context.records.pushTokens.clear(ofDevice: device, by: caller) else {
-    throw Failure.notFound("Device not found")
+    throw Failure.notFound(\.deviceGone)
   }
   return .json { json in json.member("success", true) }
 }

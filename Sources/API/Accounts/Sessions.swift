@@ -20,12 +20,12 @@ func refreshTokens(_ request: Request, in context: borrowing Context) throws -> 
   case .refreshed(let session):
     return .json { json in context.write(tokensOf: session, into: &json) }
   case .tooLate:
-    throw Failure.conflict("The token has just been refreshed by another request")
+    throw Failure.conflict(\.refreshedElsewhere)
   case .dead:
     try context.records.sessions.countDeadRefresh()
-    throw Failure.unauthorized("Invalid or expired refresh token")
+    throw Failure.unauthorized(\.invalidRefreshToken)
   case .reused:
-    throw Failure.unauthorized("Invalid or expired refresh token")
+    throw Failure.unauthorized(\.invalidRefreshToken)
   }
 }
 

@@ -34,7 +34,7 @@ func postPreferences(
   case .refused(let models):
     throw Failure.validation(
       field: "preferred_models", reason: models.reason.rawValue, value: models.value,
-      message: models.sentence)
+      sentence: { _ in models.sentence })
   }
 }
 

@@ -80,13 +80,12 @@ package final class Application: Sendable {
     _ request: Request, by routes: [Route]?, in context: borrowing Context
   ) throws -> Response {
     switch request.defect {
-    case .ambiguousPath: throw Failure.notFound()
+    case .ambiguousPath: throw Failure.notFound
     case .bodyTooLarge: throw Failure.payloadTooLarge
-    case .bodyIncomplete:
-      throw Failure.badRequest("The request arrived incomplete. Try again.")
+    case .bodyIncomplete: throw Failure.badRequest(\.bodyIncomplete)
     case nil: break
     }
-    guard let routes else { throw Failure.notFound() }
+    guard let routes else { throw Failure.notFound }
     return try routes.route(for: request.method).handler(request, context)
   }
 

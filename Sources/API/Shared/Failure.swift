@@ -5,10 +5,16 @@ import Store
 /// A request that is refused because of what the client sent or who it is. The family gives the body
 /// its shape.
 struct Failure: Error {
+  /// Which of the texts for people it is, whatever the language.
+  typealias Sentence = @Sendable (Messages) -> String
+
   let status: Int
   /// Replaces the code of the status.
   var code: String?
-  let message: String
+  /// What the answer says: English, until a shape for people puts ``sentence`` in its place.
+  var message: String
+  /// What people are told; nil where only programs and administrators read it.
+  let sentence: Sentence?
   /// What is wrong with which member of the body.
   var detail: Detail?
   var fields: [(name: String, value: String)] = []
@@ -23,18 +29,52 @@ struct Failure: Error {
     let value: String?
   }
 
+  /// For programs: the same in each language.
+  init(
+    status: Int, code: String? = nil, message: String, detail: Detail? = nil,
+    fields: [(name: String, value: String)] = [],
+    diagnostics: (@Sendable (inout JSONWriter) -> Void)? = nil
+  ) {
+    self.status = status
+    self.code = code
+    self.message = message
+    sentence = nil
+    self.detail = detail
+    self.fields = fields
+    self.diagnostics = diagnostics
+  }
+
+  /// For people.
+  ///
+  /// - Parameter message: what programs read instead; nil for the sentence in English.
+  init(
+    status: Int, code: String? = nil, sentence: @escaping Sentence, message: String? = nil,
+    detail: Detail? = nil, fields: [(name: String, value: String)] = []
+  ) {
+    self.status = status
+    self.code = code
+    self.message = message ?? sentence(.english)
+    self.sentence = sentence
+    self.detail = detail
+    self.fields = fields
+  }
+
   static func badRequest(_ message: String) -> Failure { Failure(status: 400, message: message) }
 
-  static let invalidJSON = Failure.badRequest(
-    "The body is not valid JSON. Update the app and try again.")
+  static func badRequest(_ sentence: @escaping Sentence) -> Failure {
+    Failure(status: 400, sentence: sentence)
+  }
 
-  /// - Parameter message: what a person can do about it; nil where the reason has a sentence of its
+  static let invalidJSON = Failure.badRequest(\.invalidJSON)
+
+  /// - Parameter sentence: what a person can do about it; nil where the reason has a sentence of its
   ///   own.
   static func validation(
-    field: String, reason: String, value: String? = nil, message: String? = nil
+    field: String, reason: String, value: String? = nil, sentence: Sentence? = nil
   ) -> Failure {
     let detail = Detail(field: field, reason: reason, value: value)
-    return Failure(status: 400, message: message ?? detail.sentence, detail: detail)
+    return Failure(
+      status: 400, sentence: sentence ?? { $0.sentence(about: detail) }, detail: detail)
   }
 
   /// What programs and administrators read: the member at fault and the reason where there are such.
@@ -45,49 +85,71 @@ struct Failure: Error {
 
   /// No bearer token, or nothing that could be one (RFC 6750 §3.1: no error code then).
   static let noCredentials = Failure(
-    status: 401, message: "Missing or invalid authorization header",
+    status: 401, sentence: \.noCredentials,
     fields: [("WWW-Authenticate", "Bearer")])
 
   static let invalidToken = Failure(
-    status: 401, message: "Invalid or expired access token",
+    status: 401, sentence: \.invalidToken,
     fields: [("WWW-Authenticate", #"Bearer error="invalid_token""#)])
 
   static let invalidDeviceCredential = Failure(
-    status: 401, message: "Invalid or expired device credential",
+    status: 401, sentence: \.invalidDeviceCredential,
+    message: "Invalid or expired device credential",
     fields: [("WWW-Authenticate", "Bearer")])
 
   static func unauthorized(_ message: String) -> Failure {
     Failure(status: 401, message: message, fields: [("WWW-Authenticate", "Bearer")])
   }
 
+  static func unauthorized(_ sentence: @escaping Sentence) -> Failure {
+    Failure(status: 401, sentence: sentence, fields: [("WWW-Authenticate", "Bearer")])
+  }
+
   static func forbidden(_ message: String) -> Failure { Failure(status: 403, message: message) }
 
-  static func notFound(_ message: String = "Not found") -> Failure {
-    Failure(status: 404, message: message)
+  static func forbidden(_ sentence: @escaping Sentence) -> Failure {
+    Failure(status: 403, sentence: sentence)
+  }
+
+  /// There is nothing at the path, whoever asks.
+  static let notFound = Failure(status: 404, sentence: \.unknownRequest, message: "Not found")
+
+  static func notFound(_ message: String) -> Failure { Failure(status: 404, message: message) }
+
+  static func notFound(_ sentence: @escaping Sentence) -> Failure {
+    Failure(status: 404, sentence: sentence)
   }
 
   static func methodNotAllowed(allow: String) -> Failure {
-    Failure(status: 405, message: "Method not allowed", fields: [("Allow", allow)])
+    Failure(
+      status: 405, sentence: \.unknownRequest, message: "Method not allowed",
+      fields: [("Allow", allow)])
   }
 
-  static func conflict(_ message: String, code: String? = nil) -> Failure {
-    Failure(status: 409, code: code, message: message)
+  static func conflict(_ message: String) -> Failure { Failure(status: 409, message: message) }
+
+  static func conflict(_ sentence: @escaping Sentence, code: String? = nil) -> Failure {
+    Failure(status: 409, code: code, sentence: sentence)
   }
 
   static let payloadTooLarge = Failure(
-    status: 413, message: "The body is larger than \(Application.bodyLimit) bytes")
+    status: 413, sentence: \.payloadTooLarge,
+    message: "The body is larger than \(Application.bodyLimit) bytes")
 
   /// - Parameter retryAfter: rounded up to whole seconds.
   static func tooManyRequests(retryAfter: Duration) -> Failure {
     let seconds = (retryAfter.milliseconds + 999) / 1000
     return Failure(
-      status: 429, message: "Too many requests", fields: [("Retry-After", String(seconds))])
+      status: 429, sentence: \.tooManyRequests, message: "Too many requests",
+      fields: [("Retry-After", String(seconds))])
   }
 
   static let unavailable = Failure(
-    status: 503, message: "Temporarily unavailable", fields: [("Retry-After", "2")])
+    status: 503, sentence: \.unavailable, message: "Temporarily unavailable",
+    fields: [("Retry-After", "2")])
 
-  static let serverError = Failure(status: 500, message: "Internal server error")
+  static let serverError = Failure(
+    status: 500, sentence: \.serverError, message: "Internal server error")
 
   /// The code of the status, where neither the failure nor its family has one.
   var defaultCode: String {

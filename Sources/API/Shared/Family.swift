@@ -41,7 +41,7 @@ package struct Family: Sendable {
   }
 
   func response(to failure: Failure, of request: Request) -> Response {
-    errorPage?(failure, request) ?? errors.response(to: failure)
+    errorPage?(failure, request) ?? errors.response(to: failure, of: request)
   }
 
   /// How much of `path` one of the family's paths matches, in bytes; 0: none.
@@ -60,11 +60,22 @@ struct ErrorShape: Sendable {
   let write: @Sendable (_ failure: Failure, _ code: String, _ json: inout JSONWriter) -> Void
   /// Codes that differ from ``Failure/defaultCode``, by status.
   var codes: [Int: String] = [:]
+  /// The language of the person who reads the answer to a request; nil where a program reads it.
+  var language: @Sendable (Request) -> Language? = { _ in nil }
 
   /// `{"error": message}`
   static let message = ErrorShape { failure, _, json in json.member("error", failure.message) }
 
-  func response(to failure: Failure) -> Response {
+  func response(to failure: Failure, of request: Request) -> Response {
+    guard let sentence = failure.sentence, let language = language(request) else {
+      return response(to: failure)
+    }
+    var failure = failure
+    failure.message = sentence(Messages(in: language))
+    return response(to: failure).written(in: language)
+  }
+
+  private func response(to failure: Failure) -> Response {
     let code = failure.code ?? codes[failure.status] ?? failure.defaultCode
     var response = Response.json(failure.status) { json in write(failure, code, &json) }
     response.fields += failure.fields

@@ -15,7 +15,7 @@ func getBanks(_ request: Request, in context: borrowing Context) throws -> Respo
 }
 
 extension Failure {
-  static let unknownBank = Failure.notFound("Bank not found")
+  static let unknownBank = Failure.notFound(\.unknownBank)
 }
 
 extension JSONWriter {

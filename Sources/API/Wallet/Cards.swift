@@ -32,7 +32,7 @@ func removeCard(_ request: Request, in context: borrowing Context) throws -> Res
 }
 
 extension Failure {
-  static let unknownCard = Failure.notFound("Card not found")
+  static let unknownCard = Failure.notFound(\.cardGone)
 }
 
 extension JSONWriter {

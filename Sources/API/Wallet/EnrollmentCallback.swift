@@ -84,23 +84,31 @@ extension Context {
       return .enrollmentUnderway(
         at: "/api/enrollment/callback/\(pathItem.percentEncoded)".adding([("state", answer.state)]))
     case .ended(let result, let enrollment):
-      return response(to: result, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
+      return response(
+        to: result, of: request, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
     case .invalidState(let isMobile):
-      return response(to: .failed(.invalidState), isMobile: isMobile, bankName: "")
+      return response(
+        to: .failed(.invalidState), of: request, isMobile: isMobile, bankName: "")
     case .resumed(let enrollment):
       let result = try result(of: answer, for: enrollment)
       try records.enrollments.keep(result, of: enrollment)
-      return response(to: result, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
+      return response(
+        to: result, of: request, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
     }
   }
 
   private func response(
-    to result: EnrollmentResult, isMobile: Bool, bankName: String
+    to result: EnrollmentResult, of request: Request, isMobile: Bool, bankName: String
   ) -> Response {
     guard isMobile else { return result.page(bankName: bankName) }
-    let location = appCallback.adding(result.members(bsimID: pathItem, bankName: bankName))
+    let members = result.members(
+      bsimID: pathItem, bankName: bankName, in: request.messageLanguage)
     return Response(
-      status: 302, fields: [("Location", location), ("Referrer-Policy", "no-referrer")])
+      status: 302,
+      fields: [
+        ("Location", appCallback.adding(members)), ("Referrer-Policy", "no-referrer"),
+        ("Vary", "Accept-Language"),
+      ])
   }
 
   private func result(
@@ -144,13 +152,18 @@ extension EnrollmentFailure {
 }
 
 extension EnrollmentResult {
-  /// The query of the app's URL.
-  fileprivate func members(bsimID: String, bankName: String) -> [(String, String)] {
+  /// The query of the app's URL. The app shows `message` as it is.
+  fileprivate func members(
+    bsimID: String, bankName: String, in language: Language
+  ) -> [(String, String)] {
     switch self {
     case .enrolled(let cards):
       [("success", "true"), ("bsimId", bsimID), ("bankName", bankName), ("cardCount", "\(cards)")]
     case .failed(let failure):
-      [("success", "false"), ("error", failure.rawValue), ("message", failure.message)]
+      [
+        ("success", "false"), ("error", failure.rawValue),
+        ("message", failure.message(in: language)),
+      ]
     }
   }
 }

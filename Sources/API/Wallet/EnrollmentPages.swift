@@ -4,13 +4,14 @@ import Store
 
 extension EnrollmentFailure {
   /// What a person is told.
-  var message: String {
-    switch self {
-    case .invalidState: "This enrollment has expired or was used before. Please start again."
-    case .userCancelled: "The enrollment was cancelled."
-    case .bankRefused: "The bank refused the enrollment. Please start again."
-    case .bankUnavailable: "The bank cannot be reached at the moment. Please try again later."
-    case .noAnswer: "There was no answer in time, and nothing was stored. Please try again."
+  func message(in language: Language) -> String {
+    let messages = Messages(in: language)
+    return switch self {
+    case .invalidState: messages.enrollmentExpired
+    case .userCancelled: messages.enrollmentCancelled
+    case .bankRefused: messages.enrollmentRefused
+    case .bankUnavailable: messages.bankUnavailable
+    case .noAnswer: messages.noAnswerOfBank
     }
   }
 }
@@ -27,7 +28,7 @@ extension EnrollmentResult {
         content: "\(bank)\n<p>\(number) in your wallet. You can close this page.</p>"
       ).response()
     case .failed(let failure):
-      return .enrollmentProblem(400, failure.message, code: failure.rawValue)
+      return .enrollmentProblem(400, failure.message(in: .english), code: failure.rawValue)
     }
   }
 }

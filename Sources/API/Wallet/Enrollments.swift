@@ -21,7 +21,7 @@ func getEnrollments(_ request: Request, in context: borrowing Context) throws ->
 func removeEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   guard try context.records.enrollments.remove(context.pathItem, by: caller) else {
-    throw Failure.notFound("Enrollment not found")
+    throw Failure.notFound(\.enrollmentGone)
   }
   return .json { json in json.member("success", true) }
 }

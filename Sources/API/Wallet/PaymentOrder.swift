@@ -17,8 +17,7 @@ struct Currency: Decodable {
     code = try decoder.singleValueContainer().decode(String.self)
     guard code.utf8.count == 3, code.utf8.allSatisfy(\.isUppercaseLetter) else {
       throw Failure.validation(
-        field: decoder.field, reason: "not_a_currency_code",
-        message: "The currency must be three capital letters, such as CAD.")
+        field: decoder.field, reason: "not_a_currency_code", sentence: \.notACurrency)
     }
   }
 }
@@ -43,7 +42,7 @@ extension Request {
     guard let amount = Amount(number: digits) else {
       throw Failure.validation(
         field: "amount", reason: "not_0.01_to_9999999999.99_in_two_decimals",
-        message: "Enter an amount from 0.01 to 9999999999.99 with at most two decimals.")
+        sentence: \.amountOutOfRange)
     }
     return amount
   }

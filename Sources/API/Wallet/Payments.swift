@@ -119,13 +119,12 @@ extension PaymentOutcome {
   fileprivate func payment() throws -> Payment {
     switch self {
     case .confirmed(let payment): return payment
-    case .notOpen:
-      throw Failure.badRequest("Payment not found or expired. Initiate it again.")
-    case .alreadyConfirmed: throw Failure.conflict("The payment has been confirmed already")
-    case .unknownKey: throw Failure.notFound("Device or biometric not found")
+    case .notOpen: throw Failure.badRequest(\.paymentGone)
+    case .alreadyConfirmed: throw Failure.conflict(\.paymentConfirmed)
+    case .unknownKey: throw Failure.notFound(\.noBiometricKey)
     // Not 401: at a 401 the apps delete their session.
     case .keyTooNew: throw Failure.freshProofRequired
-    case .unproven: throw Failure.forbidden("The payment was not confirmed")
+    case .unproven: throw Failure.forbidden(\.paymentNotConfirmed)
     }
   }
 }

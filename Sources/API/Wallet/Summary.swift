@@ -8,7 +8,7 @@ import Store
 func getSummary(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   guard let summary = try context.records.wallet.summary(of: caller) else {
-    throw Failure.notFound("Account not found")
+    throw Failure.notFound(\.accountGone)
   }
   return .json { json in
     json.member("user", object: { $0.members(of: summary.account) })

@@ -7,7 +7,7 @@ extension Family {
       paths: [
         "/api/mobile/wallet/", "/api/mobile/enrollment/", "/api/enrollment/", "/api/merchant/",
       ],
-      errors: .coded,
+      errors: .wallet,
       routes: [
         Route("GET", "/api/mobile/wallet/summary", getSummary),
         Route("GET", "/api/mobile/wallet/cards", getCards),
@@ -32,6 +32,15 @@ extension Family {
         let isPage = request.path.hasPrefix("/api/enrollment/callback/")
         return isPage ? .enrollmentError(failure) : nil
       })
+  }
+}
+
+extension ErrorShape {
+  /// A request with a merchant's key comes from a server, so a program reads the answer.
+  fileprivate static var wallet: ErrorShape {
+    var shape = ErrorShape.coded
+    shape.language = { $0.field("x-api-key") == nil ? $0.messageLanguage : nil }
+    return shape
   }
 }
 

@@ -158,7 +158,7 @@ import Testing
         let challenge = try site.challenge()
         let answer = site.verify(
           challenge, signature: PhoneKey.one.sign(challenge), credential: "garbage")
-        #expect(answer.isError(401, "unauthorized", "Invalid or expired device credential"))
+        #expect(answer.isError(401, "unauthorized", wrongCredential))
       }
       #expect(try site.signIn(with: .one).status == 200)
     }

@@ -109,7 +109,9 @@ extension TestApplication {
 
 extension Answer {
   var isWrongSignature: Bool {
-    isError(401, "unauthorized", "Invalid signature or expired challenge")
+    isError(
+      401, "unauthorized",
+      "Your face or fingerprint was not accepted. Try again, or sign in with a code.")
   }
 
   /// Whether the device is locked for `seconds`.

@@ -72,7 +72,7 @@ import Testing
         jsonText([
           "deviceId": device, "publicKey": PhoneKey.one.publicKey, "biometricType": "face",
         ]), token: ann.accessToken)
-      #expect(answer.isError(404, "not_found", "Device not found"), "\(answer.text)")
+      #expect(answer.isError(404, "not_found", noDevice), "\(answer.text)")
       #expect(site.count("biometric_keys") == 0)
     }
   }
@@ -142,12 +142,11 @@ import Testing
   func devicesWithoutAKeyGetNoChallengeAndVerifyIs404(device: String) throws {
     try withKey { site, _ in
       _ = try site.signIn(device: "device-2")
-      let message = "Nobody has set up biometric sign-in on this device. Sign in with a code first."
-      #expect(site.requestChallenge(device).isError(400, "bad_request", message))
+      #expect(site.requestChallenge(device).isError(400, "bad_request", noBiometricKey))
       let challenge = try site.challenge()
       let answer = site.verify(
         challenge, signature: PhoneKey.one.sign(challenge), device: device)
-      #expect(answer.isError(404, "not_found", "Device or biometric not found"), "\(answer.text)")
+      #expect(answer.isError(404, "not_found", noBiometricKey), "\(answer.text)")
       #expect(site.count("rate_limits WHERE subject = '\(device)' AND name LIKE 'biometric%'") == 0)
     }
   }

@@ -148,7 +148,7 @@ import Testing
       let shown = try credential(bad, site)
       let answer = signUp(site, credential: shown, described: true)
       #expect(
-        answer.isError(401, "unauthorized", "Invalid or expired device credential"),
+        answer.isError(401, "unauthorized", wrongCredential),
         "\(answer.text)")
       #expect(answer.field("WWW-Authenticate") == "Bearer")
       #expect(["accounts", "devices", "sessions"].map { site.count($0) } == [0, 0, 0])
@@ -164,7 +164,7 @@ import Testing
       let code = try site.mailedCode()
       let answer = site.verify(code: code, credential: shown)
       #expect(
-        answer.isError(401, "unauthorized", "Invalid or expired device credential"),
+        answer.isError(401, "unauthorized", wrongCredential),
         "\(answer.text)")
       #expect(site.count("sessions") == 1)
       #expect(site.verify(code: code).status == 200)
@@ -195,7 +195,7 @@ import Testing
         let answer = site.send(
           method, path, token: token, fields: [("X-Device-Credential", shown)])
         #expect(
-          answer.isError(401, "unauthorized", "Invalid or expired device credential"),
+          answer.isError(401, "unauthorized", wrongCredential),
           "\(path) \(answer.text)")
       }
       #expect(site.summary(token, credential: own).status == 200)

@@ -174,7 +174,7 @@ import Testing
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org", device: "bobs-device")
       #expect(post(site, bob, ["pushToken": pushTokenText("b")]).status == 200)
-      #expect(delete(site, ann, "/\(id)").isError(404, "not_found", "Device not found"))
+      #expect(delete(site, ann, "/\(id)").isError(404, "not_found", noDevice))
       #expect(rows(site) == "b\tios\tbob@example.org\tbobs-device")
     }
   }

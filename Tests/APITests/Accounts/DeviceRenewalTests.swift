@@ -5,7 +5,7 @@ import Testing
 
 /// `POST /api/mobile/device/register` by a device that is signed in, and credentials on refresh.
 @Suite struct DeviceRenewalTests {
-  private let refusal = "Invalid or expired device credential"
+  private let refusal = wrongCredential
 
   private func register(
     _ site: TestApplication, device: String = "device-1", token: String? = nil,

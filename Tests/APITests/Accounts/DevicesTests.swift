@@ -127,7 +127,7 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let bob = try site.signUp(email: "bob@example.org", device: "bobs-device")
-      #expect(revoke(site, id, ann.accessToken).isError(404, "not_found", "Device not found"))
+      #expect(revoke(site, id, ann.accessToken).isError(404, "not_found", noDevice))
       #expect(site.summary(bob.accessToken).status == 200)
       #expect(site.count("devices WHERE revoked_at IS NULL") == 2)
     }

@@ -39,7 +39,7 @@ import Testing
         let challenge = try #require(started.string("challenge"))
         #expect(
           started.text
-            == #"{"challenge":"\#(challenge)","method":"passkey","message":"Sign in with a passkey","#
+            == #"{"challenge":"\#(challenge)","method":"passkey","message":"\#(usePasskey)","#
             + #""emailFallback":true,"passkeyOptions":{"challenge":"\#(challenge)","timeout":300000,"#
             + #""rpId":"api.example.org","allowCredentials":[],"userVerification":"required"}}"#)
         let answer = site.verify(

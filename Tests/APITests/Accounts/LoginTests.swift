@@ -21,7 +21,7 @@ import Testing
       #expect(answer.status == 200)
       #expect(
         answer.text
-          == #"{"challenge":"\#(challenge)","method":"email","message":"Verification code sent to email"}"#
+          == #"{"challenge":"\#(challenge)","method":"email","message":"\#(codeSent)"}"#
       )
       #expect(answer.field("Cache-Control") == "no-store")
       #expect(challenge.utf8.count >= 22)

@@ -169,7 +169,8 @@ import Testing
         let challenge = try #require(site.passkeyOptions(of: person).string("challenge"))
         let answer = site.register(authenticator.created(answering: challenge), of: person)
         #expect(
-          answer.isError(409, "conflict", "The passkey is registered already"), "\(answer.text)")
+          answer.isError(409, "conflict", "This passkey is in use already. Add another one."),
+          "\(answer.text)")
       }
       #expect(site.count("passkeys") == 1)
       let id = site.sql("SELECT id FROM passkeys")
@@ -202,7 +203,7 @@ import Testing
       }
       let answers = inParallel(8) { site.register(credentials[$0], of: ann) }
       #expect(answers.filter { $0.status == 200 }.count == 3, "\(answers.map(\.text))")
-      let full = "The account has as many passkeys as it may have"
+      let full = "Your account has as many passkeys as it may have. Remove one first."
       #expect(answers.filter { $0.isError(409, "too_many_passkeys", full) }.count == 5)
       #expect(site.passkeyOptions(of: ann).isError(409, "too_many_passkeys", full))
       #expect(site.count("passkeys") == 20)

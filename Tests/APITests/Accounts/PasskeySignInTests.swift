@@ -19,7 +19,7 @@ import Testing
       #expect(answer.status == 200)
       #expect(
         answer.text
-          == #"{"challenge":"\#(challenge)","method":"passkey","message":"Sign in with a passkey","#
+          == #"{"challenge":"\#(challenge)","method":"passkey","message":"\#(usePasskey)","#
           + #""emailFallback":true,"passkeyOptions":{"challenge":"\#(challenge)","timeout":300000,"#
           + #""rpId":"api.example.org","allowCredentials":[{"type":"public-key","id":"\#(id)"}],"#
           + #""userVerification":"required"}}"#)

@@ -12,7 +12,7 @@ extension AccountPath {
 }
 
 /// The message for every passkey that does not sign in.
-let refusedPasskey = "Invalid passkey or expired challenge"
+let refusedPasskey = "The passkey was not accepted. Try again, or sign in with a mailed code."
 
 extension TestApplication {
   /// Resets the limits of passkeys.

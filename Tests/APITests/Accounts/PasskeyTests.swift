@@ -104,7 +104,9 @@ import Testing
         id, id.uppercased(), "x", "01890a5d-ac96-774b-bcce-b302099a8001", "' OR 1 = 1",
       ] {
         let answer = site.send("DELETE", "\(AccountPath.passkeys)/\(path)", token: bob.accessToken)
-        #expect(answer.isError(404, "not_found", "Passkey not found"), "\(path) \(answer.text)")
+        #expect(
+          answer.isError(404, "not_found", "This passkey is no longer there. Reload the list."),
+          "\(path) \(answer.text)")
       }
       #expect(site.count("passkeys") == 1)
     }

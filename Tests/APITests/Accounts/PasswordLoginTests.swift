@@ -74,7 +74,7 @@ import Testing
       let wrong = try site.mailedCode() == "000000" ? "000001" : "000000"
       for email in ["ann@example.org", "bob@example.org", "nobody@example.org"] {
         let refused = logIn(site, email, password: wrong)
-        #expect(refused.isError(401, "unauthorized", "Invalid or expired code"), "\(refused.text)")
+        #expect(refused.isError(401, "unauthorized", wrongCode), "\(refused.text)")
       }
     }
   }

@@ -38,12 +38,13 @@ import Testing
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
       let id = try site.addPasskey(Authenticator(), of: bob)
       let body = #"{"name":"Mine"}"#
-      for (path, thing) in [
-        ("\(AccountPath.devices)/device-2", "Device"), ("\(AccountPath.passkeys)/\(id)", "Passkey"),
-        ("\(AccountPath.passkeys)/x", "Passkey"),
+      let noPasskey = "This passkey is no longer there. Reload the list."
+      for (path, message) in [
+        ("\(AccountPath.devices)/device-2", noDevice), ("\(AccountPath.passkeys)/\(id)", noPasskey),
+        ("\(AccountPath.passkeys)/x", noPasskey),
       ] {
         let answer = site.send("PUT", path, body, token: ann.accessToken)
-        #expect(answer.isError(404, "not_found", "\(thing) not found"))
+        #expect(answer.isError(404, "not_found", message))
         #expect(site.send("PUT", path, body).isError(401, "unauthorized"))
       }
       #expect(
@@ -111,7 +112,7 @@ import Testing
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
       _ = try site.setUp(of: bob)
       let answer = turnOff(site, query: "deviceId=device-2", by: ann)
-      #expect(answer.isError(404, "not_found", "Device not found"))
+      #expect(answer.isError(404, "not_found", noDevice))
       #expect(turnOff(site, #"{"deviceId":7}"#, by: ann).isError(400, "bad_request"))
       #expect(site.send("DELETE", AccountPath.biometric).isError(401, "unauthorized"))
       #expect(site.count("biometric_keys") == 1)

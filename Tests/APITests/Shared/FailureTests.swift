@@ -22,7 +22,7 @@ import Testing
   private static let unavailable = [
     #"{"error":"Temporarily unavailable"}"#,
     #"{"error":{"code":"server_error","message":"Temporarily unavailable"}}"#,
-    #"{"error":"server_error","message":"Temporarily unavailable"}"#,
+    #"{"error":"server_error","message":"We cannot answer at the moment. Try again in a few seconds."}"#,
   ]
 
   private func expectUnavailable(
@@ -119,7 +119,7 @@ import Testing
         ),
         (
           site.send("GET", "/api/mobile/wallet/summary", token: ann.accessToken),
-          #"{"error":"server_error","message":"Internal server error"}"#
+          #"{"error":"server_error","message":"Something went wrong on our side. Try again later."}"#
         ),
       ] {
         #expect(answer.status == 500)

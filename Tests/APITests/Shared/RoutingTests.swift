@@ -5,7 +5,11 @@ import Testing
 
 @Suite struct RoutingTests {
   /// `message` in the shape of the family to which `path` belongs.
-  private func body(_ path: String, _ code: String, _ message: String) -> String {
+  ///
+  /// - Parameter sentence: what people read instead, in the families for people.
+  private func body(
+    _ path: String, _ code: String, _ message: String, _ sentence: String
+  ) -> String {
     if path.hasPrefix("/api/v1/") {
       return #"{"error":{"code":"\#(code)","message":"\#(message)"}}"#
     }
@@ -16,8 +20,11 @@ import Testing
       path.hasPrefix("/api/mobile/") || path.hasPrefix("/api/enrollment/")
       || path.hasPrefix("/api/merchant/")
     return isWallet
-      ? #"{"error":"\#(code)","message":"\#(message)"}"# : #"{"error":"\#(message)"}"#
+      ? #"{"error":"\#(code)","message":"\#(sentence)"}"# : #"{"error":"\#(message)"}"#
   }
+
+  private static let unknown =
+    "The app asked for something that is not here. Update the app and try again."
 
   @Test(arguments: [
     "/api/v1/nothing", "/api/v1/", "/api/v1/device-prefs/", "/api/v1/device-prefs/x",
@@ -35,7 +42,7 @@ import Testing
         for token in [nil, ann.accessToken, "nonsense"] {
           let answer = site.send(method, path, token: token)
           #expect(answer.status == 404)
-          #expect(answer.text == body(path, "not_found", "Not found"))
+          #expect(answer.text == body(path, "not_found", "Not found", Self.unknown))
           #expect(answer.field("WWW-Authenticate") == nil)
         }
       }
@@ -64,7 +71,7 @@ import Testing
       let answer = site.send(method, path, "{}")
       #expect(answer.status == 405)
       #expect(answer.field("Allow") == allow)
-      #expect(answer.text == body(path, "method_not_allowed", "Method not allowed"))
+      #expect(answer.text == body(path, "method_not_allowed", "Method not allowed", Self.unknown))
     }
   }
 
@@ -90,12 +97,18 @@ import Testing
   }
 
   @Test(arguments: [
-    (Request.Defect.bodyTooLarge, 413, "payload_too_large", "The body is larger than 65536 bytes"),
-    (.bodyIncomplete, 400, "", "The request arrived incomplete. Try again."),
-    (.ambiguousPath, 404, "not_found", "Not found"),
+    (
+      Request.Defect.bodyTooLarge, 413, "payload_too_large", "The body is larger than 65536 bytes",
+      "The app sent too much at once. Send less, or update the app and try again."
+    ),
+    (
+      .bodyIncomplete, 400, "", "The request arrived incomplete. Try again.",
+      "The request arrived incomplete. Try again."
+    ),
+    (.ambiguousPath, 404, "not_found", "Not found", Self.unknown),
   ])
   func defectiveRequestsAreAnsweredInTheShapeOfTheFamily(
-    defect: Request.Defect, status: Int, code: String, message: String
+    defect: Request.Defect, status: Int, code: String, message: String, sentence: String
   ) throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -112,7 +125,7 @@ import Testing
               requestID: "defective", defect: defect)))
         let ofFamily = path.hasPrefix("/api/v1/") ? "validation_error" : "bad_request"
         #expect(answer.status == status)
-        #expect(answer.text == body(path, code.isEmpty ? ofFamily : code, message))
+        #expect(answer.text == body(path, code.isEmpty ? ofFamily : code, message, sentence))
         #expect(answer.field("X-Request-Id") == "defective")
         #expect(answer.field("Cache-Control") == "no-store")
       }

@@ -75,8 +75,9 @@ import Testing
   func unknownCardsAreNotFound(id: String) throws {
     try withCards { site, ann, _ in
       let before = site.rows("cards")
-      #expect(makeDefault(site, id, by: ann).isError(404, "not_found", "Card not found"))
-      #expect(remove(site, id, by: ann).isError(404, "not_found", "Card not found"))
+      let noCard = "This card is no longer there. Reload the list."
+      #expect(makeDefault(site, id, by: ann).isError(404, "not_found", noCard))
+      #expect(remove(site, id, by: ann).isError(404, "not_found", noCard))
       #expect(site.rows("cards") == before)
     }
   }

@@ -115,7 +115,7 @@ import Testing
   @Test func anUnknownBankIsNotFound() throws {
     try withBank { site, _, _ throws in
       let answer = site.send("GET", "/api/enrollment/callback/x", query: "state=a&code=b")
-      #expect(answer.isEnrollmentError(404, "Bank not found"))
+      #expect(answer.isEnrollmentError(404, "This bank cannot be added here. Choose another one."))
     }
   }
 

@@ -111,7 +111,8 @@ import Testing
         ("POST", "/api/mobile/enrollment/start/"), ("GET", "/api/enrollment/start/"),
       ] {
         let answer = site.send(method, path + id, token: ann.accessToken)
-        #expect(answer.isError(404, "not_found", "Bank not found"))
+        #expect(
+          answer.isError(404, "not_found", "This bank cannot be added here. Choose another one."))
       }
       #expect(site.count("enrollment_states") == 0)
     }

@@ -119,7 +119,9 @@ import Testing
         }
       let answer = shop.site.initiate(
         #"{"cardId":"\#(card)","amount":1}"#, key: shop.key, token: shop.ann.accessToken)
-      #expect(answer.isError(404, "not_found", "Card not found"), "\(answer.text)")
+      #expect(
+        answer.isError(404, "not_found", "This card is no longer there. Reload the list."),
+        "\(answer.text)")
       #expect(shop.site.count("payments") == 0)
     }
   }

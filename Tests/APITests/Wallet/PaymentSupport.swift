@@ -115,8 +115,8 @@ func withCheckout(_ body: (Checkout) throws -> Void) throws {
 }
 
 extension Answer {
-  var isUnproven: Bool { isError(403, "forbidden", "The payment was not confirmed") }
+  var isUnproven: Bool { isError(403, "forbidden", "The payment was not confirmed. Try again.") }
   var isNotOpen: Bool {
-    isError(400, "bad_request", "Payment not found or expired. Initiate it again.")
+    isError(400, "bad_request", "This payment does not exist, or it has expired. Start it again.")
   }
 }

@@ -49,7 +49,8 @@ import Testing
       let payment = try shop.begin()
       #expect(shop.confirm(payment).status == 200)
       #expect(
-        shop.confirm(payment).isError(409, "conflict", "The payment has been confirmed already"))
+        shop.confirm(payment).isError(
+          409, "conflict", "This payment is confirmed already. You need not do anything."))
       let rows = shop.site.rows("payments")
       #expect(shop.confirm(payment, with: .two).status == 409)
       #expect(shop.site.rows("payments") == rows)
@@ -177,7 +178,7 @@ import Testing
     try withCheckout { shop in
       let payment = try shop.begin()
       let unknown = { (answer: Answer) in
-        answer.isError(404, "not_found", "Device or biometric not found")
+        answer.isError(404, "not_found", noBiometricKey)
       }
       #expect(unknown(shop.confirm(payment, device: "device-2")))
       let tablet = try shop.site.signIn(device: "device-2")

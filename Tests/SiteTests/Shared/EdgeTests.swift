@@ -17,6 +17,10 @@ import Testing
     }
   }
 
+  private static let unknownToTheApp =
+    #"{"error":"not_found","message":"The app asked for something that is not here. "#
+    + #"Update the app and try again."}"#
+
   @Test func anUnknownPathIsNotFoundInTheShapeOfItsFamily() async throws {
     try await withSite { site in
       let shapes = [
@@ -26,7 +30,7 @@ import Testing
         ("/api/v1/nothing", #"{"error":{"code":"not_found","message":"Not found"}}"#),
         ("/api/app-attestation/nothing", #"{"success":false,"error":"Not found"}"#),
         ("/api/push/nothing", #"{"error":"Not found"}"#),
-        ("/api/mobile/nothing", #"{"error":"not_found","message":"Not found"}"#),
+        ("/api/mobile/nothing", Self.unknownToTheApp),
         ("/check", #"{"error":"Not found"}"#),
         ("/check/", #"{"error":"Not found"}"#),
         ("/check/7/games", #"{"error":"Not found"}"#),
@@ -44,7 +48,8 @@ import Testing
   @Test func aBodyOverTheLimitIsRefusedInTheShapeOfItsFamily() async throws {
     let text = "The body is larger than 65536 bytes"
     let preferences = #"{"error":{"code":"payload_too_large","message":"\#(text)"}}"#
-    let wallet = #"{"error":"payload_too_large","message":"\#(text)"}"#
+    let sentence = "The app sent too much at once. Send less, or update the app and try again."
+    let wallet = #"{"error":"payload_too_large","message":"\#(sentence)"}"#
     let shapes = [
       ("/api/v1/device-prefs", preferences),
       ("/api/app-attestation/verify", #"{"success":false,"error":"\#(text)"}"#),
@@ -183,7 +188,7 @@ import Testing
       ("/api/push/test", #"{"error":"Temporarily unavailable"}"#),
       (
         "/api/mobile/device/register",
-        #"{"error":"server_error","message":"Temporarily unavailable"}"#
+        #"{"error":"server_error","message":"We cannot answer at the moment. Try again in a few seconds."}"#
       ),
       ("/register", #"{"error":"Temporarily unavailable"}"#),
       ("/check/7", #"{"error":"Temporarily unavailable"}"#),

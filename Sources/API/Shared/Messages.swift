@@ -1,0 +1,132 @@
+import Base
+import HTTP
+
+/// All texts of the API for people, in one language. Each language has a file; one that leaves a text out
+/// does not compile.
+///
+/// The apps show `message` as it is, so each text is a sentence that says what to do. Codes for programs are
+/// the same in each language and stand elsewhere in the answer.
+struct Messages: Sendable {
+  /// Something that people type themselves.
+  struct Entry: Sendable {
+    /// What it is called where a sentence begins.
+    let subject: String
+    /// Asks for it.
+    let request: String
+
+    init(_ subject: String, _ request: String) {
+      self.subject = subject
+      self.request = request
+    }
+  }
+
+  /// A text around something that is the same in each language.
+  struct Pattern: Sendable {
+    private let text: @Sendable (String) -> String
+
+    init(_ text: @escaping @Sendable (String) -> String) { self.text = text }
+
+    func callAsFunction(_ part: String) -> String { text(part) }
+  }
+
+  // Any request
+  let noCredentials: String
+  let invalidToken: String
+  let invalidDeviceCredential: String
+  let freshProofRequired: String
+  let unknownRequest: String
+  let payloadTooLarge: String
+  let tooManyRequests: String
+  let unavailable: String
+  let serverError: String
+
+  // Bodies and their members
+  let bodyIncomplete: String
+  let invalidJSON: String
+  let noObject: String
+  let email: Entry
+  let name: Entry
+  let code: Entry
+  /// What a member that only the app sends is called where a sentence begins.
+  let sentValue: Pattern
+  /// Around what is too long, as a sentence begins with it; ``hasControls`` too.
+  let tooLong: Pattern
+  let hasControls: Pattern
+  /// Around the name of a member; ``wrong`` too.
+  let notSent: Pattern
+  let wrong: Pattern
+  let notAnEmailAddress: String
+  let addressNotASCII: String
+  /// Around the names of the known ones.
+  let unknownPlatform: Pattern
+
+  // Accounts and sign-in
+  let accountExists: String
+  let accountGone: String
+  let codeSent: String
+  /// For an app whose screen asks for a password.
+  let codeMailed: String
+  let wrongCode: String
+  let invalidRefreshToken: String
+  let refreshedElsewhere: String
+
+  // Devices
+  let unknownDevice: String
+  let deviceFull: String
+  let deviceGone: String
+  let otherDevice: String
+
+  // Passkeys and biometrics
+  let usePasskey: String
+  let passkeyRefused: String
+  let passkeyNotAdded: String
+  let passkeyTaken: String
+  let passkeyGone: String
+  let tooManyPasskeys: String
+  let noBiometricKey: String
+  let biometricsRefused: String
+
+  // Banks, cards and payments
+  let unknownBank: String
+  let enrollmentGone: String
+  let enrollmentExpired: String
+  let enrollmentCancelled: String
+  let enrollmentRefused: String
+  let bankUnavailable: String
+  let noAnswerOfBank: String
+  let cardGone: String
+  let notACurrency: String
+  let amountOutOfRange: String
+  let paymentGone: String
+  let paymentConfirmed: String
+  let paymentNotConfirmed: String
+}
+
+extension Messages {
+  init(in language: Language) {
+    switch language {
+    case .english: self = .english
+    case .german: self = .german
+    case .french: self = .french
+    case .spanish: self = .spanish
+    case .persian: self = .persian
+    }
+  }
+}
+
+extension Request {
+  /// The one of our languages that the request prefers; nil where it names none of them.
+  var language: Language? { field("Accept-Language").flatMap(Language.init(accepting:)) }
+
+  /// The language in which a person reads the answer.
+  var messageLanguage: Language { language ?? .english }
+}
+
+extension Response {
+  /// The same, marked as written in `language` because the request asked for it.
+  func written(in language: Language) -> Response {
+    var response = self
+    response.fields += [("Content-Language", language.rawValue), ("Vary", "Accept-Language")]
+    return response
+  }
+}

@@ -1,0 +1,75 @@
+extension Messages {
+  /// The contract of the wallet fixes what is said of tokens.
+  static let english = Messages(
+    noCredentials: "Missing or invalid authorization header",
+    invalidToken: "Invalid or expired access token",
+    invalidDeviceCredential: "The app could not show that this is your device. Sign in again.",
+    freshProofRequired:
+      "Please sign in again, with a mailed code or a passkey, and then repeat this.",
+    unknownRequest: "The app asked for something that is not here. Update the app and try again.",
+    payloadTooLarge: "The app sent too much at once. Send less, or update the app and try again.",
+    tooManyRequests: "That was too often. Wait a while, and then try again.",
+    unavailable: "We cannot answer at the moment. Try again in a few seconds.",
+    serverError: "Something went wrong on our side. Try again later.",
+
+    bodyIncomplete: "The request arrived incomplete. Try again.",
+    invalidJSON: "The body is not valid JSON. Update the app and try again.",
+    noObject: "The app sent no JSON object. Update the app and try again.",
+    email: Entry("The e-mail address", "Enter your e-mail address."),
+    name: Entry("The name", "Enter a name."),
+    code: Entry("The code", "Enter the code from the mail."),
+    sentValue: Pattern { "The \($0)" },
+    tooLong: Pattern { "\($0) is too long. Shorten it and try again." },
+    hasControls: Pattern {
+      "\($0) has characters that cannot be shown. Remove them and try again."
+    },
+    notSent: Pattern { "The app sent no \($0). Update the app and try again." },
+    wrong: Pattern { "The app sent a wrong \($0). Update the app and try again." },
+    notAnEmailAddress: "Invalid email format. Enter an address such as name@example.org.",
+    addressNotASCII: """
+      The address has a letter with an accent, or one of another script. Enter an address in plain \
+      letters; a domain of another script has a form that begins with xn--.
+      """,
+    unknownPlatform: Pattern { "The platform must be one of \($0). Update the app and try again." },
+
+    accountExists: "An account with this email already exists. Use login instead.",
+    accountGone: "This account no longer exists. Sign in to another one, or create a new one.",
+    codeSent: """
+      If an account has this address, we have mailed it a code. Enter the code within five minutes.
+      """,
+    codeMailed: "We have mailed you a code. Type it here in place of the password.",
+    wrongCode: "This code is wrong or too old. Type the newest one, or ask for another.",
+    invalidRefreshToken: "Invalid or expired refresh token",
+    refreshedElsewhere: "Your sign-in was renewed twice at the same time. Try again.",
+
+    unknownDevice: "This device is not registered yet. Restart the app and try again.",
+    deviceFull: "This device is already registered. Use login instead.",
+    deviceGone:
+      "Your account does not have this device. Reload the list, or sign in on the device.",
+    otherDevice: "You are signed in on another device. Sign in again on this one.",
+
+    usePasskey: "Sign in with your passkey, or ask for a code by mail.",
+    passkeyRefused: "The passkey was not accepted. Try again, or sign in with a mailed code.",
+    passkeyNotAdded: "The passkey was not accepted. Add it again.",
+    passkeyTaken: "This passkey is in use already. Add another one.",
+    passkeyGone: "This passkey is no longer there. Reload the list.",
+    tooManyPasskeys: "Your account has as many passkeys as it may have. Remove one first.",
+    noBiometricKey:
+      "Nobody has set up biometric sign-in on this device. Sign in with a code first.",
+    biometricsRefused:
+      "Your face or fingerprint was not accepted. Try again, or sign in with a code.",
+
+    unknownBank: "This bank cannot be added here. Choose another one.",
+    enrollmentGone: "This bank is no longer in your wallet. Reload the list.",
+    enrollmentExpired: "This enrollment has expired or was used before. Please start again.",
+    enrollmentCancelled: "The enrollment was cancelled.",
+    enrollmentRefused: "The bank refused the enrollment. Please start again.",
+    bankUnavailable: "The bank cannot be reached at the moment. Please try again later.",
+    noAnswerOfBank: "There was no answer in time, and nothing was stored. Please try again.",
+    cardGone: "This card is no longer there. Reload the list.",
+    notACurrency: "The currency must be three capital letters, such as CAD.",
+    amountOutOfRange: "Enter an amount from 0.01 to 9999999999.99 with at most two decimals.",
+    paymentGone: "This payment does not exist, or it has expired. Start it again.",
+    paymentConfirmed: "This payment is confirmed already. You need not do anything.",
+    paymentNotConfirmed: "The payment was not confirmed. Try again.")
+}
