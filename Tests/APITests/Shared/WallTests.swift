@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Program
 import Store
@@ -72,5 +73,23 @@ import Testing
         "SWITCHBOARD_COMPANION_PUBLIC_KEYS is missing (or SWITCHBOARD_COMPANION_PUBLIC_KEYS_FILE): "
           + "the public keys that seal mails for the companion."
       ])
+  }
+
+  /// The sizes are those of `outbox.sealed`, `banks.client_secret` and `enrollment_states.verifier`.
+  @Test func theLongestValuesFitTheirColumns() throws {
+    let id = String(repeating: "k", count: 32)
+    let keys = try BoxKeys(parsing: "\(id):\(base64URLEncoded([UInt8](repeating: 8, count: 32)))")
+    let mail = MailContent(
+      secret: String(repeating: "s", count: 120), language: .english,
+      device: String(repeating: "\u{1}", count: 100), address: String(repeating: "a", count: 45),
+      at: Timestamp(milliseconds: .max))
+    let contents = [
+      (mail.json, 1000), (Array(repeating: 0x78, count: 500), 1000),
+      (Array(repeating: 0x78, count: 43), 300),
+    ]
+    for (content, limit) in contents {
+      #expect(
+        seal(content, authenticating: "", for: keys.publicKeys).unicodeScalars.count <= limit)
+    }
   }
 }
