@@ -32,6 +32,7 @@ let package = Package(
     .systemLibrary(
       name: "CMariaDB", pkgConfig: "libmariadb", providers: [.apt(["libmariadb-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(
@@ -44,7 +45,8 @@ let package = Package(
     .target(
       name: "FastCGI", dependencies: ["Base", "CFastCGI", "HTTP", log], swiftSettings: settings),
     .target(name: "MariaDB", dependencies: ["Base", "CMariaDB"], swiftSettings: settings),
-    .target(name: "Cryptography", dependencies: ["Base", "COpenSSL"], swiftSettings: settings),
+    .target(
+      name: "Cryptography", dependencies: ["Base", "COpenSSL", "CSodium"], swiftSettings: settings),
     .target(name: "QRCode", dependencies: ["CQRCode"], swiftSettings: settings),
     .target(
       name: "Store", dependencies: ["Base", "Cryptography", "MariaDB"], swiftSettings: settings),

@@ -6,7 +6,7 @@ PATH=$PATH:/usr/sbin:/sbin # Debian keeps nginx and mariadbd there, but not in a
 
 # The libraries of Package.swift, and what a site runs on.
 site_packages=(
-  libfcgi-dev libmariadb-dev libssl-dev libnghttp2-dev libcurl4-openssl-dev libqrencode-dev libpng-dev
+  libfcgi-dev libmariadb-dev libssl-dev libsodium-dev libnghttp2-dev libcurl4-openssl-dev libqrencode-dev libpng-dev
   pkg-config
   mariadb-server nginx spawn-fcgi runit procps curl ca-certificates
 )

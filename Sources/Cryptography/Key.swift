@@ -1,4 +1,3 @@
-import Base
 import Synchronization
 
 /// A named secret of at least 32 bytes. It signs tokens, authenticates messages and seals values.
@@ -24,17 +23,12 @@ package final class Key: Sendable {
 
   /// - Throws: ``CryptographyError/invalidKey`` if `id` has another form or `secret` is too short.
   package init(id: String, secret: consuming Secret) throws(CryptographyError) {
-    guard Self.isValid(id: id), secret.count >= Self.minimumSecretSize else { throw .invalidKey }
+    guard isKeyID(id), secret.count >= Self.minimumSecretSize else { throw .invalidKey }
     var authenticator = MessageAuthenticator(keyedWith: secret)
     self.id = id
     tokenHeader = Self.tokenHeader(keyID: id)
     sealingKey = Self.deriveSealingKey(with: &authenticator)
     self.authenticator = Mutex(authenticator)
-  }
-
-  private static func isValid(id: String) -> Bool {
-    (1...32).contains(id.utf8.count)
-      && id.utf8.allSatisfy { $0.isAlphanumeric || "_-".utf8.contains($0) }
   }
 
   private static func tokenHeader(keyID: String) -> [UInt8] {

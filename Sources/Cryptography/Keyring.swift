@@ -1,5 +1,3 @@
-import Base
-
 /// The keys in use, newest first: the newest signs and seals, all of them verify and open.
 ///
 /// To rotate, put a new key in front. Remove an old key when everything made with it has expired.
@@ -18,27 +16,11 @@ package struct Keyring: Sendable {
   ///   ``CryptographyError/invalidKey`` if ``Key`` refuses an id or a secret, if an id occurs
   ///   twice, or if there is no entry.
   package init(parsing text: String) throws(CryptographyError) {
-    var keys: [Key] = []
-    for line in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
-      let entry = String(line).trimmed
-      guard !entry.isEmpty else { continue }
-      let key = try Key(parsing: entry)
-      guard !keys.contains(where: { $0.id == key.id }) else { throw .invalidKey }
-      keys.append(key)
+    keys = try parseKeys(text, id: \.id) { (id, bytes) throws(CryptographyError) in
+      try Key(id: id, secret: Secret(copying: bytes))
     }
-    guard !keys.isEmpty else { throw .invalidKey }
-    self.keys = keys
   }
 
   /// The key named `id`, if there is one.
   package subscript(id: String) -> Key? { keys.first { $0.id == id } }
-}
-
-extension Key {
-  fileprivate convenience init(parsing entry: String) throws(CryptographyError) {
-    let parts = entry.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, var bytes = base64URLDecoded(String(parts[1])) else { throw .malformed }
-    defer { wipe(&bytes) }
-    try self.init(id: String(parts[0]), secret: Secret(copying: bytes.span))
-  }
 }

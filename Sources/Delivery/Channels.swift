@@ -5,7 +5,7 @@ extension DeliveryChannel {
   static func configured(by settings: Settings, _ database: Database) -> [DeliveryChannel] {
     [
       settings.apns.map {
-        DeliveryChannel.apns($0, database, sealingKeys: settings.credentialKeys)
+        DeliveryChannel.apns($0, database, sealingKeys: settings.keys)
       }
     ].compactMap { $0 }
   }

@@ -26,7 +26,7 @@ package struct Companion: Sendable {
     self.settings = settings
     self.log = log
     let stopping = stopping
-    let keys = settings.credentialKeys
+    let keys = settings.keys
     let channels = channels ?? DeliveryChannel.configured(by: settings, database)
     senders = channels.map { DeliverySender($0, database, log: log, stopping: stopping) }
     polling = settings.polling.map {

@@ -1,11 +1,10 @@
 import Base
-package import Cryptography
 import Store
 
 /// What the companion needs to know of its site.
 package struct Settings: Sendable {
-  /// Open what the responder has sealed for us.
-  package let credentialKeys: Keyring
+  /// Seal and open what only the companion may read.
+  package let keys: CompanionKeys
   /// nil where no way to send is configured: mails then wait until they expire.
   package let mailer: Mailer?
   /// E-mail address in the From field, in ASCII.
@@ -26,12 +25,12 @@ package struct Settings: Sendable {
   package let missingForPushes: [String]
 
   package init(
-    credentialKeys: Keyring, mailer: Mailer?, sender: String,
+    keys: CompanionKeys, mailer: Mailer?, sender: String,
     senderName: String = "Switchboard", auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
     missingForPushes: [String] = [], publicURL: String? = nil
   ) {
-    self.credentialKeys = credentialKeys
+    self.keys = keys
     self.mailer = mailer
     self.sender = sender
     self.senderName = senderName

@@ -1,5 +1,4 @@
 import Base
-package import Cryptography
 import Glibc
 
 /// Reads a program's settings from environment variables and gathers everything that is wrong with
@@ -174,15 +173,5 @@ package struct ConfigurationError: Error, CustomStringConvertible {
 
   package var description: String {
     (["The configuration is not complete:"] + complaints.map { "  " + $0 }).joined(separator: "\n")
-  }
-}
-
-extension Environment {
-  /// The keys of `name`: entries `id:base64url` of at least 32 bytes, newest first, separated by
-  /// commas or line ends.
-  package mutating func keyring(_ name: String, _ meaning: String) -> Keyring? {
-    value(name, meaning, "must be a list of id:base64url, each of at least 32 bytes") {
-      try? Keyring(parsing: $0)  // which rule it breaks would say something of a secret
-    }
   }
 }

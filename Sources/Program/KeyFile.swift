@@ -70,6 +70,15 @@ package struct KeyFile: ~Copyable {
     entries.remove(at: index)
   }
 
+  /// The public halves of the keys, in the same form and order, one in an entry.
+  package func publicEntries() throws(KeyFileError) -> [String] {
+    do {
+      return try BoxKeys(parsing: entries.map(\.line).joined(separator: "\n")).publicKeys.entries
+    } catch {
+      throw .unboxable(path)
+    }
+  }
+
   private func index(of id: String) throws(KeyFileError) -> Int {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { throw .unknown(id) }
     return index
@@ -104,6 +113,8 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   /// Everybody may read or write it.
   case exposed(String)
   case malformed(String)
+  /// A key has more than 32 bytes, or there is none.
+  case unboxable(String)
   case unwritable(String)
   /// No key has the id.
   case unknown(String)
@@ -118,6 +129,8 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
     case .exposed(let path): "\(path) is open to everybody: chmod o= it, and rotate its keys."
     case .malformed(let path):
       "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
+    case .unboxable(let path):
+      "\(path) does not hold keys of exactly 32 bytes, as the companion's are."
     case .unwritable(let path): "\(path) cannot be replaced."
     case .unknown(let id): "No key has the id \(id)."
     case .signs(let id): "\(id) signs: put another key in front first."

@@ -68,8 +68,7 @@ extension BankDirectory {
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
   init(_ variables: Environment) throws {
     var environment = variables
-    let keys = environment.keyring(
-      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal the banks' secrets")
+    let keys = environment.companionKeys()
     let records = try environment.openRecords()
     guard let keys else { throw ConfigurationError(environment.complaints) }
     self.init(records: records, keys: keys)

@@ -10,8 +10,11 @@ struct Keys: ParsableCommand {
       A rotation has four steps. Restart both programs after each; no request is lost.
       1. Add a key: every program knows it then. 2. Use it: it signs then. 3. Wait until everything that \
       the old key signed has expired (30 days). 4. Remove the old key.
+      The companion's own keys have public halves, which the responder knows: write them anew with "keys public" after \
+      you have used or removed a key.
       """,
-    subcommands: [List.self, Add.self, Use.self, Remove.self], defaultSubcommand: List.self)
+    subcommands: [List.self, Add.self, Use.self, Remove.self, Public.self],
+    defaultSubcommand: List.self)
 
   struct File: ParsableArguments {
     @Argument(help: "The file, as SWITCHBOARD_JWT_KEYS_FILE names one.", completion: .file())
@@ -76,6 +79,18 @@ struct Keys: ParsableCommand {
       var keys = try KeyFile(atPath: file.path)
       try keys.remove(key.id)
       try keys.save()
+    }
+  }
+  struct Public: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Prints the public halves of the companion's keys, for the responder.")
+
+    @Argument(
+      help: "The file that SWITCHBOARD_COMPANION_KEYS_FILE names.", completion: .file())
+    var path: String
+
+    func run() throws {
+      for entry in try KeyFile(atPath: path).publicEntries() { print(entry) }
     }
   }
 }

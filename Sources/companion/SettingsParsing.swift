@@ -6,8 +6,7 @@ import Store
 extension Settings {
   /// - Returns: nil after a complaint in `environment`.
   init?(from environment: inout Environment) {
-    let keys = environment.keyring(
-      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal credentials and mails")
+    let keys = environment.companionKeys()
     let command = environment.optional("SWITCHBOARD_MAIL_COMMAND")
     let directory = environment.optional("SWITCHBOARD_MAIL_DIRECTORY")
     let sender = environment.optional("SWITCHBOARD_MAIL_FROM") ?? "switchboard@localhost"
@@ -31,12 +30,22 @@ extension Settings {
       }
     guard let keys else { return nil }
     self.init(
-      credentialKeys: keys,
+      keys: keys,
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
       sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
       polling: polling, apns: apns, missingForPushes: missingForPushes,
       publicURL: environment.optionalPublicURL())
+  }
+}
+
+extension Environment {
+  /// - Returns: nil after a complaint.
+  mutating func companionKeys() -> CompanionKeys? {
+    let boxes = boxKeys("SWITCHBOARD_COMPANION_KEYS", "the keys that open mails and banks' secrets")
+    let earlier = optionalKeyring(
+      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that open what earlier versions sealed")
+    return boxes.map { CompanionKeys($0, earlier: earlier) }
   }
 }
 

@@ -12,7 +12,9 @@ extension Settings {
     let jwtKeys = environment.keyring("SWITCHBOARD_JWT_KEYS", "the keys that sign access tokens")
     let hmacKeys = environment.keyring("SWITCHBOARD_HMAC_KEYS", "the keys that hide mailed codes")
     let credentialKeys = environment.keyring(
-      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal credentials and mails")
+      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal device credentials")
+    let companionKeys = environment.boxPublicKeys(
+      "SWITCHBOARD_COMPANION_PUBLIC_KEYS", "the public keys that seal mails for the companion")
     let wakeSocket =
       environment.optional("SWITCHBOARD_WAKE_SOCKET")
       ?? environment.optional("SWITCHBOARD_KNOCK_SOCKET")  // the name in earlier releases
@@ -39,10 +41,12 @@ extension Settings {
         about: isList ? "SWITCHBOARD_PUBLIC_URLS" : "SWITCHBOARD_PUBLIC_URL", "must name a host")
       return nil
     }
-    guard let publicURLs, let jwtKeys, let hmacKeys, let credentialKeys else { return nil }
+    guard let publicURLs, let jwtKeys, let hmacKeys, let credentialKeys, let companionKeys else {
+      return nil
+    }
     self.init(
       environment: kind, publicURLs: publicURLs, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
-      credentialKeys: credentialKeys, wakeSocket: wakeSocket,
+      credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: wakeSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
       passkeyOrigins: passkeyOrigins, androidApps: AndroidApp.merging(androidApps),

@@ -51,6 +51,24 @@ import Testing
     #expect(refused > Self.count / 2)
   }
 
+  @Test func mutatedBoxedValuesAreRefused() throws {
+    var generator = SeededGenerator(state: 12)
+    let keys = try BoxKeys(parsing: olderEntry)
+    let genuine = (0..<16).map { seal([UInt8($0)], authenticating: "", for: keys.publicKeys) }
+    var refused = 0
+    var forged: [String] = []
+    for _ in 0..<Self.count {
+      let sealed = String(decoding: generator.mutate(genuine), as: UTF8.self)
+      if (try? open(sealed, authenticating: "", with: keys)) == nil {
+        refused += 1
+      } else if !genuine.contains(sealed) {
+        forged.append(sealed)
+      }
+    }
+    #expect(forged.isEmpty)
+    #expect(refused > Self.count / 2)
+  }
+
   @Test func decodedTextEncodesToItself() {
     var generator = SeededGenerator(state: 3)
     var decoded = 0

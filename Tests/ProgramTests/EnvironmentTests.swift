@@ -160,6 +160,41 @@ import Testing
         == ["KEYS must be a list of id:base64url, each of at least 32 bytes."])
   }
 
+  @Test func keysOfBoxesAreReadInTheSameForm() throws {
+    let key = "c1:" + base64URLEncoded([UInt8](repeating: 7, count: 32))
+    var environment = Environment(["PRIVATE": key])
+    let read = environment.boxKeys("PRIVATE", "the keys")
+    let keys = try #require(read)
+    environment = Environment(["PUBLIC": keys.publicKeys.entries[0]])
+    let readPublic = environment.boxPublicKeys("PUBLIC", "the keys")
+    let known = try #require(readPublic)
+    #expect(
+      try open(seal([1], authenticating: "", for: known), authenticating: "", with: keys) == [1])
+    #expect(environment.complaints == [])
+  }
+
+  @Test(arguments: [
+    "secret", "a:c2hvcnQ", "a:\(String(repeating: "A", count: 54))",
+    "a:\(String(repeating: "A", count: 43)),a:\(String(repeating: "A", count: 43))",
+  ])
+  func malformedKeysOfBoxesAreAComplaintThatDoesNotRepeatThem(text: String) {
+    var environment = Environment(["KEYS": text])
+    #expect(environment.boxKeys("KEYS", "the keys") == nil)
+    #expect(environment.boxPublicKeys("KEYS", "the keys") == nil)
+    let rule = "KEYS must be a list of id:base64url, each of 32 bytes."
+    #expect(environment.complaints == [rule, rule])
+  }
+
+  @Test func keysThatMayBeAbsentAreNoComplaintUnlessTheyAreMalformed() {
+    var environment = Environment(["WRONG": "secret"])
+    #expect(environment.optionalKeyring("KEYS", "the keys") == nil)
+    #expect(environment.complaints == [])
+    #expect(environment.optionalKeyring("WRONG", "the keys") == nil)
+    #expect(
+      environment.complaints
+        == ["WRONG must be a list of id:base64url, each of at least 32 bytes."])
+  }
+
   @Test func theProcesssOwnVariablesAreRead() async {
     await #expect(processExitsWith: .success) {
       setenv("SWITCHBOARD_TEST", "a=b=c", 1)

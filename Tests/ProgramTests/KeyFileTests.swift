@@ -126,6 +126,28 @@ import Testing
     }
   }
 
+  @Test func thePublicHalvesHaveTheIDsAndTheOrderOfTheFile() throws {
+    try withFolder { path in
+      var file = try KeyFile(atPath: path, orNew: true)
+      let ids = ["b", "a"].map { file.add(named: $0) }
+      let entries = try file.publicEntries()
+      try file.save()
+      #expect(entries.map { String($0.prefix(1)) } == ids)
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      let sealed = seal(
+        [1], authenticating: "", for: try BoxPublicKeys(parsing: entries.joined(separator: "\n")))
+      #expect(try open(sealed, authenticating: "", with: try BoxKeys(parsing: text)) == [1])
+    }
+  }
+
+  @Test(arguments: ["", "k1:\(base64URLEncoded([UInt8](repeating: 7, count: 40)))"])
+  func keysOfAnotherSizeHaveNoPublicHalves(content: String) throws {
+    try withFolder { path in
+      try write(content, to: path)
+      #expect(throws: KeyFileError.unboxable(path)) { try KeyFile(atPath: path).publicEntries() }
+    }
+  }
+
   @Test func aFileThatCannotBeReplacedSaysSo() throws {
     try withFolder { path in
       var file = try KeyFile(atPath: path, orNew: true)

@@ -61,6 +61,8 @@ package struct Site: Sendable {
       "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
       "SWITCHBOARD_DB_USER": "switchboard_companion",
       "SWITCHBOARD_DB_PASSWORD_FILE": "\(state)/secrets/database-companion",
+      "SWITCHBOARD_COMPANION_KEYS_FILE": "\(state)/secrets/companion-keys",
+      // To pair a phone.
       "SWITCHBOARD_CREDENTIAL_KEYS_FILE": "\(state)/secrets/credential-keys",
     ]
     return Self.run(

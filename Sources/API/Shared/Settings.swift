@@ -18,9 +18,10 @@ package struct Settings: Sendable {
   package let jwtKeys: Keyring
   /// Make the stored forms of mailed codes and refresh-token ids.
   package let hmacKeys: Keyring
-  /// Seal device credentials, and mails for the companion; sign the pairing tokens, which the
-  /// companion shows too.
+  /// Seal device credentials, and sign pairing tokens.
   package let credentialKeys: Keyring
+  /// Seal what only the companion can open: mails, and the secrets of an enrollment.
+  package let companionKeys: BoxPublicKeys
   /// Path of the companion's unix socket; nil where nobody wakes the companion.
   package let wakeSocket: String?
   /// SHA-256 of the key that API keys are issued for; nil where none are issued.
@@ -41,11 +42,12 @@ package struct Settings: Sendable {
   package let attestation: AttestationPolicy
 
   /// What the responder needs to post mails.
-  package var mailKeys: MailKeys { MailKeys(sealing: credentialKeys, links: hmacKeys) }
+  package var mailKeys: MailKeys { MailKeys(sealing: companionKeys, links: hmacKeys) }
 
   package init(
     environment: Environment, publicURLs: [String], jwtKeys: Keyring, hmacKeys: Keyring,
-    credentialKeys: Keyring, wakeSocket: String?, masterKeyHash: [UInt8]? = nil,
+    credentialKeys: Keyring, companionKeys: BoxPublicKeys, wakeSocket: String?,
+    masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
     passkeyOrigins: [String] = [], androidApps: [AndroidApp] = [], pushLookupConcurrency: Int = 8,
     agent: GuardedAgent? = nil,
@@ -56,6 +58,7 @@ package struct Settings: Sendable {
     self.jwtKeys = jwtKeys
     self.hmacKeys = hmacKeys
     self.credentialKeys = credentialKeys
+    self.companionKeys = companionKeys
     self.wakeSocket = wakeSocket
     self.masterKeyHash = masterKeyHash
     self.checkInterval = checkInterval

@@ -129,7 +129,7 @@ extension Context {
       enrollmentID: enrollment.id,
       sealedCode: seal(
         Array(code.utf8), authenticating: BankExchange.sealingContext(ofCode: enrollment.id),
-        with: settings.credentialKeys),
+        for: settings.companionKeys),
       redirectURI: redirectURI, deviceID: enrollment.deviceID, address: origin.address)
     do {
       let result = try run(.bankEnrollment, Job.encode(exchange))

@@ -88,7 +88,7 @@ extension Context {
       sealedVerifier: seal(
         Array(secrets.verifier.utf8),
         authenticating: NewEnrollment.sealingContext(ofVerifier: id),
-        with: settings.credentialKeys),
+        for: settings.companionKeys),
       isMobile: isMobile, browserHash: cookie.map { sha256($0) })
     guard let bank = try records.enrollments.begin(new, by: caller) else {
       throw Failure.unknownBank

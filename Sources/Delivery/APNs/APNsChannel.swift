@@ -1,5 +1,4 @@
 import Base
-package import Cryptography
 package import Store
 
 extension DeliveryChannel {
@@ -7,7 +6,7 @@ extension DeliveryChannel {
   ///
   /// - Parameter keys: seal the provider token that all processes share.
   package static func apns(
-    _ settings: APNsSettings, _ database: Database, sealingKeys keys: Keyring,
+    _ settings: APNsSettings, _ database: Database, sealingKeys keys: CompanionKeys,
     limits: APNsClient.Limits = APNsClient.Limits()
   ) -> DeliveryChannel {
     let hosts = APNsChannelRun.Hosts(
@@ -44,7 +43,7 @@ extension DeliveryChannel {
 
 extension DirectSender {
   /// Sends to Apple, over a connection of its own for each call.
-  package init(_ settings: APNsSettings, _ database: Database, sealingKeys: Keyring) {
+  package init(_ settings: APNsSettings, _ database: Database, sealingKeys: CompanionKeys) {
     var limits = APNsClient.Limits()
     limits.engine.window = settings.testConcurrency
     limits.connecting = .seconds(3)

@@ -9,7 +9,7 @@ import Store
 struct SharedProviderTokens: Sendable {
   let database: Database
   let settings: APNsSettings
-  let sealingKeys: Keyring
+  let sealingKeys: CompanionKeys
 
   private static let lifetime = Duration.seconds(50 * 60)
   private static let leastAge = Duration.seconds(20 * 60)
@@ -28,7 +28,7 @@ struct SharedProviderTokens: Sendable {
       if let shared {
         do throws(CryptographyError) {
           let current = String(
-            decoding: try open(shared.sealed, authenticating: context, with: sealingKeys),
+            decoding: try sealingKeys.open(shared.sealed, authenticating: context),
             as: UTF8.self)
           if shared.age < (current == refused ? Self.leastAge : Self.lifetime) { return current }
         } catch {
@@ -41,7 +41,7 @@ struct SharedProviderTokens: Sendable {
         key: settings.key)
       let isOurs = try tokens.replace(
         team: settings.teamID, key: settings.keyID,
-        sealed: seal(Array(issued.utf8), authenticating: context, with: sealingKeys),
+        sealed: sealingKeys.seal(Array(issued.utf8), authenticating: context),
         generation: shared?.generation ?? 0, minimumAge: Self.leastAge)
       if isOurs { return issued }
     }
@@ -53,7 +53,7 @@ extension APNsSettings {
   ///
   /// - Parameter other: instead of ``endpoint``.
   func client(
-    _ database: Database, sealingKeys: Keyring, limits: APNsClient.Limits = .init(),
+    _ database: Database, sealingKeys: CompanionKeys, limits: APNsClient.Limits = .init(),
     at other: APNsEndpoint? = nil
   ) -> APNsClient {
     let tokens = SharedProviderTokens(

@@ -1,5 +1,4 @@
 import Base
-package import Cryptography
 package import Store
 
 /// The banks at which people enroll, as administrators manage them from a terminal.
@@ -12,10 +11,10 @@ package struct BankDirectory: Sendable {
   }
 
   private let banks: Banks
-  private let keys: Keyring
+  private let keys: CompanionKeys
 
   /// - Parameter keys: seal the client secrets.
-  package init(records: Records, keys: Keyring) {
+  package init(records: Records, keys: CompanionKeys) {
     banks = records.banks
     self.keys = keys
   }
@@ -26,9 +25,8 @@ package struct BankDirectory: Sendable {
   package func add(_ bank: BankConnection, secret: String) throws {
     let sentences = bank.complaints + (secret.isClientSecret ? [] : [clientSecretRule])
     guard sentences.isEmpty else { throw Complaints(sentences: sentences) }
-    let sealed = seal(
-      Array(secret.utf8),
-      authenticating: BankConnection.sealingContext(ofSecret: bank.bsimID), with: keys)
+    let sealed = keys.seal(
+      Array(secret.utf8), authenticating: BankConnection.sealingContext(ofSecret: bank.bsimID))
     try banks.connect(bank, sealedSecret: sealed)
   }
 

@@ -6,7 +6,7 @@ import Store
 struct BankEnrollments: Sendable {
   let database: Database
   /// Open what the responder and administrators have sealed.
-  let keys: Keyring
+  let keys: CompanionKeys
   let log: Logger
 
   /// How long after a callback we may still ask the bank: less than the ten seconds that the request
@@ -73,28 +73,32 @@ struct BankEnrollments: Sendable {
 
   private func opened(_ sealed: String, _ context: String) throws(BankFailure) -> String {
     do throws(CryptographyError) {
-      let bytes = try open(sealed, authenticating: context, with: keys)
+      let bytes = try keys.open(sealed, authenticating: context)
       return String(decoding: bytes, as: UTF8.self)
     } catch {
       throw .bankUnavailable("no key opens a sealed value")
     }
   }
 
-  /// Seals the banks' secrets under the newest key, so that an older key can be removed.
+  /// Seals the banks' secrets under the newest key, so that older keys can be removed.
   func resealSecrets() throws {
     let banks = database.records(at: .now(), from: .companion).banks
-    for sealed in try banks.secretsSealed(notUnder: keys.newest.id) {
+    for sealed in try banks.secrets(notSealedAs: keys.prefix) {
       let context = BankConnection.sealingContext(ofSecret: sealed.bsimID)
       let secret: [UInt8]
       do throws(CryptographyError) {
-        secret = try open(sealed.sealed, authenticating: context, with: keys)
+        secret = try keys.open(sealed.sealed, authenticating: context)
       } catch {
+        let advice =
+          keys.lacksKeys(of: sealed.sealed)
+          ? "give the companion SWITCHBOARD_CREDENTIAL_KEYS, as upgrade.md says"
+          : "add the bank again"
         log.error(
-          "The secret of a bank cannot be opened: add the bank again",
+          "The secret of a bank cannot be opened: \(advice)",
           metadata: ["bank": "\(sealed.bsimID)"])
         continue
       }
-      try banks.replaceSecret(sealed, with: seal(secret, authenticating: context, with: keys))
+      try banks.replaceSecret(sealed, with: keys.seal(secret, authenticating: context))
     }
   }
 }

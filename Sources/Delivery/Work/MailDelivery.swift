@@ -12,7 +12,7 @@ struct MailDelivery: Sendable {
   /// nil where no way to send is configured: mails then wait until they expire.
   let mailer: Mailer?
   /// Open what the responder has sealed.
-  let keys: Keyring
+  let keys: CompanionKeys
   let log: Logger
   let stopping: Flag
   let compose: Compose
@@ -48,9 +48,12 @@ struct MailDelivery: Sendable {
   private func send(_ mail: Mail, by mailer: Mailer, _ records: Records) throws -> MailOutcome {
     let opened: [UInt8]
     do throws(CryptographyError) {
-      opened = try open(
-        mail.sealed, authenticating: Mail.sealingContext(mail.id), with: keys)
+      opened = try keys.open(mail.sealed, authenticating: Mail.sealingContext(mail.id))
     } catch {
+      if keys.lacksKeys(of: mail.sealed) {
+        return .failed(
+          reason: "an earlier version sealed it: the companion needs SWITCHBOARD_CREDENTIAL_KEYS")
+      }
       return .dead(reason: "the sealed content cannot be opened with the keys at hand")
     }
     guard let message = compose(opened, mail, .now()) else {

@@ -8,7 +8,14 @@ extension Channel {
 
 extension Room {
   static let apns = Room(
-    name: "APNs", whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"])
+    name: "APNs", whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"],
+    earlierSeals: [
+      // An older one is replaced where it cannot be opened.
+      """
+      SELECT COUNT(*) FROM provider_tokens
+      WHERE issued_at > UTC_TIMESTAMP(3) - INTERVAL 20 MINUTE AND sealed NOT LIKE 'box:%'
+      """
+    ])
 }
 
 /// Apple has two hosts, and a token belongs to one of them.

@@ -2,7 +2,7 @@ import MariaDB
 
 /// The provider token that all processes of a team share.
 package struct SharedProviderToken: Sendable, Equatable {
-  /// AES-256-GCM
+  /// For the companion alone
   package let sealed: String
   /// Changes with each new token.
   package let generation: Int64

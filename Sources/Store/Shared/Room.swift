@@ -20,6 +20,8 @@ package struct Room: Sendable {
   /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
   /// before which a registration counts.
   var whenTokenDies: [StaticString] = []
+  /// Count the values for the companion alone that a version before sealed boxes has sealed, and that are still of use.
+  var earlierSeals: [StaticString] = []
   /// What accounts have here, in the order of the page that shows it to its owner.
   var holdings: [Holding] = []
 }

@@ -109,12 +109,12 @@ extension Banks {
     }
   }
 
-  /// The secrets that are sealed under another key than `keyID`.
-  package func secretsSealed(notUnder keyID: String) throws -> [SealedBankSecret] {
+  /// The secrets that do not begin with `prefix`, as those do that the newest key has sealed.
+  package func secrets(notSealedAs prefix: String) throws -> [SealedBankSecret] {
     try records.read { transaction in
       try transaction.connection.rows(
-        "SELECT bsim_id, client_secret FROM banks WHERE SUBSTRING_INDEX(client_secret, '.', 1) <> ?",
-        [.text(keyID)]
+        "SELECT bsim_id, client_secret FROM banks WHERE LEFT(client_secret, CHAR_LENGTH(?)) <> ?",
+        [.text(prefix), .text(prefix)]
       ) { row in SealedBankSecret(bsimID: row.text(0), sealed: row.text(1)) }
     }
   }

@@ -19,6 +19,17 @@ extension Room {
       UPDATE enrollments SET removed_at = UTC_TIMESTAMP(3)
       WHERE account_id = ? AND removed_at IS NULL
       """,
+    ],
+    earlierSeals: [
+      "SELECT COUNT(*) FROM banks WHERE client_secret NOT LIKE 'box:%'",
+      """
+      SELECT COUNT(*) FROM enrollment_states FORCE INDEX (enrollment_states_expiry)
+      WHERE expires_at > UTC_TIMESTAMP(3) AND verifier NOT LIKE 'box:%'
+      """,
+      """
+      SELECT COUNT(*) FROM jobs WHERE state = 'open' AND kind = 'bank_enrollment'
+        AND JSON_VALUE(request, '$.sealedCode') NOT LIKE 'box:%'
+      """,
     ], holdings: [.enrollments, .cards, .payments])
 }
 

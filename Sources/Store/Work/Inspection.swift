@@ -37,8 +37,23 @@ extension Database {
         try connection.inspectServer(), try connection.inspectEncryption(isLocal: pool.isLocal),
         try connection.inspectSchema(),
         try connection.inspectTables(), try connection.inspectRights(),
-      ]
+      ] + (try inspectSeals(connection))
     }
+  }
+
+  /// Whether an earlier version has sealed something that the companion still needs; nothing for another schema.
+  private func inspectSeals(_ connection: borrowing Connection) throws -> [Inspection] {
+    guard try connection.schemaVersion() == Self.schemaVersion else { return [] }
+    var count: Int64 = 0
+    for statement in rooms.flatMap(\.earlierSeals) {
+      count += try connection.row(statement) { row in row.integer(0) } ?? 0
+    }
+    let text =
+      count == 0
+      ? "all that only the companion may read is sealed with the companion's keys"
+      : "values still sealed with the credential keys: \(count). Give the companion "
+        + "SWITCHBOARD_CREDENTIAL_KEYS until there are none: see upgrade.md"
+    return [Inspection(isRight: count == 0, text: text)]
   }
 }
 

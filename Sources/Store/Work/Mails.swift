@@ -181,7 +181,7 @@ struct MailStatements: ~Copyable {
   ) throws(DatabaseError) {
     let id = id ?? transaction.makeID()
     let sealed = seal(
-      content.json, authenticating: Mail.sealingContext(id), with: keys.sealing)
+      content.json, authenticating: Mail.sealingContext(id), for: keys.sealing)
     _ = try transaction.connection.execute(
       """
       INSERT INTO outbox (id, kind, recipient, sealed, state, expires_at, request_id, finished_at,

@@ -18,6 +18,12 @@ extension Room {
       Retention(
         .after(Retention.day), "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?"),
       Retention(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
+    ],
+    earlierSeals: [
+      """
+      SELECT COUNT(*) FROM outbox
+      WHERE state = 'open' AND expires_at > UTC_TIMESTAMP(3) AND sealed NOT LIKE 'box:%'
+      """
     ], holdings: [.events])
 }
 

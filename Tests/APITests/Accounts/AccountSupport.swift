@@ -130,7 +130,7 @@ extension TestApplication {
   /// What the companion finds in a mail.
   func mailContent(_ sealed: String, ofMail id: String) throws -> MailContent {
     let json = try Cryptography.open(
-      sealed, authenticating: Mail.sealingContext(id), with: Self.keys)
+      sealed, authenticating: Mail.sealingContext(id), with: Self.boxKeys)
     return try #require(MailContent(json: json))
   }
 

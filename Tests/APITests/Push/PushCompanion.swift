@@ -10,12 +10,12 @@ import Testing
 extension TestApplication {
   /// A companion with its own rights, which sends with `sender`.
   func companion(
-    _ sender: DirectSender? = nil, keys: Keyring = TestApplication.keys
+    _ sender: DirectSender? = nil, keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys)
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
-        credentialKeys: keys, mailer: nil, sender: "s@example.org",
+        keys: keys, mailer: nil, sender: "s@example.org",
         auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"]),
       log: Evidence.log(of: root.database), channels: sender.map { [.sending(with: $0)] } ?? [])
   }
@@ -23,7 +23,7 @@ extension TestApplication {
   /// Calls `body` while a companion does every job of the worker and sends with `sender`.
   func withCompanion<T>(
     _ sender: DirectSender? = nil, of worker: Job.Kind.Worker = .others,
-    keys: Keyring = TestApplication.keys, _ body: () throws -> T
+    keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys), _ body: () throws -> T
   ) throws -> T {
     let thread = CompanionThread(companion(sender, keys: keys), worker)
     defer { thread.stop() }

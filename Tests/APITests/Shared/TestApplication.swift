@@ -24,6 +24,10 @@ final class TestApplication: Sendable {
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
 
+  /// The companion's, of which the responder knows the public halves.
+  static let boxKeys = try! BoxKeys(
+    parsing: "c1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
+
   private final class Clock: Sendable {
     let now = Mutex(Timestamp(seconds: 1_795_000_000))
   }
@@ -90,14 +94,17 @@ extension API.Settings {
     environment: Environment = .development, publicURL: String = TestApplication.publicURL,
     publicURLs: [String]? = nil, androidApps: [AndroidApp] = [],
     jwtKeys: Keyring = TestApplication.keys, hmacKeys: Keyring = TestApplication.keys,
-    credentialKeys: Keyring = TestApplication.keys, masterKey: String? = "test-master-key-123",
+    credentialKeys: Keyring = TestApplication.keys,
+    companionKeys: BoxPublicKeys = TestApplication.boxKeys.publicKeys,
+    masterKey: String? = "test-master-key-123",
     allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
     agent: GuardedAgent? = nil, attestation: AttestationPolicy = AttestationPolicy()
   ) -> API.Settings {
     API.Settings(
       environment: environment, publicURLs: publicURLs ?? [publicURL], jwtKeys: jwtKeys,
       hmacKeys: hmacKeys,
-      credentialKeys: credentialKeys, wakeSocket: nil, masterKeyHash: masterKey.map { sha256($0) },
+      credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: nil,
+      masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
       pushLookupConcurrency: pushLookupConcurrency, agent: agent, attestation: attestation)
   }

@@ -221,7 +221,7 @@ import Testing
     try withBank { site, ann, bank throws in
       let other = seal(
         Array("other".utf8), authenticating: BankConnection.sealingContext(ofSecret: "test-bank"),
-        with: TestApplication.keys)
+        for: TestApplication.boxKeys.publicKeys)
       site.sql("UPDATE banks SET client_secret = '\(other)'")
       try expectFailure("bank_refused", site, ann, bank)
     }

@@ -60,7 +60,7 @@ import Testing
       let id = site.sql("SELECT id FROM enrollment_states")
       let verifier = try Cryptography.open(
         row[2], authenticating: NewEnrollment.sealingContext(ofVerifier: id),
-        with: TestApplication.keys)
+        with: TestApplication.boxKeys)
       #expect(start.item("code_challenge") == base64URLEncoded(sha256(verifier)))
       #expect(verifier.count == 43)
       #expect(row[3...] == [start.id, "test-bank", "1"])

@@ -77,7 +77,7 @@ extension TestApplication {
   func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
     let database = Database(accountSettings(of: "companion", in: root))
     let banks = BankDirectory(
-      records: database.records(at: now, from: .companion), keys: Self.keys)
+      records: database.records(at: now, from: .companion), keys: CompanionKeys(Self.boxKeys))
     try banks.add(
       BankConnection(
         bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",

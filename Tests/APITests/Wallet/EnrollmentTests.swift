@@ -1,4 +1,5 @@
 import Cryptography
+import Delivery
 import Foundation
 import Store
 import Support
@@ -180,22 +181,41 @@ import Testing
 
   @Test func aKeyRotationResealsTheSecret() throws {
     try withBank { site, ann, bank throws in
-      let rotated = try Keyring(
-        parsing: "k2:\(base64URLEncoded([UInt8](repeating: 9, count: 32))),"
-          + "k1:\(base64URLEncoded([UInt8](repeating: 7, count: 32)))")
+      let rotated = CompanionKeys(
+        try BoxKeys(
+          parsing: "c2:\(base64URLEncoded([UInt8](repeating: 9, count: 32))),"
+            + "c1:\(base64URLEncoded([UInt8](repeating: 8, count: 32)))"))
       let before = site.sql("SELECT client_secret FROM banks")
-      #expect(before.hasPrefix("k1."))
+      #expect(before.hasPrefix("box:c1."))
       let companion = site.companion(keys: rotated)
       try companion.pass()
       let after = site.sql("SELECT client_secret FROM banks")
-      #expect(after.hasPrefix("k2."))
+      #expect(after.hasPrefix("box:c2."))
       try companion.pass()
       #expect(site.sql("SELECT client_secret FROM banks") == after, "once")
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      // The responder seals under its own newest key.
+      // The responder seals with the public key that it knows.
       let answer = try site.withCompanion(of: .banks, keys: rotated) {
         site.comeBack(to: location)
       }
+      #expect(answer.field("Location") == Self.success)
+    }
+  }
+
+  /// An earlier version has sealed the bank's secret and the verifier with the credential keys.
+  @Test func anEnrollmentThatAnEarlierVersionBeganIsFinished() throws {
+    try withBank { site, ann, bank throws in
+      let start = try site.startEnrollment(by: ann)
+      let context = NewEnrollment.sealingContext(
+        ofVerifier: site.sql("SELECT id FROM enrollment_states"))
+      let verifier = try open(
+        site.sql("SELECT verifier FROM enrollment_states"), authenticating: context,
+        with: TestApplication.boxKeys)
+      let sealed = seal(verifier, authenticating: context, with: TestApplication.keys)
+      site.sql("UPDATE enrollment_states SET verifier = '\(sealed)'")
+      let location = try #require(bank.consent(to: start.url))
+      let keys = CompanionKeys(TestApplication.boxKeys, earlier: TestApplication.keys)
+      let answer = try site.withCompanion(of: .banks, keys: keys) { site.comeBack(to: location) }
       #expect(answer.field("Location") == Self.success)
     }
   }

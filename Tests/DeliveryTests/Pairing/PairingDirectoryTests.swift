@@ -12,7 +12,7 @@ import Testing
   private static let now = Timestamp(seconds: 1_795_000_000)
 
   private static let issuer = PairingIssuer(
-    keys: TestDelivery.keys, randomBytes: randomBytes(PairingToken.idSize))
+    keys: TestDelivery.keyring, randomBytes: randomBytes(PairingToken.idSize))
 
   /// A site on which phones pair.
   private struct PairingSite {
@@ -29,7 +29,7 @@ import Testing
       let database = Database(accountSettings(of: "companion", in: delivery.root))
       return PairingDirectory(
         records: database.records(at: now, from: .companion), agent: agent,
-        keys: TestDelivery.keys)
+        keys: TestDelivery.keyring)
     }
 
     func responder(at now: Timestamp = PairingDirectoryTests.now) -> Records {
@@ -40,7 +40,7 @@ import Testing
     func token(at now: Timestamp = PairingDirectoryTests.now) throws -> PairingToken? {
       let json = try directory(at: now).json()
       let text = json.firstMatch(of: /"token":"([^"]+)"/).map { String($0.1) }
-      return text.flatMap { PairingToken($0, signedWith: TestDelivery.keys) }
+      return text.flatMap { PairingToken($0, signedWith: TestDelivery.keyring) }
     }
 
     func pair(userAgent: String = "cdev/1.0", at now: Timestamp = PairingDirectoryTests.now) throws
@@ -55,7 +55,7 @@ import Testing
     func admission(of device: PairedDevice) throws -> Admission {
       let access = device.accessToken(
         by: PairingDirectoryTests.issuer, at: PairingDirectoryTests.now)
-      let token = try #require(PairingToken(access.text, signedWith: TestDelivery.keys))
+      let token = try #require(PairingToken(access.text, signedWith: TestDelivery.keyring))
       return try responder().agentAccess.admit(token)
     }
   }
@@ -73,7 +73,7 @@ import Testing
       let token = try #require(try site.token())
       #expect(try site.token() == token)
       let shown = try site.responder().pairingTokens.info(of: site.agent, issuer: Self.issuer)
-      #expect(shown.token?.text == token.signedText(with: TestDelivery.keys.newest))
+      #expect(shown.token?.text == token.signedText(with: TestDelivery.keyring.newest))
     }
   }
 

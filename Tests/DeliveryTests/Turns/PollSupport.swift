@@ -25,7 +25,7 @@ struct TestPolling: Sendable {
     Companion(
       database: Database(accountSettings(of: "companion", in: delivery.root)),
       settings: Settings(
-        credentialKeys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
+        keys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
         auditLifetime: .seconds(86_400), interval: .seconds(interval),
         polling: PollSettings(
           baseURL: site.url, contact: "admin@example.org", requestsPerSecond: rate,

@@ -9,8 +9,8 @@ import Testing
 @testable import Delivery
 
 @Suite(.serialized) struct CompanionTests {
-  private static let otherKeys = try! Keyring(
-    parsing: "k2:" + base64URLEncoded([UInt8](repeating: 9, count: 32)))
+  private static let otherKeys = try! BoxKeys(
+    parsing: "c2:" + base64URLEncoded([UInt8](repeating: 9, count: 32)))
 
   private func state(_ delivery: TestDelivery) -> String {
     delivery.sql("SELECT state, attempts, reason, sealed IS NULL FROM outbox")
@@ -71,7 +71,7 @@ import Testing
 
   @Test func aMailThatCannotBeOpenedIsGivenUp() throws {
     try withDelivery { delivery throws in
-      try delivery.requestCode(sealedWith: Self.otherKeys)
+      try delivery.requestCode(sealedFor: Self.otherKeys.publicKeys)
       try delivery.companion(mailer: .directory(delivery.folder)).pass()
       #expect(try delivery.files == [])
       #expect(
@@ -94,10 +94,11 @@ import Testing
 
   @Test func aKeyThatWasReplacedStillOpensItsMails() throws {
     try withDelivery { delivery throws in
-      try delivery.requestCode(sealedWith: Self.otherKeys)
-      let keys = try Keyring(
-        parsing: "k1:\(base64URLEncoded([UInt8](repeating: 7, count: 32))),"
-          + "k2:\(base64URLEncoded([UInt8](repeating: 9, count: 32)))")
+      try delivery.requestCode(sealedFor: Self.otherKeys.publicKeys)
+      let keys = CompanionKeys(
+        try BoxKeys(
+          parsing: "c1:\(base64URLEncoded([UInt8](repeating: 7, count: 32))),"
+            + "c2:\(base64URLEncoded([UInt8](repeating: 9, count: 32)))"))
       try delivery.companion(mailer: .directory(delivery.folder), keys: keys).pass()
       #expect(state(delivery) == "delivered\t1\tNULL\t1")
     }

@@ -15,7 +15,11 @@ struct TestDelivery: Sendable {
   let folder: String
   var server = MariaDBServer.shared
 
-  static let keys = try! Keyring(
+  static let boxKeys = try! BoxKeys(
+    parsing: "c1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
+  static let keys = CompanionKeys(boxKeys)
+  /// Sign the links in mails and the pairing tokens, and sealed what earlier versions sealed.
+  static let keyring = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
 
   /// Nobody is registered who would be asked for there.
@@ -25,21 +29,23 @@ struct TestDelivery: Sendable {
 
   /// A companion with its own rights.
   func companion(
-    mailer: Mailer?, keys: Keyring = keys, polling: PollSettings? = polling,
+    mailer: Mailer?, keys: CompanionKeys = keys, polling: PollSettings? = polling,
     apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = []
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
-        credentialKeys: keys, mailer: mailer, sender: "switchboard@example.org",
+        keys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
         polling: polling, apns: apns, missingForPushes: missingForPushes),
       log: Evidence.log(of: root.database), channels: channels)
   }
 
   /// What the responder writes and reads.
-  func responder(at now: Timestamp = .now(), sealingWith keys: Keyring = keys) -> Records {
-    Database(account(of: "responder"), mailKeys: MailKeys(sealing: keys, links: Self.keys))
+  func responder(
+    at now: Timestamp = .now(), sealingFor keys: BoxPublicKeys = boxKeys.publicKeys
+  ) -> Records {
+    Database(account(of: "responder"), mailKeys: MailKeys(sealing: keys, links: Self.keyring))
       .records(at: now, from: Origin(requestID: "request", address: "192.0.2.1"))
   }
 
@@ -67,14 +73,15 @@ struct TestDelivery: Sendable {
   /// - Returns: the id of the mail.
   @discardableResult
   func requestCode(
-    _ code: String = "012345", email: String = "ann@example.org", sealedWith keys: Keyring = keys
+    _ code: String = "012345", email: String = "ann@example.org",
+    sealedFor keys: BoxPublicKeys = boxKeys.publicKeys
   ) throws -> String {
     let now = Timestamp.now()
     let id = timeOrderedUUID(milliseconds: now.milliseconds)
     let new = NewLoginCode(
       email: email, challengeHash: randomBytes(32), codeMAC: randomBytes(32), mailID: id,
       digits: code, expiresAt: now + .seconds(300))
-    let start = try responder(at: now, sealingWith: keys).loginCodes.start(
+    let start = try responder(at: now, sealingFor: keys).loginCodes.start(
       with: new, or: nil,
       on: SigningDevice(clientDeviceID: id, name: "D", platform: .ios, credentialHash: nil))
     try #require(start == .codeMailed)

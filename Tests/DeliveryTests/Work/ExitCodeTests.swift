@@ -10,9 +10,9 @@ import Testing
   func withoutItsVariablesItEndsWith78(_ command: String) throws {
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(
-        delivery, command, changing: ["SWITCHBOARD_CREDENTIAL_KEYS": "", "SWITCHBOARD_DB_USER": ""])
+        delivery, command, changing: ["SWITCHBOARD_COMPANION_KEYS": "", "SWITCHBOARD_DB_USER": ""])
       try companion.end(expecting: 78)
-      #expect(companion.messages.contains("SWITCHBOARD_CREDENTIAL_KEYS is missing"))
+      #expect(companion.messages.contains("SWITCHBOARD_COMPANION_KEYS is missing"))
       #expect(companion.messages.contains("SWITCHBOARD_DB_USER is missing"))
     }
   }

@@ -11,7 +11,7 @@ import Testing
   private func read(_ variables: [String: String]) -> (Settings?, [String]) {
     var environment = Environment(
       [
-        "SWITCHBOARD_CREDENTIAL_KEYS": Self.keys, "SWITCHBOARD_CONTACT": "admin@example.org",
+        "SWITCHBOARD_COMPANION_KEYS": Self.keys, "SWITCHBOARD_CONTACT": "admin@example.org",
       ].merging(variables) { $1 })
     let settings = Settings(from: &environment)
     return (settings, environment.complaints)
@@ -110,10 +110,18 @@ import Testing
     #expect(complaints.first?.hasPrefix("\(name) must be ") == true)
   }
 
+  @Test func theKeysOfEarlierVersionsMayBeAbsentButNotMalformed() {
+    let complaint =
+      "SWITCHBOARD_CREDENTIAL_KEYS must be a list of id:base64url, each of at least 32 bytes."
+    #expect(read(["SWITCHBOARD_CREDENTIAL_KEYS": ""]).1 == [])
+    #expect(read(["SWITCHBOARD_CREDENTIAL_KEYS": Self.keys]).1 == [])
+    #expect(read(["SWITCHBOARD_CREDENTIAL_KEYS": "secret"]).1 == [complaint])
+  }
+
   @Test func withoutKeysThereAreNoSettings() {
-    let (settings, complaints) = read(["SWITCHBOARD_CREDENTIAL_KEYS": ""])
+    let (settings, complaints) = read(["SWITCHBOARD_COMPANION_KEYS": ""])
     #expect(settings == nil)
     #expect(complaints.count == 1)
-    #expect(complaints.first?.contains("SWITCHBOARD_CREDENTIAL_KEYS") == true)
+    #expect(complaints.first?.contains("SWITCHBOARD_COMPANION_KEYS") == true)
   }
 }

@@ -64,7 +64,7 @@ import Testing
   }
 
   /// systemd starts `run` again for a connection that waits on the socket when a run has ended.
-  @Test(arguments: [[:], ["SWITCHBOARD_CREDENTIAL_KEYS": ""]])
+  @Test(arguments: [[:], ["SWITCHBOARD_COMPANION_KEYS": ""]])
   func aRunAcceptsAllConnectionsOfTheWakeSocket(_ changes: [String: String]) throws {
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(delivery, "run", changing: changes, wakeUps: 3)
@@ -141,10 +141,10 @@ import Testing
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(
         delivery, "run",
-        changing: ["SWITCHBOARD_CREDENTIAL_KEYS": "", "SWITCHBOARD_DB_USER": ""])
+        changing: ["SWITCHBOARD_COMPANION_KEYS": "", "SWITCHBOARD_DB_USER": ""])
       companion.process.waitUntilExit()
       #expect(companion.process.terminationStatus != 0)
-      #expect(companion.log.contains("SWITCHBOARD_CREDENTIAL_KEYS is missing"))
+      #expect(companion.log.contains("SWITCHBOARD_COMPANION_KEYS is missing"))
       #expect(companion.log.contains("SWITCHBOARD_DB_USER is missing"))
     }
   }
@@ -173,7 +173,7 @@ final class RunningCompanion {
     let environment = [
       "SWITCHBOARD_DB_SOCKET": settings.socket!, "SWITCHBOARD_DB_NAME": settings.database,
       "SWITCHBOARD_DB_USER": settings.user, "CHECK_INTERVAL_SECONDS": "86400",
-      "SWITCHBOARD_CREDENTIAL_KEYS": "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)),
+      "SWITCHBOARD_COMPANION_KEYS": "c1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)),
       "SWITCHBOARD_MAIL_DIRECTORY": "\(folder)/mails",
     ].merging(changes) { $1 }
     process.environment = environment

@@ -4,7 +4,7 @@ import Testing
 
 /// All keys of a site are rotated while it is used.
 @Suite(.serialized) struct RotationTests {
-  private static let files = ["jwt-keys", "hmac-keys", "credential-keys"]
+  private static let files = ["jwt-keys", "hmac-keys", "credential-keys", "companion-keys"]
 
   /// `keys COMMAND FILE [ID]` for every file, and the restarts that it asks for.
   private func keys(_ command: String, _ id: String? = nil, of site: Site) {
@@ -13,8 +13,15 @@ import Testing
       let outcome = site.companion(arguments)
       #expect(outcome.status == 0, "\(outcome.output)")
     }
-    site.restart("responder")
+    // As the manual says: the companion knows a key before the responder seals with it.
     site.restart("companion")
+    let printed = site.companion("keys", "public", "\(site.state)/secrets/companion-keys")
+    #expect(printed.status == 0, "\(printed.output)")
+    let file = "\(site.state)/secrets/companion-public-keys"
+    #expect(throws: Never.self) {
+      try printed.output.write(toFile: file, atomically: true, encoding: .utf8)
+    }
+    site.restart("responder")
   }
 
   @Test func noRequestIsRefusedWhileEveryKeyIsRotated() async throws {
@@ -42,6 +49,10 @@ import Testing
         let listed = site.companion(["keys", "\(site.state)/secrets/\(file)"])
         #expect(listed.output == "\(newer)  signs\n")
       }
+      let known = try String(
+        contentsOfFile: "\(site.state)/secrets/companion-public-keys", encoding: .utf8)
+      #expect(known.split(separator: "\n").map { $0.prefix { $0 != ":" } } == [newer[...]])
+      #expect(try site.sql("SELECT COUNT(*) FROM outbox WHERE state = 'dead'") == "0\n")
     }
   }
 }

@@ -9,7 +9,7 @@ import Testing
   /// Named by administrators or one per host: a few rows.
   private static let smallTables: Set = [
     "banks", "companion_status", "delivery_leases", "merchants", "models", "ogs_pause",
-    "pairing_server", "schema_version",
+    "pairing_server", "provider_tokens", "schema_version",
   ]
 
   /// Ten thousand rows in every table that grows.

@@ -12,9 +12,9 @@ struct TestStore: Sendable {
   let root: ConnectionSettings
 
   static let mailKeys: MailKeys = {
-    let keys = try! Keyring(
-      parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
-    return MailKeys(sealing: keys, links: keys)
+    let text = "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32))
+    return MailKeys(
+      sealing: try! BoxKeys(parsing: text).publicKeys, links: try! Keyring(parsing: text))
   }()
 
   /// With the rights of `account`: `responder`, `companion`, `administrator`.

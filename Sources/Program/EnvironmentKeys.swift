@@ -1,0 +1,29 @@
+package import Cryptography
+
+extension Environment {
+  /// The keys of `name`: entries `id:base64url` of at least 32 bytes, newest first, separated by
+  /// commas or line ends.
+  package mutating func keyring(_ name: String, _ meaning: String) -> Keyring? {
+    value(name, meaning, "must be a list of id:base64url, each of at least 32 bytes") {
+      try? Keyring(parsing: $0)  // which rule it breaks would say something of a secret
+    }
+  }
+
+  /// The same where `name` may be absent: nil then, and after a complaint.
+  package mutating func optionalKeyring(_ name: String, _ meaning: String) -> Keyring? {
+    optional(name) == nil ? nil : keyring(name, meaning)
+  }
+
+  /// The private keys of `name`: entries `id:base64url` of 32 bytes, newest first, separated by commas or
+  /// line ends.
+  package mutating func boxKeys(_ name: String, _ meaning: String) -> BoxKeys? {
+    value(name, meaning, Self.boxKeysRule) { try? BoxKeys(parsing: $0) }
+  }
+
+  /// The public keys of `name`, in the same form.
+  package mutating func boxPublicKeys(_ name: String, _ meaning: String) -> BoxPublicKeys? {
+    value(name, meaning, Self.boxKeysRule) { try? BoxPublicKeys(parsing: $0) }
+  }
+
+  private static let boxKeysRule = "must be a list of id:base64url, each of 32 bytes"
+}

@@ -1,0 +1,52 @@
+import Cryptography
+import Testing
+
+@Suite struct BoxKeysTests {
+  private static let entry = "c1:\(base64URLEncoded(Array(0..<32)))"
+
+  @Test(arguments: ["c1", "c1:", "c1:AAAA AAAA", "c1:a:b", ":", "\(entry):"])
+  func otherTextsAreRefused(_ text: String) {
+    #expect(throws: CryptographyError.self) { try BoxKeys(parsing: text) }
+    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: text) }
+  }
+
+  @Test(arguments: [
+    "", " ,\n", "\(entry),\(entry)", "c.1:\(base64URLEncoded(Array(0..<32)))",
+    "c1:\(base64URLEncoded(Array(0..<31)))", "c1:\(base64URLEncoded(Array(0..<33)))",
+    "box:c1:\(base64URLEncoded(Array(0..<32)))",
+  ])
+  func keysOfAnotherSizeAndRepeatedIDsAreRefused(_ text: String) {
+    #expect(throws: CryptographyError.self) { try BoxKeys(parsing: text) }
+    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: text) }
+  }
+
+  /// With such a key everybody could compute what boxes are encrypted with (RFC 7748 §6.1).
+  @Test(arguments: [
+    [UInt8](repeating: 0, count: 32), [1] + [UInt8](repeating: 0, count: 31),
+    [0xEC] + [UInt8](repeating: 0xFF, count: 30) + [0x7F],
+  ])
+  func publicKeysOfLowOrderAreRefused(_ bytes: [UInt8]) {
+    #expect(throws: CryptographyError.invalidKey) {
+      try BoxPublicKeys(parsing: "c1:\(base64URLEncoded(bytes))")
+    }
+  }
+
+  @Test func commasAndLinesSeparateKeysAndTheOrderStays() throws {
+    let other = "c0:\(base64URLEncoded(Array(1..<33)))"
+    let keys = try BoxKeys(parsing: "\n \(Self.entry) ,\r\n\(other)\n")
+    #expect(keys.publicKeys.entries.map { $0.prefix(3) } == ["c1:", "c0:"])
+  }
+
+  @Test func keysDoNotPrintTheirSecrets() throws {
+    let secret = [UInt8](repeating: 167, count: 32)
+    let keys = try BoxKeys(parsing: "key:\(base64URLEncoded(secret))")
+    var descriptions = ["\(keys)", String(reflecting: keys), ""]
+    dump(keys, to: &descriptions[2])
+    for description in descriptions {
+      for form in ["167", String(base64URLEncoded(secret).prefix(8)), "a7a7", "A7", "\u{A7}"] {
+        #expect(!description.contains(form))
+      }
+    }
+    #expect(descriptions[2].contains("key"), "the id may be shown")
+  }
+}
