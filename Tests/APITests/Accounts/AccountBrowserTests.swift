@@ -58,6 +58,8 @@ import Testing
     try withVisitor { site, _, visitor in
       var other = PageVisitor(site)
       _ = try other.signIn()
+      // The list goes by the database's clock, which is ahead of the test's.
+      site.sql("UPDATE account_visits SET expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR")
       let id = try id(of: visitor)
       #expect(other.open().text.contains(#"<input type="hidden" name="id" value="\(id)">"#))
       let page = other.send("/remove", ["kind": "browsers", "id": id])

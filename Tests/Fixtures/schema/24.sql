@@ -344,7 +344,7 @@ CREATE TABLE IF NOT EXISTS banks (
   token_url         VARCHAR(2000) NULL COMMENT 'endpoint that exchanges a code (RFC 6749)',
   cards_url         VARCHAR(2000) NULL COMMENT 'endpoint that lists the person''s cards',
   client_id         VARCHAR(200) NULL COMMENT 'names this site to the bank',
-  client_secret     VARCHAR(1000) NULL COMMENT 'AES-256-GCM; only the companion reads it',
+  client_secret     VARCHAR(1000) NULL COMMENT 'sealed for the companion alone',
   scope             VARCHAR(500) NULL COMMENT 'what the person is asked to consent to: words with spaces between',
   CONSTRAINT banks_bsim_id_form CHECK (bsim_id REGEXP '^[A-Za-z0-9._-]+\\z'),
   CONSTRAINT banks_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
@@ -395,7 +395,7 @@ CREATE TABLE IF NOT EXISTS enrollment_states (
   id           UUID NOT NULL PRIMARY KEY COMMENT 'enrollmentId; the app gets it without its hyphens',
   state_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the state that the bank sends back',
   nonce_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the nonce that an id_token of the bank must name',
-  verifier     VARCHAR(300) NOT NULL COMMENT 'code_verifier of PKCE, AES-256-GCM',
+  verifier     VARCHAR(300) NOT NULL COMMENT 'code_verifier of PKCE, sealed for the companion alone',
   account_id   UUID NOT NULL,
   session_id   UUID NOT NULL COMMENT 'in which the enrollment began; the state ends with it',
   bsim_id      VARCHAR(64) NOT NULL,
@@ -597,7 +597,7 @@ CREATE TABLE IF NOT EXISTS outbox (
                    'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
                    'browser_signed_in') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
-  sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
+  sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
               COMMENT 'suppressed: not sent, because no account has this address; dead: given up, see reason',
   due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
@@ -694,7 +694,7 @@ CREATE TABLE IF NOT EXISTS delivery_leases (
 CREATE TABLE IF NOT EXISTS provider_tokens (
   team_id    VARCHAR(20) NOT NULL COMMENT 'Apple counts new tokens by team',
   key_id     VARCHAR(20) NOT NULL,
-  sealed     VARCHAR(1000) NULL COMMENT 'AES-256-GCM; who knows the token can send for an hour',
+  sealed     VARCHAR(1000) NULL COMMENT 'sealed for the companion alone; who knows the token can send for an hour',
   issued_at  DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
   generation INT UNSIGNED NOT NULL DEFAULT 0,
   PRIMARY KEY (team_id, key_id),
@@ -1362,6 +1362,22 @@ IF @found < 24 THEN
     MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
                      'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
                      'browser_signed_in') NOT NULL,
+    MODIFY sealed VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 24 THEN
+  ALTER TABLE banks
+    MODIFY client_secret VARCHAR(1000) NULL COMMENT 'sealed for the companion alone',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 24 THEN
+  ALTER TABLE enrollment_states
+    MODIFY verifier VARCHAR(300) NOT NULL COMMENT 'code_verifier of PKCE, sealed for the companion alone',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 24 THEN
+  ALTER TABLE provider_tokens
+    MODIFY sealed VARCHAR(1000) NULL COMMENT 'sealed for the companion alone; who knows the token can send for an hour',
     ALGORITHM=INSTANT;
 END IF //
 
