@@ -6,12 +6,14 @@ package struct BoxPublicKeys: Sendable {
   /// The key that seals.
   var newest: BoxPublicKey { keys[0] }
 
-  /// Reads `id:base64url` entries of 32 bytes, newest first, separated by commas or newlines.
+  /// Reads `public:id:base64url` entries of 32 bytes, newest first, separated by commas or newlines. Nobody takes
+  /// them for private keys, nor those for them.
   ///
   /// - Throws: ``CryptographyError/malformed`` if an entry has another form;
   ///   ``CryptographyError/invalidKey`` if an id or a key is not usable, if an id occurs twice, or if there is no entry.
   package init(parsing text: String) throws(CryptographyError) {
-    keys = try parseKeys(text, id: \.id) { (id, bytes) throws(CryptographyError) in
+    keys = try parseKeys(text, after: Self.prefix, id: \.id) {
+      (id, bytes) throws(CryptographyError) in
       try BoxPublicKey(id: id, bytes: bytes)
     }
   }
@@ -19,7 +21,11 @@ package struct BoxPublicKeys: Sendable {
   fileprivate init(of keys: [BoxKey]) { self.keys = keys.map(\.publicKey) }
 
   /// The entries that ``init(parsing:)`` reads, newest first.
-  package var entries: [String] { keys.map { "\($0.id):\(base64URLEncoded($0.bytes))" } }
+  package var entries: [String] {
+    keys.map { "\(Self.prefix)\($0.id):\(base64URLEncoded($0.bytes))" }
+  }
+
+  private static let prefix = "public:"
 }
 
 /// Keys of sealed boxes, newest first: the newest seals, all of them open.

@@ -8,14 +8,16 @@ import Base
 /// - Throws: ``CryptographyError/malformed`` if an entry has another form;
 ///   ``CryptographyError/invalidKey`` if `make` refuses an entry, if an id occurs twice, or if there is no entry.
 func parseKeys<Made>(
-  _ text: String, id: (Made) -> String,
+  _ text: String, after prefix: String = "", id: (Made) -> String,
   _ make: (_ id: String, _ bytes: Span<UInt8>) throws(CryptographyError) -> Made
 ) throws(CryptographyError) -> [Made] {
   var keys: [Made] = []
   for line in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
     let entry = String(line).trimmed
     guard !entry.isEmpty else { continue }
-    let parts = entry.split(separator: ":", omittingEmptySubsequences: false)
+    guard entry.hasPrefix(prefix) else { throw .malformed }
+    let parts = entry.dropFirst(prefix.count)
+      .split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, var bytes = base64URLDecoded(String(parts[1])) else { throw .malformed }
     defer { wipe(&bytes) }
     let key = try make(String(parts[0]), bytes.span)

@@ -17,13 +17,15 @@ extension Environment {
   /// The private keys of `name`: entries `id:base64url` of 32 bytes, newest first, separated by commas or
   /// line ends.
   package mutating func boxKeys(_ name: String, _ meaning: String) -> BoxKeys? {
-    value(name, meaning, Self.boxKeysRule) { try? BoxKeys(parsing: $0) }
+    value(name, meaning, "must be a list of id:base64url, each of 32 bytes") {
+      try? BoxKeys(parsing: $0)
+    }
   }
 
-  /// The public keys of `name`, in the same form.
+  /// The public keys of `name`, each after `public:`.
   package mutating func boxPublicKeys(_ name: String, _ meaning: String) -> BoxPublicKeys? {
-    value(name, meaning, Self.boxKeysRule) { try? BoxPublicKeys(parsing: $0) }
+    value(name, meaning, "must be what `switchboard-companion keys public` prints") {
+      try? BoxPublicKeys(parsing: $0)
+    }
   }
-
-  private static let boxKeysRule = "must be a list of id:base64url, each of 32 bytes"
 }

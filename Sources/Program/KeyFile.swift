@@ -6,7 +6,7 @@ import Glibc
 /// What one program signs another must verify. So a new key is added behind the others; it signs only after
 /// every program has it; and what it follows is removed when the last thing made with it has expired.
 ///
-/// While there is one of a folder, others wait that are to read or write a file of it.
+/// Locks the folder while it exists.
 package struct KeyFile: ~Copyable {
   private let path: String
   /// Locked.

@@ -81,6 +81,7 @@ struct Keys: ParsableCommand {
       try keys.save()
     }
   }
+
   struct Public: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Prints the public halves of the companion's keys, for the responder.")

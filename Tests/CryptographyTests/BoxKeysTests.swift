@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: ["c1", "c1:", "c1:AAAA AAAA", "c1:a:b", ":", "\(entry):"])
   func otherTextsAreRefused(_ text: String) {
     #expect(throws: CryptographyError.self) { try BoxKeys(parsing: text) }
-    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: text) }
+    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: "public:\(text)") }
   }
 
   @Test(arguments: [
@@ -17,7 +17,8 @@ import Testing
   ])
   func keysOfAnotherSizeAndRepeatedIDsAreRefused(_ text: String) {
     #expect(throws: CryptographyError.self) { try BoxKeys(parsing: text) }
-    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: text) }
+    let entries = text.split(separator: ",").map { "public:\($0)" }.joined(separator: ",")
+    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: entries) }
   }
 
   /// With such a key everybody could compute what boxes are encrypted with (RFC 7748 §6.1).
@@ -27,14 +28,22 @@ import Testing
   ])
   func publicKeysOfLowOrderAreRefused(_ bytes: [UInt8]) {
     #expect(throws: CryptographyError.invalidKey) {
-      try BoxPublicKeys(parsing: "c1:\(base64URLEncoded(bytes))")
+      try BoxPublicKeys(parsing: "public:c1:\(base64URLEncoded(bytes))")
     }
   }
 
   @Test func commasAndLinesSeparateKeysAndTheOrderStays() throws {
     let other = "c0:\(base64URLEncoded(Array(1..<33)))"
     let keys = try BoxKeys(parsing: "\n \(Self.entry) ,\r\n\(other)\n")
-    #expect(keys.publicKeys.entries.map { $0.prefix(3) } == ["c1:", "c0:"])
+    #expect(keys.publicKeys.entries.map { $0.prefix(10) } == ["public:c1:", "public:c0:"])
+  }
+
+  /// A responder that has the private file in place of the public one does not start.
+  @Test func privateAndPublicKeysAreNotMistakenForEachOther() throws {
+    let entries = try BoxKeys(parsing: Self.entry).publicKeys.entries.joined()
+    #expect(try BoxPublicKeys(parsing: entries).entries == [entries])
+    #expect(throws: CryptographyError.malformed) { try BoxPublicKeys(parsing: Self.entry) }
+    #expect(throws: CryptographyError.malformed) { try BoxKeys(parsing: entries) }
   }
 
   @Test func keysDoNotPrintTheirSecrets() throws {

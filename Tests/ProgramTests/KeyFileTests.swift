@@ -132,7 +132,7 @@ import Testing
       let ids = ["b", "a"].map { file.add(named: $0) }
       let entries = try file.publicEntries()
       try file.save()
-      #expect(entries.map { String($0.prefix(1)) } == ids)
+      #expect(entries.map { String($0.prefix(9)) } == ids.map { "public:\($0):" })
       let text = try String(contentsOfFile: path, encoding: .utf8)
       let sealed = seal(
         [1], authenticating: "", for: try BoxPublicKeys(parsing: entries.joined(separator: "\n")))

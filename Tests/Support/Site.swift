@@ -57,14 +57,16 @@ package struct Site: Sendable {
   }
 
   package func companion(_ arguments: [String], input: String = "") -> Outcome {
-    let settings = [
+    var settings = [
       "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
       "SWITCHBOARD_DB_USER": "switchboard_companion",
       "SWITCHBOARD_DB_PASSWORD_FILE": "\(state)/secrets/database-companion",
       "SWITCHBOARD_COMPANION_KEYS_FILE": "\(state)/secrets/companion-keys",
-      // To pair a phone.
-      "SWITCHBOARD_CREDENTIAL_KEYS_FILE": "\(state)/secrets/credential-keys",
     ]
+    // Only to pair a phone.
+    if ["pair", "devices"].contains(arguments.first) {
+      settings["SWITCHBOARD_CREDENTIAL_KEYS_FILE"] = "\(state)/secrets/credential-keys"
+    }
     return Self.run(
       [builtProgram("switchboard-companion").path()] + arguments,
       environment: settings.merging(environment) { $1 }, input: input)

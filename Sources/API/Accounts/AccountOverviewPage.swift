@@ -6,7 +6,9 @@ extension AccountPage {
   func overview(_ account: AccountOverview, sections: [AccountSection]) -> Page {
     let profile = account.profile
     let held = sections.map { section in
-      html(of: section, account.holdings.first { "\($0.holding.name)" == section.holding })
+      html(
+        of: section, account.holdings.first { "\($0.holding.name)" == section.holding },
+        for: account.browserID)
     }
     return page(
       "Your account",
@@ -42,9 +44,14 @@ extension AccountPage {
       """
   }
 
-  private func html(of section: AccountSection, _ held: HeldItems?) -> String {
+  /// - Parameter browser: the id of the browser that asks.
+  private func html(
+    of section: AccountSection, _ held: HeldItems?, for browser: String
+  ) -> String {
     let items = (held?.items ?? []).map { item in
-      html(of: item, columns: held?.holding.columns ?? [], in: section)
+      html(
+        of: item, columns: held?.holding.columns ?? [], in: section,
+        note: item.id == browser ? " (this browser)" : "")
     }
     let id = "section-\(section.holding)"
     let content =
@@ -58,11 +65,12 @@ extension AccountPage {
   }
 
   private func html(
-    of item: HeldItem, columns: [Holding.Column], in section: AccountSection
+    of item: HeldItem, columns: [Holding.Column], in section: AccountSection, note: String
   ) -> String {
     let shown = zip(columns, item.values).map { column, value in (column.name, value.html) }
     var heading = shown.first { $0.0 == section.heading }?.1 ?? ""
     if section.heading == "event" { heading = heading.replacing("_", with: " ") }
+    heading += note
     let facts = shown.compactMap { name, value -> String? in
       guard let label = section.facts[name], !value.isEmpty else { return nil }
       return "<div><dt>\(label)</dt><dd>\(value)</dd></div>"

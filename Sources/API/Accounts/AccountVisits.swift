@@ -94,7 +94,7 @@ extension Context {
       let failure = limited.failure
       var response = try accountPage(
         of: request, status: failure.status,
-        note: "That was too often. Wait a while, and then try again.")
+        note: Messages.english.tooManyRequests)
       response.fields += failure.fields
       return response
     }

@@ -10,17 +10,15 @@ func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -
   case .session(let id, let passkeyID):
     guard let session = try context.records.sessions.noted(id) else { return .nothingToEnd }
     return .question(about: session, removesPasskey: passkeyID != nil, token: token)
-  case .browser(let id, let account):
-    guard let browser = try context.records.browsers.find(id, of: account) else {
-      return .nothingToEnd
-    }
-    return .question(about: browser, token: token)
+  case .browsers(let account):
+    guard try context.records.browsers.canEnd(of: account) else { return .nothingToEnd }
+    return .questionAboutBrowsers(token: token)
   case nil: return .nothingToEnd
   }
 }
 
 /// `POST /account/end`: signs out what the link is about: a device, whose session may have added a
-/// passkey that goes too, or a browser.
+/// passkey that goes too, or all browsers.
 func endByLink(_ request: Request, in context: borrowing Context) throws -> Response {
   switch context.endingLink(request.formItem("token") ?? "") {
   case .session(let id, let passkeyID):
@@ -32,9 +30,9 @@ func endByLink(_ request: Request, in context: borrowing Context) throws -> Resp
         : nil,
       ended.passkey ? "The passkey is removed." : nil,
     ])
-  case .browser(let id, let account):
-    guard try context.records.browsers.end(id, of: account) else { return .nothingToEnd }
-    return .undone(["The browser is signed out."])
+  case .browsers(let account):
+    guard try context.records.browsers.endAll(of: account) else { return .nothingToEnd }
+    return .undone(["Nobody is signed in to your account in a browser any more."])
   case nil: return .nothingToEnd
   }
 }
@@ -42,7 +40,8 @@ func endByLink(_ request: Request, in context: borrowing Context) throws -> Resp
 /// What the link in a mail can end.
 private enum EndingLink {
   case session(id: String, passkeyID: String?)
-  case browser(id: String, account: String)
+  /// Those of an account.
+  case browsers(account: String)
 }
 
 extension Context {
@@ -53,7 +52,7 @@ extension Context {
       return .session(id: parts[0], passkeyID: parts[1].isEmpty ? nil : parts[1])
     }
     if let parts = LinkToken.parts(of: token, for: .browserEnding, signedWith: keys) {
-      return .browser(id: parts[1], account: parts[0])
+      return .browsers(account: parts[0])
     }
     return nil
   }
@@ -69,10 +68,9 @@ extension Response {
       removesPasskey ? " Otherwise the passkey that was added goes too." : "")
   }
 
-  fileprivate static func question(about browser: Browser, token: String) -> Response {
-    question(
-      [("From", browser.address), ("Signed in", browser.signedInAt.rfc3339)],
-      button: "Sign this browser out", token: token)
+  /// The mail has said when and from where.
+  fileprivate static func questionAboutBrowsers(token: String) -> Response {
+    question([], button: "Sign all browsers out", token: token)
   }
 
   /// - Parameter ending: of the sentence below the button.
@@ -82,10 +80,9 @@ extension Response {
     let rows = facts.map { name, value in
       "<div><dt>\(name)</dt><dd><bdi>\(value.htmlEscaped)</bdi></dd></div>"
     }
+    let list = rows.isEmpty ? "" : "<dl>\n\(rows.joined(separator: "\n"))\n</dl>"
     let content = """
-      <dl>
-      \(rows.joined(separator: "\n"))
-      </dl>
+      \(list)
       <form method="post" action="/account/end">
       <input type="hidden" name="token" value="\(token.htmlEscaped)">
       <p><button>\(button)</button></p>

@@ -84,6 +84,8 @@ struct Messages: Sendable {
   let passkeyGone: String
   let tooManyPasskeys: String
   let noBiometricKey: String
+  /// Of a payment.
+  let noPaymentKey: String
   let biometricsRefused: String
 
   // Banks, cards and payments

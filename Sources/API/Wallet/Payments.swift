@@ -121,7 +121,7 @@ extension PaymentOutcome {
     case .confirmed(let payment): return payment
     case .notOpen: throw Failure.badRequest(\.paymentGone)
     case .alreadyConfirmed: throw Failure.conflict(\.paymentConfirmed)
-    case .unknownKey: throw Failure.notFound(\.noBiometricKey)
+    case .unknownKey: throw Failure.notFound(\.noPaymentKey)
     // Not 401: at a 401 the apps delete their session.
     case .keyTooNew: throw Failure.freshProofRequired
     case .unproven: throw Failure.forbidden(\.paymentNotConfirmed)

@@ -92,7 +92,7 @@ struct BankEnrollments: Sendable {
         let advice =
           keys.lacksKeys(of: sealed.sealed)
           ? "give the companion SWITCHBOARD_CREDENTIAL_KEYS, as upgrade.md says"
-          : "add the bank again"
+          : "see that SWITCHBOARD_COMPANION_KEYS has all keys, or add the bank again"
         log.error(
           "The secret of a bank cannot be opened: \(advice)",
           metadata: ["bank": "\(sealed.bsimID)"])

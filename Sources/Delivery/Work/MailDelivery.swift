@@ -54,6 +54,10 @@ struct MailDelivery: Sendable {
         return .failed(
           reason: "an earlier version sealed it: the companion needs SWITCHBOARD_CREDENTIAL_KEYS")
       }
+      // The file of keys may be an old one on this host: another pass may have the key.
+      if error == .unknownKey {
+        return .failed(reason: "its key is not among SWITCHBOARD_COMPANION_KEYS")
+      }
       return .dead(reason: "the sealed content cannot be opened with the keys at hand")
     }
     guard let message = compose(opened, mail, .now()) else {

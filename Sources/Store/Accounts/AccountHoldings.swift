@@ -53,16 +53,6 @@ extension Holding {
     try transaction.sessions.end(session: id, of: account)
   }
 
-  static let browsers = Holding(
-    "browsers", [.text("address"), .time("signedInAt"), .time("expiresAt")],
-    """
-    SELECT CAST(LEFT(id, 16) AS UUID), address, proved_at, expires_at FROM account_visits
-    WHERE account_id = ? AND expires_at > UTC_TIMESTAMP(3) ORDER BY proved_at DESC LIMIT ?
-    """
-  ) { transaction, id, account in
-    try transaction.browsers.end(id, of: account, because: "on the account page")
-  }
-
   static let passkeys = Holding(
     "passkeys", [.text("name"), .time("createdAt"), .time("lastUsedAt")],
     """

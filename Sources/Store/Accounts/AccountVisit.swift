@@ -56,6 +56,8 @@ package struct AccountOverview: Sendable {
   package let profile: Profile
   /// Whether the sign-in is of the last ten minutes.
   package let isFresh: Bool
+  /// What `browsers` among ``holdings`` calls the browser that asks.
+  package let browserID: String
   package let holdings: [HeldItems]
 }
 
@@ -75,7 +77,8 @@ package struct AccountVisits: Sendable {
       guard let found = try transaction.visits.find(visit) else { return nil }
       try transaction.visits.setForm(form, of: visit)
       if let account = found.account {
-        return .signedIn(try transaction.visits.overview(of: account, in: found, limit: 50))
+        return .signedIn(
+          try transaction.visits.overview(of: account, in: found, visit, limit: 50))
       }
       guard found.hasChallenge else { return .awaitsCode }
       try transaction.visits.setChallenge(challenge, of: visit)
@@ -89,7 +92,7 @@ package struct AccountVisits: Sendable {
       guard let found = try transaction.visits.find(visit), let account = found.account else {
         return nil
       }
-      return try transaction.visits.overview(of: account, in: found, limit: 100_000)
+      return try transaction.visits.overview(of: account, in: found, visit, limit: 100_000)
     }
   }
 
@@ -231,11 +234,11 @@ struct VisitStatements: ~Copyable {
   }
 
   fileprivate func overview(
-    of account: String, in visit: StoredVisit, limit: Int64
+    of account: String, in visit: StoredVisit, _ id: [UInt8], limit: Int64
   ) throws -> AccountOverview {
     AccountOverview(
       profile: try transaction.profiles.profile(of: account),
-      isFresh: visit.isFresh(at: transaction.now),
+      isFresh: visit.isFresh(at: transaction.now), browserID: browserID(ofVisit: id),
       holdings: try transaction.holdings(of: account, limit: limit))
   }
 }

@@ -93,22 +93,6 @@ struct AccountStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// The account with `email` as it is now; it does not change before the transaction's end.
-  ///
-  /// Finds it first and then locks it by its id, as everybody else does: whoever locked the entry in the index of
-  /// addresses first would wait for one that has locked the account and changes its address, and that one for them.
-  func lock(email: String) throws(DatabaseError) -> Account? {
-    let account = try transaction.connection.row(
-      """
-      SELECT id, email, name, wallet_id, language FROM accounts
-      WHERE id = (SELECT id FROM accounts WHERE email = ?) FOR UPDATE
-      """,
-      [.text(email)]
-    ) { row in Account(row: row) }
-    // It may have got another address since it was found.
-    return account?.email == email ? account : nil
-  }
-
   /// Keeps the account from changing before the transaction's end.
   ///
   /// - Returns: false if it is gone.

@@ -1,35 +1,28 @@
-package import Base
 import Cryptography
 import MariaDB
 
-/// A browser in which somebody has signed in at the page for people.
-package struct Browser: Sendable {
-  /// A UUID: the first half of the visit's hash. Nobody can make the cookie of it.
-  package let id: String
-  package let address: String
-  package let signedInAt: Timestamp
-}
-
-extension Browser {
-  /// - Parameter visit: SHA-256 of the cookie.
-  static func id(of visit: [UInt8]) -> String { uuid(of: visit.prefix(16)) }
-}
-
-/// The browsers of an account, as the link in a mail names one.
+/// The browsers in which somebody has signed in to an account at the page for people: the rows of
+/// `account_visits` that have it.
 package struct Browsers: Sendable {
   let records: Records
 
-  /// nil where nobody is signed in there any more.
-  package func find(_ id: String, of account: String) throws -> Browser? {
-    try records.read { transaction in try transaction.browsers.find(id, of: account) }
+  /// Whether the link in a mail about a browser still has an account to end browsers of.
+  package func canEnd(of account: String) throws -> Bool {
+    try records.read { transaction in try transaction.accounts.find(id: account) != nil }
   }
 
-  /// Signs a browser out, and forgets the address that somebody there may have asked for.
+  /// Signs all browsers out, and forgets the address that somebody there may have asked for: whoever signed
+  /// in may have done so again, or be gone and wait for the address.
   ///
-  /// - Returns: false where nobody is signed in there any more.
-  package func end(_ id: String, of account: String) throws -> Bool {
+  /// - Returns: false where the account is gone.
+  package func endAll(of account: String) throws -> Bool {
     try records.transaction { transaction in
-      try transaction.browsers.end(id, of: account, because: "by the link in a mail")
+      guard try transaction.accounts.lock(account) else { return false }
+      try transaction.visits.endAll(of: account)
+      try transaction.addressChanges.withdraw(of: account)
+      try transaction.audit.write(
+        .logout, account: account, detail: "all browsers, by the link in a mail")
+      return true
     }
   }
 }
@@ -38,37 +31,32 @@ extension Records {
   package var browsers: Browsers { Browsers(records: self) }
 }
 
-/// Statements on the rows of `account_visits` that have an account.
-struct BrowserStatements: ~Copyable {
-  let transaction: Transaction
-
-  fileprivate func find(_ id: String, of account: String) throws(DatabaseError) -> Browser? {
-    try transaction.connection.row(
-      """
-      SELECT CAST(LEFT(id, 16) AS UUID), address, proved_at FROM account_visits
-      WHERE account_id = ? AND CAST(LEFT(id, 16) AS UUID) = ? AND expires_at > ?
-      """,
-      [.text(account), .text(id), .time(transaction.now)]
-    ) { row in
-      Browser(id: row.text(0), address: row.text(1), signedInAt: row.timestamp(2))
-    }
-  }
-
-  /// - Returns: false where nobody is signed in there any more.
-  func end(_ id: String, of account: String, because detail: String) throws(DatabaseError) -> Bool {
+extension Holding {
+  /// The id is the first half of the visit's, written as a UUID; nobody can make the cookie of it. A cast to
+  /// UUID would not do: it moves bytes of what looks like a UUID of version 1.
+  static let browsers = Holding(
+    "browsers", [.text("address"), .time("signedInAt"), .time("expiresAt")],
+    """
+    SELECT LOWER(CONCAT_WS('-', HEX(LEFT(id, 4)), HEX(SUBSTR(id, 5, 2)), HEX(SUBSTR(id, 7, 2)),
+        HEX(SUBSTR(id, 9, 2)), HEX(SUBSTR(id, 11, 6)))),
+      IF(address = '', 'unknown address', address), proved_at, expires_at
+    FROM account_visits
+    WHERE account_id = ? AND expires_at > UTC_TIMESTAMP(3) ORDER BY proved_at DESC LIMIT ?
+    """
+  ) { transaction, id, account in
     let ended = try transaction.connection.execute(
       """
       DELETE FROM account_visits
-      WHERE account_id = ? AND CAST(LEFT(id, 16) AS UUID) = ? AND expires_at > ?
+      WHERE account_id = ? AND LEFT(id, 16) = UNHEX(REPLACE(?, '-', '')) AND expires_at > ?
       """,
       [.text(account), .text(id), .time(transaction.now)])
     guard ended > 0 else { return false }
     try transaction.addressChanges.withdraw(of: account)
-    try transaction.audit.write(.logout, account: account, detail: "a browser, \(detail)")
+    try transaction.audit.write(
+      .logout, account: account, detail: "a browser, on the account page")
     return true
   }
 }
 
-extension Transaction {
-  var browsers: BrowserStatements { BrowserStatements(transaction: Transaction(sharing: self)) }
-}
+/// What ``Holding/browsers`` calls the visit whose cookie has this hash.
+func browserID(ofVisit id: [UInt8]) -> String { uuid(of: id.prefix(16)) }

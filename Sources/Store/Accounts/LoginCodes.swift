@@ -78,9 +78,15 @@ package struct LoginCodes: Sendable {
       try auditWrong(typed, on: device)
       return nil
     }
+    // Found before: in the transaction the account is locked by its id, as everybody else locks it, and before the
+    // first read, so that all later reads see the rows as they are.
+    let id = try records.read { transaction in
+      try transaction.accounts.find(email: typed.email)?.id
+    }
     return try records.transaction { transaction -> T? in
-      guard try transaction.loginCodes.spend(typed, on: device),
-        let account = try transaction.accounts.lock(email: typed.email)
+      guard try transaction.loginCodes.spend(typed, on: device), let id,
+        try transaction.accounts.lock(id), let account = try transaction.accounts.find(id: id),
+        account.email == typed.email  // it may have got another address since it was found
       else { return nil }
       let result = try body(transaction, account, typed)
       try transaction.codeLimits.giveBack(counted)

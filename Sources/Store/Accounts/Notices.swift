@@ -13,8 +13,6 @@ package enum Notice: Sendable, Equatable {
   case deviceRenewed
   /// A refresh token was used twice, and its session ended.
   case refreshReused
-  /// Somebody signed in at the page for people.
-  case browserSignedIn
 
   var mailKind: MailKind {
     switch self {
@@ -23,7 +21,6 @@ package enum Notice: Sendable, Equatable {
     case .biometricKeyAdded: .biometricKeyAdded
     case .deviceRenewed: .deviceRenewed
     case .refreshReused: .refreshReused
-    case .browserSignedIn: .browserSignedIn
     }
   }
 
@@ -32,7 +29,7 @@ package enum Notice: Sendable, Equatable {
     switch self {
     case .newDevice, .biometricKeyAdded, .deviceRenewed: [sessionID, ""]
     case .passkeyAdded(let id): [sessionID, id]
-    case .refreshReused, .browserSignedIn: nil
+    case .refreshReused: nil
     }
   }
 
@@ -66,26 +63,25 @@ struct NoticeStatements: ~Copyable {
       transaction.mails.linkToken(for: .ending, of: $0)
     }
     try post(
-      notice, to: owner.email, of: owner.account, in: owner.language, device: owner.device,
+      notice.mailKind, to: owner.email, of: owner.account, in: owner.language, device: owner.device,
       link: link)
   }
 
-  /// Mails the owner that somebody has signed in at the page for people, with a link that ends it.
-  ///
-  /// - Parameter browser: a ``Browser/id``.
-  func tellOfBrowser(_ browser: String, in account: Account) throws(DatabaseError) {
+  /// Mails the owner that somebody has signed in at the page for people, with a link that signs all
+  /// browsers out.
+  func tellOfBrowser(in account: Account) throws(DatabaseError) {
     guard try transaction.accounts.isProven(account.id) else { return }
     try post(
       .browserSignedIn, to: account.email, of: account.id, in: account.language, device: "",
-      link: transaction.mails.linkToken(for: .browserEnding, of: [account.id, browser]))
+      link: transaction.mails.linkToken(for: .browserEnding, of: [account.id]))
   }
 
   private func post(
-    _ notice: Notice, to email: String, of account: String, in language: Language?,
+    _ kind: MailKind, to email: String, of account: String, in language: Language?,
     device: String, link: String?
   ) throws(DatabaseError) {
     try transaction.mails.post(
-      notice.mailKind, to: email, of: account,
+      kind, to: email, of: account,
       MailContent(
         secret: link ?? "", language: language ?? .english, device: device,
         address: transaction.origin.storedAddress, at: transaction.now),

@@ -119,7 +119,7 @@ extension VisitStatements {
   ) throws(DatabaseError) {
     try insert(visit, account: account.id)
     try transaction.audit.write(.signIn, account: account.id, detail: detail)
-    try transaction.notices.tellOfBrowser(Browser.id(of: visit.id), in: account)
+    try transaction.notices.tellOfBrowser(in: account)
   }
 }
 

@@ -7,8 +7,8 @@ package enum LinkToken {
     case confirmation = "e-mail confirmation"
     /// Of a session's id, and of the id of the passkey that it added or nothing.
     case ending = "end of a session"
-    /// Of an account's id, and of the id of a ``Browser`` in which somebody has signed in to it.
-    case browserEnding = "end of a browser's visit"
+    /// Of the id of an account, all of whose browsers are signed out.
+    case browserEnding = "end of all browsers' visits"
   }
 
   package static func make(

@@ -3,6 +3,6 @@ let requiredVariables = [
   "SWITCHBOARD_PUBLIC_URL": "https://api.example.org",
   "SWITCHBOARD_JWT_KEYS": key, "SWITCHBOARD_HMAC_KEYS": key, "SWITCHBOARD_CREDENTIAL_KEYS": key,
   // The public half of the private key of 32 times the byte 8.
-  "SWITCHBOARD_COMPANION_PUBLIC_KEYS": "c1:MdSras7slhE3kXA3k25gcW-sVzr-lNnahKgCBEjfwRI",
+  "SWITCHBOARD_COMPANION_PUBLIC_KEYS": "public:c1:MdSras7slhE3kXA3k25gcW-sVzr-lNnahKgCBEjfwRI",
 ]
 private let key = "k1:" + String(repeating: "A", count: 43)

@@ -82,8 +82,11 @@ import Testing
       guard !hasCookie else { return }
       let url = try #require(start.field("Location"))
       let location = try #require(bank.consent(to: url))
+      let question = site.visit(location, application: application, address: Self.elsewhere)
+      #expect(question.text.contains(#"<form method="post""#), "\(question.text)")
+      #expect(question.text.contains("ann@example.org"))
       let answer = try site.withCompanion(of: .banks) {
-        site.comeBack(to: location, application: application, address: Self.elsewhere)
+        site.confirm(location, application: application, address: Self.elsewhere)
       }
       #expect(answer.text.contains("2 cards are in your wallet."), "\(answer.text)")
     }

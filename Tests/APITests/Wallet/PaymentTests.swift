@@ -178,7 +178,7 @@ import Testing
     try withCheckout { shop in
       let payment = try shop.begin()
       let unknown = { (answer: Answer) in
-        answer.isError(404, "not_found", noBiometricKey)
+        answer.isError(404, "not_found", Messages.english.noPaymentKey)
       }
       #expect(unknown(shop.confirm(payment, device: "device-2")))
       let tablet = try shop.site.signIn(device: "device-2")

@@ -69,9 +69,26 @@ import Testing
     }
   }
 
-  @Test func aMailThatCannotBeOpenedIsGivenUp() throws {
+  /// Another host, or a file of keys that is put right, has the key.
+  @Test func aMailWhoseKeyIsNotAtHandWaits() throws {
     try withDelivery { delivery throws in
       try delivery.requestCode(sealedFor: Self.otherKeys.publicKeys)
+      try delivery.companion(mailer: .directory(delivery.folder)).pass()
+      #expect(try delivery.files == [])
+      #expect(
+        state(delivery) == "open\t1\tits key is not among SWITCHBOARD_COMPANION_KEYS\t0")
+      delivery.sql("UPDATE outbox SET due_at = UTC_TIMESTAMP(3)")
+      try delivery.companion(
+        mailer: .directory(delivery.folder), keys: CompanionKeys(Self.otherKeys)
+      ).pass()
+      #expect(state(delivery) == "delivered\t2\tNULL\t1")
+    }
+  }
+
+  @Test func aMailThatNoKeyOpensIsGivenUp() throws {
+    try withDelivery { delivery throws in
+      try delivery.requestCode()
+      delivery.sql("UPDATE outbox SET sealed = INSERT(sealed, LENGTH(sealed) - 9, 4, 'AAAA')")
       try delivery.companion(mailer: .directory(delivery.folder)).pass()
       #expect(try delivery.files == [])
       #expect(

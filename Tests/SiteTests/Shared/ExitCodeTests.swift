@@ -10,7 +10,7 @@ import Testing
   private static let complete = [
     "SWITCHBOARD_PUBLIC_URL": "https://api.example.org", "SWITCHBOARD_JWT_KEYS": "k1:\(key)",
     "SWITCHBOARD_HMAC_KEYS": "k1:\(key)", "SWITCHBOARD_CREDENTIAL_KEYS": "k1:\(key)",
-    "SWITCHBOARD_COMPANION_PUBLIC_KEYS": "c1:\(publicKey)",
+    "SWITCHBOARD_COMPANION_PUBLIC_KEYS": "public:c1:\(publicKey)",
   ]
   private static let key = String(repeating: "A", count: 43)
   private static let publicKey = "MdSras7slhE3kXA3k25gcW-sVzr-lNnahKgCBEjfwRI"

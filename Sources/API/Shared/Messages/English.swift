@@ -8,7 +8,7 @@ extension Messages {
       "Please sign in again, with a mailed code or a passkey, and then repeat this.",
     unknownRequest: "The app asked for something that is not here. Update the app and try again.",
     payloadTooLarge: "The app sent too much at once. Send less, or update the app and try again.",
-    tooManyRequests: "That was too often. Wait a while, and then try again.",
+    tooManyRequests: "These were too many tries. Wait a while, and then try again.",
     unavailable: "We cannot answer at the moment. Try again in a few seconds.",
     serverError: "Something went wrong on our side. Try again later.",
 
@@ -56,13 +56,17 @@ extension Messages {
     tooManyPasskeys: "Your account has as many passkeys as it may have. Remove one first.",
     noBiometricKey:
       "Nobody has set up biometric sign-in on this device. Sign in with a code first.",
+    noPaymentKey: """
+      This device cannot confirm payments yet. Turn on face or fingerprint in the app, or confirm with \
+      a passkey.
+      """,
     biometricsRefused:
       "Your face or fingerprint was not accepted. Try again, or sign in with a code.",
 
     unknownBank: "This bank cannot be added here. Choose another one.",
     enrollmentGone: "This bank is no longer in your wallet. Reload the list.",
     enrollmentExpired: "This enrollment has expired or was used before. Please start again.",
-    enrollmentCancelled: "The enrollment was cancelled.",
+    enrollmentCancelled: "The bank was not added. Start again if you want to add it.",
     enrollmentRefused: "The bank refused the enrollment. Please start again.",
     bankUnavailable: "The bank cannot be reached at the moment. Please try again later.",
     noAnswerOfBank: "There was no answer in time, and nothing was stored. Please try again.",

@@ -65,7 +65,7 @@ extension Messages {
       Ce compte n’existe plus. Connectez-vous à un autre compte, ou créez-en un nouveau.
       """,
     codeSent: """
-      Si un compte a cette adresse, nous lui avons envoyé un code par e-mail. Saisissez ce code dans \
+      Si un compte utilise cette adresse, nous y avons envoyé un code. Saisissez ce code dans \
       les cinq minutes.
       """,
     codeMailed: """
@@ -100,6 +100,10 @@ extension Messages {
       La connexion par visage ou empreinte n’est pas activée sur cet appareil. Connectez-vous \
       d’abord avec un code.
       """,
+    noPaymentKey: """
+      Cet appareil ne peut pas encore confirmer de paiement. Activez le visage ou l’empreinte dans \
+      l’application, ou confirmez avec une clé d’accès.
+      """,
     biometricsRefused: """
       Votre visage ou votre empreinte n’a pas été accepté. Réessayez, ou connectez-vous avec un code.
       """,
@@ -108,7 +112,8 @@ extension Messages {
     enrollmentGone: "Cette banque n’est plus dans votre portefeuille. Rechargez la liste.",
     enrollmentExpired:
       "Cette demande a expiré ou a déjà servi. Veuillez recommencer.",
-    enrollmentCancelled: "L’ajout de la banque a été annulé.",
+    enrollmentCancelled:
+      "La banque n’a pas été ajoutée. Recommencez si vous voulez l’ajouter.",
     enrollmentRefused: "La banque a refusé l’ajout. Veuillez recommencer.",
     bankUnavailable: "La banque est injoignable pour le moment. Veuillez réessayer plus tard.",
     noAnswerOfBank: """
@@ -117,7 +122,7 @@ extension Messages {
     cardGone: "Cette carte n’existe plus. Rechargez la liste.",
     notACurrency: "La devise doit se composer de trois lettres majuscules, par exemple CAD.",
     amountOutOfRange: """
-      Saisissez un montant de 0.01 à 9999999999.99 avec au plus deux décimales.
+      Saisissez un montant de 0,01 à 9999999999,99 avec au plus deux décimales.
       """,
     paymentGone: "Ce paiement n’existe pas ou a expiré. Recommencez-le.",
     paymentConfirmed: "Ce paiement est déjà confirmé. Vous n’avez rien à faire.",

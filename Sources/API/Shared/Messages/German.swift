@@ -6,7 +6,7 @@ extension Messages {
     invalidDeviceCredential:
       "Die App konnte nicht nachweisen, dass dies Ihr Gerät ist. Melden Sie sich neu an.",
     freshProofRequired: """
-      Bitte melden Sie sich mit einem zugemailten Code oder einem Passkey neu an, und wiederholen \
+      Bitte melden Sie sich mit einem per E-Mail gesendeten Code oder einem Passkey neu an, und wiederholen \
       Sie es dann.
       """,
     unknownRequest: """
@@ -18,7 +18,7 @@ extension Messages {
       und versuchen Sie es noch einmal.
       """,
     tooManyRequests:
-      "Das war zu oft. Warten Sie eine Weile, und versuchen Sie es dann noch einmal.",
+      "Das waren zu viele Versuche. Warten Sie eine Weile, und versuchen Sie es dann noch einmal.",
     unavailable:
       "Wir können im Moment nicht antworten. Versuchen Sie es in ein paar Sekunden noch einmal.",
     serverError: "Bei uns ist etwas schiefgegangen. Versuchen Sie es später noch einmal.",
@@ -78,8 +78,8 @@ extension Messages {
       neues an.
       """,
     codeSent: """
-      Wenn ein Konto diese Adresse hat, haben wir ihm einen Code gemailt. Geben Sie den Code \
-      innerhalb von fünf Minuten ein.
+      Wenn es ein Konto mit dieser Adresse gibt, haben wir einen Code dorthin geschickt. Geben Sie \
+      ihn innerhalb von fünf Minuten ein.
       """,
     codeMailed:
       "Wir haben Ihnen einen Code gemailt. Geben Sie ihn hier anstelle des Passworts ein.",
@@ -89,7 +89,7 @@ extension Messages {
       """,
     invalidRefreshToken: "Ihre Anmeldung ist abgelaufen. Melden Sie sich neu an.",
     refreshedElsewhere:
-      "Ihre Anmeldung wurde zweimal zugleich erneuert. Versuchen Sie es noch einmal.",
+      "Ihre Anmeldung wurde zweimal gleichzeitig erneuert. Versuchen Sie es noch einmal.",
 
     unknownDevice: """
       Dieses Gerät ist noch nicht registriert. Starten Sie die App neu, und versuchen Sie es noch \
@@ -105,7 +105,7 @@ extension Messages {
     usePasskey: "Melden Sie sich mit Ihrem Passkey an, oder lassen Sie sich einen Code mailen.",
     passkeyRefused: """
       Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich mit \
-      einem zugemailten Code an.
+      einem per E-Mail gesendeten Code an.
       """,
     passkeyNotAdded: "Der Passkey wurde nicht angenommen. Fügen Sie ihn noch einmal hinzu.",
     passkeyTaken: "Dieser Passkey wird schon benutzt. Fügen Sie einen anderen hinzu.",
@@ -117,6 +117,10 @@ extension Messages {
       Auf diesem Gerät ist die Anmeldung mit Gesicht oder Fingerabdruck nicht eingerichtet. Melden \
       Sie sich zuerst mit einem Code an.
       """,
+    noPaymentKey: """
+      Auf diesem Gerät können Sie noch nicht bezahlen. Schalten Sie in der App Gesicht oder \
+      Fingerabdruck ein, oder bestätigen Sie mit einem Passkey.
+      """,
     biometricsRefused: """
       Ihr Gesicht oder Fingerabdruck wurde nicht angenommen. Versuchen Sie es noch einmal, oder \
       melden Sie sich mit einem Code an.
@@ -126,7 +130,8 @@ extension Messages {
     enrollmentGone: "Diese Bank ist nicht mehr in Ihrer Wallet. Laden Sie die Liste neu.",
     enrollmentExpired:
       "Dieser Vorgang ist abgelaufen oder war schon beendet. Bitte beginnen Sie von vorn.",
-    enrollmentCancelled: "Sie haben das Hinzufügen der Bank abgebrochen.",
+    enrollmentCancelled:
+      "Die Bank wurde nicht hinzugefügt. Beginnen Sie von vorn, wenn Sie es doch möchten.",
     enrollmentRefused: "Die Bank hat abgelehnt. Bitte beginnen Sie von vorn.",
     bankUnavailable:
       "Die Bank ist im Moment nicht erreichbar. Bitte versuchen Sie es später noch einmal.",
@@ -137,7 +142,7 @@ extension Messages {
     cardGone: "Diese Karte gibt es nicht mehr. Laden Sie die Liste neu.",
     notACurrency: "Die Währung muss aus drei Großbuchstaben bestehen, zum Beispiel CAD.",
     amountOutOfRange: """
-      Geben Sie einen Betrag von 0.01 bis 9999999999.99 mit höchstens zwei Nachkommastellen ein.
+      Geben Sie einen Betrag von 0,01 bis 9999999999,99 mit höchstens zwei Nachkommastellen ein.
       """,
     paymentGone: """
       Diese Zahlung gibt es nicht, oder sie ist abgelaufen. Beginnen Sie noch einmal.

@@ -65,7 +65,7 @@ extension Messages {
     accountExists: "Ya existe una cuenta con esta dirección de correo. Inicie sesión en ella.",
     accountGone: "Esta cuenta ya no existe. Inicie sesión en otra o cree una nueva.",
     codeSent: """
-      Si una cuenta tiene esta dirección, le hemos enviado un código por correo. Escriba el código \
+      Si hay una cuenta con esta dirección, hemos enviado allí un código. Escriba el código \
       antes de cinco minutos.
       """,
     codeMailed:
@@ -73,7 +73,7 @@ extension Messages {
     wrongCode:
       "Este código es incorrecto o demasiado antiguo. Escriba el más reciente o pida otro.",
     invalidRefreshToken: "Su sesión ha caducado. Inicie sesión de nuevo.",
-    refreshedElsewhere: "Su sesión se ha renovado dos veces a la vez. Vuelva a intentarlo.",
+    refreshedElsewhere: "Su sesión se ha renovado dos veces al mismo tiempo. Vuelva a intentarlo.",
 
     unknownDevice: """
       Este dispositivo aún no está registrado. Reinicie la aplicación y vuelva a intentarlo.
@@ -99,6 +99,10 @@ extension Messages {
       En este dispositivo no está activado el acceso con la cara o la huella. Inicie sesión primero \
       con un código.
       """,
+    noPaymentKey: """
+      Este dispositivo aún no puede confirmar pagos. Active la cara o la huella en la aplicación, o \
+      confirme con una clave de acceso.
+      """,
     biometricsRefused: """
       Su cara o su huella no se ha aceptado. Vuelva a intentarlo, o inicie sesión con un código.
       """,
@@ -106,14 +110,14 @@ extension Messages {
     unknownBank: "Este banco no se puede añadir aquí. Elija otro.",
     enrollmentGone: "Este banco ya no está en su cartera. Recargue la lista.",
     enrollmentExpired: "Esta solicitud ha caducado o ya se usó. Empiece de nuevo.",
-    enrollmentCancelled: "Se ha cancelado la incorporación del banco.",
+    enrollmentCancelled: "No se ha añadido el banco. Empiece de nuevo si quiere añadirlo.",
     enrollmentRefused: "El banco ha rechazado la solicitud. Empiece de nuevo.",
     bankUnavailable: "En este momento no se puede contactar con el banco. Inténtelo más tarde.",
     noAnswerOfBank: "La respuesta no llegó a tiempo y no se ha guardado nada. Vuelva a intentarlo.",
     cardGone: "Esta tarjeta ya no existe. Recargue la lista.",
     notACurrency: "La moneda debe tener tres letras mayúsculas, por ejemplo CAD.",
     amountOutOfRange: """
-      Escriba un importe de 0.01 a 9999999999.99 con dos decimales como máximo.
+      Escriba un importe de 0,01 a 9999999999,99 con dos decimales como máximo.
       """,
     paymentGone: "Este pago no existe o ha caducado. Empiécelo de nuevo.",
     paymentConfirmed: "Este pago ya está confirmado. No tiene que hacer nada.",
