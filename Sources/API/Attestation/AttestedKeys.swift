@@ -61,7 +61,7 @@ func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws
   let attestation = try request.decode(Body.self).attestation
   switch try context.records.attestedKeys.enroll(attestation, of: apps) {
   case .enrolled: return .json { json in json.member("success", true) }
-  case .refused(let refusal): throw Failure.enrollment(refusal)
+  case .refused(let refusal): throw Failure.refusedKey(refusal)
   }
 }
 
@@ -102,7 +102,7 @@ extension Context {
 }
 
 extension Failure {
-  fileprivate static func enrollment(_ refusal: AttestationRefusal) -> Failure {
+  fileprivate static func refusedKey(_ refusal: AttestationRefusal) -> Failure {
     switch refusal {
     case .unknownChallenge, .spentChallenge: .forbidden("Invalid challenge")
     case .expiredChallenge: .forbidden("Challenge expired")

@@ -33,7 +33,7 @@ package struct Message: Sendable {
     let texts = MailTexts(in: content.language)
     guard let (text, parts) = parts(of: kind, content, texts) else { return nil }
     let all = parts + [Self.circumstances(of: content, texts), signature]
-    return message(
+    return written(
       to: mail, at: now, subject: text.subject,
       all.filter { !$0.isEmpty }.joined(separator: "\n\n"))
   }
@@ -104,7 +104,7 @@ package struct Message: Sendable {
     publicURL.map { "\(senderName)\n\($0)" } ?? senderName
   }
 
-  private func message(
+  private func written(
     to mail: Mail, at now: Timestamp, subject: String, _ text: String
   ) -> [UInt8] {
     let domain = sender.split(separator: "@").last ?? "localhost"

@@ -67,10 +67,9 @@ struct NoticeStatements: ~Copyable {
       link: link)
   }
 
-  /// Mails the owner that somebody has signed in at the page for people, with a link that signs all
-  /// browsers out.
+  /// Mails the owner of an account, whose address is proven, that somebody has signed in at the page for
+  /// people, with a link that signs all browsers out.
   func tellOfBrowser(in account: Account) throws(DatabaseError) {
-    guard try transaction.accounts.isProven(account.id) else { return }
     try post(
       .browserSignedIn, to: account.email, of: account.id, in: account.language, device: "",
       link: transaction.mails.linkToken(for: .browserEnding, of: [account.id]))
@@ -125,12 +124,12 @@ extension Sessions {
         FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE
         """,
         [.text(id)]
-      ) { row in (device: row.text(0), account: row.text(1), isLive: row.boolean(2)) }
+      ) { row in (device: row.text(0), account: row.text(1), isSignedIn: row.boolean(2)) }
       guard let found else { return EndedSession(device: false, passkey: false) }
       let isRemoved = try passkeyID.map {
         try transaction.passkeys.remove($0, of: found.account, by: found.device)
       }
-      if found.isLive {
+      if found.isSignedIn {
         try transaction.devices.revoke(found.device, because: .deviceRevoked)
         try transaction.audit.write(
           .deviceRevoked, account: found.account, device: found.device,
@@ -138,7 +137,7 @@ extension Sessions {
       }
       try transaction.visits.endAll(of: found.account)
       try transaction.addressChanges.withdraw(of: found.account)
-      return EndedSession(device: found.isLive, passkey: isRemoved ?? false)
+      return EndedSession(device: found.isSignedIn, passkey: isRemoved ?? false)
     }
   }
 }

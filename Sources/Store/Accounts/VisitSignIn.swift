@@ -119,7 +119,9 @@ extension VisitStatements {
   ) throws(DatabaseError) {
     try insert(visit, account: account.id)
     try transaction.audit.write(.signIn, account: account.id, detail: detail)
-    try transaction.notices.tellOfBrowser(in: account)
+    if try transaction.accounts.isProven(account.id) {
+      try transaction.notices.tellOfBrowser(in: account)
+    }
   }
 }
 
