@@ -7,6 +7,7 @@ import Testing
   @Test(arguments: ["c1", "c1:", "c1:AAAA AAAA", "c1:a:b", ":", "\(entry):"])
   func otherTextsAreRefused(_ text: String) {
     #expect(throws: CryptographyError.self) { try BoxKeys(parsing: text) }
+    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: text) }
     #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: "public:\(text)") }
   }
 
@@ -17,6 +18,7 @@ import Testing
   ])
   func keysOfAnotherSizeAndRepeatedIDsAreRefused(_ text: String) {
     #expect(throws: CryptographyError.self) { try BoxKeys(parsing: text) }
+    #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: text) }
     let entries = text.split(separator: ",").map { "public:\($0)" }.joined(separator: ",")
     #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: entries) }
   }
