@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 24;
+SET @version = 25;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -715,6 +715,14 @@ CREATE TABLE IF NOT EXISTS companion_status (
   version      VARCHAR(32) NOT NULL,
   last_pass_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; end of the last whole pass',
   missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS conditions (
+  host   VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
+  name   VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
+  reason VARCHAR(400) NOT NULL DEFAULT '' COMMENT 'why it fails; empty where all is well',
+  since  DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when it began to fail, or to be well again',
+  PRIMARY KEY (host, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS rate_limits (
@@ -1660,6 +1668,7 @@ GRANT INSERT ON outbox TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO switchboard_responder;
 GRANT SELECT ON companion_status TO switchboard_responder;
+GRANT SELECT ON conditions TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
 GRANT SELECT ON account_events TO switchboard_responder;
@@ -1672,6 +1681,7 @@ GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 GRANT SELECT ON mails_today TO switchboard_administrator;
