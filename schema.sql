@@ -717,6 +717,12 @@ CREATE TABLE IF NOT EXISTS companion_status (
   missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS purge_places (
+  rule VARCHAR(40) NOT NULL PRIMARY KEY COMMENT 'of retention, which looks at some of its rows each time',
+  at   DATETIME(3) NOT NULL COMMENT 'UTC; of the last row that it has looked at',
+  id   UUID NOT NULL COMMENT 'of that row'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 CREATE TABLE IF NOT EXISTS conditions (
   host   VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
   name   VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
@@ -1682,6 +1688,7 @@ GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 GRANT SELECT ON mails_today TO switchboard_administrator;

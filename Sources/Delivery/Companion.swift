@@ -51,29 +51,58 @@ package struct Companion: Sendable {
   }
 
   /// Runs one pass: does what is due, polls online-go.com for at most `limit` (nil: the interval),
-  /// deletes what nobody needs, and records the pass.
+  /// records the pass, and deletes what nobody needs.
   ///
   /// - Throws: where the database does not answer; what was claimed by then is due again when its
   ///   lease ends. ``DeliveryAlarm`` where all was done, but an administrator must look.
   package func pass(pollingAtMost limit: Duration? = nil) throws {
+    let work = UrgentWork(of: self)
     defer { closeConnections() }
-    for sender in senders { try addLeases(of: sender.channel) }
-    try doUrgentWork()
-    try polling?.pollDueUsers(atMost: limit ?? settings.interval) { try doUrgentWork() }
-    try bankEnrollments.resealSecrets()
-    let upkeep = database.records(at: .now(), from: .companion).upkeep
-    let deleted = try upkeep.purge(slice: 500, auditLifetime: settings.auditLifetime)
-    if deleted > 0 { log.debug("Rows purged", metadata: ["rows": "\(deleted)"]) }
-    try upkeep.recordPass(
-      host: Self.hostName(), version: Product.version, missing: settings.missing)
+    let round = Result { try runRound(pollingAtMost: limit ?? settings.interval, work) }
+    try work.finish()
+    try round.get()
     if let alarm = takeAlarm() { throw alarm }
   }
 
-  /// Does what somebody may be waiting for, jobs first. Jobs of banks have workers of their own.
+  /// What a pass does besides urgent work, which goes on beside it.
+  ///
+  /// - Throws: where the database does not answer.
+  func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
+    let end = ContinuousClock.now + Self.roundTime
+    for sender in senders { try addLeases(of: sender.channel) }
+    work.wake()
+    let expired = try database.records(at: .now(), from: .companion).mails.expire()
+    if expired > 0 {
+      log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
+    }
+    try polling?.pollDueUsers(atMost: limit) { work.wake() }
+    try bankEnrollments.resealSecrets()
+    try database.records(at: .now(), from: .companion).upkeep.recordPass(
+      host: Self.hostName(), version: Product.version, missing: settings.missing)
+    try purge(until: max(end, .now + .seconds(5)))
+  }
+
+  /// After this time a round deletes no more, however much is left.
+  private static let roundTime = Duration.seconds(30)
+
+  private func purge(until end: ContinuousClock.Instant) throws {
+    let purge = database.records(at: .now(), from: .companion).upkeep
+      .purge(auditLifetime: settings.auditLifetime)
+    let report = try purge.run { stopping.isSet || ContinuousClock.now >= end }
+    for error in report.failures { log.warning("Old rows were not deleted: \(error)") }
+    guard report.deleted > 0 else { return }
+    log.debug(
+      "Old rows deleted",
+      metadata: ["rows": "\(report.deleted)", "complete": "\(report.isComplete)"])
+  }
+
+  /// Does what somebody may be waiting for.
+  ///
+  /// - Throws: where the database does not answer.
   package func doUrgentWork() throws {
-    try runJobs(of: .others)
-    try mails.run()
-    for sender in senders { try sender.send(waiting: true) }
+    let work = UrgentWork(of: self)
+    work.wake()
+    try work.finish()
   }
 
   /// Does the open jobs of one worker.

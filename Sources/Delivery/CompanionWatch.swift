@@ -6,7 +6,7 @@ extension Companion {
   /// until SIGTERM or SIGINT. What is in hand is finished first. A pass that failed is soon repeated.
   package func watch(every interval: Duration, wakeSocket: WakeSocket?) {
     let stop = stopSignal()
-    let workers = startWorkers()
+    let work = UrgentWork(of: self)
     var nextPass = ContinuousClock.now
     var pass: RunningPass?
     while !stop.isSet {
@@ -16,9 +16,9 @@ extension Companion {
       }
       if pass == nil, ContinuousClock.now >= nextPass {
         nextPass = .now + interval
-        pass = RunningPass(of: self, pollingAtMost: interval)
+        pass = RunningPass(of: self, pollingAtMost: interval, work)
       } else {
-        for worker in workers { worker.wake() }
+        work.wake()
       }
       wait(
         atMost: pass == nil ? nextPass - .now : .seconds(1), for: [stop, pass?.end],
@@ -26,7 +26,7 @@ extension Companion {
     }
     stopping.set()
     if let pass { wait(atMost: nil, for: [pass.end], or: nil) }
-    for worker in workers { worker.finish() }
+    try? work.finish()  // each failure is in the log
   }
 
   /// Runs one pass, and does urgent work whenever it is woken meanwhile. SIGTERM and SIGINT end it
@@ -35,38 +35,18 @@ extension Companion {
   /// - Returns: whether the pass did all its work.
   package func run(wakeSocket: WakeSocket?) -> Bool {
     let stop = stopSignal()
-    let workers = startWorkers()
+    let work = UrgentWork(of: self)
     // The next run polls the users that this one has no time for.
-    let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)))
+    let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)), work)
     while !pass.end.isSet {
       if stop.isSet { stopping.set() }
       let wasWoken = wait(
         atMost: .seconds(1), for: [pass.end, stopping.isSet ? nil : stop], or: wakeSocket)
-      if wasWoken || !pass.end.isSet { for worker in workers { worker.wake() } }
+      if wasWoken || !pass.end.isSet { work.wake() }
     }
-    for worker in workers { worker.finish() }
-    // Of what a worker sent since the pass ended.
+    let isDone = (try? work.finish()) != nil  // each failure is in the log
     closeConnections()
-    return takeAlarm() == nil && pass.hasSucceeded
-  }
-
-  /// Workers, to be finished in this order: what a job finds may be delivered.
-  ///
-  /// Banks have workers of their own, because a slow bank is waited for. These start at once, because
-  /// a pass does none of their jobs.
-  private func startWorkers() -> [Worker] {
-    let deliveries = senders.map { sender in
-      Worker("deliveries", log) { try sender.send(waiting: false) }
-    }
-    let others = jobs.only(.others)
-    let jobWorker = Worker("jobs", log) {
-      defer { for worker in deliveries { worker.wake() } }
-      try others.run()
-    }
-    let ofBanks = jobs.only(.banks)
-    let banks = (1...4).map { _ in Worker("banks", log) { try ofBanks.run() } }
-    for bank in banks { bank.wake() }
-    return banks + [jobWorker, Worker("mails", log) { try mails.run() }] + deliveries
+    return takeAlarm() == nil && isDone && pass.hasSucceeded
   }
 }
 
@@ -77,12 +57,12 @@ private final class RunningPass: Sendable {
 
   var hasSucceeded: Bool { success.isSet }
 
-  init(of companion: Companion, pollingAtMost limit: Duration) {
+  init(of companion: Companion, pollingAtMost limit: Duration, _ work: UrgentWork) {
     let (end, success) = (end, success)
     pthread_detach(
       startThread {
         do {
-          try companion.pass(pollingAtMost: limit)
+          try companion.runRound(pollingAtMost: limit, work)
           success.set()
         } catch {
           companion.log.error("The pass failed: \(error)")

@@ -1,6 +1,6 @@
 /// One connection to MariaDB, with the statements prepared on it. Used by one thread at a time.
 ///
-/// Its session keeps UTC, utf8mb4 and strict mode, waits 3 s for a lock, and commits each statement
+/// Its session keeps UTC, utf8mb4 and strict mode, waits at most 3 s for a lock, and commits each statement
 /// by itself outside of ``Pool/transaction(_:)``.
 package final class Connection {
   /// By the address of the statement's text: a `StaticString` has one for the life of the process.
@@ -71,8 +71,8 @@ package final class Connection {
     }
   }
 
-  /// Executes `sql` unprepared: START TRANSACTION, COMMIT and ROLLBACK, which are not worth one of
-  /// the server's 16,382 prepared statements.
+  /// Executes `sql` unprepared: what begins and ends transactions is not worth one of the server's 16,382
+  /// prepared statements.
   func run(_ sql: StaticString) throws(DatabaseError) {
     do throws(DatabaseError) {
       try session.query(sql)

@@ -18,7 +18,7 @@ package struct ConnectionSettings: Sendable {
   /// The longest a connection may take to be made. Whole seconds, rounded up.
   package var connectTimeout = Duration.seconds(3)
   /// The longest the server may keep silent after a statement was sent; the server itself ends a
-  /// statement one second earlier.
+  /// statement half a second earlier. Whole seconds, rounded up.
   package var readTimeout = Duration.seconds(5)
   /// The longest the server may leave a statement unread.
   package var writeTimeout = Duration.seconds(5)
@@ -40,6 +40,15 @@ package struct ConnectionSettings: Sendable {
 }
 
 extension ConnectionSettings {
+  /// The same, where a server that does not answer within `limit` is given up.
+  package func answering(within limit: Duration) -> ConnectionSettings {
+    var settings = self
+    settings.connectTimeout = limit
+    settings.readTimeout = limit
+    settings.writeTimeout = limit
+    return settings
+  }
+
   package enum Encryption: Sendable, Equatable {
     /// TLS 1.2 or later, with a certificate of `host` by one of the authorities in this PEM file, or by
     /// one that the system trusts. Without it there is no connection.

@@ -60,6 +60,12 @@ extension DatabaseError {
   /// The server has ended the statement because it took too long: it has too much to do.
   package var isTimeout: Bool { code == .statementTimeout }
 
+  /// The server refuses every write for now: it is a replica, or an administrator has made it read-only.
+  package var isReadOnly: Bool { Code.readOnlyServer.contains(code) }
+
+  /// The server cannot write: most often its disk is full.
+  package var isStorageFull: Bool { Code.storageFull.contains(code) }
+
   /// Others were in the way, and nothing was written: a deadlock, a lock wait, a Galera node that is
   /// not ready or refuses to commit.
   package var isConflict: Bool { !isOutcomeUnknown && Code.conflicts.contains(code) }
@@ -85,8 +91,11 @@ extension DatabaseError {
       self.rawValue = rawValue
     }
 
+    package static let noSpace = Code(rawValue: 28)  // ENOSPC
     package static let recordChanged = Code(rawValue: 1020)  // ER_CHECKREAD
     package static let diskFull = Code(rawValue: 1021)  // ER_DISK_FULL
+    package static let writeFailed = Code(rawValue: 1026)  // ER_ERROR_ON_WRITE
+    package static let storageFailed = Code(rawValue: 1030)  // ER_GET_ERRNO
     package static let tooManyConnections = Code(rawValue: 1040)  // ER_CON_COUNT_ERROR
     package static let accessDenied = Code(rawValue: 1045)  // ER_ACCESS_DENIED_ERROR
     package static let nodeNotReady = Code(rawValue: 1047)  // ER_UNKNOWN_COM_ERROR, Galera
@@ -94,6 +103,7 @@ extension DatabaseError {
     package static let shutdown = Code(rawValue: 1053)  // ER_SERVER_SHUTDOWN
     package static let duplicateEntry = Code(rawValue: 1062)  // ER_DUP_ENTRY
     package static let syntax = Code(rawValue: 1064)  // ER_PARSE_ERROR
+    package static let tableFull = Code(rawValue: 1114)  // ER_RECORD_FILE_FULL
     package static let packetTooLarge = Code(rawValue: 1153)  // ER_NET_PACKET_TOO_LARGE
     package static let commitRefused = Code(rawValue: 1180)  // ER_ERROR_DURING_COMMIT, Galera
     package static let tooManyUserConnections = Code(rawValue: 1203)
@@ -105,6 +115,7 @@ extension DatabaseError {
     package static let dataTooLong = Code(rawValue: 1406)  // ER_DATA_TOO_LONG
     package static let rowIsReferenced = Code(rawValue: 1451)  // ER_ROW_IS_REFERENCED_2
     package static let noReferencedRow = Code(rawValue: 1452)  // ER_NO_REFERENCED_ROW_2
+    package static let readOnlyMode = Code(rawValue: 1836)  // ER_READ_ONLY_MODE
     package static let connectionKilled = Code(rawValue: 1927)  // ER_CONNECTION_KILLED
     package static let statementTimeout = Code(rawValue: 1969)  // ER_STATEMENT_TIMEOUT
     package static let socketUnreachable = Code(rawValue: 2002)  // CR_CONNECTION_ERROR
@@ -116,13 +127,18 @@ extension DatabaseError {
     package static let connectionLost = Code(rawValue: 2013)  // CR_SERVER_LOST
     package static let checkViolated = Code(rawValue: 4025)  // ER_CONSTRAINT_FAILED
 
+    /// Ours: the server is known to keep silent.
+    static let silent = Code(rawValue: 0)
+
     static let lost: Set = [shutdown, connectionKilled, serverGone, connectionLost]
     static let conflicts: Set = [
       recordChanged, nodeNotReady, commitRefused, lockWaitTimeout, deadlock,
     ]
+    static let readOnlyServer: Set = [readOnly, readOnlyMode]
+    static let storageFull: Set = [noSpace, diskFull, writeFailed, storageFailed, tableFull]
     static let unreachable: Set = [
       tooManyConnections, tooManyUserConnections, nodeNotReady, socketUnreachable,
-      userLimitReached, hostUnreachable, unknownHost, handshake,
+      userLimitReached, hostUnreachable, unknownHost, handshake, silent,
     ]
 
     /// An error of the client library: it has lost track of the conversation with the server.
@@ -133,7 +149,7 @@ extension DatabaseError {
 extension DatabaseError: CustomStringConvertible {
   /// One line for the log: code, statement, no value.
   package var description: String {
-    var text = "MariaDB error \(code.rawValue)"
+    var text = code == .silent ? "MariaDB" : "MariaDB error \(code.rawValue)"
     if isOutcomeUnknown { text += ", outcome unknown" }
     if let message { text += ": \(message)" }
     if let sql {

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// There are never more connections than there were callers at one time, and no caller waits for
 /// another. A connection that fails is dropped, with all idle ones: after a restart of the server
-/// they are as dead.
+/// they are as dead. While the server is known to keep silent, one caller at a time finds out whether
+/// it answers again; the others fail at once.
 package final class Pool: Sendable {
   private let settings: ConnectionSettings
   /// Whether the server is reached by a unix socket.
@@ -53,10 +54,16 @@ package final class Pool: Sendable {
   /// The whole is run again if MariaDB asks for it (deadlock, lock wait, Galera), also at COMMIT,
   /// and, once, if the connection is lost before COMMIT was sent. So `body` has no other effect.
   ///
+  /// - Parameter isolation: READ COMMITTED locks only the rows that are changed, and nothing between them.
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
   ///   after COMMIT had been sent; or what `body` throws.
-  package func transaction<T>(_ body: (Connection) throws -> T) throws -> T {
+  package func transaction<T>(
+    isolation: Isolation = .repeatableRead, _ body: (Connection) throws -> T
+  ) throws -> T {
     try repeating { connection in
+      if isolation == .readCommitted {
+        try connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+      }
       try connection.run("START TRANSACTION")
       do {
         let result = try connection.attempt(body)
@@ -76,10 +83,15 @@ package final class Pool: Sendable {
     var hasReconnected = false
     while true {
       let lease = try take(&waiting)
+      let start = ContinuousClock.now
       defer { giveBack(lease) }
       do {
         return try attempt(lease.connection)
-      } catch let error as DatabaseError where !error.isOutcomeUnknown {
+      } catch let error as DatabaseError {
+        let isSilent = error.isConnectionLost && settings.isSilence(since: start)
+        if isSilent { idle.withLock { $0.isSilent = true } }
+        if error.isOutcomeUnknown { throw error }
+        if isSilent { throw DatabaseError.serverIsSilent }
         if error.isConnectionLost && !hasReconnected {
           hasReconnected = true
         } else if error.isRetryable && retries < error.mostRetries {
@@ -105,10 +117,26 @@ package final class Pool: Sendable {
       }
       let start = ContinuousClock.now
       do throws(DatabaseError) {
-        return Lease(try Connection(settings), generation: generation)
+        return Lease(try connect(), generation: generation)
       } catch {
-        guard error.isUnreachable, waiting.goesOn(since: start) else { throw error }
+        guard error.isUnreachable, error.code != .silent, waiting.goesOn(since: start) else {
+          throw error
+        }
       }
+    }
+  }
+
+  /// Makes a connection, if the server is not known to keep silent, or nobody else is finding out.
+  private func connect() throws(DatabaseError) -> Connection {
+    guard idle.withLock({ $0.beginConnecting() }) else { throw .serverIsSilent }
+    let start = ContinuousClock.now
+    do throws(DatabaseError) {
+      let connection = try Connection(settings)
+      idle.withLock { $0.endConnecting(isSilent: false) }
+      return connection
+    } catch {
+      idle.withLock { $0.endConnecting(isSilent: settings.isSilence(since: start)) }
+      throw error
     }
   }
 
@@ -129,11 +157,35 @@ package final class Pool: Sendable {
   }
 }
 
+/// What transactions see of each other.
+package enum Isolation: Sendable { case repeatableRead, readCommitted }
+
 private struct IdleConnections {
   /// The last one given back is the first one taken: the others can grow old.
   var leases: [Lease] = []
   /// Connections of an earlier generation are not taken back: one of their time was lost.
   var generation = 0
+  /// The server took connections or statements and did not answer.
+  var isSilent = false
+  private var isBeingTried = false
+
+  mutating func beginConnecting() -> Bool {
+    if isSilent && isBeingTried { return false }
+    isBeingTried = true
+    return true
+  }
+
+  mutating func endConnecting(isSilent: Bool) {
+    self.isSilent = isSilent
+    isBeingTried = false
+  }
+}
+
+extension ConnectionSettings {
+  /// Whether an operation that failed has waited as long as for a silent server.
+  fileprivate func isSilence(since start: ContinuousClock.Instant) -> Bool {
+    ContinuousClock.now - start >= min(readTimeout, connectTimeout) - .milliseconds(100)
+  }
 }
 
 /// A connection on its way between threads: it is idle in the pool, or owned by one operation.
@@ -173,6 +225,10 @@ private struct Waiting {
 }
 
 extension DatabaseError {
+  /// Nothing was sent: somebody else has found that the server does not answer.
+  fileprivate static let serverIsSilent = DatabaseError(
+    .silent, .connecting, message: "the server does not answer")
+
   /// Five, but a lock wait has already taken 3 s: more of them outlast the client.
   fileprivate var mostRetries: Int { code == .lockWaitTimeout ? 1 : 5 }
 

@@ -90,12 +90,13 @@ extension UnsafeMutablePointer<MYSQL> {
 }
 
 extension ConnectionSettings {
-  /// One statement, hence one round trip. The server gives a statement up a second before we would
-  /// give up the server, so that a slow statement is an error and not a lost connection.
+  /// One statement, hence one round trip. The server gives a statement up before we would give up the
+  /// server, so that a slow statement is an error and not a lost connection.
   fileprivate var sessionVariables: String {
     """
-    SET time_zone = '+00:00', autocommit = 1, innodb_lock_wait_timeout = 3, \
-    max_statement_time = \(max(1, readTimeout.wholeSeconds - 1)), \
+    SET time_zone = '+00:00', autocommit = 1, \
+    innodb_lock_wait_timeout = \(max(1, min(3, readTimeout.wholeSeconds - 1))), \
+    max_statement_time = \(Double(readTimeout.wholeSeconds) - 0.5), \
     sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
     """
   }

@@ -13,11 +13,14 @@ struct Configuration {
   /// Requests that may wait at once, for the database or for the companion; half of them for banks.
   private static let waiters = 16
 
+  /// How long a request waits for the database, whether it is away or silent.
+  private static let patience = Duration.seconds(3)
+
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
     var environment = variables
     let settings = Settings(from: &environment)
-    connection = environment.connectionSettings()
+    connection = environment.connectionSettings().answering(within: Self.patience)
     workers = environment.integer("SWITCHBOARD_WORKERS", in: 1...64, default: 4)
     guard let settings, environment.complaints.isEmpty else {
       throw ConfigurationError(environment.complaints)

@@ -82,6 +82,36 @@ import Testing
     }
   }
 
+  /// Only one of them may wait for it: the others have other requests to answer.
+  @Test func whileAServerIsKnownToBeFrozenOneCallerTriesIt() throws {
+    try withServer { server in
+      var settings = server.settings(database: "test")
+      settings.readTimeout = .seconds(1)
+      settings.connectTimeout = .seconds(60)
+      let pool = Pool(settings, waitLimit: .seconds(60))
+      try pool.expect([])
+      server.freeze()
+      #expect(throws: DatabaseError.self) { try pool.expect([]) }
+      let refusals = Atomic(0)
+      let answers = inParallel(9) { number in
+        if number == 8 {
+          while refusals.load(ordering: .relaxed) < 7 { usleep(1000) }
+          server.thaw()
+          return true
+        }
+        do {
+          try pool.expect([])
+          return true
+        } catch {
+          refusals.add(1, ordering: .relaxed)
+          return false
+        }
+      }
+      #expect(answers.filter { $0 }.count == 2)
+      try pool.expect([])
+    }
+  }
+
   @Test func aWriteToAServerThatFreezesHasAnUnknownOutcome() throws {
     try withServer { server in
       var settings = server.settings(database: "test")

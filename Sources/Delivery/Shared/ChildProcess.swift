@@ -1,6 +1,6 @@
 import Glibc
 
-/// A program with its standard input in memory; its output goes where ours goes.
+/// A program with its standard input in memory, in a process group of its own; its output goes where ours goes.
 ///
 /// The input is a file without a name, not a pipe: its offset, which the program shares, tells how
 /// much was read, and nobody waits for a program that does not read.
@@ -8,7 +8,7 @@ struct ChildProcess: ~Copyable {
   enum Ending {
     case exited(CInt)
     case signalled(CInt)
-    /// It took too long and was killed.
+    /// It took too long and was killed, with all that it had started.
     case overdue
   }
 
@@ -22,7 +22,7 @@ struct ChildProcess: ~Copyable {
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, input, 0)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    var attributes = Self.plainSignals()
+    var attributes = Self.ownGroup()
     defer { posix_spawnattr_destroy(&attributes) }
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
@@ -54,8 +54,8 @@ struct ChildProcess: ~Copyable {
   }
 
   /// No signal blocked, SIGPIPE as by default: what we ignore or wait for is not the program's
-  /// business.
-  private static func plainSignals() -> posix_spawnattr_t {
+  /// business. A process group of its own (`posix_spawnattr_setpgroup`).
+  private static func ownGroup() -> posix_spawnattr_t {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     var signals = sigset_t()
@@ -63,12 +63,12 @@ struct ChildProcess: ~Copyable {
     posix_spawnattr_setsigmask(&attributes, &signals)
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    let flags = CShort(POSIX_SPAWN_SETSIGMASK) | CShort(POSIX_SPAWN_SETSIGDEF)
-    posix_spawnattr_setflags(&attributes, flags)
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+    posix_spawnattr_setflags(&attributes, CShort(flags))
     return attributes
   }
 
-  /// Waits for the end; kills the program at `limit`.
+  /// Waits for the end; kills the program at `limit`, with what it has started.
   func wait(atMost limit: Duration) -> Ending {
     let deadline = ContinuousClock.now + limit
     var status: CInt = 0
@@ -76,7 +76,7 @@ struct ChildProcess: ~Copyable {
       let ended = waitpid(process, &status, WNOHANG)
       if ended == process { break }
       if ContinuousClock.now >= deadline {
-        kill(process, SIGKILL)
+        kill(-process, SIGKILL)
         waitpid(process, &status, 0)
         return .overdue
       }

@@ -23,7 +23,7 @@ struct TurnPolling: Sendable {
   /// requests at once.
   ///
   /// - Parameter deliver: called now and then, so that what was found does not wait for the end.
-  func pollDueUsers(atMost limit: Duration, deliver: () throws -> Void = {}) throws {
+  func pollDueUsers(atMost limit: Duration, deliver: () -> Void = {}) throws {
     let deadline = ContinuousClock.now + limit
     let gap = Duration.seconds(1) / settings.requestsPerSecond
     let forgotten = try polls.forgetUnregistered()
@@ -49,7 +49,7 @@ struct TurnPolling: Sendable {
           return
         }
       }
-      try deliver()
+      deliver()
     }
   }
 

@@ -21,26 +21,24 @@ struct MailDelivery: Sendable {
   /// By which the pushes go; nil where none are sent.
   let channel: Channel?
 
-  /// Sends all mails that are due, ten at a time.
+  /// After this time no mail is begun, however many wait.
+  private static let time = Duration.seconds(60)
+
+  /// Sends the mails that are due, one at a time. Each is claimed when its turn comes, so that no lease ends while a
+  /// slow command sends another mail.
   ///
   /// - Throws: where the database does not answer.
   func run() throws {
-    let records = database.records(at: .now(), from: .companion)
-    let expired = try records.mails.expire()
-    if expired > 0 {
-      log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
-    }
     guard let mailer else { return }
-    while !stopping.isSet {
-      let claimed = try records.mails.claim(limit: 10, as: newClaimID())
-      if claimed.isEmpty { return }
-      for mail in claimed {
-        let outcome =
-          mail.isToAccount
-          ? try send(mail.mail, by: mailer, records)
-          : .dead(reason: "no account has this address")
-        if try records.mails.record(outcome, of: mail) { report(outcome, of: mail) }
-      }
+    let end = ContinuousClock.now + Self.time
+    let records = database.records(at: .now(), from: .companion)
+    while !stopping.isSet, ContinuousClock.now < end,
+      let mail = try records.mails.claim(limit: 1, as: newClaimID()).first
+    {
+      let outcome =
+        mail.isToAccount
+        ? try send(mail.mail, by: mailer, records) : .dead(reason: "no account has this address")
+      if try records.mails.record(outcome, of: mail) { report(outcome, of: mail) }
     }
   }
 

@@ -1,21 +1,35 @@
 import Glibc
 import Logging
+import Synchronization
 
 /// A thread for one kind of work, so that no mail waits for a fetch that hangs. It works whenever it
 /// is woken.
 final class Worker: Sendable {
   private let thread: pthread_t
   private let writer: CInt
+  private let failure: Failure
+
+  private final class Failure: Sendable {
+    let last = Mutex<(any Error)?>(nil)
+  }
 
   /// - Parameter name: names the work in the log.
   init(_ name: String, _ log: Logger, _ work: @escaping @Sendable () throws -> Void) {
     let (reader, writer) = makePipe()
     _ = fcntl(writer, F_SETFL, O_NONBLOCK)
     self.writer = writer
+    let failure = Failure()
+    self.failure = failure
     thread = startThread {
       var bytes = [UInt8](repeating: 0, count: 4096)
       while read(reader, &bytes, bytes.count) > 0 {
-        do { try work() } catch { log.error("The worker for \(name) failed: \(error)") }
+        do {
+          try work()
+          failure.last.withLock { $0 = nil }
+        } catch {
+          log.error("The worker for \(name) failed: \(error)")
+          failure.last.withLock { $0 = error }
+        }
       }
       close(reader)
     }
@@ -25,9 +39,12 @@ final class Worker: Sendable {
   func wake() { write(writer, [1], 1) }
 
   /// Returns when what it was woken for is done. Called once.
-  func finish() {
+  ///
+  /// - Returns: why the last work failed; nil where it did not.
+  func finish() -> (any Error)? {
     close(writer)
     pthread_join(thread, nil)
+    return failure.last.withLock { $0 }
   }
 }
 

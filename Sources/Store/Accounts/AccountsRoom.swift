@@ -6,12 +6,21 @@ extension Room {
       Retention(
         .after(Account.unprovenLifetime),
         """
-        DELETE FROM accounts WHERE email_verified_at IS NULL AND created_at < ? AND created_from <> ''
+        DELETE accounts FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS old
+          STRAIGHT_JOIN accounts ON accounts.id = old.id
+        WHERE email_verified_at IS NULL
           AND NOT EXISTS (SELECT 1 FROM devices d JOIN sessions s ON s.device_id = d.id
             WHERE d.account_id = accounts.id AND s.ended_at IS NULL
               AND s.expires_at > UTC_TIMESTAMP(3))
-        LIMIT ?
-        """),
+        """,
+        walk: .init(
+          name: "unproven_accounts",
+          candidates: """
+            SELECT id, created_at FROM accounts
+            WHERE email_verified_at IS NULL AND created_at >= ? AND (created_at > ? OR id > ?)
+              AND created_at < ? AND created_from <> ''
+            ORDER BY created_at, id LIMIT ?
+            """)),
       Retention(
         .after(.zero), "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE ended_at < ? LIMIT ?"),

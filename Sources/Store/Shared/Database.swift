@@ -29,12 +29,12 @@ package final class Database: Sendable {
     Records(database: self, now: now, origin: origin)
   }
 
-  /// Whether `error` says that the database does not answer now, or did not say what became of a
-  /// write: the same request may be sent again later.
+  /// Whether `error` says that the database does not answer or takes no writes now, or did not say what
+  /// became of a write: the same request may be sent again later.
   package static func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return error.isUnreachable || error.isConnectionLost || error.isOutcomeUnknown
-      || error.isTimeout || error.isConflict
+      || error.isTimeout || error.isConflict || error.isReadOnly || error.isStorageFull
   }
 
   /// The database's clock.

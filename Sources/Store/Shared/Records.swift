@@ -48,6 +48,13 @@ package final class Records: Sendable {
     }
   }
 
+  /// Runs `body`, which deletes rows that may be many, and commits. It locks these rows alone.
+  func deletion<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+    try database.pool.transaction(isolation: .readCommitted) { connection in
+      try run(body, on: connection)
+    }
+  }
+
   /// Runs a transaction until it does not throw ``LostRace``.
   func repeatingLostRaces<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     while true {

@@ -29,23 +29,36 @@ package struct Room: Sendable {
 /// Rows that nobody needs after a time. A rule deletes them slice by slice.
 package struct Retention: Sendable {
   package enum Age: Sendable {
-    /// The statement asks the database's clock. Parameter: LIMIT.
+    /// The statement asks the database's clock. No parameter.
     case byDatabaseClock
-    /// The same, once for each channel. Parameters: channel, LIMIT.
+    /// The same, once for each channel. Parameter: channel.
     case perChannel
-    /// Parameters: now less the duration, LIMIT.
+    /// Parameter: now less the duration.
     case after(Duration)
-    /// The time that an administrator sets for the audit log. Parameters as of `after`.
+    /// The time that an administrator sets for the audit log. Parameter as of `after`.
     case afterAuditLifetime
   }
 
-  /// `DELETE FROM … LIMIT ?`
-  let statement: StaticString
-  let age: Age
+  /// How a rule finds its rows among those of which many may stay: each purge looks at some, and the next goes on there.
+  struct Walk: Sendable {
+    /// What the place is kept under.
+    let name: StaticString
+    /// Selects id and time of rows in the order of time and id. Parameters: time, time and id of the row that was
+    /// looked at last, that of the age, LIMIT.
+    let candidates: StaticString
+  }
 
-  init(_ age: Age, _ statement: StaticString) {
+  let age: Age
+  /// `DELETE FROM … LIMIT ?`. Parameters: that of the age, LIMIT. Where the rule walks, its only parameter is a JSON
+  /// array of ids, and it deletes those that need not stay.
+  let statement: StaticString
+  /// nil where an index leads to the rows.
+  let walk: Walk?
+
+  init(_ age: Age, _ statement: StaticString, walk: Walk? = nil) {
     self.age = age
     self.statement = statement
+    self.walk = walk
   }
 
   static let day = Duration.seconds(86_400)

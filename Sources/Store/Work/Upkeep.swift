@@ -37,35 +37,6 @@ package struct Upkeep: Sendable {
   package func companionStatus() throws -> CompanionStatus? {
     try records.read { transaction in try transaction.upkeep.companionStatus() }
   }
-
-  /// Deletes the rows that the rooms' retention rules name, at most `slice` by each rule.
-  ///
-  /// - Returns: how many rows.
-  package func purge(slice: Int, auditLifetime: Duration) throws -> Int {
-    let channels = try records.read { transaction in
-      try transaction.connection.rows("SELECT DISTINCT channel FROM delivery_leases") { row in
-        row.text(0)
-      }
-    }
-    let limit = Parameter.integer(Int64(slice))
-    func parameters(of age: Retention.Age) -> [[Parameter]] {
-      switch age {
-      case .byDatabaseClock: [[limit]]
-      case .perChannel: channels.map { [.text($0), limit] }
-      case .after(let age): [[.time(records.now - age), limit]]
-      case .afterAuditLifetime: [[.time(records.now - auditLifetime), limit]]
-      }
-    }
-    var deleted = 0
-    for rule in records.database.rooms.flatMap(\.retention) {
-      for parameters in parameters(of: rule.age) {
-        deleted += try records.transaction { transaction in
-          try transaction.connection.execute(rule.statement, parameters)
-        }
-      }
-    }
-    return deleted
-  }
 }
 
 extension Records {

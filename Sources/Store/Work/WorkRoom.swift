@@ -59,9 +59,17 @@ extension Room {
     Retention(
       .byDatabaseClock,
       """
-      DELETE FROM notifications WHERE created_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
-        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.notification_id = notifications.id)
-      LIMIT ?
-      """),
+      DELETE notifications FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS old
+        STRAIGHT_JOIN notifications ON notifications.id = old.id
+      WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.notification_id = notifications.id)
+      """,
+      walk: .init(
+        name: "past_notifications",
+        candidates: """
+          SELECT id, created_at FROM notifications
+          WHERE created_at >= ? AND (created_at > ? OR id > ?)
+            AND created_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
+          ORDER BY created_at, id LIMIT ?
+          """)),
   ]
 }

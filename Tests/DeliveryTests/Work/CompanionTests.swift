@@ -60,6 +60,26 @@ import Testing
     }
   }
 
+  /// Each of the four commands waits until all four run.
+  @Test func severalMailsAreSentAtOnce() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(
+        """
+        INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+        SELECT UUID(), CONCAT('p', seq, '@example.org'), 'P', CONCAT('p', seq),
+          CONCAT('wsim_', LPAD(seq, 12, '0')), NOW(3) FROM seq_1_to_4
+        """)
+      for number in 1...4 { try delivery.requestCode(email: "p\(number)@example.org") }
+      let script = try delivery.script(
+        """
+        cat > /dev/null; touch \(delivery.folder)/mail-$$
+        until [ $(ls \(delivery.folder) | grep -c mail-) = 4 ]; do sleep 0.01; done
+        """)
+      try delivery.companion(mailer: .command(script)).pass()
+      #expect(delivery.sql("SELECT DISTINCT state, attempts FROM outbox") == "delivered\t1")
+    }
+  }
+
   @Test func nobodysMailIsNotSent() throws {
     try withDelivery { delivery throws in
       try delivery.requestCode(email: "nobody@example.org")

@@ -54,19 +54,22 @@ import Testing
     }
   }
 
-  @Test func aJobIsDoneBeforeTheMails() throws {
+  /// The mail command waits for the job to be done, and would otherwise be killed.
+  @Test func aSlowMailKeepsNoJobWaiting() throws {
     try withDelivery { delivery throws in
       _ = try post(delivery)
       try delivery.requestCode()
-      let isMailWaiting = Mutex(false)
+      let isDone = "\(delivery.folder)/done"
+      let command = try delivery.script(
+        "cat > /dev/null; until [ -e \(isDone) ]; do sleep 0.01; done")
       let sender = DirectSender(topic: "t", concurrency: 1) { _ in
-        isMailWaiting.withLock { $0 = delivery.sql("SELECT state FROM outbox") == "open" }
+        #expect(holds { delivery.sql("SELECT attempts, state FROM outbox") == "1\topen" })
+        _ = FileManager.default.createFile(atPath: isDone, contents: nil)
         return [:]
       }
-      try delivery.companion(mailer: .directory(delivery.folder), channels: [.direct(sender)])
+      try delivery.companion(mailer: .command(command), channels: [.direct(sender)])
         .doUrgentWork()
-      #expect(isMailWaiting.withLock { $0 })
-      #expect(delivery.sql("SELECT state FROM outbox") == "delivered")
+      #expect(delivery.sql("SELECT state, attempts FROM outbox") == "delivered\t1")
     }
   }
 

@@ -123,6 +123,32 @@ import Testing
     }
   }
 
+  @Test func whatAKilledCommandHasStartedIsKilledToo() throws {
+    try withFolder { folder throws in
+      let words = try folder.script(
+        "sleep 600 & echo $! > \(folder.folder)/pid; wait"
+      ).split(separator: " ").map(String.init)
+      guard let child = ChildProcess(words, input: Self.message) else {
+        Issue.record("not started")
+        return
+      }
+      #expect(holds { (try? folder.text("pid").hasSuffix("\n")) == true })
+      guard case .overdue = child.wait(atMost: .milliseconds(20)) else {
+        Issue.record("it ended by itself")
+        return
+      }
+      let pid = try #require(pid_t(folder.text("pid").dropLast()))
+      // Its parent is dead, so somebody else takes its end.
+      #expect(holds { kill(pid, 0) == -1 || (try? status(of: pid)) == "Z" })
+    }
+  }
+
+  /// The letter of its state, as `ps` shows it.
+  private func status(of process: pid_t) throws -> String {
+    let line = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+    return String(line.split(separator: ")").last?.split(separator: " ").first ?? "")
+  }
+
   @Test func aCommandInheritsNeitherOurSignalsNorOurFiles() throws {
     try withFolder { folder throws in
       var blocked = sigset_t()

@@ -60,4 +60,35 @@ import Testing
       #expect(statuses[200, default: 0] > 100)
     }
   }
+
+  /// Those that read are answered meanwhile.
+  @Test func whileMariaDBIsReadOnlyWritesAre503() async throws {
+    try await withSite { site in
+      let person = try site.signUp()
+      try site.sql("SET GLOBAL read_only = 1")
+      let answer = site.post("/api/v1/device-prefs", #"{"push_enabled":true}"#, person.bearer)
+      #expect(answer.status == 503)
+      #expect(answer.fields["retry-after"] != nil)
+      #expect(site.curl("/api/v1/device-prefs", "--header", person.bearer).status == 200)
+      try site.sql("SET GLOBAL read_only = 0")
+      #expect(
+        site.post("/api/v1/device-prefs", #"{"push_enabled":true}"#, person.bearer).status == 200)
+    }
+  }
+
+  /// More requests than workers: those behind the first ones are not kept waiting for the same.
+  @Test func whileMariaDBIsFrozenRequestsAre503() async throws {
+    try await withSite { site in
+      let person = try site.signUp()
+      let server = try #require(site.pid(of: "mariadb"))
+      kill(server, SIGSTOP)
+      defer { kill(server, SIGCONT) }
+      let answers = inParallel(16) { _ in
+        site.curl("/api/v1/device-prefs", "--header", person.bearer).status
+      }
+      #expect(answers.allSatisfy { $0 == 503 }, "\(answers)")
+      kill(server, SIGCONT)
+      #expect(holds { site.curl("/api/v1/device-prefs", "--header", person.bearer).status == 200 })
+    }
+  }
 }

@@ -18,6 +18,20 @@ import Testing
     }
   }
 
+  @Test func aFullTableMeansUnavailable() throws {
+    try withStore { store throws in
+      store.sql("CREATE TABLE memory (line CHAR(255)) ENGINE=MEMORY MAX_ROWS=1")
+      let error = #expect(throws: DatabaseError.self) {
+        try Database(store.root).pool.write { connection in
+          try connection.execute(
+            "INSERT INTO memory SELECT 'full' FROM seq_1_to_100000")
+        }
+      }
+      #expect(error?.isStorageFull == true && error?.isReadOnly == false)
+      #expect(error.map { Database.isUnavailable($0) } == true)
+    }
+  }
+
   @Test func aWrongStatementDoesNotMeanUnavailable() throws {
     try withStore { store throws in
       let error = #expect(throws: DatabaseError.self) {

@@ -1,4 +1,5 @@
 import Base
+import MariaDB
 import Testing
 
 @testable import Store
@@ -11,9 +12,17 @@ import Testing
     "(FROM_UNIXTIME(\(Double(Self.now.milliseconds) / 1000)) - INTERVAL \(span))"
   }
 
-  func purge(_ store: TestStore, slice: Int = 500) throws -> Int {
+  func report(
+    _ store: TestStore, slice: Int = 500, until isOver: () -> Bool = { false }
+  ) throws -> Purge.Report {
     try store.records("companion", at: Self.now).upkeep
-      .purge(slice: slice, auditLifetime: .seconds(10 * 86_400))
+      .purge(auditLifetime: .seconds(10 * 86_400), slice: slice, share: 1).run(until: isOver)
+  }
+
+  func purge(_ store: TestStore) throws -> Int {
+    let report = try report(store)
+    #expect(report.failures.isEmpty && report.isComplete)
+    return report.deleted
   }
 
   /// Runs the statements in UTC, as the programs' sessions are.
@@ -195,20 +204,76 @@ import Testing
     }
   }
 
-  @Test func onePurgeTakesNoMoreThanASliceOfEachKind() throws {
+  private static let manyOldRows = """
+    INSERT INTO audit_log (at, event, request_id, address)
+      SELECT '2020-01-01', 'old', 'r', 'a' FROM seq_1_to_25;
+    INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+      SELECT 'n', seq, '2020-01-01', 60, 1, 1 FROM seq_1_to_15;
+    """
+
+  @Test func aPurgeGoesOnUntilNothingIsLeft() throws {
+    try withStore { store throws in
+      insert(store, Self.manyOldRows)
+      let report = try report(store, slice: 10)
+      #expect(report.deleted == 40)
+      #expect(report.isComplete)
+    }
+  }
+
+  @Test func aPurgeWhoseTimeIsOverHasTakenASliceOfEachKind() throws {
+    try withStore { store throws in
+      insert(store, Self.manyOldRows)
+      var looks = 0
+      let report = try report(store, slice: 10) {
+        looks += 1
+        return looks == 2
+      }
+      #expect(report.deleted == 20)
+      #expect(!report.isComplete)
+    }
+  }
+
+  /// Somebody uses a row that is to go.
+  @Test func aRuleThatFailsLeavesTheOthersAlone() throws {
+    try withStore { store throws in
+      insert(store, Self.manyOldRows)
+      let rows = try Database(store.root).pool.transaction { connection in
+        _ = try connection.execute("SELECT * FROM audit_log FOR UPDATE")
+        let report = try report(store, slice: 10)
+        #expect(report.failures.count == 1)
+        #expect((report.failures.first as? DatabaseError)?.code == .lockWaitTimeout)
+        #expect(!report.isComplete)
+        return report.deleted
+      }
+      #expect(rows == 15)
+      #expect(try purge(store) == 25)
+    }
+  }
+
+  /// More rows that must stay than one purge looks at stand before one that must go.
+  @Test func rowsThatStayHideNoneThatGo() throws {
     try withStore { store throws in
       insert(
         store,
         """
-        INSERT INTO audit_log (at, event, request_id, address)
-          SELECT '2020-01-01', 'old', 'r', 'a' FROM seq_1_to_25;
-        INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
-          SELECT 'n', seq, '2020-01-01', 60, 1, 1 FROM seq_1_to_15;
+        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, created_at)
+          SELECT UUID(), 'turn', seq, seq, '{}', NOW(3), NOW(3) - INTERVAL 2 DAY - INTERVAL 6000 - seq SECOND
+          FROM seq_1_to_6000;
+        INSERT INTO deliveries (id, notification_id, shard, token, state, finished_at)
+          SELECT UUID(), id, 0, 't', 'dead', NOW(3) FROM notifications WHERE event_key < 6000;
         """)
-      #expect(try purge(store, slice: 10) == 20)
-      #expect(try purge(store, slice: 10) == 15)
-      #expect(try purge(store, slice: 10) == 5)
-      #expect(try purge(store, slice: 10) == 0)
+      var deleted = 0
+      var purges = 0
+      while deleted == 0, purges < 3 {
+        deleted += try purge(store)
+        purges += 1
+      }
+      #expect(deleted == 1 && purges == 2)
+      #expect(store.column("SELECT COUNT(*) FROM notifications") == ["5999"])
+      // From the beginning again.
+      store.sql("DELETE FROM deliveries")
+      for _ in 0..<2 { deleted += try purge(store) }
+      #expect(deleted == 6000)
     }
   }
 

@@ -1,0 +1,51 @@
+/// What somebody may be waiting for, done by threads of its own: none of these waits for another, and none for a
+/// poll.
+final class UrgentWork: Sendable {
+  private let banks: [Worker]
+  private let jobs: Worker
+  private let mails: [Worker]
+  private let deliveries: [Worker]
+
+  /// Several at once, because a slow bank or mail command is waited for.
+  private static let bankWorkers = 4
+  private static let mailWorkers = 4
+
+  /// Starts the threads. Those of banks look at once: a bank's job may be what the companion was started for.
+  init(of companion: Companion) {
+    let log = companion.log
+    let senders = companion.senders
+    let deliveries = senders.map { sender in
+      Worker("deliveries", log) { try sender.send(waiting: false) }
+    }
+    self.deliveries = deliveries
+    // What they find or send may be delivered.
+    func wakingDeliveries(
+      _ work: @escaping @Sendable () throws -> Void
+    ) -> @Sendable () throws -> Void {
+      {
+        defer { for worker in deliveries { worker.wake() } }
+        try work()
+      }
+    }
+    let others = companion.jobs.only(.others)
+    jobs = Worker("jobs", log, wakingDeliveries { try others.run() })
+    let mailing = companion.mails
+    mails = (1...Self.mailWorkers).map { _ in
+      Worker("mails", log, wakingDeliveries { try mailing.run() })
+    }
+    let ofBanks = companion.jobs.only(.banks)
+    banks = (1...Self.bankWorkers).map { _ in Worker("banks", log) { try ofBanks.run() } }
+  }
+
+  func wake() {
+    for worker in banks + [jobs] + mails + deliveries { worker.wake() }
+  }
+
+  /// Returns when what they were woken for is done. Called once.
+  ///
+  /// - Throws: why the last work of one failed.
+  func finish() throws {
+    let failures = (banks + [jobs] + mails + deliveries).compactMap { $0.finish() }
+    if let failure = failures.first { throw failure }
+  }
+}
