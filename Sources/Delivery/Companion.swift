@@ -1,6 +1,5 @@
 import Base
 import Cryptography
-import Glibc
 package import Logging
 package import Store
 
@@ -11,6 +10,7 @@ package struct Companion: Sendable {
   let log: Logger
   /// Set when what is in hand is to be finished and nothing more begun.
   let stopping = Flag()
+  let observations = Observations()
   let jobs: JobRunner
   let mails: MailDelivery
   let senders: [DeliverySender]
@@ -25,20 +25,24 @@ package struct Companion: Sendable {
     self.database = database
     self.settings = settings
     self.log = log
-    let stopping = stopping
+    let (stopping, observations) = (stopping, observations)
     let keys = settings.keys
     let channels = channels ?? DeliveryChannel.configured(by: settings, database)
-    senders = channels.map { DeliverySender($0, database, log: log, stopping: stopping) }
-    polling = settings.polling.map {
-      TurnPolling(database: database, settings: $0, log: log, stopping: stopping)
+    senders = channels.map {
+      DeliverySender($0, database, log: log, stopping: stopping, observations: observations)
     }
-    bankEnrollments = BankEnrollments(database: database, keys: keys, log: log)
+    polling = settings.polling.map {
+      TurnPolling(
+        database: database, settings: $0, log: log, stopping: stopping, observations: observations)
+    }
+    bankEnrollments = BankEnrollments(
+      database: database, keys: keys, log: log, observations: observations)
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
       compose: message.text, announce: NoticePush.payload,
-      channel: settings.apns.map { _ in .apns })
+      channel: settings.apns.map { _ in .apns }, observations: observations)
     jobs = JobRunner(
       database: database,
       handlers: [
@@ -47,7 +51,7 @@ package struct Companion: Sendable {
         ).handler,
         TurnChecks(database: database, polling: polling).handler,
         bankEnrollments.handler,
-      ], log: log, stopping: stopping)
+      ], log: log, stopping: stopping, observations: observations)
   }
 
   /// Runs one pass: does what is due, polls online-go.com for at most `limit` (nil: the interval),
@@ -56,6 +60,7 @@ package struct Companion: Sendable {
   /// - Throws: where the database does not answer; what was claimed by then is due again when its
   ///   lease ends. ``DeliveryAlarm`` where all was done, but an administrator must look.
   package func pass(pollingAtMost limit: Duration? = nil) throws {
+    let began = ContinuousClock.now
     defer { closeConnections() }
     for sender in senders { try addLeases(of: sender.channel) }
     try doUrgentWork()
@@ -64,8 +69,7 @@ package struct Companion: Sendable {
     let upkeep = database.records(at: .now(), from: .companion).upkeep
     let deleted = try upkeep.purge(slice: 500, auditLifetime: settings.auditLifetime)
     if deleted > 0 { log.debug("Rows purged", metadata: ["rows": "\(deleted)"]) }
-    try upkeep.recordPass(
-      host: Self.hostName(), version: Product.version, missing: settings.missing)
+    try recordPass(begunAt: began)
     if let alarm = takeAlarm() { throw alarm }
   }
 
@@ -94,14 +98,5 @@ package struct Companion: Sendable {
   func takeAlarm() -> DeliveryAlarm? {
     let alarms = senders.compactMap { $0.takeAlarm() }
     return alarms.first
-  }
-
-  private static func hostName() -> String {
-    String(unsafeUninitializedCapacity: 256) { buffer in
-      buffer.initialize(repeating: 0)
-      return buffer.withMemoryRebound(to: CChar.self) { name in
-        gethostname(name.baseAddress!, name.count - 1) == 0 ? strlen(name.baseAddress!) : 0
-      }
-    }
   }
 }

@@ -47,6 +47,7 @@ extension Companion {
     for worker in workers { worker.finish() }
     // Of what a worker sent since the pass ended.
     closeConnections()
+    do { try recordObservations() } catch { log.error("What was seen is not recorded: \(error)") }
     return takeAlarm() == nil && pass.hasSucceeded
   }
 
