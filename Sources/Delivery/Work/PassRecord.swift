@@ -12,6 +12,7 @@ extension Companion {
     try records.upkeep.recordPass(
       host: Self.hostName(), version: Product.version, missing: settings.missing,
       interval: settings.interval, duration: .now - began)
+    if let path = settings.metricsFile { try writeMetrics(to: path) }
   }
 
   /// Writes down what was seen and counted since the last time.
@@ -24,7 +25,7 @@ extension Companion {
     try records.counters.add(seen.counts, on: host)
   }
 
-  private var records: Records { database.records(at: .now(), from: .companion) }
+  var records: Records { database.records(at: .now(), from: .companion) }
 
   static func hostName() -> String {
     String(unsafeUninitializedCapacity: 256) { buffer in
@@ -65,7 +66,7 @@ extension Companion {
   }
 
   private func purgeProblem() throws -> String? {
-    let late = try records.upkeep.lateness(auditLifetime: settings.auditLifetime)
+    let late = try records.measurements.purgeLateness(auditLifetime: settings.auditLifetime)
       .filter { $0.late > Retention.grace }.map(\.table)
     return late.isEmpty
       ? nil

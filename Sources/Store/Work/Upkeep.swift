@@ -82,37 +82,6 @@ package struct Upkeep: Sendable {
   }
 }
 
-/// How long the oldest row of a table has waited to be deleted; less than zero where its time has not come.
-package struct PurgeLateness: Sendable, Equatable {
-  package let table: String
-  package let late: Duration
-}
-
-extension Upkeep {
-  /// How late the purge is in the tables that grow fastest. Reads the first entry of an index of each, and nothing
-  /// of an empty one. Of deliveries it looks at one shard of APNs: the others are like it.
-  package func lateness(auditLifetime: Duration) throws -> [PurgeLateness] {
-    try records.read { transaction in
-      try transaction.connection.rows(
-        """
-        SELECT name, TIMESTAMPDIFF(SECOND, oldest, UTC_TIMESTAMP(3)) - lifetime FROM (
-          SELECT 'audit_log' AS name, MIN(at) AS oldest, ? AS lifetime FROM audit_log
-          UNION ALL SELECT 'deliveries', MIN(due_at), 86400 FROM deliveries
-            WHERE channel = 'apns' AND shard = 0 AND state = 'delivered'
-          UNION ALL SELECT 'jobs', MIN(finished_at), 86400 FROM jobs
-          UNION ALL SELECT 'notifications', MIN(created_at), 31 * 86400 FROM notifications
-          UNION ALL SELECT 'outbox', MIN(finished_at), 30 * 86400 FROM outbox
-          UNION ALL SELECT 'phone_challenges', MIN(expires_at), 86400 FROM phone_challenges
-          UNION ALL SELECT 'rate_limits', MIN(window_started_at), 86400 FROM rate_limits
-          UNION ALL SELECT 'sessions', MIN(expires_at), 30 * 86400 FROM sessions
-        ) AS oldest_rows WHERE oldest IS NOT NULL
-        """,
-        [.integer(auditLifetime.components.seconds)]
-      ) { row in PurgeLateness(table: row.text(0), late: .seconds(row.integer(1))) }
-    }
-  }
-}
-
 extension Records {
   package var upkeep: Upkeep { Upkeep(records: self) }
 }
