@@ -714,7 +714,9 @@ CREATE TABLE IF NOT EXISTS companion_status (
   host         VARCHAR(64) NOT NULL PRIMARY KEY,
   version      VARCHAR(32) NOT NULL,
   last_pass_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; end of the last whole pass',
-  missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent'
+  missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent',
+  pass_interval INT UNSIGNED NOT NULL DEFAULT 30 COMMENT 'seconds from the beginning of a pass to that of the next',
+  pass_milliseconds INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'milliseconds that the last whole pass took'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS purge_places (
@@ -724,12 +726,30 @@ CREATE TABLE IF NOT EXISTS purge_places (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS conditions (
-  host   VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
-  name   VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
-  reason VARCHAR(400) NOT NULL DEFAULT '' COMMENT 'why it fails; empty where all is well',
-  since  DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when it began to fail, or to be well again',
-  PRIMARY KEY (host, name)
+  host    VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
+  name    VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
+  subject VARCHAR(64) NOT NULL DEFAULT '' COMMENT 'which one, where there are several: the id of a bank, …',
+  reason  VARCHAR(400) NOT NULL DEFAULT '' COMMENT 'why it fails; empty where all is well',
+  since   DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when it began to fail, or to be well again',
+  seen_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when the companion last looked',
+  PRIMARY KEY (host, name, subject)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What companions found, well or failing; forgotten a day after the last look';
+
+CREATE TABLE IF NOT EXISTS counters (
+  host    VARCHAR(64) NOT NULL COMMENT 'of the companion that counts',
+  name    VARCHAR(40) NOT NULL COMMENT 'what is counted: mails, deliveries, polls, jobs',
+  outcome VARCHAR(64) NOT NULL,
+  total   BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'since the row was made',
+  PRIMARY KEY (host, name, outcome)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS health (
+  id         TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  written_at DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock; last look of GET /health that wrote',
+  CONSTRAINT health_is_one_row CHECK (id = 1)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Written at most once a second, to see whether the database can be written';
 
 CREATE TABLE IF NOT EXISTS rate_limits (
   name              VARCHAR(40) NOT NULL COMMENT 'of the limit',
@@ -1395,6 +1415,16 @@ IF @found < 24 THEN
     ALGORITHM=INSTANT;
 END IF //
 
+-- Version 25: companions say what they find wrong.
+IF @found < 25 THEN
+  ALTER TABLE companion_status
+    ADD COLUMN IF NOT EXISTS pass_interval INT UNSIGNED NOT NULL DEFAULT 30
+      COMMENT 'seconds from the beginning of a pass to that of the next',
+    ADD COLUMN IF NOT EXISTS pass_milliseconds INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'milliseconds that the last whole pass took',
+    ALGORITHM=INSTANT;
+END IF //
+
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1406,6 +1436,8 @@ INSERT INTO pairing_server (session, server_id)
   ON DUPLICATE KEY UPDATE id = VALUES(id);
 
 INSERT INTO ogs_pause (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id);
+
+INSERT INTO health (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id);
 
 INSERT INTO delivery_leases (channel, shard) SELECT 'apns', seq FROM seq_0_to_15
   ON DUPLICATE KEY UPDATE shard = VALUES(shard);
@@ -1568,6 +1600,12 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_unfit_for_a_cluster AS
       ON s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
    WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND (t.ENGINE <> 'InnoDB' OR s.INDEX_NAME IS NULL);
 
+-- How many rows each table has, about: what InnoDB's statistics say, which costs no look at the rows.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_sizes AS
+  SELECT TABLE_NAME AS name, TABLE_ROWS AS row_estimate
+    FROM information_schema.TABLES
+   WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE';
+
 -- Roles and rights: each program can do only what it needs. Whoever installs makes users and gives each one a role ----
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
@@ -1579,6 +1617,8 @@ GRANT SELECT ON schema_version TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
+GRANT SELECT ON table_sizes TO switchboard_companion;
+GRANT SELECT ON table_sizes TO switchboard_administrator;
 
 -- Accounts
 GRANT SELECT, INSERT, UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO switchboard_responder;
@@ -1675,6 +1715,7 @@ GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO switchboard_respond
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO switchboard_responder;
 GRANT SELECT ON companion_status TO switchboard_responder;
 GRANT SELECT ON conditions TO switchboard_responder;
+GRANT SELECT, UPDATE (written_at) ON health TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
 GRANT SELECT ON account_events TO switchboard_responder;
@@ -1687,8 +1728,10 @@ GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON counters TO switchboard_companion;
+GRANT SELECT, UPDATE (written_at) ON health TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 GRANT SELECT ON mails_today TO switchboard_administrator;

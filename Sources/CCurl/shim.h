@@ -34,3 +34,7 @@ static inline CURLcode switchboard_get_offset(CURL *handle, CURLINFO info, curl_
 static inline CURLcode switchboard_get_text(CURL *handle, CURLINFO info, char **value) {
   return curl_easy_getinfo(handle, info, value);
 }
+
+static inline CURLcode switchboard_get_certificates(CURL *handle, struct curl_certinfo **value) {
+  return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
+}

@@ -1,6 +1,5 @@
 import Base
 import Cryptography
-import Glibc
 package import Logging
 package import Store
 
@@ -11,6 +10,7 @@ package struct Companion: Sendable {
   let log: Logger
   /// Set when what is in hand is to be finished and nothing more begun.
   let stopping = Flag()
+  let observations = Observations()
   let jobs: JobRunner
   let mails: MailDelivery
   let senders: [DeliverySender]
@@ -25,20 +25,24 @@ package struct Companion: Sendable {
     self.database = database
     self.settings = settings
     self.log = log
-    let stopping = stopping
+    let (stopping, observations) = (stopping, observations)
     let keys = settings.keys
     let channels = channels ?? DeliveryChannel.configured(by: settings, database)
-    senders = channels.map { DeliverySender($0, database, log: log, stopping: stopping) }
-    polling = settings.polling.map {
-      TurnPolling(database: database, settings: $0, log: log, stopping: stopping)
+    senders = channels.map {
+      DeliverySender($0, database, log: log, stopping: stopping, observations: observations)
     }
-    bankEnrollments = BankEnrollments(database: database, keys: keys, log: log)
+    polling = settings.polling.map {
+      TurnPolling(
+        database: database, settings: $0, log: log, stopping: stopping, observations: observations)
+    }
+    bankEnrollments = BankEnrollments(
+      database: database, keys: keys, log: log, observations: observations)
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
       compose: message.text, announce: NoticePush.payload,
-      channel: settings.apns.map { _ in .apns })
+      channel: settings.apns.map { _ in .apns }, observations: observations)
     jobs = JobRunner(
       database: database,
       handlers: [
@@ -47,7 +51,7 @@ package struct Companion: Sendable {
         ).handler,
         TurnChecks(database: database, polling: polling).handler,
         bankEnrollments.handler,
-      ], log: log, stopping: stopping)
+      ], log: log, stopping: stopping, observations: observations)
   }
 
   /// Runs one pass: does what is due, polls online-go.com for at most `limit` (nil: the interval),
@@ -59,8 +63,10 @@ package struct Companion: Sendable {
     let work = UrgentWork(of: self)
     defer { closeConnections() }
     let round = Result { try runRound(pollingAtMost: limit ?? settings.interval, work) }
-    try work.finish()
+    let urgent = Result { try work.finish() }
     try round.get()
+    try urgent.get()
+    try recordObservations()
     if let alarm = takeAlarm() { throw alarm }
   }
 
@@ -68,26 +74,25 @@ package struct Companion: Sendable {
   ///
   /// - Throws: where the database does not answer.
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
-    let end = ContinuousClock.now + Self.roundTime
+    let began = ContinuousClock.now
     for sender in senders { try addLeases(of: sender.channel) }
     work.wake()
-    let expired = try database.records(at: .now(), from: .companion).mails.expire()
+    let expired = try records.mails.expire()
     if expired > 0 {
+      observations.count(.mails, "expired", by: expired)
       log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
     }
     try polling?.pollDueUsers(atMost: limit) { work.wake() }
     try bankEnrollments.resealSecrets()
-    try database.records(at: .now(), from: .companion).upkeep.recordPass(
-      host: Self.hostName(), version: Product.version, missing: settings.missing)
-    try purge(until: max(end, .now + .seconds(5)))
+    try recordPass(begunAt: began)
+    try purge(until: max(began + Self.roundTime, .now + .seconds(5)))
   }
 
   /// After this time a round deletes no more, however much is left.
   private static let roundTime = Duration.seconds(30)
 
   private func purge(until end: ContinuousClock.Instant) throws {
-    let purge = database.records(at: .now(), from: .companion).upkeep
-      .purge(auditLifetime: settings.auditLifetime)
+    let purge = records.upkeep.purge(auditLifetime: settings.auditLifetime)
     let report = try purge.run { stopping.isSet || ContinuousClock.now >= end }
     for error in report.failures { log.warning("Old rows were not deleted: \(error)") }
     guard report.deleted > 0 else { return }
@@ -113,7 +118,7 @@ package struct Companion: Sendable {
   }
 
   private func addLeases(of channel: DeliveryChannel) throws {
-    try database.records(at: .now(), from: .companion).deliveries.addLeases(of: channel.name)
+    try records.deliveries.addLeases(of: channel.name)
   }
 
   func closeConnections() {
@@ -123,14 +128,5 @@ package struct Companion: Sendable {
   func takeAlarm() -> DeliveryAlarm? {
     let alarms = senders.compactMap { $0.takeAlarm() }
     return alarms.first
-  }
-
-  private static func hostName() -> String {
-    String(unsafeUninitializedCapacity: 256) { buffer in
-      buffer.initialize(repeating: 0)
-      return buffer.withMemoryRebound(to: CChar.self) { name in
-        gethostname(name.baseAddress!, name.count - 1) == 0 ? strlen(name.baseAddress!) : 0
-      }
-    }
   }
 }

@@ -46,6 +46,7 @@ extension Companion {
     }
     let isDone = (try? work.finish()) != nil  // each failure is in the log
     closeConnections()
+    do { try recordObservations() } catch { log.error("What was seen is not recorded: \(error)") }
     return takeAlarm() == nil && isDone && pass.hasSucceeded
   }
 }

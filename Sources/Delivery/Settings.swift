@@ -23,12 +23,14 @@ package struct Settings: Sendable {
   package let apns: APNsSettings?
   /// Names of the variables without which no push is sent.
   package let missingForPushes: [String]
+  /// The file for metrics, which each pass replaces; nil for none.
+  package let metricsFile: String?
 
   package init(
     keys: CompanionKeys, mailer: Mailer?, sender: String,
     senderName: String = "Switchboard", auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
-    missingForPushes: [String] = [], publicURL: String? = nil
+    missingForPushes: [String] = [], publicURL: String? = nil, metricsFile: String? = nil
   ) {
     self.keys = keys
     self.mailer = mailer
@@ -40,6 +42,7 @@ package struct Settings: Sendable {
     self.apns = apns
     self.missingForPushes = missingForPushes
     self.publicURL = publicURL
+    self.metricsFile = metricsFile
   }
 
   /// Names of the variables without which something is not sent.

@@ -1,15 +1,19 @@
 import Glibc
 package import Logging
 
-/// Writes each event as one line on standard error, with the journal's priority in front: `<6>mail
-/// sent mail=…` (sd-daemon(3)).
+/// Writes each event as one line of fields on standard error, with the journal's priority in front (sd-daemon(3)):
+/// `<6>level=info msg="Mail sent" attempts=1 mail=…`.
 package struct JournalLog: LogHandler {
   package var logLevel: Logger.Level = .info
   package var metadata: Logger.Metadata = [:]
 
-  /// A logger of this kind.
-  package static func logger() -> Logger {
-    Logger(label: "switchboard") { _ in JournalLog() }
+  /// A logger of this kind, which leaves out what is less than `level`.
+  package static func logger(from level: Logger.Level = .info) -> Logger {
+    Logger(label: "switchboard") { _ in
+      var log = JournalLog()
+      log.logLevel = level
+      return log
+    }
   }
 
   package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -18,9 +22,9 @@ package struct JournalLog: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    let own = event.metadata ?? [:]
-    let all = metadata.merging(own) { _, new in new }
-    var line = "<\(priority(of: event.level))>\(event.message)"
+    let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+    var line =
+      "<\(priority(of: event.level))>level=\(event.level) msg=\(quoted("\(event.message)"))"
     for (key, value) in all.sorted(by: { $0.key < $1.key }) {
       line += " \(key)=\(quoted("\(value)"))"
     }
@@ -29,9 +33,9 @@ package struct JournalLog: LogHandler {
     _ = write(STDERR_FILENO, bytes, bytes.count)  // one call: lines of several threads do not mix
   }
 
-  /// In quotation marks where `text` could look like another member of the line.
+  /// In quotation marks where `text` could look like another field, or like none.
   private func quoted(_ text: String) -> String {
-    let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
+    let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
     guard !isPlain else { return text }
     return "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
   }
@@ -44,6 +48,28 @@ package struct JournalLog: LogHandler {
     case .warning: 4
     case .error: 3
     case .critical: 2
+    }
+  }
+}
+
+extension Environment {
+  /// What `SWITCHBOARD_LOG_LEVEL` says; `info` unless it is set, and after a complaint.
+  package mutating func logLevel() -> Logger.Level {
+    choice("SWITCHBOARD_LOG_LEVEL", default: LogLevel.info).level
+  }
+}
+
+/// The levels that an administrator may choose.
+private enum LogLevel: String, CaseIterable {
+  case debug, info, notice, warning, error
+
+  var level: Logger.Level {
+    switch self {
+    case .debug: .debug
+    case .info: .info
+    case .notice: .notice
+    case .warning: .warning
+    case .error: .error
     }
   }
 }

@@ -1,5 +1,6 @@
 import Delivery
 import Glibc
+import Logging
 import MariaDB
 import Program
 import Store
@@ -8,12 +9,14 @@ import Store
 struct Configuration {
   let settings: Settings
   private let connection: ConnectionSettings
+  private let log: Logger
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
     var environment = variables
     let settings = Settings(from: &environment)
     connection = environment.connectionSettings()
+    log = JournalLog.logger(from: environment.logLevel())
     guard let settings, environment.complaints.isEmpty else {
       throw ConfigurationError(environment.complaints)
     }
@@ -24,7 +27,7 @@ struct Configuration {
   func unchecked() -> Companion {
     signal(SIGPIPE, SIG_IGN)  // a lost peer is an error of the write, not our end
     return Companion(
-      database: Database(connection), settings: settings, log: JournalLog.logger())
+      database: Database(connection), settings: settings, log: log)
   }
 
   /// The companion, if its database has the right schema.
@@ -34,7 +37,7 @@ struct Configuration {
     do {
       try Database(connection).requireSchemaVersion()
     } catch  where Database.isUnavailable(error) {
-      JournalLog.logger().warning(
+      log.warning(
         "The database does not answer: the schema's version was not checked. \(error)")
     }
     return unchecked()

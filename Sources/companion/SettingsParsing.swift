@@ -28,6 +28,11 @@ extension Settings {
       case .configured(let settings): (settings, [])
       case .notConfigured(let names): (nil, names)
       }
+    let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
+    if let metricsFile, !metricsFile.hasPrefix("/") || !metricsFile.hasSuffix(".prom") {
+      environment.complain(
+        about: "SWITCHBOARD_METRICS_FILE", "must be an absolute path that ends with .prom")
+    }
     guard let keys else { return nil }
     self.init(
       keys: keys,
@@ -35,7 +40,7 @@ extension Settings {
       sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
       polling: polling, apns: apns, missingForPushes: missingForPushes,
-      publicURL: environment.optionalPublicURL())
+      publicURL: environment.optionalPublicURL(), metricsFile: metricsFile)
   }
 }
 

@@ -1,5 +1,6 @@
 import API
 import FastCGI
+import Logging
 import MariaDB
 import Program
 import Store
@@ -9,6 +10,7 @@ struct Configuration {
   private let settings: Settings
   private let connection: ConnectionSettings
   private let workers: Int
+  private let log: Logger
 
   /// Requests that may wait at once, for the database or for the companion; half of them for banks.
   private static let waiters = 16
@@ -21,6 +23,7 @@ struct Configuration {
     var environment = variables
     let settings = Settings(from: &environment)
     connection = environment.connectionSettings().answering(within: Self.patience)
+    log = JournalLog.logger(from: environment.logLevel())
     workers = environment.integer("SWITCHBOARD_WORKERS", in: 1...64, default: 4)
     guard let settings, environment.complaints.isEmpty else {
       throw ConfigurationError(environment.complaints)
@@ -46,7 +49,6 @@ struct Configuration {
   private func application(
     beginWaiting: @escaping @Sendable () -> Bool
   ) throws -> Application {
-    let log = JournalLog.logger()
     let database = Database(
       connection, mailKeys: settings.mailKeys, beginWaiting: beginWaiting)
     do {

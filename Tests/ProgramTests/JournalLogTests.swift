@@ -21,7 +21,16 @@ import Testing
     }
     #expect(
       String(decoding: result.standardErrorContent, as: UTF8.self)
-        == "<7>t\n<7>d\n<6>i\n<5>n\n<4>w\n<3>e\n<2>c\n")
+        == """
+        <7>level=trace msg=t
+        <7>level=debug msg=d
+        <6>level=info msg=i
+        <5>level=notice msg=n
+        <4>level=warning msg=w
+        <3>level=error msg=e
+        <2>level=critical msg=c
+
+        """)
   }
 
   @Test func whatAnEventSaysOfItselfStandsBehindItInOrder() async throws {
@@ -35,7 +44,8 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>said a=1 b=own c=3\n")
+      String(decoding: result.standardErrorContent, as: UTF8.self)
+        == "<6>level=info msg=said a=1 b=own c=3\n")
   }
 
   @Test func noValueLooksLikeAnotherMember() async throws {
@@ -48,7 +58,7 @@ import Testing
     }
     #expect(
       String(decoding: result.standardErrorContent, as: UTF8.self)
-        == #"<6>a path="/x request=\"1\\" z=1"# + "\n")
+        == #"<6>level=info msg=a path="/x request=\"1\\" z=1"# + "\n")
   }
 
   @Test func noEventEndsItsLineOrDrawsOnTheTerminal() async throws {
@@ -62,7 +72,7 @@ import Testing
     }
     #expect(
       String(decoding: result.standardErrorContent, as: UTF8.self)
-        == "<6>a b  [31mc  d é🎉 k ey=v path=\"/x <0>forged\"\n")
+        == "<6>level=info msg=\"a b  [31mc  d é🎉\" k ey=v path=\"/x <0>forged\"\n")
   }
 
   @Test func whatIsBelowTheLevelIsNotWritten() async throws {
@@ -73,7 +83,42 @@ import Testing
       JournalLog.logger().info("written")
       exit(0)
     }
-    #expect(String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>written\n")
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>level=info msg=written\n")
+  }
+
+  /// A field without a value would take the next one for it.
+  @Test func anEmptyValueIsQuoted() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      JournalLog.logger().info("Two words", metadata: ["bank": ""])
+      exit(0)
+    }
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self)
+        == "<6>level=info msg=\"Two words\" bank=\"\"\n")
+  }
+
+  @Test(arguments: [
+    ("debug", Logger.Level.debug), ("info", .info), ("notice", .notice), ("warning", .warning),
+    ("error", .error),
+  ])
+  func theLevelIsTheOneThatIsSet(name: String, level: Logger.Level) {
+    var environment = Environment(["SWITCHBOARD_LOG_LEVEL": name])
+    let found = environment.logLevel()
+    #expect(found == level)
+    #expect(environment.complaints == [])
+    #expect(JournalLog.logger(from: found).logLevel == level)
+  }
+
+  @Test func anotherLevelIsAComplaint() {
+    var environment = Environment(["SWITCHBOARD_LOG_LEVEL": "loud"])
+    #expect(environment.logLevel() == .info)
+    #expect(
+      environment.complaints == [
+        "SWITCHBOARD_LOG_LEVEL must be one of debug, info, notice, warning, error."
+      ])
   }
 
   @Test func linesOfSeveralThreadsDoNotMix() async throws {
@@ -90,6 +135,8 @@ import Testing
       .split(separator: "\n")
     #expect(lines.count == 200)
     #expect(
-      Set(lines) == Set((0..<200).map { "<6>\(String(repeating: "x", count: 100)) n=\($0)"[...] }))
+      Set(lines)
+        == Set(
+          (0..<200).map { "<6>level=info msg=\(String(repeating: "x", count: 100)) n=\($0)"[...] }))
   }
 }

@@ -2,12 +2,32 @@ import Base
 import HTTP
 import Store
 
-/// `GET /health`: whether the database answers, and when the companion ended its last pass.
+/// `GET /health`: whether the database can be read and written, when the companion ended its last pass, and what fails.
 func getHealth(_ request: Request, in context: borrowing Context) throws -> Response {
-  let companion = try context.records.upkeep.companionStatus()
-  return .json { json in
-    json.member("status", "ok")
-    json.member("database", "ok")
-    json.member("last_poll", companion?.lastPassAt.rfc3339)
+  let health = try context.records.health()
+  var response = Response.json { json in
+    if health.status == .down { json.member("error", "Temporarily unavailable") }
+    json.member("status", health.status.rawValue)
+    json.member("database", health.database.rawValue)
+    json.member("last_poll", health.companion?.lastPassAt.rfc3339)
+    json.member("problems", array: { array in array.problems(health.problems) })
+  }
+  if health.status == .down {
+    response.status = 503
+    response.fields.append(("Retry-After", "2"))
+  }
+  return response
+}
+
+extension JSONWriter {
+  /// What fails, without the host that found it. Several hosts may find the same.
+  fileprivate mutating func problems(_ problems: [Condition]) {
+    var told: Set<String> = []
+    for problem in problems where told.insert("\(problem.name) \(problem.reason)").inserted {
+      object { json in
+        json.member("name", problem.name.rawValue)
+        json.member("reason", problem.reason)
+      }
+    }
   }
 }

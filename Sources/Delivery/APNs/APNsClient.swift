@@ -1,4 +1,5 @@
 import Base
+import Store
 import Synchronization
 
 /// Sends notifications to APNs over one connection at a time, which it keeps from run to run: Apple
@@ -107,13 +108,15 @@ package struct APNsRun: Sendable {
     /// Too many connections in a row on which nothing was answered, or too many for what was.
     case unreachable(APNsConnectionError)
 
+    /// Names no host: whoever asks for the site's health may read it.
     package var description: String {
       switch self {
       case .finished: "finished"
       case .overdue: "the time was up"
       case .stopped(let reason): "Apple refuses to serve us: \(reason.rawValue)"
-      case .noProviderToken(let error): "there is no provider token: \(error)"
-      case .unreachable(let error): "\(error)"
+      case .noProviderToken(let error):
+        "there is no provider token: \(Database.isUnavailable(error) ? "the database does not answer" : "\(error)")"
+      case .unreachable(let error): error.cause
       }
     }
   }

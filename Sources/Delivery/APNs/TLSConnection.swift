@@ -29,6 +29,19 @@ package enum APNsConnectionError: Error, Equatable, CustomStringConvertible {
     case .lost(let reason): "the connection is lost: \(reason)"
     }
   }
+
+  /// The same without the name of the host.
+  var cause: String {
+    switch self {
+    case .unresolved(_, let reason): "the host of APNs is not found: \(reason)"
+    case .unreachable(_, let reason): "the host of APNs cannot be reached: \(reason)"
+    case .timedOut: "the host of APNs does not answer in time"
+    case .untrusted(_, let reason): "the certificate of the host of APNs is not trusted: \(reason)"
+    case .noHTTP2: "the host of APNs does not speak HTTP/2"
+    case .handshakeFailed(_, let reason): "TLS with the host of APNs failed: \(reason)"
+    case .noCertificates, .lost: description
+    }
+  }
 }
 
 /// The certificates that our side of TLS trusts, and the protocols that it offers.

@@ -162,6 +162,45 @@ struct HTTPClient: ~Copyable {
     return value.map { String(cString: $0) }
   }
 
+  /// The time of the last answer, by the clock of who answered.
+  var date: Timestamp? { field("Date").flatMap(Self.date) }
+
+  /// When the certificate that `url` shows expires. The certificate is not verified, so this sends nothing but
+  /// a look at the address.
+  ///
+  /// - Returns: nil where nobody answers, or not by TLS.
+  func certificateExpiry(of url: String) -> Timestamp? {
+    curl_easy_reset(curl)
+    set(CURLOPT_URL, url)
+    set(CURLOPT_USERAGENT, userAgent)
+    set(CURLOPT_PROTOCOLS_STR, "https")
+    switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
+    switchboard_set_number(curl, CURLOPT_NOBODY, 1)
+    switchboard_set_number(curl, CURLOPT_CONNECTTIMEOUT_MS, 3_000)
+    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, 5_000)
+    switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)
+    switchboard_set_number(curl, CURLOPT_SSL_VERIFYHOST, 0)
+    switchboard_set_number(curl, CURLOPT_CERTINFO, 1)
+    if Self.isOfThisMachine(url) { set(CURLOPT_PROXY, "") }
+    guard curl_easy_perform(curl) == CURLE_OK else { return nil }
+    var certificates: UnsafeMutablePointer<curl_certinfo>?
+    switchboard_get_certificates(curl, &certificates)
+    guard let all = certificates?.pointee, all.num_of_certs > 0 else { return nil }
+    var line = all.certinfo[0]
+    while let entry = line {
+      let text = String(cString: entry.pointee.data)
+      if text.hasPrefix("Expire date:") { return Self.date(String(text.dropFirst(12))) }
+      line = entry.pointee.next
+    }
+    return nil
+  }
+
+  /// `curl_getdate`
+  private static func date(_ text: String) -> Timestamp? {
+    let seconds = curl_getdate(text, nil)
+    return seconds < 0 ? nil : Timestamp(seconds: Int64(seconds))
+  }
+
   /// A field of the last answer (`curl_easy_header`).
   private func field(_ name: String) -> String? {
     var header: UnsafeMutablePointer<curl_header>?

@@ -11,6 +11,8 @@ struct OnlineGo: ~Copyable {
   }
 
   private let client: HTTPClient
+  /// Of the last answer, by the clock of online-go.com.
+  var date: Timestamp? { client.date }
   private let baseURL: String
 
   init(_ settings: PollSettings) {

@@ -10,6 +10,7 @@ struct TurnPolling: Sendable {
   let settings: PollSettings
   let log: Logger
   let stopping: Flag
+  var observations = Observations()
 
   /// Users claimed at once: their fetches, each up to its time-out, are done before the lease ends.
   private static let claimSize = 8
@@ -67,15 +68,38 @@ struct TurnPolling: Sendable {
   ) throws -> PollOutcome {
     switch site.games(of: user.id, entityTag: entityTag, limits: limits) {
     case .games(let seen, let entityTag):
+      observe("changed", of: site)
       return try store(seen, entityTag: entityTag, of: user)
     case .unchanged:
+      observe("unchanged", of: site)
       try polls.recordUnchanged(user, pace: settings.pace)
       return .nothing
     case .failure(let failure):
       log.warning("Poll failed: \(failure)", metadata: ["user": "\(user.id)"])
+      observe(failure)
       let record = try polls.recordFailure(failure, of: user, pace: settings.pace)
       if case .allPaused = record { return .allPaused }
       return .failed
+    }
+  }
+
+  private func observe(_ outcome: String, of site: borrowing OnlineGo) {
+    observations.count(.polls, outcome)
+    observations.note(.ogs, nil)
+    if let date = site.date {
+      observations.note(
+        .clock, of: "online-go.com", clockProblem(.now() - date, from: "online-go.com's"))
+    }
+  }
+
+  /// What is wrong with one user says nothing of online-go.com.
+  private func observe(_ failure: PollFailure) {
+    switch failure {
+    case .refused(let reason, _):
+      observations.count(.polls, "refused")
+      observations.note(.ogs, "online-go.com does not answer polls: \(reason).")
+    case .unreadable: observations.count(.polls, "unreadable")
+    case .gone: observations.count(.polls, "gone")
     }
   }
 

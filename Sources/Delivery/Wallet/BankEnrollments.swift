@@ -8,6 +8,7 @@ struct BankEnrollments: Sendable {
   /// Open what the responder and administrators have sealed.
   let keys: CompanionKeys
   let log: Logger
+  var observations = Observations()
 
   /// How long after a callback we may still ask the bank: less than the ten seconds that the request
   /// waits.
@@ -37,6 +38,7 @@ struct BankEnrollments: Sendable {
     } catch {
       return try recordFailure(error, of: enrollment, by: exchange, in: job)
     }
+    observations.note(.bank, of: enrollment.bsimID, nil)
     return try enrollments(of: exchange, in: job)
       .finish(enrollment, with: cards, by: exchange, in: job)
   }
@@ -48,6 +50,9 @@ struct BankEnrollments: Sendable {
     log.warning(
       "No cards from the bank: \(failure.reason)",
       metadata: ["job": "\(job.id)", "bank": "\(enrollment?.bsimID ?? "")"])
+    if let bank = enrollment?.bsimID, failure.failure == .bankUnavailable {
+      observations.note(.bank, of: bank, "The bank \(bank) does not answer: \(failure.reason).")
+    }
     return try enrollments(of: exchange, in: job).recordFailure(
       failure.failure, because: failure.reason, of: enrollment, by: exchange, in: job)
   }
@@ -96,8 +101,11 @@ struct BankEnrollments: Sendable {
         log.error(
           "The secret of a bank cannot be opened: \(advice)",
           metadata: ["bank": "\(sealed.bsimID)"])
+        observations.note(
+          .keys, of: sealed.bsimID, "The secret of the bank \(sealed.bsimID) cannot be opened.")
         continue
       }
+      observations.note(.keys, of: sealed.bsimID, nil)
       try banks.replaceSecret(sealed, with: keys.seal(secret, authenticating: context))
     }
   }

@@ -28,6 +28,8 @@ final class DeliveryRun {
   private var shardOfDelivery: [String: Int64] = [:]
   private var sentCount = 0
   private var report = DeliveryReport()
+  /// How many came out in which way: a word of a small set.
+  private(set) var outcomes: [String: Int] = [:]
 
   private static let mostAttempts = 20
 
@@ -107,6 +109,7 @@ final class DeliveryRun {
     if let reason = reasonNotToSend(delivery) {
       batch.whole.outcomes.append((delivery, .dead(status: nil, reason: reason)))
       report.dead += 1
+      outcomes[reason == "expired" ? "expired" : "given_up", default: 0] += 1
       return
     }
     batch.open[delivery.id] = delivery
@@ -134,10 +137,27 @@ final class DeliveryRun {
   }
 
   private func count(_ outcome: DeliveryOutcome) {
+    outcomes[outcome.word, default: 0] += 1
     switch outcome {
     case .delivered: report.delivered += 1
     case .later: report.later += 1
     case .dead: report.dead += 1
     }
+  }
+}
+
+extension DeliveryOutcome {
+  /// What it is counted as.
+  fileprivate var word: String {
+    switch self {
+    case .delivered: "delivered"
+    case .later(_, let status, _, _): "later_\(Self.answer(status))"
+    case .dead(410, _): "token_dead"
+    case .dead(let status, _): "refused_\(Self.answer(status))"
+    }
+  }
+
+  private static func answer(_ status: Int64?) -> String {
+    status.map { "\($0 / 100)xx" } ?? "unanswered"
   }
 }

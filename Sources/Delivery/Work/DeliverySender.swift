@@ -10,6 +10,7 @@ final class DeliverySender: Sendable {
   private let database: Database
   private let log: Logger
   private let stopping: Flag
+  private let observations: Observations
   /// Why an administrator must look; locked while a thread sends.
   private let alarm = Mutex<DeliveryAlarm?>(nil)
   private let isWanted = Atomic(false)
@@ -18,11 +19,15 @@ final class DeliverySender: Sendable {
   /// time limit.
   private static let time = Duration.seconds(60)
 
-  init(_ channel: DeliveryChannel, _ database: Database, log: Logger, stopping: Flag) {
+  init(
+    _ channel: DeliveryChannel, _ database: Database, log: Logger, stopping: Flag,
+    observations: Observations = Observations()
+  ) {
     self.channel = channel
     self.database = database
     self.log = log
     self.stopping = stopping
+    self.observations = observations
   }
 
   /// Sends what is due. If another thread sends, that thread looks again.
@@ -53,6 +58,9 @@ final class DeliverySender: Sendable {
     {
       let run = DeliveryRun(database, channel, until: deadline, stopping: stopping)
       let report = try run.send()
+      for (outcome, number) in run.outcomes {
+        observations.count(.deliveries, "\(channel.name.name) \(outcome)", by: number)
+      }
       alarm = report.alarm.map(DeliveryAlarm.init) ?? alarm
       note(report)
     }
@@ -60,6 +68,7 @@ final class DeliverySender: Sendable {
 
   private func note(_ report: DeliveryReport) {
     if let alarm = report.alarm { log.error("Deliveries by \(channel.name.name): \(alarm)") }
+    observe(report)
     guard report.delivered + report.later + report.dead > 0 else { return }
     log.info(
       "Deliveries sent",
@@ -68,6 +77,13 @@ final class DeliverySender: Sendable {
         "later": "\(report.later)", "dead": "\(report.dead)",
         "tokens_removed": "\(report.tokensRemoved)",
       ])
+  }
+
+  /// A run in which nothing was taken says nothing of the channel, unless it raised an alarm.
+  private func observe(_ report: DeliveryReport) {
+    if report.alarm != nil || report.delivered > 0, let name = Condition.Name(of: channel.name) {
+      observations.note(name, report.alarm.map { "Notifications are not sent: \($0)." })
+    }
   }
 
   /// The alarm since the last call.
@@ -82,4 +98,9 @@ final class DeliverySender: Sendable {
 /// Why an administrator must look at the sending of deliveries.
 package struct DeliveryAlarm: Error, CustomStringConvertible {
   package let description: String
+}
+
+extension Condition.Name {
+  /// - Returns: nil for a channel of which no condition is kept.
+  fileprivate init?(of channel: Channel) { self.init(rawValue: channel.name) }
 }

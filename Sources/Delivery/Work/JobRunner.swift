@@ -17,12 +17,13 @@ struct JobRunner: Sendable {
   let handlers: [JobHandler]
   let log: Logger
   let stopping: Flag
+  var observations = Observations()
 
   /// The same for the kinds of one worker.
   func only(_ worker: Job.Kind.Worker) -> JobRunner {
     JobRunner(
       database: database, handlers: handlers.filter { $0.kind.worker == worker }, log: log,
-      stopping: stopping)
+      stopping: stopping, observations: observations)
   }
 
   /// Does all jobs that are open, the one that has waited longest first.
@@ -38,9 +39,11 @@ struct JobRunner: Sendable {
       ]
       do {
         let isInTime = try handler.perform(job)
+        observations.count(.jobs, "\(job.kind.name) \(isInTime ? "done" : "late")")
         log.info(isInTime ? "Job done" : "Job done too late", metadata: metadata)
       } catch let error where !Database.isUnavailable(error) {
         // It is claimed again when its lease ends, and given up after the third time.
+        observations.count(.jobs, "\(job.kind.name) failed")
         metadata["error"] = "\(error)"
         log.error("Job failed", metadata: metadata)
       }

@@ -20,6 +20,7 @@ struct MailDelivery: Sendable {
   let announce: @Sendable (_ opened: [UInt8], Mail) -> [UInt8]?
   /// By which the pushes go; nil where none are sent.
   let channel: Channel?
+  var observations = Observations()
 
   /// After this time no mail is begun, however many wait.
   private static let time = Duration.seconds(60)
@@ -49,22 +50,38 @@ struct MailDelivery: Sendable {
       opened = try keys.open(mail.sealed, authenticating: Mail.sealingContext(mail.id))
     } catch {
       if keys.lacksKeys(of: mail.sealed) {
+        observations.note(
+          .keys, "An earlier version sealed mails: the companion needs SWITCHBOARD_CREDENTIAL_KEYS."
+        )
         return .failed(
           reason: "an earlier version sealed it: the companion needs SWITCHBOARD_CREDENTIAL_KEYS")
       }
       // The file of keys may be an old one on this host: another pass may have the key.
       if error == .unknownKey {
+        observations.note(.keys, "Mails cannot be opened with this companion's keys.")
         return .failed(reason: "its key is not among SWITCHBOARD_COMPANION_KEYS")
       }
       return .dead(reason: "the sealed content cannot be opened with the keys at hand")
     }
+    observations.note(.keys, nil)
     guard let message = compose(opened, mail, .now()) else {
       return .dead(reason: "the mail is none that the companion sends")
     }
     if let channel, let payload = announce(opened, mail) {
       try records.notices.push(payload, with: mail, on: channel)
     }
-    return mailer.send(message, named: mail.id)
+    let outcome = mailer.send(message, named: mail.id)
+    observe(outcome)
+    return outcome
+  }
+
+  /// A recipient that does not exist says nothing of the way to send.
+  private func observe(_ outcome: MailOutcome) {
+    switch outcome {
+    case .delivered: observations.note(.mail, nil)
+    case .failed(let reason): observations.note(.mail, "Mails fail: \(reason).")
+    case .dead: break
+    }
   }
 
   private func report(_ outcome: MailOutcome, of claimed: ClaimedMail) {
@@ -72,9 +89,15 @@ struct MailDelivery: Sendable {
       "mail": "\(claimed.mail.id)", "attempts": "\(claimed.attempts)",
     ]
     switch outcome {
-    case .delivered: log.info("Mail sent", metadata: metadata)
-    case .failed(let reason): log.warning("Mail not sent: \(reason)", metadata: metadata)
-    case .dead(let reason): log.error("Mail given up: \(reason)", metadata: metadata)
+    case .delivered:
+      observations.count(.mails, "delivered")
+      log.info("Mail sent", metadata: metadata)
+    case .failed(let reason):
+      observations.count(.mails, "failed")
+      log.warning("Mail not sent: \(reason)", metadata: metadata)
+    case .dead(let reason):
+      observations.count(.mails, "dead")
+      log.error("Mail given up: \(reason)", metadata: metadata)
     }
   }
 

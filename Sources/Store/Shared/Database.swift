@@ -45,6 +45,16 @@ package final class Database: Sendable {
   }
 }
 
+extension Database {
+  /// Where a database of this machine keeps its files; nil where it may be another machine's.
+  package func localDataDirectory() throws -> String? {
+    guard pool.isLocal else { return nil }
+    return try pool.read { connection in
+      try connection.row("SELECT @@datadir") { row in row.text(0) }
+    }
+  }
+}
+
 /// Where a request came from, for the audit log.
 package struct Origin: Sendable {
   /// nginx's `$request_id`.

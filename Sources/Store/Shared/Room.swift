@@ -62,6 +62,8 @@ package struct Retention: Sendable {
   }
 
   static let day = Duration.seconds(86_400)
+  /// After it the purge is late.
+  package static let grace = day
 }
 
 /// What an account has in a room, as its owner sees, downloads and removes it. It shows no secret and no

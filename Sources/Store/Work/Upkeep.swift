@@ -9,6 +9,10 @@ package struct CompanionStatus: Sendable, Equatable {
   package let lastPassAt: Timestamp
   /// Not seen for five minutes, by the database's clock.
   package let isOverdue: Bool
+  /// Since ``lastPassAt``, by the database's clock.
+  package let age: Duration
+  /// No pass has ended in the time that two take, and a minute.
+  package let isLate: Bool
   /// Names of the variables without which something is not sent.
   package let missing: [String]
 }
@@ -17,18 +21,28 @@ package struct Upkeep: Sendable {
   let records: Records
 
   /// Says that a whole pass has ended.
-  package func recordPass(host: String, version: String, missing: [String]) throws {
+  ///
+  /// - Parameters:
+  ///   - interval: from the beginning of a pass to that of the next.
+  ///   - duration: of this pass.
+  package func recordPass(
+    host: String, version: String, missing: [String], interval: Duration, duration: Duration
+  ) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(
         """
-        INSERT INTO companion_status (host, version, last_pass_at, missing)
-        VALUES (?, ?, UTC_TIMESTAMP(3), ?)
+        INSERT INTO companion_status
+          (host, version, last_pass_at, missing, pass_interval, pass_milliseconds)
+        VALUES (?, ?, UTC_TIMESTAMP(3), ?, ?, ?)
         ON DUPLICATE KEY UPDATE version = VALUES(version), last_pass_at = VALUES(last_pass_at),
-          missing = VALUES(missing)
+          missing = VALUES(missing), pass_interval = VALUES(pass_interval),
+          pass_milliseconds = VALUES(pass_milliseconds)
         """,
         [
           .text(host.cut(to: 64)), .text(version),
           .text(missing.joined(separator: " ").cut(to: 1000)),
+          .integer(interval.components.seconds),
+          .integer(min(duration.milliseconds, 4_294_967_295)),
         ])
     }
   }
@@ -50,13 +64,16 @@ struct UpkeepStatements: ~Copyable {
   func companionStatus() throws(DatabaseError) -> CompanionStatus? {
     try transaction.connection.row(
       """
-      SELECT host, version, last_pass_at, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE, missing
+      SELECT host, version, last_pass_at, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE, missing,
+        TIMESTAMPDIFF(SECOND, last_pass_at, UTC_TIMESTAMP(3)),
+        last_pass_at < UTC_TIMESTAMP(3) - INTERVAL (60 + 2 * pass_interval) SECOND
       FROM companion_status ORDER BY last_pass_at DESC LIMIT 1
       """
     ) { row in
       CompanionStatus(
         host: row.text(0), version: row.text(1), lastPassAt: row.timestamp(2),
-        isOverdue: row.boolean(3), missing: row.text(4).split(separator: " ").map(String.init))
+        isOverdue: row.boolean(3), age: .seconds(row.integer(5)), isLate: row.boolean(6),
+        missing: row.text(4).split(separator: " ").map(String.init))
     }
   }
 }

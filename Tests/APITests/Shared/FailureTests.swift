@@ -20,7 +20,8 @@ import Testing
           .utf8), requestID: "r"),
   ]
   private static let unavailable = [
-    #"{"error":"Temporarily unavailable"}"#,
+    #"{"error":"Temporarily unavailable","status":"down","database":"unavailable","last_poll":null,"#
+      + #""problems":[{"name":"database","reason":"The database does not answer."}]}"#,
     #"{"error":{"code":"server_error","message":"Temporarily unavailable"}}"#,
     #"{"error":"server_error","message":"We cannot answer at the moment. Try again in a few seconds."}"#,
   ]

@@ -116,6 +116,9 @@ import Testing
     Case("outbox.PRIMARY", copy("outbox", "id kind recipient expires_at request_id")),
     Case("purge_places.PRIMARY", copy("purge_places", "rule at id")),
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
+    Case("conditions.PRIMARY", copy("conditions", "host name subject since seen_at")),
+    Case("counters.PRIMARY", copy("counters", "host name outcome")),
+    Case("health.PRIMARY", copy("health", "id")),
     Case(
       "rate_limits.PRIMARY",
       copy("rate_limits", "name subject window_started_at window_seconds hits allowed")),
@@ -142,6 +145,7 @@ import Testing
 
 extension ConstraintTests {
   fileprivate static let checks: [Case] = [
+    Case("health.health_is_one_row", "INSERT INTO health (id) VALUES (2)"),
     Case(
       "schema_version.schema_version_is_one_row",
       "INSERT INTO schema_version (id, version) VALUES (2, 1)"),

@@ -1,0 +1,148 @@
+import Base
+import Glibc
+import Store
+
+/// A metric as Prometheus keeps it, with its samples.
+struct MetricFamily {
+  enum Kind: String { case counter, gauge }
+
+  /// Without the `_total` of a counter.
+  let name: String
+  let kind: Kind
+  /// A sentence.
+  let help: String
+  var samples: [(labels: [(String, String)], value: String)] = []
+
+  init(_ name: String, _ help: String, kind: Kind = .gauge) {
+    self.name = "switchboard_\(name)"
+    self.kind = kind
+    self.help = help
+  }
+
+  mutating func add(_ value: some BinaryInteger, _ labels: (String, String)...) {
+    samples.append((labels, "\(value)"))
+  }
+
+  mutating func add(_ duration: Duration, _ labels: (String, String)...) {
+    let milliseconds = duration.milliseconds
+    samples.append(
+      (labels, "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"))
+  }
+
+  /// OpenMetrics 1.0. Label values are our own words, the ids of banks and versions: they are escaped all the same.
+  var text: String {
+    let sampleName = kind == .counter ? name + "_total" : name
+    let lines = samples.map { sample in
+      let labels = sample.labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
+      return sampleName + (labels.isEmpty ? "" : "{\(labels)}") + " " + sample.value
+    }
+    return (["# TYPE \(name) \(kind.rawValue)", "# HELP \(name) \(help)"] + lines)
+      .map { $0 + "\n" }.joined()
+  }
+
+  private static func escaped(_ value: String) -> String {
+    value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+      .replacing("\n", with: "\\n")
+  }
+}
+
+extension Companion {
+  /// The site in numbers, as OpenMetrics text.
+  ///
+  /// - Throws: where the database does not answer.
+  package func metrics() throws -> String {
+    let families = try [build()] + problems() + lastPass() + queues() + counts() + tables()
+    return families.map(\.text).joined() + "# EOF\n"
+  }
+
+  private func build() -> MetricFamily {
+    var build = MetricFamily("build_info", "Always 1; the version of the companion.")
+    build.add(1, ("version", Product.version), ("schema", "\(Database.schemaVersion)"))
+    return build
+  }
+
+  private func problems() throws -> [MetricFamily] {
+    let health = try records.health()
+    var problem = MetricFamily("problem", "1 while this fails, else 0: see switchboard status.")
+    for name in Condition.Name.allCases {
+      let fails = health.problems.contains { $0.name == name }
+      problem.add(fails ? 1 : 0, ("name", name.rawValue))
+    }
+    var missing = MetricFamily(
+      "missing_settings", "Variables that are not set, so that something is left out.")
+    missing.add(settings.missing.count)
+    return [problem, missing]
+  }
+
+  private func lastPass() throws -> [MetricFamily] {
+    var end = MetricFamily(
+      "last_pass_timestamp_seconds", "When the last whole pass on this host ended.")
+    var duration = MetricFamily(
+      "last_pass_duration_seconds", "How long the last whole pass on this host took.")
+    if let pass = try records.measurements.lastPass(on: Self.hostName()) {
+      end.add(pass.endedAt.seconds)
+      duration.add(pass.duration)
+    }
+    return [end, duration]
+  }
+
+  private func queues() throws -> [MetricFamily] {
+    var length = MetricFamily(
+      "queue_length", "Work that is due and not begun; counted up to \(Measurements.mostCounted).")
+    var oldest = MetricFamily("queue_oldest_seconds", "How long the oldest work has been due.")
+    for queue in try records.measurements.queues() {
+      length.add(queue.length, ("queue", queue.name))
+      oldest.add(queue.oldest, ("queue", queue.name))
+    }
+    var paused = MetricFamily("polls_paused", "1 while online-go.com is not asked at all, else 0.")
+    paused.add(try records.measurements.arePollsPaused() ? 1 : 0)
+    return [length, oldest, paused]
+  }
+
+  private func counts() throws -> [MetricFamily] {
+    let totals = try records.counters.totals(on: Self.hostName())
+    return Count.Name.allCases.map { name in
+      var family = MetricFamily(name.rawValue, Self.help(of: name), kind: .counter)
+      for total in totals where total.name == name {
+        family.add(total.number, ("outcome", total.outcome))
+      }
+      return family
+    }
+  }
+
+  private static func help(of name: Count.Name) -> String {
+    switch name {
+    case .deliveries: "Notifications to devices on this host, by channel and outcome."
+    case .jobs: "Jobs on this host, by kind and outcome."
+    case .mails: "Attempts to send a mail on this host, by outcome."
+    case .polls: "Polls of online-go.com on this host, by outcome."
+    }
+  }
+
+  private func tables() throws -> [MetricFamily] {
+    var rows = MetricFamily("rows", "About how many rows a table has.")
+    for size in try records.measurements.tableSizes() { rows.add(size.rows, ("table", size.table)) }
+    var late = MetricFamily(
+      "purge_late_seconds", "How long the oldest row has waited to be deleted.")
+    for row in try records.measurements.purgeLateness(auditLifetime: settings.auditLifetime) {
+      late.add(max(Duration.zero, row.late), ("table", row.table))
+    }
+    return [rows, late]
+  }
+
+  /// Replaces the file at once, so that its reader sees whole metrics only. What goes wrong is logged: metrics keep no
+  /// pass from ending.
+  ///
+  /// - Throws: where the database does not answer.
+  func writeMetrics(to path: String) throws {
+    let text = Array(try metrics().utf8)
+    let part = path + ".part"
+    let file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let isWritten = file >= 0 && write(file, text, text.count) == text.count
+    guard file < 0 || close(file) == 0, isWritten, rename(part, path) == 0 else {
+      unlink(part)
+      log.error("Metrics cannot be written", metadata: ["file": "\(path)"])
+      return
+    }
+  }
+}

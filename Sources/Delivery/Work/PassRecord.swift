@@ -1,0 +1,109 @@
+import Base
+import Glibc
+import Store
+
+extension Companion {
+  /// Writes down what this pass has seen, and that it has ended.
+  ///
+  /// - Throws: where the database does not answer.
+  func recordPass(begunAt began: ContinuousClock.Instant) throws {
+    try look()
+    try recordObservations()
+    try records.upkeep.recordPass(
+      host: Self.hostName(), version: Product.version, missing: settings.missing,
+      interval: settings.interval, duration: .now - began)
+    if let path = settings.metricsFile { try writeMetrics(to: path) }
+  }
+
+  /// Writes down what was seen and counted since the last time.
+  ///
+  /// - Throws: where the database does not answer.
+  func recordObservations() throws {
+    let seen = observations.take()
+    let host = Self.hostName()
+    try records.conditions.record(seen.conditions, by: host)
+    try records.counters.add(seen.counts, on: host)
+  }
+
+  var records: Records { database.records(at: .now(), from: .companion) }
+
+  static func hostName() -> String {
+    String(unsafeUninitializedCapacity: 256) { buffer in
+      buffer.initialize(repeating: 0)
+      return buffer.withMemoryRebound(to: CChar.self) { name in
+        gethostname(name.baseAddress!, name.count - 1) == 0 ? strlen(name.baseAddress!) : 0
+      }
+    }
+  }
+}
+
+// MARK: What no job sees by itself
+
+extension Companion {
+  /// Looks at disks, clocks, the site's certificate and what the purge has left.
+  fileprivate func look() throws {
+    for disk in try disks() { observations.note(.disk, of: disk.name, disk.problem) }
+    let difference = Timestamp.now() - (try database.now())
+    observations.note(.clock, of: "database", clockProblem(difference, from: "the database's"))
+    try lookAtCertificate()
+    observations.note(.purge, try purgeProblem())
+  }
+
+  private func disks() throws -> [Disk] {
+    var folders = [("temporary files", getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")]
+    if case .directory(let path) = settings.mailer { folders.append(("mails", path)) }
+    if let path = try database.localDataDirectory() { folders.append(("database", path)) }
+    return folders.compactMap { name, path in Disk(of: path, named: name) }
+  }
+
+  /// Once an hour: it means a connection to the site.
+  private func lookAtCertificate() throws {
+    guard let url = settings.publicURL, url.hasPrefix("https://"),
+      try records.conditions.lastLook(
+        at: .certificate, by: Self.hostName(), within: .seconds(3_600)) == nil
+    else { return }
+    observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
+  }
+
+  private func purgeProblem() throws -> String? {
+    let late = try records.measurements.purgeLateness(auditLifetime: settings.auditLifetime)
+      .filter { $0.late > Retention.grace }.map(\.table)
+    return late.isEmpty
+      ? nil
+      : "Rows wait for more than a day to be deleted: \(late.joined(separator: ", "))."
+  }
+}
+
+/// Why a clock that differs by `difference` is wrong; nil up to a minute.
+///
+/// - Parameter other: the other clock's owner, in the genitive.
+func clockProblem(_ difference: Duration, from other: String) -> String? {
+  let seconds = difference.components.seconds
+  guard abs(seconds) > 60 else { return nil }
+  return
+    "The companion's clock is \(abs(seconds)) seconds \(seconds > 0 ? "ahead of" : "behind") \(other)."
+}
+
+/// The file system that a folder is on (`statvfs`).
+struct Disk {
+  let name: String
+  /// Bytes.
+  let size: UInt64
+  /// Bytes that programs without special rights may use.
+  let free: UInt64
+
+  /// - Returns: nil where there is no such folder, or it may not be looked at.
+  init?(of path: String, named name: String) {
+    var disk = statvfs()
+    guard statvfs(path, &disk) == 0 else { return nil }
+    self.name = name
+    size = UInt64(disk.f_blocks) * UInt64(disk.f_frsize)
+    free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
+  }
+
+  /// A twentieth is little, but 2 GB are enough on any disk.
+  var problem: String? {
+    guard free < size / 20, free < 2_000_000_000 else { return nil }
+    return "The disk of the \(name) has \(free / 1_000_000) MB left of \(size / 1_000_000)."
+  }
+}

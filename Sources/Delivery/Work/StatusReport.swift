@@ -1,0 +1,92 @@
+import Base
+package import Store
+
+/// How the site is, for administrators: what fails, and what to do about it.
+package struct StatusReport: Sendable {
+  private let health: Health
+
+  /// Whether nothing fails.
+  package var isWell: Bool { health.status == .ok }
+
+  package init(_ health: Health) {
+    self.health = health
+  }
+
+  /// A paragraph for each thing that fails.
+  package var text: String {
+    ([summary] + health.problems.map(Self.paragraph) + [lastPass, missing].compactMap { $0 })
+      .joined(separator: "\n")
+  }
+
+  private var summary: String {
+    switch (health.status, health.problems.count) {
+    case (.ok, _): "All is well."
+    case (.down, _): "The site cannot answer requests."
+    case (.degraded, 1): "The site answers requests, but one thing fails."
+    case (.degraded, let count): "The site answers requests, but \(count) things fail."
+    }
+  }
+
+  private static func paragraph(_ problem: Condition) -> String {
+    let place = problem.host.isEmpty ? "" : ", on \(problem.host)"
+    let since = problem.since.map { ", since \($0.rfc3339)" } ?? ""
+    return """
+
+      \(problem.name.rawValue)\(since)\(place)
+        \(problem.reason)
+        \(problem.name.advice)
+      """
+  }
+
+  private var lastPass: String? {
+    health.companion.map {
+      "\nThe last pass ended \($0.age.components.seconds) seconds ago, on \($0.host), by version \($0.version)."
+    }
+  }
+
+  private var missing: String? {
+    guard let names = health.companion?.missing, !names.isEmpty else { return nil }
+    return
+      "Not set, so something is left out: \(names.joined(separator: " ")). That is no fault if you mean it."
+  }
+
+  /// One object, with the same.
+  package var json: String {
+    String(
+      decoding: JSONWriter.object { json in
+        json.member("status", health.status.rawValue)
+        json.member("database", health.database.rawValue)
+        json.member("last_pass", health.companion?.lastPassAt.rfc3339)
+        json.member("host", health.companion?.host)
+        json.member("version", health.companion?.version)
+        json.member(
+          "missing",
+          array: { array in
+            for name in health.companion?.missing ?? [] { array.string(name) }
+          })
+        json.member(
+          "problems",
+          array: { array in
+            for problem in health.problems {
+              array.object { json in
+                json.member("name", problem.name.rawValue)
+                json.member("subject", problem.subject)
+                json.member("host", problem.host)
+                json.member("since", problem.since?.rfc3339)
+                json.member("reason", problem.reason)
+                json.member("advice", problem.name.advice)
+              }
+            }
+          })
+      }, as: UTF8.self)
+  }
+}
+
+extension Companion {
+  /// How the site is now.
+  ///
+  /// - Throws: where the database answers but does not know what is asked.
+  package func status() throws -> StatusReport {
+    StatusReport(try database.records(at: .now(), from: .companion).health())
+  }
+}

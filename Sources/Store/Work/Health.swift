@@ -1,0 +1,127 @@
+import Base
+import MariaDB
+
+/// How the site is, as far as the database tells.
+package struct Health: Sendable {
+  package enum Status: String, Sendable {
+    case ok
+    /// Something fails, but requests are answered.
+    case degraded
+    /// Requests cannot be answered.
+    case down
+  }
+
+  package enum DatabaseState: String, Sendable {
+    case ok, full, unavailable
+    case readOnly = "read_only"
+  }
+
+  package let database: DatabaseState
+  /// The companion that was seen last.
+  package let companion: CompanionStatus?
+  /// What fails, the database first.
+  package let problems: [Condition]
+
+  package var status: Status {
+    database != .ok ? .down : problems.isEmpty ? .ok : .degraded
+  }
+}
+
+extension Records {
+  /// Reads what companions found, and writes one row, at most once a second however often it is called.
+  ///
+  /// - Throws: `DatabaseError` where the database answers but does not know what is asked.
+  package func health() throws -> Health {
+    var state = Health.DatabaseState.ok
+    var found = HealthReading()
+    do {
+      found = try read { transaction in try transaction.health.reading() }
+      if found.isWriteDue { try write { transaction in try transaction.health.write() } }
+    } catch let error as DatabaseError {
+      guard let failure = Health.DatabaseState(error) else { throw error }
+      state = failure
+    }
+    let problem = state.problem.map { [Condition(.database, $0)] } ?? []
+    return Health(
+      database: state, companion: found.companion, problems: problem + found.problems)
+  }
+}
+
+extension Health.DatabaseState {
+  /// - Returns: nil for an error that says nothing of the database's state.
+  fileprivate init?(_ error: DatabaseError) {
+    switch error.code.rawValue {
+    case 1290, 1836: self = .readOnly  // ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE
+    // ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_GET_ERRNO (of ENOSPC, as a rule), ENOSPC itself
+    case 1021, 1114, 1030, 28: self = .full
+    default:
+      guard Database.isUnavailable(error) else { return nil }
+      self = .unavailable
+    }
+  }
+
+  fileprivate var problem: String? {
+    switch self {
+    case .ok: nil
+    case .readOnly: "The database is read-only."
+    case .full: "The database's disk is full."
+    case .unavailable: "The database does not answer."
+    }
+  }
+}
+
+/// What the database says.
+private struct HealthReading {
+  var companion: CompanionStatus?
+  var problems: [Condition] = []
+  /// The last write was more than a second ago, or the clock was set back.
+  var isWriteDue = true
+}
+
+/// Statements on `health`.
+private struct HealthStatements: ~Copyable {
+  let transaction: Transaction
+
+  func reading() throws(DatabaseError) -> HealthReading {
+    let state = try transaction.connection.row(
+      """
+      SELECT h.written_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(3),
+        (SELECT version FROM schema_version WHERE id = 1)
+      FROM health h WHERE h.id = 1
+      """
+    ) { row in (isFresh: row.boolean(0), version: row.optionalInteger(1)) }
+    let companion = try transaction.upkeep.companionStatus()
+    var problems: [Condition] = []
+    if state?.version != Database.schemaVersion {
+      problems.append(
+        Condition(
+          .schema,
+          "The schema has version \(state?.version ?? 0), and this program needs version \(Database.schemaVersion)."
+        ))
+    }
+    if let sentence = Self.sentence(about: companion) {
+      problems.append(Condition(.companion, sentence))
+    }
+    return HealthReading(
+      companion: companion, problems: problems + (try transaction.conditions.failing()),
+      isWriteDue: state?.isFresh != true)
+  }
+
+  private static func sentence(about companion: CompanionStatus?) -> String? {
+    guard let companion else { return "No companion has ended a pass yet." }
+    guard companion.isLate else { return nil }
+    let minutes = max(2, companion.age.components.seconds / 60)
+    return "No companion has ended a pass for \(minutes) minutes."
+  }
+
+  func write() throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE health SET written_at = UTC_TIMESTAMP(3) WHERE id = 1")
+  }
+}
+
+extension Transaction {
+  fileprivate var health: HealthStatements {
+    HealthStatements(transaction: Transaction(sharing: self))
+  }
+}

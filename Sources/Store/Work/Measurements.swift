@@ -1,0 +1,131 @@
+package import Base
+import MariaDB
+
+/// Work that is due and that nobody has begun.
+package struct QueueLength: Sendable, Equatable {
+  package let name: String
+  /// Counted up to ``Measurements/mostCounted``.
+  package let length: Int
+  /// How long the oldest of them has been due.
+  package let oldest: Duration
+}
+
+/// How long the oldest row of a table has waited to be deleted; less than zero where its time has not come.
+package struct PurgeLateness: Sendable, Equatable {
+  package let table: String
+  package let late: Duration
+}
+
+/// Numbers about the site that are cheap to ask for, however large it is.
+package struct Measurements: Sendable {
+  let records: Records
+
+  package static let mostCounted = 10_000
+
+  /// The queues of the outbox, the jobs, the deliveries and the polls.
+  package func queues() throws -> [QueueLength] {
+    try records.read { transaction in
+      try Self.queues.map { name, statement in
+        let waits = try transaction.connection.rows(
+          statement, [.integer(Int64(Self.mostCounted))]
+        ) { row in row.integer(0) }
+        return QueueLength(
+          name: name, length: waits.count, oldest: .seconds(max(0, waits.max() ?? 0)))
+      }
+    }
+  }
+
+  private static let queues: [(String, StaticString)] = [
+    (
+      "deliveries",
+      """
+      SELECT TIMESTAMPDIFF(SECOND, d.due_at, UTC_TIMESTAMP(3))
+      FROM delivery_leases l JOIN deliveries d ON d.channel = l.channel AND d.shard = l.shard
+      WHERE d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3) LIMIT ?
+      """
+    ),
+    (
+      "jobs",
+      """
+      SELECT TIMESTAMPDIFF(SECOND, due_at, UTC_TIMESTAMP(3)) FROM jobs
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) ORDER BY due_at LIMIT ?
+      """
+    ),
+    (
+      "mails",
+      """
+      SELECT TIMESTAMPDIFF(SECOND, due_at, UTC_TIMESTAMP(3)) FROM outbox
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) ORDER BY due_at LIMIT ?
+      """
+    ),
+    (
+      "polls",
+      """
+      SELECT TIMESTAMPDIFF(SECOND, due_at, UTC_TIMESTAMP(3)) FROM ogs_users
+      WHERE due_at <= UTC_TIMESTAMP(3) ORDER BY due_at LIMIT ?
+      """
+    ),
+  ]
+
+  /// Whether all polls pause.
+  package func arePollsPaused() throws -> Bool {
+    try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT COALESCE(paused_until > UTC_TIMESTAMP(3), FALSE) FROM ogs_pause WHERE id = 1"
+      ) { row in row.boolean(0) }
+    } ?? false
+  }
+
+  /// When the last whole pass on `host` ended, and how long it took; nil where there was none.
+  package func lastPass(on host: String) throws -> (endedAt: Timestamp, duration: Duration)? {
+    try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT last_pass_at, pass_milliseconds FROM companion_status WHERE host = ?",
+        [.text(host.cut(to: 64))]
+      ) { row in (row.timestamp(0), .milliseconds(row.integer(1))) }
+    }
+  }
+
+  /// About how many rows each table has, by the statistics of InnoDB.
+  package func tableSizes() throws -> [(table: String, rows: Int64)] {
+    try records.read { transaction in
+      try transaction.connection.rows("SELECT name, row_estimate FROM table_sizes ORDER BY name") {
+        row in
+        (row.text(0), row.optionalInteger(1) ?? 0)
+      }
+    }
+  }
+
+  /// How late the purge is in the tables that grow fastest; nothing of an empty one. Reads the first entry of an index of
+  /// each. Of deliveries it looks at one shard of APNs: the others are like it.
+  package func purgeLateness(auditLifetime: Duration) throws -> [PurgeLateness] {
+    let day: Int64 = 86_400
+    let tables: [(String, Int64)] = [
+      ("audit_log", auditLifetime.components.seconds), ("deliveries", day), ("jobs", day),
+      ("notifications", 31 * day), ("outbox", 30 * day), ("phone_challenges", day),
+      ("rate_limits", day), ("sessions", 30 * day),
+    ]
+    let ages = try records.read { transaction in
+      try transaction.connection.row(
+        """
+        SELECT (SELECT TIMESTAMPDIFF(SECOND, MIN(at), UTC_TIMESTAMP(3)) FROM audit_log),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(due_at), UTC_TIMESTAMP(3)) FROM deliveries
+            WHERE channel = 'apns' AND shard = 0 AND state = 'delivered'),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(finished_at), UTC_TIMESTAMP(3)) FROM jobs),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(created_at), UTC_TIMESTAMP(3)) FROM notifications),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(finished_at), UTC_TIMESTAMP(3)) FROM outbox),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(expires_at), UTC_TIMESTAMP(3)) FROM phone_challenges),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(window_started_at), UTC_TIMESTAMP(3)) FROM rate_limits),
+          (SELECT TIMESTAMPDIFF(SECOND, MIN(expires_at), UTC_TIMESTAMP(3)) FROM sessions)
+        """
+      ) { row in tables.indices.map { row.optionalInteger($0) } }
+    }
+    return zip(tables, ages ?? []).compactMap { table, age in
+      age.map { PurgeLateness(table: table.0, late: .seconds($0 - table.1)) }
+    }
+  }
+}
+
+extension Records {
+  package var measurements: Measurements { Measurements(records: self) }
+}
