@@ -114,6 +114,7 @@ import Testing
       "phone_challenges.PRIMARY",
       copy("phone_challenges", "challenge_hash purpose client_device_id asked_by expires_at")),
     Case("outbox.PRIMARY", copy("outbox", "id kind recipient expires_at request_id")),
+    Case("dead_tokens.PRIMARY", copy("dead_tokens", "token removed_at")),
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
     Case(
       "rate_limits.PRIMARY",

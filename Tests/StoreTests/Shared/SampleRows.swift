@@ -75,6 +75,7 @@ enum SampleRows {
     INSERT INTO card_tokens (card_id, merchant_id, token) VALUES ('\(card)', '\(merchant)', 'card_a');
     INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id, account_id)
       VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request', '\(account)');
+    INSERT INTO dead_tokens (token, removed_at) VALUES ('\(pushToken)\(pushToken)', NOW(3));
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES ('limit', 'subject', NOW(3), 86400, 1, 1);
