@@ -9,7 +9,8 @@ struct SwitchboardCompanion: ParsableCommand {
     abstract: "Sends notifications and mails, and polls online-go.com and banks, for Switchboard.",
     version: Product.version,
     subcommands: [
-      Run.self, Watch.self, Check.self, Pair.self, Devices.self, Banks.self, Merchants.self,
+      Run.self, Watch.self, Check.self, Pair.self, Pairings.self, Accounts.self, Devices.self,
+      Sessions.self, Outbox.self, Models.self, Banks.self, Merchants.self, Turns.self, Limits.self,
       Keys.self,
     ])
 }
