@@ -11,7 +11,7 @@ struct SwitchboardCompanion: ParsableCommand {
     subcommands: [
       Run.self, Watch.self, Check.self, Pair.self, Pairings.self, Accounts.self, Devices.self,
       Sessions.self, Outbox.self, Models.self, Banks.self, Merchants.self, Turns.self, Limits.self,
-      Keys.self,
+      Keys.self, Why.self,
     ])
 }
 
