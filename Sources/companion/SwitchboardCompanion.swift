@@ -26,7 +26,8 @@ struct NotFound: Error, CustomStringConvertible {
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Runs one pass: sends what is due. For a timer.")
+    abstract: "Runs one pass: sends what is due. For a timer.",
+    discussion: "Example: switchboard run --dry-run")
 
   @ArgumentParser.Flag(help: "Print what would go where; send nothing and change nothing.")
   var dryRun = false
@@ -46,7 +47,8 @@ struct Run: ParsableCommand {
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Runs a pass on each interval and whenever it is woken, for hosts without systemd.")
+    abstract: "Runs a pass on each interval and whenever it is woken, for hosts without systemd.",
+    discussion: "Example: switchboard watch")
 
   func run() throws {
     let wakeSocket = WakeSocket.inherited()
@@ -58,7 +60,8 @@ struct Watch: ParsableCommand {
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Checks configuration, database and schema.")
+    abstract: "Checks configuration, database and schema.",
+    discussion: "Example: switchboard check")
 
   func run() throws {
     let findings = try Configuration(Environment.ofProcess()).unchecked().check()

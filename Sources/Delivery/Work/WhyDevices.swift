@@ -23,7 +23,7 @@ extension WhyDirectory {
     }
     for token in tokens { try explain(token, in: &explanation) }
     try explainDeliveries(
-      records.deliveries.list(ofAccount: account.id, limit: Self.most), of: account.email,
+      records.deliveries.list(ofAccount: account.id, limit: Self.mostDeliveries), of: account.email,
       in: &explanation)
     for limit in try records.pushTokens.limitsUsedUp(by: account.id) {
       blame(limit, in: &explanation)
@@ -48,7 +48,7 @@ extension WhyDirectory {
       for owner in owned where owner.token == token {
         try explain(owner, in: &explanation)
         try explainDeliveries(
-          records.deliveries.list(ofAccount: owner.accountID, limit: Self.most)
+          records.deliveries.list(ofAccount: owner.accountID, limit: Self.mostDeliveries)
             .filter { $0.token == token }, of: owner.email, in: &explanation)
       }
       for registration in registered where registration.token == token {

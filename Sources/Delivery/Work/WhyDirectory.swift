@@ -6,6 +6,8 @@ package struct WhyDirectory: Sendable {
 
   /// Of each kind of thing, more than this is too much to read.
   static let most = 10
+  /// So many deliveries are read to find the newest to each device.
+  static let mostDeliveries = 200
 
   package init(records: Records) {
     self.records = records
@@ -71,6 +73,12 @@ package struct WhyDirectory: Sendable {
         "companion_overdue",
         "The companion ended its last pass \(companion.lastPassAt.span(to: records.now)) ago, so nothing is sent. Look at it: "
           + "systemctl status switchboard-companion.timer switchboard-companion")
+    }
+    if companion.missing.contains("SWITCHBOARD_CONTACT") {
+      explanation.blame(
+        "not_polled",
+        "online-go.com is not asked whose turn it is, because nobody is named whom it could turn to: set SWITCHBOARD_CONTACT."
+      )
     }
     let apns = companion.missing.filter { $0.hasPrefix("APNS_") }
     if !apns.isEmpty {

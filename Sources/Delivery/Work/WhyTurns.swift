@@ -16,8 +16,8 @@ extension WhyDirectory {
     try explainRegistrations(of: id, onlyOn: token, in: &explanation)
     try explainPolls(of: user, in: &explanation)
     let games = try records.turnUsers.games(of: id)
-    if token == nil, user.checkedAt != nil { explainTurns(of: id, in: games, &explanation) }
-    let deliveries = try records.turnUsers.deliveries(to: id, limit: Self.most)
+    if user.checkedAt != nil { explainTurns(of: id, in: games, &explanation) }
+    let deliveries = try records.turnUsers.deliveries(to: id, limit: Self.mostDeliveries)
       .filter { token == nil || $0.token == token }
     try explainDeliveries(deliveries, of: "user \(id)", in: &explanation)
     for limit in try records.turnUsers.limitsUsedUp(by: id) { blame(limit, in: &explanation) }
@@ -34,7 +34,7 @@ extension WhyDirectory {
       try explainRegistrations(of: player, onlyOn: nil, in: &explanation)
       try explainPolls(of: user, in: &explanation)
       try explainDeliveries(
-        records.turnUsers.deliveries(to: player, limit: Self.most), of: "user \(player)",
+        records.turnUsers.deliveries(to: player, limit: Self.mostDeliveries), of: "user \(player)",
         in: &explanation)
     }
     return !players.isEmpty
