@@ -124,7 +124,7 @@ CREATE TABLE IF NOT EXISTS sessions (
   rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
-  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again') NULL,
+  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again', 'administrator') NULL,
   proved_at  DATETIME(3) NULL COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
@@ -563,6 +563,7 @@ CREATE TABLE IF NOT EXISTS ogs_games (
   is_running     BOOLEAN NOT NULL COMMENT 'in phase play and not paused',
   notified_move  BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move of the last notification to the user',
   PRIMARY KEY (ogs_user_id, game_id),
+  KEY ogs_games_game (game_id),
   CONSTRAINT ogs_games_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='The active games of each user as the last poll saw them; finished games are deleted';
@@ -709,6 +710,13 @@ CREATE TABLE IF NOT EXISTS apns_hosts (
   PRIMARY KEY (token, topic)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Where Apple takes notifications to a token, for all rooms';
+
+CREATE TABLE IF NOT EXISTS dead_tokens (
+  token      VARCHAR(512) NOT NULL PRIMARY KEY,
+  removed_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock',
+  KEY dead_tokens_removed (removed_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Device tokens that were removed because their channel called them dead, to say so to whoever asks';
 
 CREATE TABLE IF NOT EXISTS companion_status (
   host         VARCHAR(64) NOT NULL PRIMARY KEY,
@@ -1415,7 +1423,7 @@ IF @found < 24 THEN
     ALGORITHM=INSTANT;
 END IF //
 
--- Version 25: companions say what they find wrong.
+-- Version 25: companions say what they find wrong; administrators end sessions, and ask why a phone did not ring.
 IF @found < 25 THEN
   ALTER TABLE companion_status
     ADD COLUMN IF NOT EXISTS pass_interval INT UNSIGNED NOT NULL DEFAULT 30
@@ -1423,6 +1431,15 @@ IF @found < 25 THEN
     ADD COLUMN IF NOT EXISTS pass_milliseconds INT UNSIGNED NOT NULL DEFAULT 0
       COMMENT 'milliseconds that the last whole pass took',
     ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE sessions
+    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again',
+                           'administrator') NULL,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_games ADD KEY IF NOT EXISTS ogs_games_game (game_id), ALGORITHM=INPLACE, LOCK=NONE;
 END IF //
 
 DELIMITER ;
@@ -1634,15 +1651,16 @@ GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_res
 GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visits TO switchboard_responder;
 GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
-GRANT SELECT (id, account_id) ON devices TO switchboard_companion;
+GRANT SELECT (id, account_id, platform, created_at, last_used_at, revoked_at) ON devices TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
-GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
+GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDATE (ended_at, end_reason), DELETE
+  ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON phone_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON address_changes TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON account_visits TO switchboard_companion;
+GRANT SELECT (account_id, expires_at), DELETE ON address_changes TO switchboard_companion;
+GRANT SELECT (account_id, expires_at), DELETE ON account_visits TO switchboard_companion;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
 GRANT SELECT ON every_passkey TO switchboard_administrator;
@@ -1650,7 +1668,10 @@ GRANT SELECT ON every_passkey TO switchboard_administrator;
 -- Preferences
 GRANT SELECT ON models TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON device_preferences TO switchboard_responder;
-GRANT SELECT (device_id, version, push_enabled) ON device_preferences TO switchboard_companion;
+GRANT SELECT, INSERT, DELETE ON models TO switchboard_companion;
+GRANT SELECT (device_id, version, push_enabled, push_token),
+  UPDATE (push_token, last_updated_at, version, last_write_digest, last_write_base)
+  ON device_preferences TO switchboard_companion;
 
 -- Attestation
 GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO switchboard_responder;
@@ -1704,7 +1725,8 @@ GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
 GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
-GRANT SELECT (revoked_at), DELETE ON api_keys TO switchboard_companion;
+GRANT SELECT (key_prefix, ogs_user_id, description, created_at, revoked_at), UPDATE (revoked_at), DELETE
+  ON api_keys TO switchboard_companion;
 GRANT SELECT ON notified_last TO switchboard_administrator;
 GRANT SELECT ON polls TO switchboard_administrator;
 GRANT SELECT ON keys_of_turns TO switchboard_administrator;
@@ -1727,12 +1749,15 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
 GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE (removed_at), DELETE ON dead_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON counters TO switchboard_companion;
 GRANT SELECT, UPDATE (written_at) ON health TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO switchboard_companion;
+GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON jobs_today TO switchboard_administrator;
@@ -1771,14 +1796,6 @@ BEGIN NOT ATOMIC
      WHERE Db = DATABASE() AND User = 'switchboard_administrator' AND Table_name IN ('errands_today', 'sent_today')
   ) DO
     EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.name, ' FROM switchboard_administrator');
-  END FOR;
-
-  FOR surplus IN (
-    SELECT Column_name AS name FROM mysql.columns_priv
-     WHERE Db = DATABASE() AND User = 'switchboard_companion' AND Table_name = 'rate_limits'
-       AND Column_name = 'window_seconds'
-  ) DO
-    EXECUTE IMMEDIATE CONCAT('REVOKE SELECT (', surplus.name, ') ON rate_limits FROM switchboard_companion');
   END FOR;
 END //
 DELIMITER ;

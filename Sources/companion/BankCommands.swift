@@ -9,17 +9,26 @@ struct Banks: ParsableCommand {
     subcommands: [List.self, Add.self, Remove.self], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the banks.")
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the banks.", discussion: "Example: switchboard banks --json")
+
+    @OptionGroup var output: Output
 
     func run() throws {
-      print(try BankDirectory(Environment.ofProcess()).list())
+      output.print(try BankDirectory(records: .ofCommand()).list())
     }
   }
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Adds a bank, or changes the one with this id.",
-      discussion: "The client secret is read as one line from standard input.")
+      discussion: """
+        The client secret is read as one line from standard input.
+        Example: switchboard banks add --bsim-id td-bsim --name 'TD Bank' --client-id wsim \
+        --authorization-url https://bank.example.com/authorize \
+        --token-url https://bank.example.com/token --cards-url https://bank.example.com/cards \
+        <client-secret
+        """)
 
     @Option(help: "Id of the bank in the apps: letters, digits, '.', '_', '-'.")
     var bsimID: String
@@ -37,40 +46,36 @@ struct Banks: ParsableCommand {
     var scope = "openid cards"
     @Option(help: "Picture of the bank.")
     var logoURL: String?
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func run() throws {
-      let banks = try BankDirectory(Environment.ofProcess())
+      var environment = Environment.ofProcess()
+      let keys = environment.companionKeys()
+      let records = try environment.openRecords(isRehearsal: rehearsal.dryRun)
+      guard let keys else { throw ConfigurationError(environment.complaints) }
       let bank = BankConnection(
         bsimID: bsimID, name: name, logoURL: logoURL, authorizationURL: authorizationURL,
         tokenURL: tokenURL, cardsURL: cardsURL, clientID: clientID, scope: scope)
-      try banks.add(bank, secret: readLine() ?? "")
-      print("\(bsimID) is connected.")
+      output.print(
+        try BankDirectory(records: records).add(bank, secret: readLine() ?? "", sealedFor: keys))
     }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Stops enrollments at a bank. Cards that were enrolled stay.")
+      abstract: "Stops enrollments at a bank. Cards that were enrolled stay.",
+      discussion: "Example: switchboard banks remove td-bsim --dry-run")
 
     @Argument(help: "The bank's id.")
     var bsimID: String
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func run() throws {
-      guard try BankDirectory(Environment.ofProcess()).disconnect(bsimID) else {
-        throw NotFound("No bank with this id is connected.")
-      }
-      print("\(bsimID) takes no more enrollments.")
+      let banks = BankDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      try output.print(
+        banks.disconnect(bsimID), orNotFound: "No bank with this id is connected.")
     }
-  }
-}
-
-extension BankDirectory {
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
-  init(_ variables: Environment) throws {
-    var environment = variables
-    let keys = environment.companionKeys()
-    let records = try environment.openRecords()
-    guard let keys else { throw ConfigurationError(environment.complaints) }
-    self.init(records: records, keys: keys)
   }
 }

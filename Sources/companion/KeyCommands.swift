@@ -1,5 +1,6 @@
 import ArgumentParser
 import Base
+import Delivery
 import Program
 import Store
 
@@ -28,63 +29,85 @@ struct Keys: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the ids of the keys. The first one signs.")
+      abstract: "Lists the ids of the keys. The first one signs.",
+      discussion: "Example: switchboard-companion keys /etc/switchboard/secrets/jwt-keys")
 
     @OptionGroup var file: File
+    @OptionGroup var output: Output
 
     func run() throws {
-      let ids = try KeyFile(atPath: file.path).ids
-      for (number, id) in ids.enumerated() {
-        print("\(id)  \(number == 0 ? "signs" : "verifies")")
-      }
+      output.print(Report(ofKeys: try KeyFile(atPath: file.path).ids))
     }
   }
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds a new key, which verifies only; in a new file it signs. Prints its id.")
+      abstract: "Adds a new key, which verifies only; in a new file it signs. Prints its id.",
+      discussion: "Example: switchboard-companion keys add /etc/switchboard/secrets/jwt-keys")
 
     @OptionGroup var file: File
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func run() throws {
       var keys = try KeyFile(atPath: file.path, orNew: true)
       let id = keys.add(named: String(Timestamp.now().rfc3339.prefix(10)))
-      try keys.save()
-      print(id)
+      if !rehearsal.dryRun { try keys.save() }
+      output.print(NewKey(id: id, isRehearsal: rehearsal.dryRun))
     }
   }
 
   struct Use: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a key sign. Restart every program with the key before.")
+      abstract: "Makes a key sign. Restart every program with the key before.",
+      discussion:
+        "Example: switchboard-companion keys use /etc/switchboard/secrets/jwt-keys 2026-11-22")
 
     @OptionGroup var file: File
     @OptionGroup var key: ID
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func run() throws {
       var keys = try KeyFile(atPath: file.path)
       try keys.promote(key.id)
-      try keys.save()
+      if !rehearsal.dryRun { try keys.save() }
+      output.print(
+        Change(
+          isRehearsal: rehearsal.dryRun, "Put", or: "put",
+          "the key \(key.id) first: it signs after a restart of the programs."))
     }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a key. What it signed is refused after the next restart.")
+      abstract: "Removes a key. What it signed is refused after the next restart.",
+      discussion:
+        "Example: switchboard-companion keys remove /etc/switchboard/secrets/jwt-keys 2026-08-01")
 
     @OptionGroup var file: File
     @OptionGroup var key: ID
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func run() throws {
       var keys = try KeyFile(atPath: file.path)
       try keys.remove(key.id)
-      try keys.save()
+      if !rehearsal.dryRun { try keys.save() }
+      output.print(
+        Change(
+          isRehearsal: rehearsal.dryRun, "Removed", or: "remove",
+          "the key \(key.id): what it signed is refused after a restart of the programs."))
     }
   }
 
   struct Public: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints the public halves of the companion's keys, for the responder.")
+      abstract: "Prints the public halves of the companion's keys, for the responder.",
+      discussion: """
+        Example: switchboard-companion keys public /etc/switchboard/secrets/companion-keys \
+        >/etc/switchboard/secrets/companion-public-keys
+        """)
 
     @Argument(
       help: "The file that SWITCHBOARD_COMPANION_KEYS_FILE names.", completion: .file())

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Base
 import Delivery
-import Program
 import Store
 
 struct Merchants: ParsableCommand {
@@ -10,19 +9,25 @@ struct Merchants: ParsableCommand {
     subcommands: [List.self, Add.self, Revoke.self], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the merchants.")
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the merchants.", discussion: "Example: switchboard merchants --json")
+
+    @OptionGroup var output: Output
 
     func run() throws {
-      print(try MerchantDirectory(Environment.ofProcess()).list())
+      output.print(try MerchantDirectory(records: .ofCommand()).list())
     }
   }
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds a merchant and prints the API key, once.")
+      abstract: "Adds a merchant and prints the API key, once.",
+      discussion: "Example: switchboard merchants add 'Corner Shop'")
 
     @Argument(help: "Name of the merchant, 1 to 200 characters.")
     var name: String
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func validate() throws {
       let isName = (1...200).contains(name.unicodeScalars.count) && !name.hasControls
@@ -34,30 +39,25 @@ struct Merchants: ParsableCommand {
     }
 
     func run() throws {
-      print(try MerchantDirectory(Environment.ofProcess()).add(name))
+      let merchants = MerchantDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      output.print(try merchants.add(name))
     }
   }
 
   struct Revoke: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Revokes a merchant's API key.")
+      abstract: "Revokes a merchant's API key.",
+      discussion: "Example: switchboard merchants revoke 01890a5d-ac96-774b-bcce-b302099a8011")
 
     @Argument(help: "The id of the merchant.")
     var id: String
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
 
     func run() throws {
-      guard try MerchantDirectory(Environment.ofProcess()).revoke(id) else {
-        throw NotFound("No merchant with this id has a valid key.")
-      }
-      print("Revoked.")
+      let merchants = MerchantDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      try output.print(
+        merchants.revoke(id), orNotFound: "No merchant with this id has a valid key.")
     }
-  }
-}
-
-extension MerchantDirectory {
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
-  fileprivate init(_ variables: Environment) throws {
-    var environment = variables
-    self.init(records: try environment.openRecords())
   }
 }

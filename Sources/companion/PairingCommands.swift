@@ -5,7 +5,8 @@ import Store
 
 struct Pair: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows the QR code that pairs a phone with the agent.")
+    abstract: "Shows the QR code that pairs a phone with the agent.",
+    discussion: "Example: switchboard pair")
 
   @ArgumentParser.Flag(
     help: "Print the content of the QR code and the expiry of its token as JSON.")
@@ -17,20 +18,37 @@ struct Pair: ParsableCommand {
   }
 }
 
-struct Devices: ParsableCommand {
+struct Pairings: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists the phones that may reach the agent, or revokes one.")
+    abstract: "Lists and revokes the phones that may reach the agent.",
+    subcommands: [List.self, Revoke.self], defaultSubcommand: List.self)
 
-  @Option(help: "Id of a phone to revoke. It is refused from its next request on.")
-  var revoke: String?
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the paired phones, the last used one first.",
+      discussion: "Example: switchboard pairings --json")
 
-  func run() throws {
-    let pairing = try PairingDirectory(Environment.ofProcess())
-    guard let revoke else { return print(try pairing.devices()) }
-    guard try pairing.revoke(revoke) else {
-      throw NotFound("No paired phone has this id.")
+    @OptionGroup var output: Output
+
+    func run() throws {
+      output.print(try PairedPhones(records: .ofCommand()).list())
     }
-    print("Revoked.")
+  }
+
+  struct Revoke: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Revokes a paired phone. It is refused from its next request on.",
+      discussion: "Example: switchboard pairings revoke 01890a5d-ac96-774b-bcce-b302099a8010")
+
+    @Argument(help: "The id of the phone.")
+    var id: String
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
+
+    func run() throws {
+      let phones = PairedPhones(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      try output.print(phones.revoke(id), orNotFound: "No paired phone has this id.")
+    }
   }
 }
 

@@ -9,9 +9,10 @@ struct SwitchboardCompanion: ParsableCommand {
     abstract: "Sends notifications and mails, and polls online-go.com and banks, for Switchboard.",
     version: Product.version,
     subcommands: [
-      Run.self, Watch.self, Status.self, Metrics.self, Check.self, Pair.self, Devices.self,
-      Banks.self, Merchants.self,
-      Keys.self,
+      Run.self, Watch.self, Status.self, Check.self, Why.self, Metrics.self, Accounts.self,
+      Devices.self,
+      Sessions.self, Outbox.self, Models.self, Turns.self, Limits.self, Pair.self, Pairings.self,
+      Banks.self, Merchants.self, Keys.self,
     ])
 }
 
@@ -26,7 +27,8 @@ struct NotFound: Error, CustomStringConvertible {
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Runs one pass: sends what is due. For a timer.")
+    abstract: "Runs one pass: sends what is due. For a timer.",
+    discussion: "Example: switchboard run --dry-run")
 
   @ArgumentParser.Flag(help: "Print what would go where; send nothing and change nothing.")
   var dryRun = false
@@ -46,7 +48,8 @@ struct Run: ParsableCommand {
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Runs a pass on each interval and whenever it is woken, for hosts without systemd.")
+    abstract: "Runs a pass on each interval and whenever it is woken, for hosts without systemd.",
+    discussion: "Example: switchboard watch")
 
   func run() throws {
     let wakeSocket = WakeSocket.inherited()
@@ -58,7 +61,8 @@ struct Watch: ParsableCommand {
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Checks configuration, database and schema.")
+    abstract: "Checks configuration, database and schema.",
+    discussion: "Example: switchboard check")
 
   func run() throws {
     let findings = try Configuration(Environment.ofProcess()).unchecked().check()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Delivery
 import Glibc
 import Program
 
@@ -9,6 +10,8 @@ do {
   let text = Array("Error: \(error)\n".utf8)
   _ = write(STDERR_FILENO, text, text.count)
   exit(78)  // EX_CONFIG (sysexits.h): restarting cannot fix the configuration
+} catch let error as BadArguments {
+  SwitchboardCompanion.exit(withError: ValidationError(error.description))
 } catch {
   SwitchboardCompanion.exit(withError: error)
 }

@@ -3,7 +3,7 @@ package import Cryptography
 import QRCode
 package import Store
 
-/// The agent's phones, as administrators pair and manage them from a terminal.
+/// The agent's phones, as administrators pair them from a terminal.
 package struct PairingDirectory: Sendable {
   private let records: Records
   private let agent: GuardedAgent
@@ -41,22 +41,36 @@ package struct PairingDirectory: Sendable {
     }
     return try QRSymbol(info.qrContent).terminalText + "\n" + lines.joined(separator: "\n")
   }
+}
 
-  /// The phones that may reach the agent, one per line, the last used one first.
-  package func devices() throws -> String {
-    let lines = try records.pairedDevices.list().map { device in
-      [
-        device.id, device.pairedAt.rfc3339, device.lastUsedAt.rfc3339,
-        device.address.padded(to: 15), device.userAgent.printable,
-      ].joined(separator: "  ")
-    }
-    let head =
-      "ID".padded(to: 36) + "  PAIRED                LAST USED             ADDRESS          APP"
-    return ([head] + lines).joined(separator: "\n")
+/// The phones that may reach the agent, as administrators manage them. They need no keys for it.
+package struct PairedPhones: Sendable {
+  private let records: Records
+
+  package init(records: Records) {
+    self.records = records
+  }
+
+  /// The phones, the last used one first.
+  package func list() throws -> Report {
+    Report(
+      Listing(
+        "pairings", ["id", "paired_at", "last_used_at", "address", "app"],
+        of: try records.pairedDevices.list()
+      ) { phone in
+        [
+          .text(phone.id), .time(phone.pairedAt), .time(phone.lastUsedAt), .text(phone.address),
+          .text(phone.userAgent),
+        ]
+      })
   }
 
   /// Revokes a phone. It is refused from its next request on.
   ///
-  /// - Returns: false where no paired phone has this id.
-  package func revoke(_ id: String) throws -> Bool { try records.pairedDevices.revoke(id) }
+  /// - Returns: nil where no paired phone has this id.
+  package func revoke(_ id: String) throws -> Change? {
+    guard try records.pairedDevices.revoke(id) else { return nil }
+    return Change(
+      isRehearsal: records.isRehearsal, "Revoked", or: "revoke", "the paired phone \(id).")
+  }
 }

@@ -3,50 +3,51 @@ package import Store
 
 /// The banks at which people enroll, as administrators manage them from a terminal.
 package struct BankDirectory: Sendable {
-  /// Everything that is wrong with a bank's description.
-  package struct Complaints: Error, CustomStringConvertible {
-    let sentences: [String]
+  private let records: Records
 
-    package var description: String { sentences.joined(separator: "\n") }
-  }
-
-  private let banks: Banks
-  private let keys: CompanionKeys
-
-  /// - Parameter keys: seal the client secrets.
-  package init(records: Records, keys: CompanionKeys) {
-    banks = records.banks
-    self.keys = keys
+  package init(records: Records) {
+    self.records = records
   }
 
   /// Adds a bank, or changes the bank with this id.
   ///
-  /// - Throws: ``Complaints``, before anything is written.
-  package func add(_ bank: BankConnection, secret: String) throws {
+  /// - Parameter keys: seal the client secret.
+  /// - Throws: ``BadArguments``, before anything is written.
+  @discardableResult
+  package func add(
+    _ bank: BankConnection, secret: String, sealedFor keys: CompanionKeys
+  ) throws -> Change {
     let sentences = bank.complaints + (secret.isClientSecret ? [] : [clientSecretRule])
-    guard sentences.isEmpty else { throw Complaints(sentences: sentences) }
+    guard sentences.isEmpty else { throw BadArguments(sentences) }
     let sealed = keys.seal(
       Array(secret.utf8), authenticating: BankConnection.sealingContext(ofSecret: bank.bsimID))
-    try banks.connect(bank, sealedSecret: sealed)
+    try records.banks.connect(bank, sealedSecret: sealed)
+    return Change(
+      isRehearsal: records.isRehearsal, "Connected", or: "connect", "the bank \(bank.bsimID).")
   }
 
-  /// All banks, one per line.
-  package func list() throws -> String {
-    let lines = try banks.overviews().map { bank in
-      [
-        bank.bsimID.padded(to: 20), String(bank.enrollments).padded(to: 8),
-        bank.name.printable.padded(to: 30), bank.authorizationURL ?? "takes no enrollments",
-      ].joined(separator: "  ")
-    }
-    let head =
-      "ID".padded(to: 20) + "  ENROLLED  " + "NAME".padded(to: 30) + "  SENDS PEOPLE TO"
-    return ([head] + lines).joined(separator: "\n")
+  /// All banks.
+  package func list() throws -> Report {
+    Report(
+      Listing(
+        "banks", ["id", "enrolled", "takes_enrollments", "name", "sends_people_to"],
+        of: try records.banks.overviews()
+      ) { bank in
+        [
+          .text(bank.bsimID), .number(bank.enrollments), .flag(bank.authorizationURL != nil),
+          .text(bank.name), .text(bank.authorizationURL),
+        ]
+      })
   }
 
   /// Stops enrollments at the bank. Cards that were enrolled stay.
   ///
-  /// - Returns: false if no such bank is connected.
-  package func disconnect(_ bsimID: String) throws -> Bool { try banks.disconnect(bsimID) }
+  /// - Returns: nil if no such bank is connected.
+  package func disconnect(_ bsimID: String) throws -> Change? {
+    guard try records.banks.disconnect(bsimID) else { return nil }
+    return Change(
+      isRehearsal: records.isRehearsal, "Stopped", or: "stop", "enrollments at the bank \(bsimID).")
+  }
 }
 
 private let clientSecretRule =

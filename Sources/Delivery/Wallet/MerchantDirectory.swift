@@ -4,38 +4,63 @@ package import Store
 
 /// The merchants who take payments, as administrators manage them from a terminal.
 package struct MerchantDirectory: Sendable {
-  private let merchants: Merchants
+  private let records: Records
 
   package init(records: Records) {
-    merchants = records.merchants
+    self.records = records
   }
 
-  /// The merchants, one per line, by name.
-  package func list() throws -> String {
-    let lines = try merchants.list().map { merchant in
-      [
-        merchant.id, merchant.createdAt.rfc3339,
-        (merchant.revokedAt?.rfc3339 ?? "-").padded(to: 20), merchant.keyPrefix,
-        merchant.name.printable,
-      ].joined(separator: "  ")
-    }
-    let head =
-      "ID".padded(to: 36) + "  " + "ADDED".padded(to: 20) + "  " + "REVOKED".padded(to: 20)
-      + "  KEY           NAME"
-    return ([head] + lines).joined(separator: "\n")
+  /// The merchants, by name.
+  package func list() throws -> Report {
+    Report(
+      Listing(
+        "merchants", ["id", "added_at", "revoked_at", "key", "name"],
+        of: try records.merchants.list()
+      ) { merchant in
+        [
+          .text(merchant.id), .time(merchant.createdAt), .time(merchant.revokedAt),
+          .text(merchant.keyPrefix), .text(merchant.name),
+        ]
+      })
   }
 
   /// Adds a merchant.
   ///
-  /// - Returns: the API key, which is shown only now: the database has its hash.
-  package func add(_ name: String) throws -> String {
+  /// - Returns: with the API key, which is shown only now: the database has its hash.
+  package func add(_ name: String) throws -> NewMerchant {
     let key = "msk_" + base64URLEncoded(randomBytes(32))
-    try merchants.add(name, keyHash: sha256(key), keyPrefix: String(key.prefix(12)))
-    return key
+    let id = try records.merchants.add(
+      name, keyHash: sha256(key), keyPrefix: String(key.prefix(12)))
+    return NewMerchant(id: id, key: key, name: name, isRehearsal: records.isRehearsal)
   }
 
   /// Revokes a merchant's API key. It ends at the merchant's next request.
   ///
-  /// - Returns: false if no merchant has this id and a valid key.
-  package func revoke(_ id: String) throws -> Bool { try merchants.revoke(id) }
+  /// - Returns: nil if no merchant has this id and a valid key.
+  package func revoke(_ id: String) throws -> Change? {
+    guard try records.merchants.revoke(id) else { return nil }
+    return Change(
+      isRehearsal: records.isRehearsal, "Revoked", or: "revoke",
+      "the API key of the merchant \(id).")
+  }
+}
+
+/// A merchant who was added, with the API key, or one who would be.
+package struct NewMerchant: CommandAnswer, Sendable {
+  package let id: String
+  package let key: String
+  let name: String
+  let isRehearsal: Bool
+
+  /// The key alone, so that it can be passed on.
+  package var text: String { isRehearsal ? change.text : key }
+
+  package var json: [UInt8] { change.json }
+
+  private var change: Change {
+    let made: [(name: StaticString, value: String)] = [("id", id), ("api_key", key)]
+    return Change(
+      isRehearsal: isRehearsal, "Added", or: "add", "the merchant \(name.printable).",
+      isRehearsal ? [] : made)
+  }
 }

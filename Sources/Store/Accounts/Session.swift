@@ -47,6 +47,7 @@ enum EndReason: String {
   case reuse
   /// Somebody signed in to the same account on the same device.
   case signedInAgain = "signed_in_again"
+  case administrator
   /// Somebody else proved that the e-mail address is theirs.
   case handedOver = "handed_over"
 }

@@ -32,6 +32,26 @@ package struct Models: Sendable {
       return try transaction.models.catalogue().names
     }
   }
+
+  /// The names in their order, for an administrator.
+  package func list() throws -> [String] {
+    try records.read { transaction in try transaction.models.catalogue().names }
+  }
+
+  /// Replaces the catalogue. While it is empty, the apps may choose any name.
+  ///
+  /// - Parameter names: in their order; no two differ in case only.
+  package func replace(with names: [String]) throws {
+    try records.transaction { transaction in
+      _ = try transaction.connection.execute("DELETE FROM models")
+      for (position, name) in names.enumerated() {
+        _ = try transaction.connection.execute(
+          "INSERT INTO models (name, position) VALUES (?, ?)",
+          [.text(name), .integer(Int64(position + 1))])
+      }
+      try transaction.audit.write(.modelsChanged, detail: names.joined(separator: ", "))
+    }
+  }
 }
 
 extension Records {

@@ -37,5 +37,6 @@ extension Limit {
 }
 
 extension AuditEvent {
+  static let modelsChanged = AuditEvent("models_changed")
   static let preferencesWritten = AuditEvent("preferences_written")
 }

@@ -58,10 +58,12 @@ extension PushTokens {
   ///
   /// - Returns: whether it was there.
   package func remove(_ token: String, registeredBefore instant: Timestamp) throws -> Bool {
-    try records.write { transaction in
-      try transaction.connection.execute(
+    try records.transaction { transaction in
+      let removed = try transaction.connection.execute(
         "DELETE FROM push_tokens WHERE token = ? AND registered_at < ?",
-        [.text(token), .time(instant)]) == 1
+        [.text(token), .time(instant)])
+      if removed == 1 { try transaction.deadTokens.note(token) }
+      return removed == 1
     }
   }
 }

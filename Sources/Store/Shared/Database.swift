@@ -24,9 +24,13 @@ package final class Database: Sendable {
 
   /// The database as a request or a pass uses it.
   ///
-  /// - Parameter now: the request's time. Leases and the outbox live by the database's clock instead.
-  package func records(at now: Timestamp, from origin: Origin) -> Records {
-    Records(database: self, now: now, origin: origin)
+  /// - Parameters:
+  ///   - now: the request's time. Leases and the outbox live by the database's clock instead.
+  ///   - isRehearsal: whether each transaction is rolled back at its end.
+  package func records(
+    at now: Timestamp, from origin: Origin, isRehearsal: Bool = false
+  ) -> Records {
+    Records(database: self, now: now, origin: origin, isRehearsal: isRehearsal)
   }
 
   /// Whether `error` says that the database does not answer or takes no writes now, or did not say what
@@ -69,6 +73,9 @@ package struct Origin: Sendable {
 
   /// The companion's own work.
   package static let companion = Origin(requestID: "switchboard-companion", address: "")
+
+  /// Somebody at a terminal of this site.
+  package static let administrator = Origin(requestID: "administrator", address: "")
 
   /// As much of the address as the columns for it hold, without control characters.
   var storedAddress: String { address.cut(to: 45).withoutControls }

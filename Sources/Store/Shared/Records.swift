@@ -9,11 +9,15 @@ package final class Records: Sendable {
   let database: Database
   package let now: Timestamp
   package let origin: Origin
+  /// Each transaction does all its work and is then rolled back, so that the outcome is known and
+  /// nothing is changed.
+  package let isRehearsal: Bool
 
-  init(database: Database, now: Timestamp, origin: Origin) {
+  init(database: Database, now: Timestamp, origin: Origin, isRehearsal: Bool) {
     self.database = database
     self.now = now
     self.origin = origin
+    self.isRehearsal = isRehearsal
   }
 
   /// Not inlined: where Swift 6.3 inlines it, its optimizer fails on the noncopyable value.
@@ -35,7 +39,8 @@ package final class Records: Sendable {
   /// Runs `body`, which executes exactly one statement. It runs again if the statement certainly was
   /// not executed.
   func write<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
-    try database.pool.write { connection in
+    if isRehearsal { return try transaction(body) }
+    return try database.pool.write { connection in
       try run(body, on: connection)
     }
   }
@@ -43,9 +48,21 @@ package final class Records: Sendable {
   /// Runs `body` and commits; rolls back if it throws. It may run several times, so it has no other
   /// effect.
   func transaction<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
-    try database.pool.transaction { connection in
+    if isRehearsal { return try rehearse(body) }
+    return try database.pool.transaction { connection in
       try run(body, on: connection)
     }
+  }
+
+  private func rehearse<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+    var outcome: T?
+    do {
+      try database.pool.transaction { connection -> Void in
+        outcome = try run(body, on: connection)
+        throw RehearsalEnd()
+      }
+    } catch is RehearsalEnd {}
+    return outcome!  // set before the end of the rehearsal
   }
 
   /// Runs `body`, which deletes rows that may be many, and commits. It locks these rows alone.
@@ -71,6 +88,9 @@ package final class Records: Sendable {
     do { return try transaction(body) } catch let end as RolledBack<T> { return end.outcome }
   }
 }
+
+/// Rolls a rehearsal back.
+private struct RehearsalEnd: Error {}
 
 /// Another transaction changed the row between our read and our conditional write: all runs again.
 struct LostRace: Error {}

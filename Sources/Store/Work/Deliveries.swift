@@ -172,6 +172,7 @@ package struct Deliveries: Sendable {
       for statement in transaction.rooms.flatMap(\.whenTokenDies) {
         removed += try transaction.connection.execute(statement, [.text(token), .time(instant)])
       }
+      if removed > 0 { try transaction.deadTokens.note(token) }
       return removed
     }
   }

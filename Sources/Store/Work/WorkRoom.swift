@@ -14,6 +14,9 @@ extension Room {
       Retention(
         .byDatabaseClock,
         "DELETE FROM jobs WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?"),
+      Retention(
+        .byDatabaseClock,
+        "DELETE FROM dead_tokens WHERE removed_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?"),
     ] + Room.pastNotifications + [
       Retention(
         .after(Retention.day), "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?"),
@@ -25,6 +28,12 @@ extension Room {
       WHERE state = 'open' AND expires_at > UTC_TIMESTAMP(3) AND sealed NOT LIKE 'box:%'
       """
     ], holdings: [.events])
+}
+
+extension AuditEvent {
+  static let limitLifted = AuditEvent("limit_lifted")
+  static let messageDiscarded = AuditEvent("message_discarded")
+  static let messageRetried = AuditEvent("message_retried")
 }
 
 extension Holding {

@@ -15,7 +15,7 @@ import Testing
     _ = try site.setUp(of: ann)
     try site.addPasskey(Authenticator(), name: "Blue key", of: ann)
     let card = site.addCard(of: ann)
-    let key = try site.merchants.add("Shop")
+    let key = try site.merchants.add("Shop").key
     Evidence.keep(secret: key)
     let order = #"{"cardId":"\#(card)","amount":99.99,"orderId":"order-xyz"}"#
     #expect(site.initiate(order, key: key, token: ann.accessToken).status == 200)

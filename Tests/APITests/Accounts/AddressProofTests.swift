@@ -26,7 +26,7 @@ import Testing
       try site.addPasskey(passkey, of: session)
       _ = try site.setUp(.two, of: session)
       card = site.addCard(of: session)
-      shop = try site.merchants.add("Shop")
+      shop = try site.merchants.add("Shop").key
       Evidence.keep(secret: shop)
       let token = site.send(
         "POST", "/api/mobile/device/push-token",

@@ -76,13 +76,12 @@ extension TestApplication {
   /// Connects `bank` as an administrator does.
   func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
     let database = Database(accountSettings(of: "companion", in: root))
-    let banks = BankDirectory(
-      records: database.records(at: now, from: .companion), keys: CompanionKeys(Self.boxKeys))
+    let banks = BankDirectory(records: database.records(at: now, from: .companion))
     try banks.add(
       BankConnection(
         bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",
         tokenURL: "\(bank.url)/token", cardsURL: "\(bank.url)/cards", clientID: bank.clientID,
-        scope: "openid cards"), secret: bank.clientSecret)
+        scope: "openid cards"), secret: bank.clientSecret, sealedFor: CompanionKeys(Self.boxKeys))
   }
 
   /// Begins an enrollment as the app does.

@@ -73,7 +73,7 @@ struct Checkout {
     ann = try site.signUp()
     _ = try site.setUp(of: ann)
     card = site.addCard(of: ann)
-    key = try site.merchants.add("Shop")
+    key = try site.merchants.add("Shop").key
     Evidence.keep(secret: key)
   }
 

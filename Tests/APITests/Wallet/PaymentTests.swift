@@ -164,7 +164,7 @@ import Testing
     try withCheckout { shop in
       let bob = try shop.site.signUp(email: "bob@example.org", device: "device-2")
       _ = try shop.site.setUp(.two, of: bob)
-      let rival = try shop.site.merchants.add("Rival")
+      let rival = try shop.site.merchants.add("Rival").key
       let payment = try shop.begin()
       #expect(shop.confirm(payment, with: .two, by: bob).isNotOpen)
       #expect(shop.confirm(payment, key: rival).isNotOpen)
@@ -215,7 +215,7 @@ import Testing
 
   @Test func aCardTokenIsTheSameForOneMerchantOnly() throws {
     try withCheckout { shop in
-      let rival = try shop.site.merchants.add("Rival")
+      let rival = try shop.site.merchants.add("Rival").key
       let first = try #require(shop.confirm(try shop.begin()).string("cardToken"))
       #expect(first.wholeMatch(of: /card_[\w-]{32}/) != nil)
       #expect(shop.confirm(try shop.begin()).string("cardToken") == first)

@@ -37,6 +37,14 @@ import Testing
         .records(at: now, from: Origin(requestID: "r", address: "192.0.2.1"))
     }
 
+    func phones(at now: Timestamp = PairingDirectoryTests.now) -> PairedPhones {
+      PairedPhones(records: delivery.companionDatabase.records(at: now, from: .administrator))
+    }
+
+    func list(at now: Timestamp = PairingDirectoryTests.now) throws -> String {
+      try phones(at: now).list().text
+    }
+
     func token(at now: Timestamp = PairingDirectoryTests.now) throws -> PairingToken? {
       let json = try directory(at: now).json()
       let text = json.firstMatch(of: /"token":"([^"]+)"/).map { String($0.1) }
@@ -109,29 +117,28 @@ import Testing
     try withSite { site in
       let first = try site.pair()
       let second = try site.pair(userAgent: "x", at: Self.now + .seconds(60))
-      let lines = try site.directory(at: Self.now + .seconds(61)).devices().split(separator: "\n")
+      let lines = try site.list(at: Self.now + .seconds(61)).split(separator: "\n")
       try #require(lines.count == 3)
       #expect(lines[0].hasPrefix("ID "))
       #expect(lines[1].hasPrefix(second.id))
       #expect(
         lines[2]
-          == "\(first.id)  2026-11-18T11:06:40Z  2026-11-18T11:06:40Z  192.0.2.1        cdev/1.0")
+          == "\(first.id)  2026-11-18T11:06:40Z  2026-11-18T11:06:40Z  192.0.2.1  cdev/1.0")
       let week = Duration.seconds(604_800)
       #expect(
-        try site.directory(at: Self.now + week + .seconds(60)).devices().split(separator: "\n")
-          .count == 1)
+        try site.list(at: Self.now + week + .seconds(60)).split(separator: "\n").count == 1)
     }
   }
 
   @Test func controlsInAUserAgentDoNotReachTheTerminal() throws {
     try withSite { site in
       _ = try site.pair(userAgent: "a\u{1b}[2Jb\u{202e}c\nd\u{9b}e")
-      let list = try site.directory().devices()
+      let list = try site.list()
       #expect(list.hasSuffix("  a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d\u{FFFD}e"))
       #expect(list.split(separator: "\n").count == 2)
       // As earlier versions stored it.
       _ = site.sql("UPDATE pairings SET user_agent = X'611B5B324A62E280AE630A64C29B65'")
-      let older = try site.directory().devices()
+      let older = try site.list()
       #expect(older.hasSuffix("  a·[2Jb·c·d·e"))
       #expect(older.split(separator: "\n").count == 2)
     }
@@ -141,7 +148,7 @@ import Testing
     try withSite { site in
       let (gone, other) = (try site.pair(), try site.pair())
       #expect(try site.admission(of: gone) == .admitted)
-      #expect(try site.directory().revoke(gone.id))
+      #expect(try site.phones().revoke(gone.id) != nil)
       #expect(try site.admission(of: gone) == .refused)
       #expect(try site.admission(of: other) == .admitted)
       #expect(
@@ -150,8 +157,8 @@ import Testing
       #expect(
         site.sql(
           "SELECT event, detail, request_id FROM audit_log WHERE device_id = '\(gone.id)' ORDER BY id DESC LIMIT 1"
-        ) == "pairing_ended\tby administrator\tswitchboard-companion")
-      #expect(try !site.directory().revoke(gone.id), "once")
+        ) == "pairing_ended\tby administrator\tadministrator")
+      #expect(try site.phones().revoke(gone.id) == nil, "once")
     }
   }
 
@@ -159,7 +166,7 @@ import Testing
   func anUnknownIDRevokesNothing(_ id: String) throws {
     try withSite { site in
       _ = try site.pair()
-      #expect(try !site.directory().revoke(id))
+      #expect(try site.phones().revoke(id) == nil)
       #expect(site.sql("SELECT COUNT(*) FROM pairings WHERE ended_at IS NULL") == "1")
     }
   }

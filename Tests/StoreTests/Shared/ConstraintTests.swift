@@ -115,6 +115,7 @@ import Testing
       copy("phone_challenges", "challenge_hash purpose client_device_id asked_by expires_at")),
     Case("outbox.PRIMARY", copy("outbox", "id kind recipient expires_at request_id")),
     Case("purge_places.PRIMARY", copy("purge_places", "rule at id")),
+    Case("dead_tokens.PRIMARY", copy("dead_tokens", "token removed_at")),
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
     Case("conditions.PRIMARY", copy("conditions", "host name subject since seen_at")),
     Case("counters.PRIMARY", copy("counters", "host name outcome")),

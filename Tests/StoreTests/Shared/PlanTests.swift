@@ -106,6 +106,8 @@ import Testing
         IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL) FROM seq_1_to_10000;
     INSERT INTO apns_hosts (token, topic, environment, learned_at)
       SELECT LPAD(seq, 64, 'a'), 'com.example.app', 'sandbox', NOW(3) FROM seq_1_to_10000;
+    INSERT INTO dead_tokens (token, removed_at)
+      SELECT LPAD(seq, 64, 'a'), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       SELECT 'n', seq, NOW(3) + INTERVAL seq SECOND, 3600, 1, 1 FROM seq_1_to_10000;
     INSERT INTO audit_log (at, event, request_id, address)
@@ -113,7 +115,7 @@ import Testing
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
-      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, pairing_tokens, pairings, pairing_tickets;
+      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, pairing_tokens, pairings, pairing_tickets;
     """
 
   /// The id of kind `kind` in row `seq`.

@@ -76,6 +76,7 @@ enum SampleRows {
     INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id, account_id)
       VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request', '\(account)');
     INSERT INTO purge_places (rule, at, id) VALUES ('rule', NOW(3), UUID());
+    INSERT INTO dead_tokens (token, removed_at) VALUES ('\(pushToken)\(pushToken)', NOW(3));
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));
     INSERT INTO conditions (host, name, since, seen_at) VALUES ('host', 'mail', NOW(3), NOW(3));
     INSERT INTO counters (host, name, outcome) VALUES ('host', 'mails', 'delivered');

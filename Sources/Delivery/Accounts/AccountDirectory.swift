@@ -1,0 +1,107 @@
+import Base
+package import Store
+
+/// Accounts, their devices and their sessions, as administrators manage them.
+package struct AccountDirectory: Sendable {
+  private let records: Records
+
+  package init(records: Records) {
+    self.records = records
+  }
+
+  /// At most `limit` accounts with e-mail addresses behind `email`.
+  package func list(after email: String, limit: Int) throws -> Report {
+    Report(Self.accounts(try records.accounts.list(after: email.lowercased(), limit: limit)))
+  }
+
+  /// The account with its devices and sessions.
+  ///
+  /// - Returns: nil where nobody has this e-mail address.
+  package func show(_ email: String, limit: Int) throws -> Report? {
+    guard let account = try records.accounts.find(email) else { return nil }
+    return Report(
+      Self.accounts([account]), try devices(of: account, limit: limit),
+      try sessions(of: account, limit: limit))
+  }
+
+  /// The devices of the account, also revoked ones.
+  ///
+  /// - Returns: nil where nobody has this e-mail address.
+  package func devices(of email: String, limit: Int) throws -> Report? {
+    try records.accounts.find(email).map { Report(try devices(of: $0, limit: limit)) }
+  }
+
+  /// The sessions of the account that have not ended.
+  ///
+  /// - Returns: nil where nobody has this e-mail address.
+  package func sessions(of email: String, limit: Int) throws -> Report? {
+    try records.accounts.find(email).map { Report(try sessions(of: $0, limit: limit)) }
+  }
+
+  /// Signs out the device of a session.
+  ///
+  /// - Returns: nil where no live session has this id.
+  package func endSession(_ id: String) throws -> Change? {
+    guard try records.sessions.end(id) else { return nil }
+    return Change(
+      isRehearsal: records.isRehearsal, "Ended", or: "end",
+      "the session \(id). Its device is signed out and gets no more notifications.")
+  }
+
+  /// Signs out all devices and browsers of an account.
+  ///
+  /// - Returns: nil where nobody has this e-mail address.
+  package func endSessions(of email: String) throws -> Change? {
+    guard let account = try records.accounts.find(email) else { return nil }
+    try records.sessions.endAll(of: account.id)
+    return Change(
+      isRehearsal: records.isRehearsal, "Ended", or: "end",
+      "all sessions of \(account.email), also in browsers.")
+  }
+
+  private static func accounts(_ found: FirstRows<AccountRecord>) -> Listing {
+    Listing("accounts", columns, of: found, row)
+  }
+
+  private static func accounts(_ found: [AccountRecord]) -> Listing {
+    Listing("accounts", columns, of: found, row)
+  }
+
+  private static let columns: [StaticString] = ["id", "created_at", "proven_at", "email"]
+
+  private static func row(_ account: AccountRecord) -> [Listing.Value] {
+    [
+      .text(account.id), .time(account.createdAt), .time(account.provenAt), .text(account.email),
+    ]
+  }
+
+  private func devices(of account: AccountRecord, limit: Int) throws -> Listing {
+    let tokens = Dictionary(
+      grouping: try records.pushTokens.list(of: account.id, limit: 1_000), by: \.deviceID)
+    return Listing(
+      "devices",
+      [
+        "id", "platform", "created_at", "last_used_at", "revoked_at", "takes_pushes", "push_tokens",
+      ],
+      of: try records.accounts.devices(of: account.id, limit: limit)
+    ) { device in
+      [
+        .text(device.id), .text(device.platform.rawValue), .time(device.createdAt),
+        .time(device.lastUsedAt), .time(device.revokedAt), .flag(device.takesPushes),
+        .words((tokens[device.id] ?? []).map(\.token.tokenPreview)),
+      ]
+    }
+  }
+
+  private func sessions(of account: AccountRecord, limit: Int) throws -> Listing {
+    Listing(
+      "sessions", ["id", "device", "started_at", "refreshed_at", "expires_at"],
+      of: try records.accounts.sessions(of: account.id, limit: limit)
+    ) { session in
+      [
+        .text(session.id), .text(session.deviceID), .time(session.startedAt),
+        .time(session.refreshedAt), .time(session.expiresAt),
+      ]
+    }
+  }
+}

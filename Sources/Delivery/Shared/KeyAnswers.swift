@@ -1,0 +1,31 @@
+import Base
+
+extension Report {
+  /// The keys of a file. The first one signs.
+  package init(ofKeys ids: [String]) {
+    self.init(
+      Listing("keys", ["id", "use"], of: Array(ids.enumerated())) { number, id in
+        [.text(id), .text(number == 0 ? "signs" : "verifies")]
+      })
+  }
+}
+
+/// A key that was added to a file, or that would be.
+package struct NewKey: CommandAnswer, Sendable {
+  let id: String
+  let isRehearsal: Bool
+
+  package init(id: String, isRehearsal: Bool) {
+    self.id = id
+    self.isRehearsal = isRehearsal
+  }
+
+  /// The id alone, so that it can be passed on.
+  package var text: String { isRehearsal ? change.text : id }
+
+  package var json: [UInt8] { change.json }
+
+  private var change: Change {
+    Change(isRehearsal: isRehearsal, "Added", or: "add", "the key \(id).", [("id", id)])
+  }
+}

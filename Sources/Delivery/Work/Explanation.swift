@@ -1,0 +1,75 @@
+import Base
+
+/// Why a phone did not ring: what is known, and which of it is a cause.
+package struct Explanation: CommandAnswer, Sendable {
+  package struct Statement: Sendable {
+    /// For programs.
+    package let code: StaticString
+    /// A sentence or two.
+    package let sentence: String
+    package let isCause: Bool
+  }
+
+  package let question: String
+  package private(set) var statements: [Statement] = []
+
+  init(of question: String) { self.question = question }
+
+  /// Adds what is known and holds nothing up.
+  mutating func note(_ code: StaticString, _ sentence: String) {
+    statements.append(Statement(code: code, sentence: sentence, isCause: false))
+  }
+
+  /// Adds what keeps a phone silent, with what to do about it. The same of several devices is said once.
+  mutating func blame(_ code: StaticString, _ sentence: String) {
+    guard !statements.contains(where: { $0.isCause && $0.sentence == sentence }) else { return }
+    statements.append(Statement(code: code, sentence: sentence, isCause: true))
+  }
+
+  private var causes: [Statement] { statements.filter(\.isCause) }
+
+  package var text: String {
+    let facts = statements.filter { !$0.isCause }.map(\.sentence)
+    let reasons =
+      causes.isEmpty ? [nothingWrong] : ["Why it did not ring:"] + causes.map { "- \($0.sentence)" }
+    return (facts + [""] + reasons).joined(separator: "\n")
+  }
+
+  package var json: [UInt8] {
+    JSONWriter.object { json in
+      json.member("question", question)
+      json.member(
+        "statements",
+        array: { array in
+          for statement in statements {
+            array.object { json in
+              json.member("code", statement.code.description)
+              json.member("is_cause", statement.isCause)
+              json.member("sentence", statement.sentence)
+            }
+          }
+        })
+      json.member("conclusion", causes.isEmpty ? nothingWrong : nil)
+    }
+  }
+}
+
+private let nothingWrong = """
+  Nothing here keeps it silent. Look at the phone: are notifications allowed for the app, is a Focus on, does the network \
+  reach Apple (port 5223 or 443)?
+  """
+
+extension Timestamp {
+  /// How far `later` is from here: "12 seconds", "3 minutes".
+  func span(to later: Timestamp) -> String {
+    let seconds = max(0, (later - self).components.seconds)
+    let (count, unit) =
+      switch seconds {
+      case ..<120: (seconds, "second")
+      case ..<7_200: (seconds / 60, "minute")
+      case ..<172_800: (seconds / 3_600, "hour")
+      default: (seconds / 86_400, "day")
+      }
+    return "\(count) \(unit)\(count == 1 ? "" : "s")"
+  }
+}

@@ -1,0 +1,91 @@
+package import Store
+
+/// Answers why a phone did not ring.
+package struct WhyDirectory: Sendable {
+  let records: Records
+
+  /// Of each kind of thing, more than this is too much to read.
+  static let most = 10
+  /// So many deliveries are read to find the newest to each device.
+  static let mostDeliveries = 200
+
+  package init(records: Records) {
+    self.records = records
+  }
+
+  /// What is known about a device token or the beginning of one, an e-mail address, or the number of a user
+  /// or a game of online-go.com. A number may be several of these.
+  ///
+  /// - Returns: nil where nothing is known.
+  /// - Throws: ``BadArguments``.
+  package func explain(_ question: String) throws -> Explanation? {
+    var explanation = Explanation(of: question)
+    let isKnown =
+      question.contains("@")
+      ? try explainAccount(question, in: &explanation)
+      : try explainNumbers(question, in: &explanation)
+    guard isKnown else { return nil }
+    try explainCompanion(in: &explanation)
+    return explanation
+  }
+
+  private func explainNumbers(
+    _ question: String, in explanation: inout Explanation
+  ) throws -> Bool {
+    let number = question.utf8.allSatisfy(\.isDigit) ? Int64(question) : nil
+    let prefixes = tokenPrefixes(question)
+    guard number != nil || !prefixes.isEmpty else {
+      throw BadArguments(
+        "Give a device token or at least the first 8 digits of one, an e-mail address, or the number of a user or a game of "
+          + "online-go.com.")
+    }
+    var isKnown = false
+    if let number {
+      isKnown = try explainUser(number, in: &explanation)
+      isKnown = try explainGame(number, in: &explanation) || isKnown
+    }
+    for prefix in prefixes where try explainTokens(prefix, in: &explanation) { return true }
+    return isKnown
+  }
+
+  /// What apps print around a token is left out. Tokens of Apple's devices are lower-case hex, as some room
+  /// keeps them, and others are as the app sent them.
+  private func tokenPrefixes(_ question: String) -> [String] {
+    let hex = DeviceToken.normalized(question)
+    if hex.utf8.count >= 8, hex.utf8.allSatisfy({ $0.hexDigitValue != nil }) {
+      return hex == question ? [hex] : [hex, question]
+    }
+    let isToken = question.utf8.allSatisfy { $0.isAlphanumeric || ":_.-".utf8.contains($0) }
+    return isToken && question.utf8.count >= 20 ? [question] : []
+  }
+
+  /// What holds up all notifications.
+  private func explainCompanion(in explanation: inout Explanation) throws {
+    guard let companion = try records.upkeep.companionStatus() else {
+      explanation.blame(
+        "companion_never_ran",
+        "No companion has ever ended a pass, so nothing is sent. Start it: systemctl enable --now switchboard-companion.timer"
+      )
+      return
+    }
+    if companion.isOverdue {
+      explanation.blame(
+        "companion_overdue",
+        "The companion ended its last pass \(companion.lastPassAt.span(to: records.now)) ago, so nothing is sent. Look at it: "
+          + "systemctl status switchboard-companion.timer switchboard-companion")
+    }
+    if companion.missing.contains("SWITCHBOARD_CONTACT") {
+      explanation.blame(
+        "not_polled",
+        "online-go.com is not asked whose turn it is, because nobody is named whom it could turn to: set SWITCHBOARD_CONTACT."
+      )
+    }
+    let apns = companion.missing.filter { $0.hasPrefix("APNS_") }
+    if !apns.isEmpty {
+      explanation.blame(
+        "apns_not_configured",
+        "Apple's push service is not configured, so no notification is sent: set \(apns.joined(separator: ", "))."
+      )
+    }
+  }
+}

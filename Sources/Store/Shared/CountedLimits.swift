@@ -1,0 +1,89 @@
+package import Base
+import MariaDB
+
+/// How much of a limit one subject has used.
+package struct CountedLimit: Sendable {
+  package let name: String
+  /// Who is counted: an account, an address, …
+  package let subject: String
+  package let hits: Int64
+  package let allowed: Int64
+  package let freeAt: Timestamp
+
+  package var isUsedUp: Bool { hits >= allowed }
+
+  /// The columns name, subject, hits, allowed, window_started_at, window_seconds, in that order from 0.
+  fileprivate init(row: borrowing Row) {
+    name = row.text(0)
+    subject = row.text(1)
+    hits = row.integer(2)
+    allowed = row.integer(3)
+    freeAt = row.timestamp(4) + .seconds(row.integer(5))
+  }
+}
+
+/// The counts of the limits, as administrators look at them.
+package struct CountedLimits: Sendable {
+  let records: Records
+
+  /// At most `limit` counts of windows that have not ended, the newest first.
+  ///
+  /// - Parameters:
+  ///   - name: of one limit; nil: of all.
+  ///   - subject: one who is counted; nil: all.
+  ///   - isUsedUp: whether only those are listed that let nobody through now.
+  package func list(
+    named name: String?, of subject: String?, isUsedUp: Bool, limit: Int
+  ) throws -> FirstRows<CountedLimit> {
+    let now = records.now
+    let found = try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT name, subject, hits, allowed, window_started_at, window_seconds
+        FROM rate_limits FORCE INDEX (rate_limits_window)
+        WHERE window_started_at > ? AND window_started_at + INTERVAL window_seconds SECOND > ?
+          AND name = COALESCE(?, name) AND subject = COALESCE(?, subject)
+          AND (hits >= allowed OR NOT ?)
+        ORDER BY window_started_at DESC LIMIT ?
+        """,
+        [
+          .time(now - Retention.day), .time(now), .text(name), .text(subject), .boolean(isUsedUp),
+          .integer(Int64(limit) + 1),
+        ]
+      ) { row in CountedLimit(row: row) }
+    }
+    return FirstRows(found, limit: limit)
+  }
+
+  /// Forgets what was counted.
+  ///
+  /// - Returns: false where nothing is counted under this name and subject.
+  package func lift(_ name: String, of subject: String) throws -> Bool {
+    try records.transaction { transaction in
+      let lifted = try transaction.connection.execute(
+        "DELETE FROM rate_limits WHERE name = ? AND subject = ?", [.text(name), .text(subject)])
+      guard lifted == 1 else { return false }
+      try transaction.audit.write(.limitLifted, detail: name)
+      return true
+    }
+  }
+
+  /// Those of `limits` that are used up for `subject` now.
+  func usedUp(_ limits: [Limit], of subject: String) throws -> [CountedLimit] {
+    try records.read { transaction in
+      try limits.compactMap { limit in
+        try transaction.connection.row(
+          """
+          SELECT name, subject, hits, allowed, window_started_at, window_seconds
+          FROM rate_limits WHERE name = ? AND subject = ? AND hits >= allowed
+          """,
+          [.text(limit.name), .text(subject)]
+        ) { row in CountedLimit(row: row) }
+      }.filter { $0.freeAt > records.now }
+    }
+  }
+}
+
+extension Records {
+  package var countedLimits: CountedLimits { CountedLimits(records: self) }
+}

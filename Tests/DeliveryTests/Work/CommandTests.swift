@@ -1,0 +1,138 @@
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// The administrators' commands as programs: what they print, and with which status they end.
+@Suite(.serialized) struct CommandTests {
+  private func run(
+    _ command: String, _ delivery: TestDelivery, expecting status: Int32
+  ) throws -> RunningCompanion {
+    let companion = try RunningCompanion(delivery, command)
+    companion.process.waitUntilExit()
+    #expect(
+      companion.process.terminationStatus == status,
+      "\(command): \(companion.log)\(companion.output)")
+    return companion
+  }
+
+  private static let session = "01890a5d-ac96-774b-bcce-b302099a8003"
+
+  @Test(
+    arguments: [
+      "accounts", "accounts show ann@example.org", "devices --email ann@example.org",
+      "sessions --email ann@example.org", "outbox", "outbox list --state dead", "models", "banks",
+      "merchants", "turns users", "turns keys", "limits", "pairings", "why ann@example.org",
+    ])
+  func aTableOrASingleJSONDocumentIsPrinted(_ command: String) throws {
+    try withDelivery { delivery throws in
+      let json = try run("\(command) --json", delivery, expecting: 0).output
+      #expect(json.hasSuffix("}\n"))
+      #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(json.utf8)) }
+      let text = try run(command, delivery, expecting: 0).output
+      #expect(!text.contains("{") && text.contains("\n"), "\(text)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      "accounts show nobody@example.org", "devices --email nobody@example.org",
+      "sessions --email nobody@example.org", "sessions end \(session)",
+      "sessions end --email nobody@example.org", "outbox retry \(session)",
+      "outbox discard \(session)", "banks remove x", "merchants revoke \(session)",
+      "turns keys revoke abcdefgh --user 7", "limits lift x y", "pairings revoke \(session)",
+      "why 12345678",
+    ])
+  func whatDoesNotExistIsSaidInASentenceWithStatus1(_ command: String) throws {
+    try withDelivery { delivery throws in
+      for command in [command, "\(command) --json"] {
+        let companion = try run(command, delivery, expecting: 1)
+        #expect(companion.log.wholeMatch(of: /Error: [A-Z][^\n]*\.\n/) != nil, "\(companion.log)")
+        #expect(companion.output == "")
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("accounts --limit 0", "--limit must be a number from 1 to 10000."),
+      ("sessions end", "Give either the id of a session or --email."),
+      ("models set", "Give either the names of models or --any."),
+      ("models set a A", "Name each model once."), ("turns users --after -1", "--after"),
+      ("why bbbb", "Give a device token"), ("devices", "--email"),
+      ("outbox list --state lost", "lost"), ("merchants add  ", "name"),
+    ])
+  func badArgumentsEndWith64(_ command: String, _ words: String) throws {
+    try withDelivery { delivery throws in
+      let companion = try run(command, delivery, expecting: 64)
+      #expect(companion.log.contains(words), "\(companion.log)")
+    }
+  }
+
+  @Test func aMerchantIsAddedOnlyWithoutDryRun() throws {
+    try withDelivery { delivery throws in
+      let before = delivery.dump
+      let rehearsal = try run("merchants add Shop --dry-run", delivery, expecting: 0)
+      #expect(rehearsal.output == "Would add the merchant Shop. Nothing was changed.\n")
+      #expect(delivery.dump == before)
+      let key = try run("merchants add Shop", delivery, expecting: 0).output
+      #expect(key.wholeMatch(of: /msk_[\w-]{43}\n/) != nil)
+      let json = try run("merchants add Other --json", delivery, expecting: 0).output
+      let added = try #require(
+        JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+      #expect((added["api_key"] as? String)?.hasPrefix("msk_") == true)
+      let id = try #require(added["id"] as? String)
+      #expect(delivery.sql("SELECT name FROM merchants WHERE id = '\(id)'") == "Other")
+      #expect(delivery.administratorsEvents.count == 2)
+    }
+  }
+
+  @Test func keysAreChangedOnlyWithoutDryRun() throws {
+    try withDelivery { delivery throws in
+      let file = "\(delivery.folder)/keys"
+      _ = try run("keys add \(file) --dry-run", delivery, expecting: 0)
+      #expect(try !delivery.files.contains("keys"))
+      let first = try run("keys add \(file)", delivery, expecting: 0).output.dropLast()
+      let second = try run("keys add \(file)", delivery, expecting: 0).output.dropLast()
+      let before = try delivery.text("keys")
+      for change in ["keys use \(file) \(second)", "keys remove \(file) \(second)"] {
+        let text = try run("\(change) --dry-run", delivery, expecting: 0).output
+        #expect(text.hasPrefix("Would ") && text.hasSuffix("Nothing was changed.\n"), "\(text)")
+      }
+      #expect(try delivery.text("keys") == before)
+      _ = try run("keys use \(file) \(second)", delivery, expecting: 0)
+      let list = try run("keys \(file) --json", delivery, expecting: 0).output
+      #expect(
+        list == #"{"keys":[{"id":"\#(second)","use":"signs"},{"id":"\#(first)","use":"verifies"}],"#
+          + #""is_more":false}"# + "\n")
+    }
+  }
+
+  /// Every command says how it is called.
+  @Test func everyCommandHasAnExample() throws {
+    try withDelivery { delivery throws in
+      let experimental = try run("--experimental-dump-help", delivery, expecting: 0).output
+      let document = try #require(
+        JSONSerialization.jsonObject(with: Data(experimental.utf8)) as? [String: Any])
+      let commands = leaves(of: try #require(document["command"] as? [String: Any]), [])
+      #expect(commands.count > 30)
+      for (name, discussion) in commands {
+        #expect(discussion.contains("Example: switchboard"), "\(name)")
+      }
+    }
+  }
+
+  private func leaves(
+    of command: [String: Any], _ parents: [String]
+  ) -> [(name: String, discussion: String)] {
+    let name = command["commandName"] as? String ?? ""
+    let subcommands = (command["subcommands"] as? [[String: Any]] ?? [])
+      .filter { $0["commandName"] as? String != "help" }
+    guard subcommands.isEmpty else {
+      return subcommands.flatMap { leaves(of: $0, parents + [name]) }
+    }
+    return [((parents + [name]).joined(separator: " "), command["discussion"] as? String ?? "")]
+  }
+}

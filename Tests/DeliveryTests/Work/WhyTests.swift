@@ -1,0 +1,312 @@
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Why a phone did not ring: each sentence, and what is asked.
+@Suite struct WhyTests {
+  /// A site on which all is well: Ann's phone has the token `a…`, and user 7 the token `b…` and a turn
+  /// in game 77. Both were told of it, and Apple took both notifications.
+  static let arrangement = """
+    SET time_zone = '+00:00';
+    INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1', NOW(3));
+    SET @device = UUID(), @mail = UUID(), @turn = UUID(), @notice = UUID();
+    INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+      SELECT @device, id, 'd', 'D', 'ios', NOW(3), NOW(3) FROM accounts;
+    INSERT INTO device_preferences (device_id, last_updated_at, version, push_enabled)
+      VALUES (@device, NOW(3), 1, TRUE);
+    INSERT INTO push_tokens (token, device_id, platform, registered_at)
+      VALUES (REPEAT('a', 64), @device, 'ios', NOW(3));
+    INSERT INTO outbox (id, kind, recipient, state, finished_at, expires_at, request_id, account_id)
+      SELECT @mail, 'new_device', email, 'delivered', NOW(3), NOW(3), 'r', id FROM accounts;
+    INSERT INTO ogs_users (id, due_at, checked_at, active_games)
+      VALUES (7, NOW(3) + INTERVAL 30 SECOND, NOW(3), 1);
+    INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at, last_notified_at)
+      VALUES (7, REPEAT('b', 64), NOW(3), NOW(3));
+    INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running, notified_move)
+      VALUES (7, 77, 0, 'Game', 1000, 7, TRUE, 1000);
+    INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+      VALUES (@turn, 'turn', 'turn 7 1 ab', 'c', '{}', NOW(3) + INTERVAL 1 DAY),
+        (@notice, 'account', CONCAT('mail ', @mail), 'c', '{}', NOW(3) + INTERVAL 1 DAY);
+    INSERT INTO deliveries (id, notification_id, token, shard, state, attempts, status, finished_at)
+      VALUES (UUID(), @turn, REPEAT('b', 64), 1, 'delivered', 1, 200, NOW(3)),
+        (UUID(), @notice, REPEAT('a', 64), 1, 'delivered', 1, 200, NOW(3));
+    """
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let code: String
+    let question: String
+    /// What makes the difference, in SQL.
+    let change: String
+    /// Of the sentence.
+    let words: String
+    let isCause: Bool
+
+    init(
+      _ code: String, _ question: String, after change: String = "", _ words: String,
+      isCause: Bool = true
+    ) {
+      self.code = code
+      self.question = question
+      self.change = change
+      self.words = words
+      self.isCause = isCause
+    }
+
+    var testDescription: String { "\(code) of \(question)" }
+  }
+
+  private static let (ann, phone, turnPhone) = ("ann@example.org", "aaaaaaaa", "bbbbbbbb")
+
+  private static func delivery(_ columns: String) -> String {
+    "UPDATE deliveries SET \(columns) WHERE token LIKE 'b%'"
+  }
+
+  private static func open(_ columns: String) -> String {
+    delivery("state = 'open', finished_at = NULL, due_at = NOW(3) + INTERVAL 1 MINUTE, \(columns)")
+  }
+
+  private static func dead(_ columns: String) -> String { delivery("state = 'dead', \(columns)") }
+
+  private static func limit(_ name: String, _ subject: String) -> String {
+    """
+    INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
+    VALUES ('\(name)', \(subject), NOW(3), 3600, 9, 9)
+    """
+  }
+
+  static let cases: [Case] = ofEverybody + ofAccounts + ofTurns + ofDeliveries
+
+  private static let ofEverybody = [
+    Case(
+      "companion_never_ran", ann, after: "DELETE FROM companion_status", "No companion has ever"),
+    Case(
+      "companion_overdue", "7",
+      after: "UPDATE companion_status SET last_pass_at = NOW(3) - INTERVAL 3 HOUR", "3 hours ago"),
+    Case(
+      "apns_not_configured", phone,
+      after: "UPDATE companion_status SET missing = 'APNS_KEY_ID APNS_TEAM_ID'",
+      "set APNS_KEY_ID, APNS_TEAM_ID."),
+    Case(
+      "not_polled", "7", after: "UPDATE companion_status SET missing = 'SWITCHBOARD_CONTACT'",
+      "set SWITCHBOARD_CONTACT"),
+    Case(
+      "limit_used_up", "7", after: limit("turns-register", "'7'"), "limits lift turns-register 7"),
+    Case(
+      "limit_used_up", ann, after: limit("push-token", "(SELECT id FROM accounts)"),
+      "switchboard limits lift push-token "),
+  ]
+
+  private static let ofAccounts = [
+    Case("account", ann, "The account of ann@example.org", isCause: false),
+    Case("no_device", ann, after: "DELETE FROM devices", "has no device"),
+    Case("no_token", ann, after: "DELETE FROM push_tokens", "None of the account's devices (1)"),
+    Case("token", phone, "belongs to the device ", isCause: false),
+    Case("android", ann, after: "UPDATE push_tokens SET platform = 'android'", "Android"),
+    Case(
+      "pushes_off", ann, after: "UPDATE device_preferences SET push_enabled = 0", "switched off"),
+    Case(
+      "also_turns", ann, after: "UPDATE ogs_registrations SET device_token = REPEAT('a', 64)",
+      "turns of user 7", isCause: false),
+    Case(
+      "token_dead", "cccccccc", after: "INSERT INTO dead_tokens VALUES (REPEAT('c', 64), NOW(3))",
+      "Open the app on the phone"),
+    Case(
+      "token_was_dead", phone, after: "INSERT INTO dead_tokens VALUES (REPEAT('a', 64), NOW(3))",
+      "The app registered it on", isCause: false),
+    Case("delivered", phone, "was taken by Apple on", isCause: false),
+    Case("no_notification", ann, after: "DELETE FROM notifications", "is kept", isCause: false),
+  ]
+
+  private static let ofTurns = [
+    Case("user", "7", "has 1 device and 1 active game.", isCause: false),
+    Case("registration", turnPhone, "and was last notified on", isCause: false),
+    Case(
+      "registration", "7", after: "UPDATE ogs_registrations SET last_notified_at = NULL",
+      "was never notified", isCause: false),
+    Case(
+      "no_registration", "77", after: "DELETE FROM ogs_registrations", "No device is registered"),
+    Case(
+      "polls_paused", "7", after: "UPDATE ogs_pause SET paused_until = NOW(3) + INTERVAL 1 MINUTE",
+      "nobody is polled until"),
+    Case("polled", "77", "was last asked about user 7 on", isCause: false),
+    Case("never_polled", "7", after: "UPDATE ogs_users SET checked_at = NULL", "never asked"),
+    Case(
+      "poll_failing", "7", after: "UPDATE ogs_users SET failures = 2, failure = 'HTTP 502'",
+      "The last 2 polls of user 7 failed: HTTP 502."),
+    Case(
+      "poll_late", "7", after: "UPDATE ogs_users SET due_at = NOW(3) - INTERVAL 6 MINUTE",
+      "cannot keep up"),
+    Case("not_their_turn", "77", after: "UPDATE ogs_games SET current_player = 8", "in game 77"),
+    Case("not_their_turn", "7", after: "DELETE FROM ogs_games", "in none of the games"),
+    Case("turn_told", "7", "since 1970-01-01T00:00:01Z", isCause: false),
+    Case(
+      "turn_not_told", "77", after: "UPDATE ogs_games SET notified_move = 999",
+      "no notification was written"),
+  ]
+
+  private static let ofDeliveries = [
+    Case("delivered", "77", "was taken by Apple on", isCause: false),
+    Case("waiting", "7", after: open("status = NULL, reason = NULL, attempts = 0"), "never tried"),
+    Case(
+      "refused_for_now", turnPhone, after: open("status = 503, reason = 'ServiceUnavailable'"),
+      "503 ServiceUnavailable. Apple has trouble of its own."),
+    Case(
+      "refused_for_now", "7", after: open("status = 403, reason = 'InvalidProviderToken'"),
+      "Check APNS_KEY_ID, APNS_TEAM_ID and APNS_PRIVATE_KEY."),
+    Case(
+      "no_answer", "7", after: open("status = NULL, reason = 'no answer', attempts = 3"),
+      "was tried 3 times, and Apple did not answer."),
+    Case(
+      "refused", "7", after: dead("status = 410, reason = 'Unregistered'"),
+      "410 Unregistered. No app has this token any more"),
+    Case(
+      "refused", "7", after: dead("status = 400, reason = 'BadDeviceToken'"),
+      "Check APNS_USE_SANDBOX"),
+    Case(
+      "expired", "7", after: dead("status = NULL, reason = 'expired'"), "before it could be sent"),
+    Case(
+      "expired", "7",
+      after: "UPDATE notifications SET expires_at = NOW(3); " + open("status = NULL"),
+      "it is not sent"),
+    Case(
+      "too_many_attempts", "7",
+      after: dead("status = NULL, reason = 'too many attempts', attempts = 20"),
+      "after 20 attempts. Send it again: switchboard outbox retry "),
+    Case("sender_ended", "7", after: dead("status = NULL, reason = 'no outcome'"), "five times"),
+    Case(
+      "not_a_token", "7", after: dead("status = NULL, reason = 'not a push token'"),
+      "that is no token"),
+    Case(
+      "discarded", "7", after: dead("status = 503, reason = 'discarded'"), "by an administrator"),
+    Case("given_up", "7", after: dead("status = NULL, reason = 'other'"), "was given up on"),
+  ]
+
+  private func explain(_ question: String, in delivery: TestDelivery) throws -> Explanation? {
+    try WhyDirectory(records: delivery.records()).explain(question)
+  }
+
+  @Test(arguments: cases)
+  func isSaid(_ example: Case) throws {
+    try withDelivery { delivery throws in
+      delivery.sql("\(Self.arrangement)\n\(example.change)")
+      let explanation = try #require(try explain(example.question, in: delivery))
+      let said = explanation.statements.filter { $0.code.description == example.code }
+      try #require(!said.isEmpty, "\(explanation.text)")
+      #expect(said.contains { $0.sentence.contains(example.words) }, "\(said)")
+      #expect(said.allSatisfy { $0.isCause == example.isCause })
+      // What is well is no cause: the change alone is.
+      let causes = Set(explanation.statements.filter(\.isCause).map(\.code.description))
+      #expect(causes.isSubset(of: [example.code]), "\(explanation.text)")
+    }
+  }
+
+  @Test func everySentenceHasACase() throws {
+    let folder = projectSchema.deletingLastPathComponent().appending(path: "Sources/Delivery/Work")
+    var codes: Set<String> = []
+    for file in ["Directory", "Devices", "Turns", "Deliveries"] {
+      let source = try String(
+        contentsOf: folder.appending(path: "Why\(file).swift"), encoding: .utf8)
+      for match in source.matches(of: #/\.(?:note|blame)\(\s*"(\w+)"/#) {
+        codes.insert(String(match.output.1))
+      }
+    }
+    #expect(codes == Set(Self.cases.map(\.code)))
+  }
+
+  @Test func whereAllIsWellThePhoneIsToBeLookedAt() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(Self.arrangement)
+      for question in [Self.ann, Self.phone, Self.turnPhone, "7", "77"] {
+        let text = try #require(try explain(question, in: delivery)).text
+        #expect(text.contains("\n\nNothing here keeps it silent."), "\(question): \(text)")
+        #expect(!text.contains("Why it did not ring"))
+      }
+    }
+  }
+
+  @Test func causesStandBehindWhatIsKnown() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(Self.arrangement + Self.dead("status = 410, reason = 'Unregistered'"))
+      let explanation = try #require(try explain("7", in: delivery))
+      let parts = explanation.text.split(separator: "\n\nWhy it did not ring:\n")
+      try #require(parts.count == 2)
+      #expect(parts[1].hasPrefix("- The notification of "))
+      let json = try object(of: explanation)
+      #expect(json["question"] as? String == "7")
+      #expect(json["conclusion"] is NSNull)
+      let statements = try #require(json["statements"] as? [[String: Any]])
+      #expect(statements.filter { $0["is_cause"] as? Bool == true }.count == 1)
+    }
+  }
+
+  /// As apps and people write tokens.
+  @Test(arguments: ["BBBBBBBB", "<bbbbbbbb bbbbbbbb>", String(repeating: "b", count: 64)])
+  func aTokenIsFoundAsPeopleWriteIt(_ question: String) throws {
+    try withDelivery { delivery throws in
+      delivery.sql(Self.arrangement)
+      let explanation = try #require(try explain(question, in: delivery))
+      #expect(explanation.statements.contains { $0.code.description == "registration" })
+    }
+  }
+
+  @Test func whatNobodyKnowsIsNotExplained() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(Self.arrangement)
+      for question in ["nobody@example.org", "8", "99999999", "cccccccc", "bbbbbbbbc"] {
+        #expect(try explain(question, in: delivery) == nil, "\(question)")
+      }
+    }
+  }
+
+  @Test(arguments: ["", "bbbbbbb", "x", "bbbb%", "' OR 1=1", "game 77", "99999999999999999999"])
+  func whatIsNoQuestionIsRefused(_ question: String) throws {
+    try withDelivery { delivery throws in
+      delivery.sql(Self.arrangement)
+      let isNumber = question.count == 20
+      if isNumber {
+        #expect(try explain(question, in: delivery) == nil)
+      } else {
+        #expect(throws: BadArguments.self) { try explain(question, in: delivery) }
+      }
+    }
+  }
+
+  @Test func aPrefixOfManyTokensIsRefused() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(
+        """
+        INSERT INTO ogs_users (id) SELECT seq FROM seq_1_to_11;
+        INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
+          SELECT seq, RPAD(CONCAT('bbbbbbbb', seq), 64, 'c'), NOW(3) FROM seq_1_to_11;
+        """)
+      let error = #expect(throws: BadArguments.self) { try explain("bbbbbbbb", in: delivery) }
+      #expect(error?.description == "Many tokens begin with bbbbbbbb. Give more digits.")
+    }
+  }
+
+  /// A number may be a user's and a game's.
+  @Test func aNumberThatIsSeveralThingsIsExplainedAsEach() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(
+        "\(Self.arrangement) INSERT INTO ogs_users (id, due_at) VALUES (77, NOW(3) + INTERVAL 1 MINUTE)"
+      )
+      let codes = try #require(try explain("77", in: delivery)).statements.map(\.code.description)
+      #expect(codes.contains("user"))
+      #expect(codes.contains("turn_told"))
+    }
+  }
+
+  @Test func whatIsAskedChangesNothing() throws {
+    try withDelivery { delivery throws in
+      delivery.sql(Self.arrangement)
+      let before = delivery.dump
+      for question in [Self.ann, Self.phone, Self.turnPhone, "7", "77"] {
+        _ = try explain(question, in: delivery)
+      }
+      #expect(delivery.dump == before)
+    }
+  }
+}
