@@ -96,7 +96,7 @@ package struct Companion: Sendable {
     return alarms.first
   }
 
-  private static func hostName() -> String {
+  static func hostName() -> String {
     String(unsafeUninitializedCapacity: 256) { buffer in
       buffer.initialize(repeating: 0)
       return buffer.withMemoryRebound(to: CChar.self) { name in

@@ -24,7 +24,23 @@ extension Room {
       SELECT COUNT(*) FROM outbox
       WHERE state = 'open' AND expires_at > UTC_TIMESTAMP(3) AND sealed NOT LIKE 'box:%'
       """
+    ],
+    seals: [
+      "SELECT DISTINCT SUBSTRING_INDEX(sealed, '.', 1) FROM outbox WHERE state = 'open' AND sealed IS NOT NULL"
+    ],
+    whenRestored: [
+      """
+      UPDATE outbox SET state = 'dead', sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+        reason = 'withdrawn: the database was restored'
+      WHERE state = 'open' AND kind IN ('login_code', 'address_change')
+      """,
+      "UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3) WHERE state = 'open'",
     ], holdings: [.events])
+}
+
+extension AuditEvent {
+  /// An administrator has brought the database back as a backup holds it.
+  static let restored = AuditEvent("restored")
 }
 
 extension Holding {
