@@ -3,6 +3,9 @@ package struct BoxPublicKeys: Sendable {
   /// At least one key, newest first; no two have the same id.
   let keys: [BoxPublicKey]
 
+  /// The ids of the keys, newest first.
+  package var ids: [String] { keys.map(\.id) }
+
   /// The key that seals.
   var newest: BoxPublicKey { keys[0] }
 

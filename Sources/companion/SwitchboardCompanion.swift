@@ -10,9 +10,9 @@ struct SwitchboardCompanion: ParsableCommand {
     version: Product.version,
     subcommands: [
       Run.self, Watch.self, Status.self, Check.self, Why.self, Metrics.self, Accounts.self,
-      Devices.self,
-      Sessions.self, Outbox.self, Models.self, Turns.self, Limits.self, Pair.self, Pairings.self,
-      Banks.self, Merchants.self, Keys.self,
+      Devices.self, Sessions.self, Outbox.self, Models.self, Turns.self, Limits.self, Pair.self,
+      Pairings.self, Banks.self, Merchants.self, Keys.self, Backup.self, Restore.self,
+      TestMail.self, TestPush.self,
     ])
 }
 

@@ -38,6 +38,16 @@ package struct Message: Sendable {
       all.filter { !$0.isEmpty }.joined(separator: "\n\n"))
   }
 
+  /// A message that says that mails arrive.
+  ///
+  /// - Returns: nil where the recipient has not the form that it must have.
+  package func test(to recipient: String, named id: String, at now: Timestamp) -> [UInt8]? {
+    guard Self.isAddress(recipient) else { return nil }
+    return written(
+      to: Mail(id: id, kind: nil, recipient: recipient, sealed: ""), at: now, subject: "Test",
+      "This is a test. Mails from this site arrive.\n\n\(signature)")
+  }
+
   /// - Returns: nil where the secret is none of such a mail.
   private func parts(
     of kind: MailKind, _ content: MailContent, _ texts: MailTexts

@@ -41,6 +41,34 @@ extension Room {
       "DELETE FROM account_visits WHERE account_id = ?",
     ],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
+    whenRestored: [
+      """
+      UPDATE login_codes FORCE INDEX (login_codes_expiry) SET spent_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """,
+      """
+      UPDATE biometric_challenges FORCE INDEX (biometric_challenges_expiry) SET spent_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """,
+      """
+      UPDATE phone_challenges FORCE INDEX (phone_challenges_expiry) SET spent_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """,
+      """
+      UPDATE passkey_challenges FORCE INDEX (passkey_challenges_expiry) SET spent_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """,
+      """
+      UPDATE address_changes FORCE INDEX (address_changes_expiry) SET expires_at = UTC_TIMESTAMP(3)
+      WHERE expires_at > UTC_TIMESTAMP(3)
+      """,
+      // Zeros: the challenge is spent.
+      """
+      UPDATE account_visits FORCE INDEX (account_visits_expiry)
+      SET form_hash = NULL, challenge_hash = IF(challenge_hash IS NULL, NULL, REPEAT(X'00', 32))
+      WHERE expires_at > UTC_TIMESTAMP(3)
+      """,
+    ],
     holdings: [
       .account, .pendingAddresses, .devices, .sessions, .browsers, .passkeys, .biometricKeys,
       .pushRegistrations,

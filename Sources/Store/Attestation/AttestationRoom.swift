@@ -6,6 +6,12 @@ extension Room {
         .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?")
     ],
     whenDeviceIsRevoked: ["DELETE FROM attestation_keys WHERE device_id = ?"],
+    whenRestored: [
+      """
+      UPDATE attestation_challenges FORCE INDEX (attestation_challenges_expiry) SET spent_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """
+    ],
     holdings: [.attestedKeys])
 }
 

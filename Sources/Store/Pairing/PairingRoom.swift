@@ -6,6 +6,17 @@ extension Room {
       Retention(.after(Retention.day), "DELETE FROM pairing_tokens WHERE expires_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 30), "DELETE FROM pairings WHERE ended_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 30), "DELETE FROM pairings WHERE expires_at < ? LIMIT ?"),
+    ],
+    whenRestored: [
+      "UPDATE pairing_server SET current_nonce = NULL WHERE current_nonce IS NOT NULL",
+      """
+      UPDATE pairing_tokens SET revoked_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND revoked_at IS NULL
+      """,
+      """
+      UPDATE pairing_tickets FORCE INDEX (pairing_tickets_expiry) SET spent_at = UTC_TIMESTAMP(3)
+      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """,
     ])
 }
 

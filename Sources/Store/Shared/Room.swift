@@ -22,6 +22,10 @@ package struct Room: Sendable {
   var whenTokenDies: [StaticString] = []
   /// Count the values for the companion alone that a version before sealed boxes has sealed, and that are still of use.
   var earlierSeals: [StaticString] = []
+  /// Select what the values for the companion alone begin with, up to the dot, of those that are still of use after a restore.
+  var seals: [StaticString] = []
+  /// Run after a restore: close what was open and is good only once, because it may have been used since.
+  var whenRestored: [StaticString] = []
   /// What accounts have here, in the order of the page that shows it to its owner.
   var holdings: [Holding] = []
 }

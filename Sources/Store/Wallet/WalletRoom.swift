@@ -30,6 +30,19 @@ extension Room {
       SELECT COUNT(*) FROM jobs WHERE state = 'open' AND kind = 'bank_enrollment'
         AND JSON_VALUE(request, '$.sealedCode') NOT LIKE 'box:%'
       """,
+    ],
+    seals: [
+      "SELECT DISTINCT SUBSTRING_INDEX(client_secret, '.', 1) FROM banks WHERE client_secret IS NOT NULL"
+    ],
+    whenRestored: [
+      """
+      UPDATE payments SET expires_at = UTC_TIMESTAMP(3)
+      WHERE confirmed_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      """,
+      """
+      UPDATE enrollment_states FORCE INDEX (enrollment_states_expiry) SET expires_at = UTC_TIMESTAMP(3)
+      WHERE expires_at > UTC_TIMESTAMP(3)
+      """,
     ], holdings: [.enrollments, .cards, .payments])
 }
 

@@ -27,6 +27,17 @@ extension Room {
       SELECT COUNT(*) FROM outbox
       WHERE state = 'open' AND expires_at > UTC_TIMESTAMP(3) AND sealed NOT LIKE 'box:%'
       """
+    ],
+    seals: [
+      "SELECT DISTINCT SUBSTRING_INDEX(sealed, '.', 1) FROM outbox WHERE state = 'open' AND sealed IS NOT NULL"
+    ],
+    whenRestored: [
+      """
+      UPDATE outbox SET state = 'dead', sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+        reason = 'withdrawn: the database was restored'
+      WHERE state = 'open' AND kind IN ('login_code', 'address_change')
+      """,
+      "UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3) WHERE state = 'open'",
     ], holdings: [.events])
 }
 
@@ -34,6 +45,8 @@ extension AuditEvent {
   static let limitLifted = AuditEvent("limit_lifted")
   static let messageDiscarded = AuditEvent("message_discarded")
   static let messageRetried = AuditEvent("message_retried")
+  /// An administrator has brought the database back as a backup holds it.
+  static let restored = AuditEvent("restored")
 }
 
 extension Holding {

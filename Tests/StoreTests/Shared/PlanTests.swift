@@ -132,6 +132,8 @@ import Testing
     for case let file as URL in files where file.pathExtension == "swift" {
       // What `check` alone asks, of the server's own tables.
       if file.lastPathComponent == "Inspection.swift" { continue }
+      // A backup reads every row anyway; the others ask for the server's own tables.
+      if file.lastPathComponent == "BackupScripts.swift" { continue }
       let source = try String(contentsOf: file, encoding: .utf8)
       for literal in source.matches(of: #/"""\n(?<long>(?s).*?)\n *"""|"(?<short>[^"\n]+)"/#) {
         let text = String(literal.output.long ?? literal.output.short ?? "")

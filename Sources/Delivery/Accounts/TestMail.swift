@@ -1,0 +1,41 @@
+package import Base
+import Store
+
+/// What became of a test mail.
+package struct TestMailResult: Sendable {
+  package let isAccepted: Bool
+  /// A whole sentence
+  package let sentence: String
+}
+
+extension Companion {
+  /// How a mail would go now, in a whole sentence.
+  package func describeTestMail(to recipient: String) -> String {
+    "The mail to \(recipient.printable) would go \(mails.route)."
+  }
+
+  /// Sends a mail now that says that it is a test.
+  package func testMail(to recipient: String, at now: Timestamp) -> TestMailResult {
+    let message = Message(
+      sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
+    let id = newClaimID()
+    guard let text = message.test(to: recipient, named: id, at: now) else {
+      return TestMailResult(
+        isAccepted: false, sentence: "\(recipient.printable) is no e-mail address in ASCII.")
+    }
+    guard let mailer = mails.mailer else {
+      return TestMailResult(
+        isAccepted: false, sentence: "The mail was not sent: set SWITCHBOARD_MAIL_COMMAND.")
+    }
+    switch mailer.send(text, named: id) {
+    case .delivered:
+      return TestMailResult(
+        isAccepted: true,
+        sentence: "The mail to \(recipient) was sent \(mails.route). Look whether it arrives.")
+    case .failed(let reason), .dead(let reason):
+      return TestMailResult(
+        isAccepted: false,
+        sentence: "The mail to \(recipient) was not sent \(mails.route): \(reason).")
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package import Base
+import Cryptography
+import Store
+
+/// Makes one encrypted file of all that a site cannot do without: the database, the keys and other secrets, and the
+/// configuration. None of them is of use without the others.
+package struct Backup: Sendable {
+  let administrator: DatabaseAdministrator
+  let database: String
+  let files: ConfigurationFiles
+  /// Arguments of age that say for whom the file is encrypted.
+  let recipients: [String]
+
+  /// - Parameters:
+  ///   - root: the folder in which `etc/switchboard` is: `/`.
+  ///   - recipients: public keys of age.
+  ///   - recipientsFile: path of a file with such keys.
+  package init(
+    of database: String, by administrator: DatabaseAdministrator, root: String,
+    for recipients: [String], in recipientsFile: String?
+  ) {
+    self.administrator = administrator
+    self.database = database
+    files = ConfigurationFiles(root: root)
+    self.recipients =
+      recipients.flatMap { ["--recipient", $0] }
+      + (recipientsFile.map { ["--recipients-file", $0] } ?? [])
+  }
+
+  /// What ``make(to:at:progress:)`` would do, with everything checked that can be without doing it.
+  package func plan(at now: Timestamp) throws -> BackupReport {
+    let archive = try files.pack()
+    var age = try Pipeline([["age", "--encrypt"] + recipients], from: .nothing, to: .nothing)
+    try age.finish()
+    return try report(try manifest(of: archive, at: now), archive)
+  }
+
+  /// Writes the backup to `path`, which nobody may have used. A file without its whole content never has this name.
+  ///
+  /// - Parameter progress: gets the bytes of the dump so far.
+  /// - Throws: ``BackupError``; ``PipelineError``.
+  package func make(
+    to path: String, at now: Timestamp, progress: (Int) -> Void = { _ in }
+  ) throws -> BackupReport {
+    let archive = try files.pack()
+    var manifest = try manifest(of: archive, at: now)
+    var writer = try BackupWriter(to: path, for: recipients, at: now)
+    try writer.add(BackupFile.configuration, archive)
+    var dump = try Pipeline([try administrator.dump(database)])
+    var (number, size, tail): (Int, Int, [UInt8]) = (0, 0, [])
+    while case let piece = dump.read(atMost: BackupFile.pieceSize), !piece.isEmpty {
+      try writer.add(BackupFile.dumpPart(number), piece)
+      (number, size) = (number + 1, size + piece.count)
+      tail = Array((tail + piece.suffix(200)).suffix(200))
+      progress(size)
+    }
+    try dump.finish()
+    guard BackupFile.isEnd(ofDump: tail) else {
+      throw BackupError.refused(
+        "mariadb-dump ended before it had written everything. No backup was made.")
+    }
+    manifest.parts = writer.parts
+    try writer.finish(with: try manifest.encoded())
+    return try report(manifest, archive)
+  }
+
+  private func manifest(of archive: [UInt8], at now: Timestamp) throws -> BackupManifest {
+    guard let version = try administrator.run(BackupScripts.schemaVersion, in: database).first,
+      let schemaVersion = Int64(version)
+    else { throw BackupError.refused("The database \(database) has no schema of Switchboard.") }
+    return BackupManifest(
+      madeAt: now.rfc3339, version: Product.version, host: Companion.hostName(), database: database,
+      schemaVersion: schemaVersion, holdings: try holdings(),
+      sealedWith: try administrator.run(BackupScripts.seals, in: database),
+      files: try Tar.members(of: archive).map(\.name).filter { !$0.hasSuffix("/") }, parts: [])
+  }
+
+  private func holdings() throws -> BackupHoldings {
+    let counts = try administrator.run(BackupScripts.holdings, in: database).compactMap { Int($0) }
+    guard counts.count == 4 else {
+      throw BackupError.refused("The database \(database) has no schema of Switchboard.")
+    }
+    return BackupHoldings(
+      sessions: counts[0], pairedPhones: counts[1], openPayments: counts[2], unsentMails: counts[3])
+  }
+
+  private func report(_ manifest: BackupManifest, _ archive: [UInt8]) throws -> BackupReport {
+    BackupReport(
+      manifest: manifest, missingKeys: try missingKeys(for: manifest.sealedWith, in: archive))
+  }
+}
+
+/// What a backup holds.
+package struct BackupReport: Sendable {
+  package let manifest: BackupManifest
+  /// Keys that values in the database were sealed with, and that no file has any more.
+  package let missingKeys: [String]
+
+  package var sentences: [String] {
+    let holdings = manifest.holdings
+    return [
+      "The database \(manifest.database), schema version \(manifest.schemaVersion), as it is at \(manifest.madeAt): "
+        + "\(holdings.sessions) signed-in phones, \(holdings.pairedPhones) paired phones.",
+      "\(manifest.files.count) files with secrets and configuration.",
+    ]
+      + missingKeys.map {
+        "WARNING: The database holds values that only the key \($0) opens, and that file does not have this key. "
+          + "Put the key back, then back up again; see \"If keys are lost\" in the manual."
+      }
+  }
+
+  package func json(file: String) -> String {
+    String(
+      decoding: JSONWriter.object { json in
+        json.member("file", file)
+        json.member("madeAt", manifest.madeAt)
+        json.member("database", manifest.database)
+        json.member("schemaVersion", manifest.schemaVersion)
+        json.member("sessions", Int64(manifest.holdings.sessions))
+        json.member("pairedPhones", Int64(manifest.holdings.pairedPhones))
+        json.member("dumpBytes", Int64(manifest.dumpSize))
+        json.member("files", json: JSONWriter.array(of: manifest.files))
+        json.member("missingKeys", json: JSONWriter.array(of: missingKeys))
+      }, as: UTF8.self)
+  }
+}
+
+extension BackupManifest {
+  /// Bytes
+  package var dumpSize: Int {
+    parts.filter { $0.name != BackupFile.configuration }.reduce(0) { $0 + $1.size }
+  }
+}

@@ -1,0 +1,114 @@
+import Cryptography
+import Glibc
+
+/// The secrets and the configuration of a site, packed and unpacked by tar.
+struct ConfigurationFiles: Sendable {
+  /// `/`, or the folder of a site that `nginx/run` started.
+  let root: String
+
+  /// What belongs to a site, below ``root``. A star stands for any name.
+  private static let patterns = [
+    "etc/switchboard", "etc/nginx/sites-available/switchboard",
+    "etc/nginx/sites-enabled/switchboard",
+    "etc/nginx/switchboard/pairing.allow", "etc/systemd/system/switchboard-*.d", "secrets",
+  ]
+  /// Where a restore keeps what it replaces.
+  private static let kept = "before-restore-"
+  private static let withoutKept = ["--exclude=\(kept)*"]
+
+  /// A site of `nginx/run` keeps its secrets in the folder itself.
+  private var configurationFolder: String {
+    access("\(root)/etc/switchboard", F_OK) == 0 ? "etc/switchboard" : "secrets"
+  }
+
+  /// The files and folders that exist, without the first slash.
+  private func existing() -> [String] {
+    var found = glob_t()
+    defer { globfree(&found) }
+    for (number, pattern) in Self.patterns.enumerated() where root != "/" || pattern != "secrets" {
+      glob("\(root)/\(pattern)", number == 0 ? 0 : GLOB_APPEND, nil, &found)
+    }
+    return (0..<Int(found.gl_pathc)).map {
+      String(String(cString: found.gl_pathv[$0]!).dropFirst(root.count).drop { $0 == "/" })
+    }
+  }
+
+  /// An archive of all of them.
+  ///
+  /// - Throws: ``BackupError/refused(_:)`` where there is none.
+  func pack() throws -> [UInt8] {
+    let paths = existing()
+    guard !paths.isEmpty else {
+      throw BackupError.refused(
+        "There is no configuration to back up: \(root)/etc/switchboard is missing.")
+    }
+    return try pack(paths, leavingOut: Self.withoutKept)
+  }
+
+  private func pack(_ paths: [String], leavingOut options: [String]) throws -> [UInt8] {
+    var tar = try Pipeline([
+      ["tar", "--create", "--format=ustar", "--directory=\(root)"] + options + ["--"] + paths
+    ])
+    let archive = tar.readToEnd()
+    try tar.finish()
+    return archive
+  }
+
+  /// Puts the files of `archive` in their places, with their owners and modes.
+  ///
+  /// - Parameter time: names the archive of what was there.
+  /// - Returns: where the files are that were replaced; nil where there were none.
+  /// - Throws: ``BackupError/refused(_:)`` where the archive holds a file that is none of a site's; nothing is changed then.
+  func unpack(_ archive: [UInt8], at time: String) throws -> String? {
+    let names = try Tar.members(of: archive).map(\.name)
+    let folders = ["etc/switchboard/", "etc/nginx/", "etc/systemd/system/switchboard-", "secrets/"]
+    if let stranger = names.first(where: { name in
+      !folders.contains { name.hasPrefix($0) } || name.split(separator: "/").contains("..")
+    }) {
+      throw BackupError.refused(
+        "The backup holds \(stranger.printable), which is no file of a site. Somebody else made it. Nothing was changed."
+      )
+    }
+    let old = existing()
+    let replaced = old.isEmpty ? archive : try pack(old, leavingOut: Self.withoutKept)
+    let kept = replaced == archive ? nil : "\(configurationFolder)/\(Self.kept)\(time).tar"
+    if let kept { try keep(replaced, in: "\(root)/\(kept)") }
+    var tar = try Pipeline(
+      [["tar", "--extract", "--preserve-permissions", "--directory=\(root)"]], from: .us,
+      to: .nothing)
+    try? tar.write(archive)
+    try tar.finish()
+    return kept.map { "\(root == "/" ? "" : root)/\($0)" }
+  }
+
+  private func keep(_ archive: [UInt8], in path: String) throws {
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let isWritten =
+      file >= 0
+      && archive.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == archive.count
+      && fsync(file) == 0
+    if file >= 0 { close(file) }
+    guard isWritten else {
+      unlink(path)
+      throw BackupError.refused("\(path) cannot be written. No file was replaced.")
+    }
+  }
+}
+
+/// Whether the keys in an archive of the configuration open what the database holds.
+func missingKeys(for seals: [String], in archive: [UInt8]) throws -> [String] {
+  let members = try Tar.members(of: archive)
+  func text(_ name: String) -> String {
+    let file = members.first { $0.name.hasSuffix("secrets/\(name)") }
+    return String(decoding: file?.content ?? [], as: UTF8.self)
+  }
+  let boxes = (try? BoxKeys(parsing: text("companion-keys")))?.publicKeys.ids ?? []
+  let keyring = try? Keyring(parsing: text("credential-keys"))
+  return seals.compactMap { seal in
+    if seal.hasPrefix("box:") {
+      let id = String(seal.dropFirst(4))
+      return boxes.contains(id) ? nil : "\(id) of companion-keys"
+    }
+    return keyring?[seal] != nil ? nil : "\(seal) of credential-keys"
+  }
+}

@@ -1,0 +1,185 @@
+package import Base
+import Cryptography
+import Glibc
+import Store
+
+/// Brings a site back as a backup holds it.
+///
+/// The dump is loaded into a database of its own first. Until all of it is there, nothing is changed.
+package struct Restore: Sendable {
+  let administrator: DatabaseAdministrator
+  let path: String
+  let identity: String
+  let files: ConfigurationFiles
+  /// Path of schema.sql.
+  let schema: String
+  let now: Timestamp
+  let content: BackupContent
+  package let database: String
+  /// What the server has under that name: `none`, `empty` or `used`.
+  let state: String
+
+  /// Decrypts the backup, checks all of it, and looks at the server. Changes nothing.
+  ///
+  /// - Parameters:
+  ///   - identity: path of the file with the private key.
+  ///   - database: nil: the name that it had.
+  /// - Throws: ``BackupError``; ``PipelineError``.
+  package init(
+    of path: String, with identity: String, to database: String?,
+    by administrator: DatabaseAdministrator, root: String, schema: String, at now: Timestamp
+  ) throws {
+    self.administrator = administrator
+    self.path = path
+    self.identity = identity
+    files = ConfigurationFiles(root: root)
+    self.schema = schema
+    self.now = now
+    content = try BackupContent(reading: path, with: identity)
+    self.database = database ?? content.manifest.database
+    guard DatabaseAdministrator.isName(self.database) else {
+      throw BackupError.refused(
+        "\(self.database.printable) is no name for a database of Switchboard.")
+    }
+    state = try administrator.run(BackupScripts.state, ["name": self.database]).first ?? "none"
+  }
+
+  private var stamp: String { now.rfc3339.prefix(19).filter { $0.isNumber || $0 == "T" } }
+  private var loading: String { "\(database)_restore_\(stamp)" }
+  package var before: String { "\(database)_before_restore_\(stamp)" }
+
+  /// What is in the way, in whole sentences.
+  ///
+  /// - Parameters:
+  ///   - isReplacing: whether a database with data may be replaced.
+  ///   - isAcceptingLostKeys: whether values may stay closed for good.
+  package func obstacles(isReplacing: Bool, isAcceptingLostKeys: Bool) throws -> [String] {
+    var found: [String] = []
+    if content.manifest.schemaVersion > Database.schemaVersion {
+      found.append(
+        "The backup has schema version \(content.manifest.schemaVersion), and these programs need \(Database.schemaVersion). "
+          + "Install the release that made it (\(content.manifest.version)).")
+    }
+    if access(schema, R_OK) != 0 {
+      found.append("\(schema) is missing. Name the schema.sql of this release with --schema.")
+    }
+    if !isAcceptingLostKeys { found += try lostKeys().map(Self.obstacle(ofLost:)) }
+    let connected = try administrator.run(BackupScripts.connections, ["name": database])
+    if !connected.isEmpty {
+      let users = connected.map { $0.replacing("\t", with: "@") }.joined(separator: ", ")
+      found.append(
+        "\(users.printable) is connected to the database \(database). Stop the responders and companions of all hosts "
+          + "first, with their sockets and the timer; see the manual.")
+    }
+    found += runningUnits().map {
+      "\($0) runs, and would use the database meanwhile. Stop it: systemctl stop \($0)"
+    }
+    if state == "used", !isReplacing {
+      found.append(
+        "The database \(database) exists and has data. With --replace it is kept as \(before), and the backup takes its place."
+      )
+    }
+    return found
+  }
+
+  private static func obstacle(ofLost key: String) -> String {
+    "The backup holds values that only the key \(key) opens, and has no such key. If the key is lost, restore with "
+      + "--accept-lost-keys, and then do what the manual says about lost keys."
+  }
+
+  private func lostKeys() throws -> [String] {
+    try missingKeys(for: content.manifest.sealedWith, in: content.configuration)
+  }
+
+  /// Units of this host that use the database.
+  private func runningUnits() -> [String] {
+    guard files.root == "/", access("/run/systemd/system", F_OK) == 0 else { return [] }
+    return [
+      "switchboard-responder.socket", "switchboard-responder.service",
+      "switchboard-companion.socket",
+      "switchboard-companion.timer", "switchboard-companion.service",
+    ].filter { unit in
+      guard
+        var systemctl = try? Pipeline([["systemctl", "is-active", "--quiet", unit]], to: .nothing)
+      else { return false }
+      return (try? systemctl.finish()) != nil
+    }
+  }
+
+  /// Does it.
+  ///
+  /// - Parameter progress: gets the bytes of the dump so far.
+  /// - Returns: what remains to be done, in whole sentences.
+  package func run(progress: (Int) -> Void = { _ in }) throws -> [String] {
+    do {
+      _ = try administrator.run(BackupScripts.make, ["name": loading])
+      try load(progress)
+    } catch {
+      _ = try? administrator.run(BackupScripts.remove, ["name": loading])
+      throw error
+    }
+    let kept: String?
+    do { kept = try files.unpack(content.configuration, at: stamp) } catch {
+      _ = try? administrator.run(BackupScripts.remove, ["name": loading])
+      throw error
+    }
+    _ = try administrator.run(
+      BackupScripts.exchange, ["from": loading, "name": database, "before": before])
+    try applySchema()
+    _ = try administrator.run(
+      BackupScripts.close, ["detail": "the backup of \(content.manifest.madeAt)"], in: database)
+    return try remaining(kept)
+  }
+
+  private func load(_ progress: (Int) -> Void) throws {
+    var client = try Pipeline([administrator.client(of: loading)], from: .us, to: .nothing)
+    var size = 0
+    let again: BackupContent
+    do {
+      again = try BackupContent(reading: path, with: identity) { piece in
+        try client.write(piece)
+        size += piece.count
+        progress(size)
+      }
+    } catch PipelineError.endedEarly {
+      try client.finish()  // says why
+      throw PipelineError.endedEarly
+    }
+    try client.finish()
+    guard again.manifest.parts == content.manifest.parts else {
+      throw BackupError.damaged("somebody changed it meanwhile")
+    }
+  }
+
+  /// Makes views and rights, and brings an older schema to this version.
+  private func applySchema() throws {
+    let file = open(schema, O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    do {
+      var client = try Pipeline(
+        [administrator.client(of: database)], from: .file(file), to: .nothing)
+      try client.finish()
+    } catch {
+      throw BackupError.refused(
+        "The tables are restored, but schema.sql cannot be applied to them. Do not start the programs. Repair the cause, then "
+          + "restore again with --replace. \(error)")
+    }
+  }
+
+  private func remaining(_ kept: String?) throws -> [String] {
+    let accounts = try administrator.run(BackupScripts.accounts)
+    return [
+      state == "none"
+        ? nil : "The database that was there is now \(before). Drop it when you no longer need it.",
+      kept.map {
+        "The files that were replaced are in \($0). It holds secrets: remove it when you no longer need it."
+      },
+      accounts.count == 2
+        ? nil
+        : "The programs have no accounts at this database server yet: make them, see \"Make the database\" in the manual.",
+      "Start the programs: systemctl start switchboard-responder.socket switchboard-companion.socket "
+        + "switchboard-responder.service switchboard-companion.timer",
+      "Then run: switchboard check",
+    ].compactMap { $0 }
+  }
+}

@@ -1,0 +1,56 @@
+import Base
+import Store
+
+extension Restore {
+  /// What ``run(progress:)`` will do, and whom it signs out, in whole sentences.
+  package func plan() throws -> [String] {
+    let manifest = content.manifest
+    let holdings = manifest.holdings
+    return [
+      "The database \(database) is brought back as it was at \(manifest.madeAt) on \(manifest.host.printable), with "
+        + "\(holdings.sessions) signed-in phones and \(holdings.pairedPhones) paired phones.",
+      manifest.schemaVersion < Database.schemaVersion
+        ? "Its schema is brought from version \(manifest.schemaVersion) to \(Database.schemaVersion)."
+        : nil,
+      try signedOut(),
+      "Sessions, paired phones and merchants' keys that were ended since then are valid again.",
+      "Payments, sign-in codes, challenges, enrollments and pairing codes that were open then are closed: "
+        + "\(holdings.openPayments) payments. Unsent mails with codes are not sent; \(holdings.unsentMails) mails waited then.",
+      state == "none" ? nil : "The database that is there now is kept as \(before).",
+      "\(manifest.files.count) files with secrets and configuration are put back. Files that are there now and differ are kept.",
+    ].compactMap { $0 }
+  }
+
+  /// Counts in the present database, if it can say.
+  private func signedOut() throws -> String {
+    let sentence =
+      "Phones that have signed in, or got new tokens, since then are signed out: their people sign in again, or pair the phone "
+      + "again."
+    guard state == "used",
+      let counts = try? administrator.run(
+        BackupScripts.renewals,
+        ["instant": String(content.manifest.madeAt.dropLast().replacing("T", with: " "))],
+        in: database
+      ).compactMap({ Int($0) }), counts.count == 2
+    else { return sentence }
+    return sentence
+      + " In the present database these are \(counts[0]) phones, and \(counts[1]) paired phones."
+  }
+
+  package func json(done: Bool, obstacles: [String], remaining: [String]) throws -> String {
+    let (manifest, plan) = (content.manifest, done ? [] : try plan())
+    return String(
+      decoding: JSONWriter.object { json in
+        json.member("restored", done)
+        json.member("database", database)
+        json.member("madeAt", manifest.madeAt)
+        json.member("schemaVersion", manifest.schemaVersion)
+        json.member("sessions", Int64(manifest.holdings.sessions))
+        json.member("pairedPhones", Int64(manifest.holdings.pairedPhones))
+        json.member("openPayments", Int64(manifest.holdings.openPayments))
+        json.member("plan", json: JSONWriter.array(of: plan))
+        json.member("obstacles", json: JSONWriter.array(of: obstacles))
+        json.member("remaining", json: JSONWriter.array(of: remaining))
+      }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,201 @@
+import Glibc
+
+/// Programs of which each reads what the one before it writes, as in a shell.
+///
+/// Each keeps what it says on standard error, for ``finish()``. SIGPIPE must be ignored.
+struct Pipeline: ~Copyable {
+  /// Where the first program reads, or the last one writes.
+  enum End {
+    /// What ``write(_:)`` writes, or ``read(atMost:)`` reads.
+    case us
+    /// An open file, which stays open here.
+    case file(CInt)
+    case nothing
+  }
+
+  private var processes: [(name: String, process: pid_t, messages: CInt)] = []
+  private var input: CInt = -1
+  private var output: CInt = -1
+
+  /// Starts `commands`, each looked up in PATH (`posix_spawnp`).
+  ///
+  /// - Throws: ``PipelineError/notStarted(_:)``
+  init(_ commands: [[String]], from source: End = .nothing, to sink: End = .us) throws {
+    let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
+    var next: CInt
+    switch source {
+    case .us: (next, input) = makePipe()
+    case .file(let file): next = dup(file)
+    case .nothing: next = dup(nothing)
+    }
+    defer {
+      close(next)
+      close(nothing)
+    }
+    for (number, words) in commands.enumerated() {
+      let reader = next
+      let writer: CInt
+      if number < commands.count - 1 {
+        (next, writer) = makePipe()
+      } else {
+        switch sink {
+        case .us: (output, writer) = makePipe()
+        case .file(let file): writer = dup(file)
+        case .nothing: writer = dup(nothing)
+        }
+        next = -1
+      }
+      defer {
+        close(reader)
+        close(writer)
+      }
+      try start(words, reading: reader, writing: writer)
+    }
+  }
+
+  deinit {
+    if input >= 0 { close(input) }
+    if output >= 0 { close(output) }
+    // Their ends of the pipes are closed, so they end.
+    for (_, process, messages) in processes {
+      waitpid(process, nil, 0)
+      close(messages)
+    }
+  }
+
+  private mutating func start(_ words: [String], reading: CInt, writing: CInt) throws {
+    let messages = try Self.unnamedFile()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // Away from 0, 1 and 2 first: where our own standard input is closed, a pipe may have their numbers.
+    let ends = [reading, writing, messages].map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
+    defer { for end in ends { close(end) } }
+    for (number, end) in ends.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, end, CInt(number))
+    }
+    var attributes = plainSignals()
+    defer { posix_spawnattr_destroy(&attributes) }
+    var arguments = words.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var process = pid_t()
+    guard posix_spawnp(&process, words[0], &actions, &attributes, &arguments, environ) == 0 else {
+      close(messages)
+      throw PipelineError.notStarted(words[0])
+    }
+    processes.append((words[0], process, messages))
+  }
+
+  /// In memory (`shm_open`).
+  private static func unnamedFile() throws -> CInt {
+    let name = "/switchboard-\(getpid())-\(UInt64.random(in: 0...(.max)))"
+    let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    guard file >= 0 else { throw PipelineError.noMemory }
+    shm_unlink(name)
+    return file
+  }
+
+  /// Gives `bytes` to the first program.
+  ///
+  /// - Throws: ``PipelineError/endedEarly``; ``finish()`` then says why.
+  func write(_ bytes: [UInt8]) throws(PipelineError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(input, $0.baseAddress! + written, $0.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw .endedEarly }
+      written += count
+    }
+  }
+
+  /// Tells the first program that this was all.
+  mutating func closeInput() {
+    close(input)
+    input = -1
+  }
+
+  /// The next bytes of the last program, fewer than `limit` only at the end.
+  func read(atMost limit: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: limit) { buffer, total in
+      while total < limit {
+        let count = Glibc.read(output, buffer.baseAddress! + total, limit - total)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        total += count
+      }
+    }
+  }
+
+  /// Everything that the last program writes.
+  func readToEnd() -> [UInt8] {
+    var bytes: [UInt8] = []
+    while case let more = read(atMost: 65_536), !more.isEmpty { bytes += more }
+    return bytes
+  }
+
+  /// Closes our ends, and waits until all have ended.
+  ///
+  /// - Throws: ``PipelineError/failed(program:message:)`` for the first that failed by itself, not because one behind it had
+  ///   ended.
+  mutating func finish() throws(PipelineError) {
+    if input >= 0 { close(input) }
+    if output >= 0 { close(output) }
+    (input, output) = (-1, -1)
+    var failure: PipelineError?
+    for (name, process, messages) in processes {
+      var status: CInt = 0
+      while waitpid(process, &status, 0) < 0, errno == EINTR {}
+      let isPeersFault = status & 0x7f == SIGPIPE
+      if status != 0, failure == nil, !isPeersFault {
+        failure = .failed(program: name, message: Self.lastLine(of: messages))
+      }
+      close(messages)
+    }
+    processes = []
+    if let failure { throw failure }
+  }
+
+  private static func lastLine(of messages: CInt) -> String {
+    let size = Int(lseek(messages, 0, SEEK_END))
+    let bytes = [UInt8](unsafeUninitializedCapacity: min(max(size, 0), 4096)) { buffer, count in
+      count = max(0, pread(messages, buffer.baseAddress, buffer.count, size - buffer.count))
+    }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    return String(lines.last ?? "it said nothing").printable
+  }
+}
+
+enum PipelineError: Error, CustomStringConvertible {
+  /// The program, looked up in PATH
+  case notStarted(String)
+  /// `/dev/shm` cannot be written.
+  case noMemory
+  case failed(program: String, message: String)
+  /// A program ended while something was written to it.
+  case endedEarly
+
+  var description: String {
+    switch self {
+    case .notStarted(let program): "\(program) cannot be started: install it."
+    case .noMemory: "/dev/shm cannot be written: make room there."
+    case .failed(let program, let message): "\(program) failed: \(message)"
+    case .endedEarly: "A program ended before it had read everything."
+    }
+  }
+}
+
+/// No signal blocked, SIGPIPE as by default: what we ignore or wait for does not concern the program.
+private func plainSignals() -> posix_spawnattr_t {
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  posix_spawnattr_setsigmask(&attributes, &signals)
+  sigaddset(&signals, SIGPIPE)
+  posix_spawnattr_setsigdefault(&attributes, &signals)
+  posix_spawnattr_setflags(
+    &attributes, CShort(POSIX_SPAWN_SETSIGMASK) | CShort(POSIX_SPAWN_SETSIGDEF))
+  return attributes
+}

@@ -1,0 +1,43 @@
+import Base
+import MariaDB
+
+extension PushTokens {
+  /// The tokens of the account with this e-mail address, as targets of an administrator's test. At most 500, the newest
+  /// first.
+  package func targets(ofEmail email: String) throws -> [PushTest.Target] {
+    try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT t.token, t.platform, p.version = 0 OR p.push_enabled
+        FROM accounts a
+        JOIN devices d ON d.account_id = a.id
+        JOIN push_tokens t ON t.device_id = d.id
+        JOIN device_preferences p ON p.device_id = d.id
+        WHERE a.email = ? ORDER BY t.registered_at DESC, t.token LIMIT 500
+        """,
+        [.text(email)]
+      ) { row in
+        PushTest.Target(
+          token: row.text(0), platform: DevicePlatform(row: row, 1), registeredAt: .unknown,
+          isEnabled: row.boolean(2))
+      }
+    }
+  }
+
+  /// One token as the target of a test; of Apple's if nobody has registered it here.
+  package func target(_ token: PushToken) throws -> PushTest.Target {
+    let platform = try records.read { transaction in
+      try transaction.connection.row(
+        "SELECT platform FROM push_tokens WHERE token = ?", [.text(token.text)]
+      ) { row in DevicePlatform(row: row, 0) }
+    }
+    return PushTest.Target(
+      token: token.text, platform: platform ?? .ios, registeredAt: .unknown, isEnabled: true)
+  }
+}
+
+extension Timestamp {
+  /// Earlier than any registration. A token that Apple calls wrong is removed only if it was registered before: here it
+  /// stays, for what an administrator tries may be wrong itself.
+  fileprivate static let unknown = Timestamp(milliseconds: 0)
+}
