@@ -10,7 +10,7 @@ struct SwitchboardCompanion: ParsableCommand {
     version: Product.version,
     subcommands: [
       Run.self, Watch.self, Check.self, Pair.self, Devices.self, Banks.self, Merchants.self,
-      Keys.self,
+      Keys.self, Setup.self,
     ])
 }
 
