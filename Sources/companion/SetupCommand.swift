@@ -3,10 +3,10 @@ import Glibc
 
 struct Setup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Sets up or upgrades the site on this host: users, database, keys, certificate, nginx. As root.",
+    abstract: "Sets up the site on this host: users, database, keys, certificate, nginx. As root.",
     discussion: """
-      Run it as often as you like: it changes only what is missing or asked for, and keeps your edits. Where you give no \
-      answer, it keeps the present one; on a terminal it asks, unless you say --yes. Its own options:
+      Run it as often as you like: it changes only what is missing or asked for, and keeps your \
+      edits. On a terminal it asks what you do not say here, unless you say --yes. Its options:
 
         --yes                 ask nothing
         --name NAME           the host name of the site
