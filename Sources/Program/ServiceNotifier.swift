@@ -12,26 +12,26 @@ package struct ServiceNotifier: Sendable {
 
   /// How often to send ``State/alive``: half of systemd's limit. Nil where no watchdog waits for it.
   package let interval: Duration?
+  /// A path, or `@` and a name in the abstract namespace.
   private let address: String?
 
   /// The notifier that the environment asks for: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
   ///
   /// Removes these variables from the environment: call it once, before any thread starts.
   package static func ofProcess() -> ServiceNotifier {
-    let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
-    let values = names.map { name in getenv(name).map { String(cString: $0) } }
-    for name in names { unsetenv(name) }
-    let isForOther = values[2].map { $0 != String(getpid()) } ?? false
-    return ServiceNotifier(
-      address: values[0], microseconds: isForOther ? nil : values[1].flatMap { Int($0) })
+    var variables: [String: String] = [:]
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+      variables[name] = getenv(name).map { String(cString: $0) }
+      unsetenv(name)
+    }
+    return ServiceNotifier(variables, process: getpid())
   }
 
-  /// - Parameters:
-  ///   - address: A path, or `@` and a name in the abstract namespace.
-  ///   - microseconds: After which systemd takes a silent process for hung.
-  init(address: String?, microseconds: Int?) {
-    self.address = address
-    interval = address == nil ? nil : microseconds.map { .microseconds($0 / 2) }
+  init(_ variables: [String: String], process: pid_t) {
+    address = variables["NOTIFY_SOCKET"]
+    let isForUs = variables["WATCHDOG_PID"].map { $0 == String(process) } ?? true
+    let limit = isForUs ? variables["WATCHDOG_USEC"].flatMap { Int($0) } : nil
+    interval = limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil }
   }
 
   /// Tells systemd `state`. Nobody can be told that this failed: systemd itself is not there then.
