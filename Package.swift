@@ -69,7 +69,8 @@ let package = Package(
         "API", "Base", "Cryptography", "FastCGI", "HTTP", "MariaDB", "Program", "Store", log,
       ],
       path: "Sources/responder",
-      exclude: ["service", "socket"].map { "switchboard-responder.\($0)" },
+      exclude: ["environment-responder"]
+        + ["service", "socket"].map { "switchboard-responder.\($0)" },
       swiftSettings: settings),
     .executableTarget(
       name: "switchboard-companion",
@@ -78,7 +79,10 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
-      exclude: ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
+      exclude: [
+        "environment-companion", "environment.sh", "failure-mail", "setup", "switchboard",
+        "switchboard-failure@.service", "switchboard.sysusers",
+      ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
       swiftSettings: settings),
 
     .executableTarget(

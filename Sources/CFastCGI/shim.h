@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 // GNU declares it only under _GNU_SOURCE, which Swift's importer does not define.
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);

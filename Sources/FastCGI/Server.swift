@@ -31,6 +31,8 @@ package final class Server: Sendable {
   let waiterSlots: Semaphore
   /// Wakes every thread in the end.
   let stop: Alarm
+  let pulse: Pulse
+  let report: @Sendable (Report) -> Void
   let log = Logger(label: "FastCGI")
 
   private let threadCount: Int
@@ -47,12 +49,17 @@ package final class Server: Sendable {
   ///   - workers: How many requests are worked on at once.
   ///   - waiters: How many more may wait.
   ///   - bodyLimit: The greatest content to accept, in octets.
+  ///   - aliveInterval: How often to report ``Report/alive``.
+  ///   - report: Called on any thread of the server; must not wait.
   /// - Throws: ``FastCGIError`` if the process may not have the few descriptors it needs.
   package init(
-    listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int
+    listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int,
+    aliveInterval: Duration? = nil, report: @escaping @Sendable (Report) -> Void = { _ in }
   ) throws(FastCGIError) {
     self.listener = listener
     self.bodyLimit = bodyLimit
+    self.report = report
+    pulse = try Pulse(every: aliveInterval)
     poller = try Poller()
     stop = try Alarm()
     progress = try Alarm()
@@ -116,11 +123,12 @@ extension Server {
   ) throws(FastCGIError) {
     let signals = try SignalDescriptor(SIGTERM, SIGINT)
     signal(SIGPIPE, SIG_IGN)
-    guard poller.add(listener.descriptor), poller.addForAll(stop.descriptor) else {
-      throw FastCGIError("epoll_ctl", errno)
-    }
+    guard poller.add(listener.descriptor), poller.addForAll(stop.descriptor),
+      poller.add(pulse.descriptor)
+    else { throw FastCGIError("epoll_ctl", errno) }
     do {
       for _ in 0..<threadCount { try startThread(handler) }
+      report(.ready)
       supervise(signals)
     } catch {
       end()
@@ -139,6 +147,7 @@ extension Server {
     _ = signals.wait(progress) { isDrainWanted.load(ordering: .sequentiallyConsistent) }
     let begin = ContinuousClock.now
     beginPhase(.draining)
+    report(.stopping)
     let isDrained = { [self] in connections.load(ordering: .sequentiallyConsistent) == 0 }
     guard signals.wait(progress, until: begin + Self.closingDelay, for: isDrained)
     else { return end() }

@@ -67,12 +67,19 @@ final class Worker {
     switch event.descriptor {
     case server.listener.descriptor: acceptConnection()
     case server.stop.descriptor: break
+    case server.pulse.descriptor: reportAlive()
     case let connection where event.isHangUp && peek(connection) != .readable:
       close(connection)
       server.connectionEnded()
     case let connection:
       serve(connection, isPolled: true)
     }
+  }
+
+  private func reportAlive() {
+    server.pulse.clear()
+    server.report(.alive)
+    server.poller.rearm(server.pulse.descriptor)
   }
 
   // MARK: Accepting

@@ -31,7 +31,7 @@ struct Configuration {
     self.settings = settings
   }
 
-  /// Answers requests until SIGTERM; as a plain CGI program, one.
+  /// Answers requests until SIGTERM, and tells systemd so; as a plain CGI program, one.
   ///
   /// - Throws: ``SchemaMismatch``; ``FastCGIError``.
   func serve() throws {
@@ -39,9 +39,11 @@ struct Configuration {
       let application = try application { true }
       return try respondAsCGI(bodyLimit: Application.bodyLimit) { application.respond(to: $0) }
     }
+    let notifier = ServiceNotifier.ofProcess()
     let server = try Server(
       listener: listener, workers: workers, waiters: Self.waiters,
-      bodyLimit: Application.bodyLimit)
+      bodyLimit: Application.bodyLimit, aliveInterval: notifier.interval
+    ) { notifier.tell(.init($0)) }
     let application = try application { server.beginWaiting() }
     try server.run { application.respond(to: $0) }
   }
@@ -59,5 +61,16 @@ struct Configuration {
     }
     return Application(
       database: database, settings: settings, log: log, beginWaiting: beginWaiting)
+  }
+}
+
+extension ServiceNotifier.State {
+  fileprivate init(_ report: Report) {
+    self =
+      switch report {
+      case .ready: .ready
+      case .alive: .alive
+      case .stopping: .stopping
+      }
   }
 }

@@ -26,8 +26,11 @@ struct ChildProcess: ~Copyable {
     defer { posix_spawnattr_destroy(&attributes) }
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
+    var environment = childEnvironment().map { strdup($0) } + [nil]
+    defer { for variable in environment { free(variable) } }
     var process = pid_t()
-    guard posix_spawnp(&process, words[0], &actions, &attributes, &arguments, environ) == 0 else {
+    guard posix_spawnp(&process, words[0], &actions, &attributes, &arguments, &environment) == 0
+    else {
       close(input)
       return nil
     }

@@ -7,18 +7,21 @@ import Testing
   private static let names = [
     "responder/switchboard-responder.service", "responder/switchboard-responder.socket",
     "companion/switchboard-companion.service", "companion/switchboard-companion.socket",
-    "companion/switchboard-companion.timer",
+    "companion/switchboard-companion.timer", "companion/switchboard-failure@.service",
   ]
 
-  /// Copies in a folder of their own. Of the paths only that of the programs is replaced, because
+  /// Copies in a folder of their own. Of the paths only those of the programs are replaced, because
   /// systemd looks whether they are there.
   private func withUnits(_ body: (_ folder: String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     for name in Self.names {
-      let unit = try text(of: name).replacingOccurrences(
-        of: "/usr/local/bin", with: programFolder.path())
+      let unit = try text(of: name)
+        .replacingOccurrences(of: "/usr/local/bin", with: programFolder.path())
+        .replacingOccurrences(
+          of: "/usr/local/share/switchboard",
+          with: projectFolder.appending(path: "Sources/companion").path())
       let copy = folder.appending(path: URL(filePath: name).lastPathComponent)
       try unit.write(to: copy, atomically: true, encoding: .utf8)
     }
@@ -50,7 +53,10 @@ import Testing
   }
 
   /// Threshold: tenths of what `systemd-analyze security` calls exposure.
-  @Test(arguments: [("responder", false, 10), ("responder", true, 10), ("companion", false, 12)])
+  @Test(arguments: [
+    ("responder", false, 10), ("responder", true, 10), ("companion", false, 12),
+    ("failure@", false, 15),
+  ])
   func aBrokenProgramReachesLittle(_ program: String, dropIn: Bool, threshold: Int) throws {
     try withUnits { folder in
       if dropIn { try writeDropIn(into: folder) }

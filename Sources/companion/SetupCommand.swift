@@ -1,0 +1,35 @@
+import ArgumentParser
+import Glibc
+
+struct Setup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Sets up the site on this host: users, database, keys, certificate, nginx. As root.",
+    discussion: """
+      Run it as often as you like: it changes only what is missing or asked for, and keeps your \
+      edits. On a terminal it asks what you do not say here, unless you say --yes. Its options:
+
+        --yes                 ask nothing
+        --name NAME           the host name of the site
+        --mail-command WORDS  a command that sends mail as "sendmail -t" does
+        --administrator MAIL  who is told by mail when a service fails
+        --certificate FOLDER  where fullchain.pem and privkey.pem lie, or will lie
+        --no-site             leave nginx as it is
+
+      Examples:
+        switchboard setup --yes --name switchboard.example.org
+        switchboard setup --certificate /etc/letsencrypt/live/switchboard.example.org
+        .build/release/switchboard-companion setup --from Sources/companion
+      """)
+
+  @Option(help: "The folder of the script: Sources/companion in the project's own directory.")
+  var from = "/usr/share/switchboard"
+
+  @Argument(parsing: .allUnrecognized, help: "The options above.")
+  var options: [String] = []
+
+  func run() throws {
+    var arguments = (["\(from)/setup"] + options).map { strdup($0) } + [nil]
+    execv(arguments[0]!, &arguments)
+    throw ValidationError("\(from)/setup cannot be run. Name its folder with --from.")
+  }
+}

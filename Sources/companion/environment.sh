@@ -1,0 +1,24 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by switchboard and setup.
+
+declare -A environment=()
+
+# read_environment FILE: adds the variables of the file to `environment`, as EnvironmentFile= of systemd.exec(5) reads
+# them. Nothing in the file is executed.
+read_environment() {
+  local line more name value
+  while IFS= read -r line || [[ -n $line ]]; do
+    while [[ $line == *\\ ]] && IFS= read -r more; do line=${line%\\}$more; done
+    [[ $line =~ ^[[:space:]]*([A-Za-z_][A-Za-z0-9_]*)[[:space:]]*=[[:space:]]*(.*)$ ]] || continue
+    name=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
+    if [[ $value =~ ^\'([^\']*)\' ]]; then
+      value=${BASH_REMATCH[1]}
+    elif [[ $value =~ ^\"(([^\"\\]|\\.)*)\" ]]; then
+      # shellcheck disable=SC2001 # ${value//} cannot repeat what it found
+      value=$(sed 's/\\\(["\\`$]\)/\1/g' <<<"${BASH_REMATCH[1]}")
+    else
+      value=$(sed 's/[[:space:]]*$//; s/\\\(.\)/\1/g' <<<"$value")
+    fi
+    environment[$name]=$value
+  done <"$1"
+}

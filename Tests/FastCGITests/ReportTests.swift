@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// What a server tells systemd by way of the program.
+@Suite struct ReportTests {
+  @Test func aServerReportsItsBeginningAndItsEnd() throws {
+    let reports = Locked<[Report]>([])
+    let running = try RunningServer(on: Endpoint(), reports: reports) { request, _ in
+      describe(request)
+    }
+    _ = try running.answer()
+    #expect(reports.get() == [.ready])
+    running.server.drain()
+    #expect(running.waitForEnd())
+    #expect(reports.get() == [.ready, .stopping])
+  }
+
+  /// A watchdog must end a server whose workers hang, and no other.
+  @Test func aServerIsAliveOnlyWhileAWorkerIsFree() throws {
+    let reports = Locked<[Report]>([])
+    let (entered, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let running = try RunningServer(
+      on: Endpoint(), workers: 2, aliveInterval: .milliseconds(1), reports: reports
+    ) { request, _ in
+      entered.signal()
+      release.wait()
+      return describe(request)
+    }
+    wait(for: reports)
+    let connections = try (0..<2).map { _ in try running.connect() }
+    for connection in connections { try connection.send(requestBytes()) }
+    for _ in connections { entered.wait() }
+    reports.set([])
+    var pulse = pollfd(fd: running.server.pulse.descriptor, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&pulse, 1, -1) == 1)
+    #expect(reports.get() == [], "nobody was free to report")
+    for _ in connections { release.signal() }
+    wait(for: reports)
+    running.server.drain()
+    #expect(running.waitForEnd())
+  }
+
+  private func wait(for reports: Locked<[Report]>) {
+    while !reports.get().contains(.alive) { sched_yield() }
+  }
+}
