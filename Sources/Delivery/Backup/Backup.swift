@@ -65,21 +65,27 @@ package struct Backup: Sendable {
   }
 
   private func manifest(of archive: [UInt8], at now: Timestamp) throws -> BackupManifest {
-    guard let version = try administrator.run(BackupScripts.schemaVersion, in: database).first,
-      let schemaVersion = Int64(version)
-    else { throw BackupError.refused("The database \(database) has no schema of Switchboard.") }
+    let versions = try administrator.run(BackupScripts.schemaVersion, in: database)
+    guard let version = versions.first.flatMap({ Int64($0) }) else {
+      throw BackupError.refused("The database \(database) has no schema of Switchboard.")
+    }
+    let (holdings, seals): (BackupHoldings, [String])
+    do {
+      holdings = try self.holdings()
+      seals = try administrator.run(BackupScripts.seals, in: database)
+    } catch {
+      throw BackupError.refused(
+        "The schema of the database \(database) is too old for this command. Back it up by mariadb-dump. \(error)"
+      )
+    }
     return BackupManifest(
-      madeAt: now.rfc3339, version: Product.version, host: Companion.hostName(), database: database,
-      schemaVersion: schemaVersion, holdings: try holdings(),
-      sealedWith: try administrator.run(BackupScripts.seals, in: database),
+      madeAt: now.rfc3339, version: Product.version, host: Companion.hostName(),
+      database: database, schemaVersion: version, holdings: holdings, sealedWith: seals,
       files: try Tar.members(of: archive).map(\.name).filter { !$0.hasSuffix("/") }, parts: [])
   }
 
   private func holdings() throws -> BackupHoldings {
-    let counts = try administrator.run(BackupScripts.holdings, in: database).compactMap { Int($0) }
-    guard counts.count == 4 else {
-      throw BackupError.refused("The database \(database) has no schema of Switchboard.")
-    }
+    let counts = try administrator.run(BackupScripts.holdings, in: database).map { Int($0) ?? 0 }
     return BackupHoldings(
       sessions: counts[0], pairedPhones: counts[1], openPayments: counts[2], unsentMails: counts[3])
   }

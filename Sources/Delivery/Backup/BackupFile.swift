@@ -114,6 +114,10 @@ struct BackupContent {
     reading path: String, with identity: String,
     receive: (_ piece: [UInt8]) throws -> Void = { _ in }
   ) throws {
+    for path in [path, identity] where access(path, R_OK) != 0 {
+      throw BackupError.refused(
+        "\(path) cannot be read: \(String(cString: strerror(errno))). Nothing was changed.")
+    }
     var pipeline = try Pipeline([
       ["age", "--decrypt", "--identity", identity, "--", path], ["gzip", "-dc"],
     ])

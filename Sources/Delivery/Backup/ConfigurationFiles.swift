@@ -76,8 +76,14 @@ struct ConfigurationFiles: Sendable {
     var tar = try Pipeline(
       [["tar", "--extract", "--preserve-permissions", "--directory=\(root)"]], from: .us,
       to: .nothing)
-    try? tar.write(archive)
-    try tar.finish()
+    do {
+      try? tar.write(archive)  // where tar ends before, it says why
+      try tar.finish()
+    } catch {
+      throw BackupError.refused(
+        "Not every file could be put back; the database is as it was. "
+          + (kept.map { "What was there is in \(root)/\($0). " } ?? "") + "\(error)")
+    }
     return kept.map { "\(root == "/" ? "" : root)/\($0)" }
   }
 

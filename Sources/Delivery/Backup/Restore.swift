@@ -115,20 +115,38 @@ package struct Restore: Sendable {
       _ = try administrator.run(BackupScripts.make, ["name": loading])
       try load(progress)
     } catch {
-      _ = try? administrator.run(BackupScripts.remove, ["name": loading])
-      throw error
+      removeLoaded()
+      throw BackupError.refused("The dump cannot be loaded. Nothing was changed. \(error)")
     }
     let kept: String?
     do { kept = try files.unpack(content.configuration, at: stamp) } catch {
-      _ = try? administrator.run(BackupScripts.remove, ["name": loading])
+      removeLoaded()
       throw error
     }
+    do { try exchange() } catch {
+      removeLoaded()
+      throw BackupError.refused(
+        "The restore is not complete. Do not start the programs. Repair the cause, then restore again with --replace. "
+          + "\(error)")
+    }
+    return try remaining(kept)
+  }
+
+  private func removeLoaded() {
+    // What failed before it says why.
+    _ = try? administrator.run(BackupScripts.remove, ["name": loading])
+  }
+
+  private func exchange() throws {
     _ = try administrator.run(
       BackupScripts.exchange, ["from": loading, "name": database, "before": before])
-    try applySchema()
+    // Makes views and rights, and brings an older schema to this version.
+    let file = open(schema, O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var client = try Pipeline([administrator.client(of: database)], from: .file(file), to: .nothing)
+    try client.finish()
     _ = try administrator.run(
       BackupScripts.close, ["detail": "the backup of \(content.manifest.madeAt)"], in: database)
-    return try remaining(kept)
   }
 
   private func load(_ progress: (Int) -> Void) throws {
@@ -148,21 +166,6 @@ package struct Restore: Sendable {
     try client.finish()
     guard again.manifest.parts == content.manifest.parts else {
       throw BackupError.damaged("somebody changed it meanwhile")
-    }
-  }
-
-  /// Makes views and rights, and brings an older schema to this version.
-  private func applySchema() throws {
-    let file = open(schema, O_RDONLY | O_CLOEXEC)
-    defer { close(file) }
-    do {
-      var client = try Pipeline(
-        [administrator.client(of: database)], from: .file(file), to: .nothing)
-      try client.finish()
-    } catch {
-      throw BackupError.refused(
-        "The tables are restored, but schema.sql cannot be applied to them. Do not start the programs. Repair the cause, then "
-          + "restore again with --replace. \(error)")
     }
   }
 

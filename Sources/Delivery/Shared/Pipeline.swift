@@ -149,7 +149,7 @@ struct Pipeline: ~Copyable {
       while waitpid(process, &status, 0) < 0, errno == EINTR {}
       let isPeersFault = status & 0x7f == SIGPIPE
       if status != 0, failure == nil, !isPeersFault {
-        failure = .failed(program: name, message: Self.lastLine(of: messages))
+        failure = .failed(program: name, message: Self.cause(in: messages))
       }
       close(messages)
     }
@@ -157,13 +157,17 @@ struct Pipeline: ~Copyable {
     if let failure { throw failure }
   }
 
-  private static func lastLine(of messages: CInt) -> String {
-    let size = Int(lseek(messages, 0, SEEK_END))
-    let bytes = [UInt8](unsafeUninitializedCapacity: min(max(size, 0), 4096)) { buffer, count in
-      count = max(0, pread(messages, buffer.baseAddress, buffer.count, size - buffer.count))
+  /// The line of MariaDB's error, before which its client shows the statement; else what the program said first.
+  private static func cause(in messages: CInt) -> String {
+    func lines(from offset: off_t) -> [Substring] {
+      let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+        count = max(0, pread(messages, buffer.baseAddress, buffer.count, offset))
+      }
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    return String(lines.last ?? "it said nothing").printable
+    let last = lines(from: max(0, lseek(messages, 0, SEEK_END) - 4096))
+    let cause = last.first { $0.hasPrefix("ERROR ") } ?? lines(from: 0).first
+    return String(cause ?? "it said nothing").printable
   }
 }
 

@@ -47,21 +47,22 @@ struct TestBackup {
 
   /// Runs `switchboard-companion` with what both commands need.
   func run(_ arguments: [String]) -> (status: Int32, output: String) {
-    runProgram(
-      builtProgram("switchboard-companion").path(),
-      arguments + ["--defaults-file", options, "--root", root])
+    runProgram(builtProgram("switchboard-companion").path(), arguments + siteOptions)
   }
+
+  var siteOptions: [String] { ["--defaults-file", options, "--root", root] }
 
   func backUp(_ more: [String] = [], to path: String? = nil) -> (status: Int32, output: String) {
     run(["backup", "--to", path ?? file, "--recipient", recipient, "--database", "own"] + more)
   }
 
   func restore(
-    _ more: [String] = ["--yes", "--replace"], of path: String? = nil, identity: String? = nil
+    _ more: [String] = ["--yes", "--replace"], of path: String? = nil
   ) -> (status: Int32, output: String) {
     run(
-      ["restore", path ?? file, "--identity", identity ?? self.identity]
-        + ["--schema", projectSchema.path()] + more)
+      ["restore", path ?? file]
+        + (more.contains("--identity") ? [] : ["--identity", identity])
+        + (more.contains("--schema") ? [] : ["--schema", projectSchema.path()]) + more)
   }
 
   /// Runs a line of shell with these variables: FILE, IDENTITY, RECIPIENT, FOLDER, OPTIONS.
