@@ -1749,7 +1749,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
 GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE (removed_at), DELETE ON dead_tokens TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;

@@ -112,9 +112,10 @@ struct Keys: ParsableCommand {
     @Argument(
       help: "The file that SWITCHBOARD_COMPANION_KEYS_FILE names.", completion: .file())
     var path: String
+    @OptionGroup var output: Output
 
     func run() throws {
-      for entry in try KeyFile(atPath: path).publicEntries() { print(entry) }
+      output.print(PublicKeys(entries: try KeyFile(atPath: path).publicEntries()))
     }
   }
 }

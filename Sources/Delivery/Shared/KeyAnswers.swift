@@ -10,6 +10,19 @@ extension Report {
   }
 }
 
+/// The public halves of the companion's keys, as the responder's file has them: one on a line.
+package struct PublicKeys: CommandAnswer, Sendable {
+  private let entries: [String]
+
+  package init(entries: [String]) { self.entries = entries }
+
+  package var text: String { entries.joined(separator: "\n") }
+
+  package var json: [UInt8] {
+    JSONWriter.object { json in json.member("public_keys", json: JSONWriter.array(of: entries)) }
+  }
+}
+
 /// A key that was added to a file, or that would be.
 package struct NewKey: CommandAnswer, Sendable {
   let id: String

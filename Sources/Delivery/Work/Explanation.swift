@@ -32,7 +32,7 @@ package struct Explanation: CommandAnswer, Sendable {
     let facts = statements.filter { !$0.isCause }.map(\.sentence)
     let reasons =
       causes.isEmpty ? [nothingWrong] : ["Why it did not ring:"] + causes.map { "- \($0.sentence)" }
-    return (facts + [""] + reasons).joined(separator: "\n")
+    return (facts + (facts.isEmpty ? [] : [""]) + reasons).joined(separator: "\n")
   }
 
   package var json: [UInt8] {

@@ -28,7 +28,7 @@ extension WhyDirectory {
     case .delivered:
       explanation.note(
         "delivered",
-        "\(name) was taken by Apple on \(time(delivery.finishedAt)). From then on it is between Apple and the phone."
+        "\(name) was taken by Apple on \(time(delivery.finishedAt)). From then on, only Apple and the phone decide."
       )
     case .open: explainOpen(delivery, name, in: &explanation)
     case .dead: explainDead(delivery, name, in: &explanation)

@@ -77,8 +77,7 @@ package struct WhyDirectory: Sendable {
     if companion.missing.contains("SWITCHBOARD_CONTACT") {
       explanation.blame(
         "not_polled",
-        "online-go.com is not asked whose turn it is, because nobody is named whom it could turn to: set SWITCHBOARD_CONTACT."
-      )
+        "The companion does not ask online-go.com whose turn it is: set SWITCHBOARD_CONTACT.")
     }
     let apns = companion.missing.filter { $0.hasPrefix("APNS_") }
     if !apns.isEmpty {

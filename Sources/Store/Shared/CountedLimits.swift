@@ -26,7 +26,8 @@ package struct CountedLimit: Sendable {
 package struct CountedLimits: Sendable {
   let records: Records
 
-  /// At most `limit` counts of windows that have not ended, the newest first.
+  /// At most `limit` counts of windows that have not ended: the newest first, or those of one limit or one
+  /// subject by name and subject.
   ///
   /// - Parameters:
   ///   - name: of one limit; nil: of all.
@@ -35,22 +36,14 @@ package struct CountedLimits: Sendable {
   package func list(
     named name: String?, of subject: String?, isUsedUp: Bool, limit: Int
   ) throws -> FirstRows<CountedLimit> {
-    let now = records.now
     let found = try records.read { transaction in
-      try transaction.connection.rows(
-        """
-        SELECT name, subject, hits, allowed, window_started_at, window_seconds
-        FROM rate_limits FORCE INDEX (rate_limits_window)
-        WHERE window_started_at > ? AND window_started_at + INTERVAL window_seconds SECOND > ?
-          AND name = COALESCE(?, name) AND subject = COALESCE(?, subject)
-          AND (hits >= allowed OR NOT ?)
-        ORDER BY window_started_at DESC LIMIT ?
-        """,
-        [
-          .time(now - Retention.day), .time(now), .text(name), .text(subject), .boolean(isUsedUp),
-          .integer(Int64(limit) + 1),
-        ]
-      ) { row in CountedLimit(row: row) }
+      let statements = transaction.countedLimits
+      if name == nil && subject == nil {
+        return try statements.newest(isUsedUp: isUsedUp, limit: limit + 1)
+      }
+      return try (name.map { [$0] } ?? statements.names()).flatMap { name in
+        try statements.list(named: name, of: subject, isUsedUp: isUsedUp, limit: limit + 1)
+      }
     }
     return FirstRows(found, limit: limit)
   }
@@ -86,4 +79,53 @@ package struct CountedLimits: Sendable {
 
 extension Records {
   package var countedLimits: CountedLimits { CountedLimits(records: self) }
+}
+
+/// Statements on `rate_limits` for administrators.
+private struct CountedLimitStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// The names under which anything is counted.
+  func names() throws(DatabaseError) -> [String] {
+    try transaction.connection.rows("SELECT DISTINCT name FROM rate_limits") { row in row.text(0) }
+  }
+
+  func newest(isUsedUp: Bool, limit: Int) throws(DatabaseError) -> [CountedLimit] {
+    let now = transaction.now
+    return try transaction.connection.rows(
+      """
+      SELECT name, subject, hits, allowed, window_started_at, window_seconds
+      FROM rate_limits FORCE INDEX (rate_limits_window)
+      WHERE window_started_at > ? AND window_started_at + INTERVAL window_seconds SECOND > ?
+        AND (hits >= allowed OR NOT ?)
+      ORDER BY window_started_at DESC LIMIT ?
+      """,
+      [
+        .time(now - Retention.day), .time(now), .boolean(isUsedUp), .integer(Int64(limit)),
+      ]
+    ) { row in CountedLimit(row: row) }
+  }
+
+  func list(
+    named name: String, of subject: String?, isUsedUp: Bool, limit: Int
+  ) throws(DatabaseError) -> [CountedLimit] {
+    try transaction.connection.rows(
+      """
+      SELECT name, subject, hits, allowed, window_started_at, window_seconds FROM rate_limits
+      WHERE name = ? AND subject BETWEEN ? AND ?
+        AND window_started_at + INTERVAL window_seconds SECOND > ? AND (hits >= allowed OR NOT ?)
+      ORDER BY subject LIMIT ?
+      """,
+      [
+        .text(name), .text(subject ?? ""), .text(subject ?? "\u{10FFFF}"),
+        .time(transaction.now), .boolean(isUsedUp), .integer(Int64(limit)),
+      ]
+    ) { row in CountedLimit(row: row) }
+  }
+}
+
+extension Transaction {
+  fileprivate var countedLimits: CountedLimitStatements {
+    CountedLimitStatements(transaction: Transaction(sharing: self))
+  }
 }

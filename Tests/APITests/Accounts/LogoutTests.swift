@@ -1,4 +1,6 @@
+import Delivery
 import Foundation
+import Store
 import Support
 import Testing
 
@@ -52,6 +54,26 @@ import Testing
       #expect(isIn(site, ann) == [false, false])
       #expect(isIn(site, again) == [false, false])
       #expect(isIn(site, elsewhere) == [true, true])
+      #expect(isIn(site, bob) == [true, true])
+    }
+  }
+
+  /// The commands `sessions end ID` and `sessions end --email EMAIL`.
+  @Test func whatAnAdministratorEndsIsOutAtOnce() throws {
+    try withApplication { site in
+      let (ann, elsewhere) = (try site.signUp(), try site.signIn(device: "device-2"))
+      let bob = try site.signUp(email: "bob@example.org")
+      let database = Database(accountSettings(of: "companion", in: site.root))
+      let accounts = AccountDirectory(
+        records: database.records(at: site.now, from: .administrator))
+      let session = site.sql(
+        "SELECT s.id FROM sessions s JOIN devices d ON d.id = s.device_id WHERE client_device_id = 'device-2'"
+      )
+      #expect(try accounts.endSession(session) != nil)
+      #expect(isIn(site, elsewhere) == [false, false])
+      #expect(isIn(site, ann) == [true, true])
+      #expect(try accounts.endSessions(of: ann.email) != nil)
+      #expect(isIn(site, ann) == [false, false])
       #expect(isIn(site, bob) == [true, true])
     }
   }

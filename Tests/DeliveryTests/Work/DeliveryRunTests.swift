@@ -36,6 +36,11 @@ import Testing
       }
       #expect(delivery.states == "dead 410 Unregistered 1 10")
       #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "4")
+      #expect(
+        delivery.sql(
+          "SELECT COUNT(*) FROM dead_tokens t WHERE NOT EXISTS (SELECT 1 FROM ogs_registrations r WHERE r.device_token = t.token)"
+        ) == "6")
+      #expect(delivery.sql("SELECT COUNT(*) FROM dead_tokens") == "6")
     }
   }
 

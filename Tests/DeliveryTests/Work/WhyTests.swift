@@ -242,6 +242,16 @@ import Testing
     }
   }
 
+  @Test func aDeadTokenHasACauseAlone() throws {
+    try withDelivery { delivery throws in
+      delivery.sql("INSERT INTO dead_tokens VALUES (REPEAT('c', 64), NOW(3))")
+      delivery.sql("INSERT INTO companion_status VALUES ('h', '1', UTC_TIMESTAMP(3), '')")
+      let text = try #require(try explain("cccccccc", in: delivery)).text
+      #expect(
+        text.hasPrefix("Why it did not ring:\n- Apple called the token cccccccccccccccc… dead"))
+    }
+  }
+
   /// As apps and people write tokens.
   @Test(arguments: ["BBBBBBBB", "<bbbbbbbb bbbbbbbb>", String(repeating: "b", count: 64)])
   func aTokenIsFoundAsPeopleWriteIt(_ question: String) throws {

@@ -148,7 +148,7 @@ import Testing
         "SELECT event FROM account_events",
         "UPDATE passkey_challenges SET spent_at = NULL",
         "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
-        "UPDATE dead_tokens SET token = 'x'", "DELETE FROM cards", "DELETE FROM enrollments",
+        "DELETE FROM cards", "DELETE FROM enrollments",
         "DELETE FROM banks", "UPDATE enrollment_states SET spent_at = NULL",
         "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",
         "UPDATE rate_limits SET hits = 0", "UPDATE schema_version SET version = 2",

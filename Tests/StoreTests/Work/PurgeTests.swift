@@ -149,6 +149,17 @@ import Testing
     }
   }
 
+  @Test func deadTokensAreRememberedForThirtyDays() throws {
+    try withStore { store throws in
+      for age in ["43199 MINUTE", "43201 MINUTE"] {
+        insert(
+          store,
+          "INSERT INTO dead_tokens (token, removed_at) VALUES ('\(age)', NOW(3) - INTERVAL \(age))")
+      }
+      try expect(["43199 MINUTE"], of: "SELECT token FROM dead_tokens", in: store, deleted: 1)
+    }
+  }
+
   @Test func jobsGoADayAfterTheirEnd() throws {
     try withStore { store throws in
       for (name, age) in [("old", "1441 MINUTE"), ("young", "1439 MINUTE")] {
