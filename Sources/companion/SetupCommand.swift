@@ -10,8 +10,8 @@ struct Setup: ParsableCommand {
 
         --yes                 ask nothing
         --name NAME           the host name of the site
-        --mail-command WORDS  a command that sends mail as "sendmail -t" does
-        --administrator MAIL  who is told by mail when a service fails
+        --mail-command WORDS  a command that sends mail as "sendmail -t" does, or none
+        --administrator MAIL  who is told by mail when a service fails, or none
         --certificate FOLDER  where fullchain.pem and privkey.pem lie, or will lie
         --no-site             leave nginx as it is
 

@@ -8,7 +8,7 @@ declare -A environment=()
 read_environment() {
   local line more name value
   while IFS= read -r line || [[ -n $line ]]; do
-    while [[ $line == *\\ ]] && IFS= read -r more; do line=${line%\\}$more; done
+    while [[ $line == *\\ ]] && { IFS= read -r more || [[ -n $more ]]; }; do line=${line%\\}$more; done
     [[ $line =~ ^[[:space:]]*([A-Za-z_][A-Za-z0-9_]*)[[:space:]]*=[[:space:]]*(.*)$ ]] || continue
     name=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
     if [[ $value =~ ^\'([^\']*)\' ]]; then

@@ -13,7 +13,7 @@ package struct SchemaMismatch: Error, CustomStringConvertible {
   package var description: String {
     let advice =
       found < Database.schemaVersion
-      ? "apply the schema.sql of this release (nginx/apply-schema), then start the program again"
+      ? "apply the schema.sql of this release (switchboard setup), then start the program again"
       : "install the programs of the release that this schema belongs to"
     return "The schema has version \(found), this program needs version \(Database.schemaVersion): "
       + advice + "."

@@ -245,7 +245,7 @@ import Testing
       #expect(
         faults(.command("cat")) == [
           "FAULT  The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of "
-            + "this release (nginx/apply-schema), then start the program again."
+            + "this release (switchboard setup), then start the program again."
         ])
     }
     try withFolder { folder throws in

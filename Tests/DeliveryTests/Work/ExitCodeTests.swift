@@ -26,7 +26,7 @@ import Testing
       #expect(
         companion.messages.contains(
           "The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of this "
-            + "release (nginx/apply-schema), then start the program again."))
+            + "release (switchboard setup), then start the program again."))
       delivery.sql("UPDATE schema_version SET version = \(Database.schemaVersion + 1)")
       let old = try RunningCompanion(delivery, command)
       try old.end(expecting: 1)

@@ -24,7 +24,7 @@ import Testing
       #expect(
         try faults(store.database("companion")) == [
           "The schema has version 0, this program needs version \(Database.schemaVersion): apply the "
-            + "schema.sql of this release (nginx/apply-schema), then start the program again."
+            + "schema.sql of this release (switchboard setup), then start the program again."
         ])
     }
   }

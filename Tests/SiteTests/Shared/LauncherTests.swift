@@ -1,0 +1,55 @@
+import Foundation
+import Support
+import Testing
+
+/// `switchboard`, which runs the companion's commands with the settings of its unit.
+@Suite struct LauncherTests {
+  private static let folder = projectFolder.appending(path: "Sources/companion").path()
+
+  /// What read_environment makes of one file.
+  private func value(of name: String, in text: String) throws -> String {
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data(text.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let script = """
+      set -euo pipefail
+      . "$1/environment.sh"
+      read_environment "$2"
+      printf '[%s]' "${environment[$3]-no value}"
+      """
+    return Site.run(["bash", "-c", script, "bash", Self.folder, file.path(), name]).output
+  }
+
+  /// systemd.exec(5), EnvironmentFile=.
+  @Test(arguments: [
+    ("A=b", "[b]"), ("  A = b c \t", "[b c]"), ("A=", "[]"), ("A=b\nA=c", "[c]"),
+    ("A=\"b \\\"c\\\" \\\\ \\$d\"", "[b \"c\" \\ $d]"), ("A='b \\ \"c\"'", "[b \\ \"c\"]"),
+    ("A=b\\ c", "[b c]"), ("A=b\\\nc", "[bc]"), ("A=b=c", "[b=c]"), ("A=b # c", "[b # c]"),
+    ("A=msmtp -t --host='x'", "[msmtp -t --host='x']"), ("A=b", "[b]"),
+    ("# A=b", "[no value]"), ("; A=b", "[no value]"), ("export A=b", "[no value]"),
+    ("A", "[no value]"),
+  ])
+  func itReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
+    #expect(try value(of: "A", in: text) == expected)
+    #expect(try value(of: "A", in: "B=1\n\(text)\nC=2\n") == expected)
+  }
+
+  @Test(arguments: [
+    "A=$(touch FILE)", "A=`touch FILE`", "A=\"$(touch FILE)\"", "A[$(touch FILE)]=b",
+  ])
+  func itExecutesNothing(text: String) throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
+    _ = try value(of: "A", in: text.replacing("FILE", with: file))
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func itSaysThatItNeedsRoot() {
+    let outcome = Site.run([
+      "setpriv", "--reuid=65534", "--clear-groups", "bash", "\(Self.folder)/switchboard", "check",
+    ])
+    #expect(outcome.status == 77)
+    #expect(
+      outcome.output
+        == "switchboard: only root can read the site's secrets. Try: sudo switchboard check\n")
+  }
+}
