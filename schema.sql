@@ -1756,7 +1756,6 @@ GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON counters TO switchboard_companion;
 GRANT SELECT, UPDATE (written_at) ON health TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO switchboard_companion;
 GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 GRANT SELECT ON mails_today TO switchboard_administrator;
