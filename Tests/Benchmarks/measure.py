@@ -10,11 +10,13 @@ import deliveries
 import logins
 import polls
 import preferences
+import purge
 import sizes
 from contenders import Site, Stage
 from tables import Budgets
 
-PARTS = {"requests": [preferences], "delivery": [apns, deliveries, polls, sizes], "logins": [logins]}
+PARTS = {"requests": [preferences], "delivery": [apns, deliveries, polls, sizes], "logins": [logins],
+         "purge": [purge]}
 
 
 def main():

@@ -1,0 +1,78 @@
+"""The purge of many old rows: how fast, how much of a processor it takes, and what requests notice of it."""
+
+import http.client
+import itertools
+import signal
+import statistics
+import time
+
+from preferences import BODY, PATH
+from tables import median, ratios
+from tokens import access_token
+
+# Who ask meanwhile. Each may write 30 times an hour.
+DEVICES = 20_000
+TABLES = ("audit_log", "notifications", "deliveries", "outbox", "rate_limits")
+HOUR = 3600
+# Between two requests, in seconds: so that they leave the processor to the purge.
+PAUSE = 0.01
+
+
+def measure(stage, programs, rows, seconds, budgets):
+    site = stage.site
+    site.make_database("old_rows")
+    site.seed("devices.sql", DEVICES, "old_rows")
+    site.seed("old_rows.sql", rows, "old_rows")
+    responder = stage.fastcgi("responder", programs / "switchboard-responder", site.environment("old_rows"))
+    client = Client(site, responder)
+    companion = stage.start("companion", [programs / "switchboard-companion", "watch"],
+                            site.environment("old_rows", "companion") | {"SWITCHBOARD_MAIL_DIRECTORY": str(stage.directory)})
+    old = sum(int(site.sql(f"SELECT COUNT(*) FROM {table}", "old_rows")) for table in TABLES)
+    begin, before, deleted, paused = time.monotonic(), deleted_so_far(site), 0, 0
+    latencies, shares = {signal.SIGCONT: [], signal.SIGSTOP: []}, []
+    while deleted < old and time.monotonic() - begin < HOUR:
+        cpus = {}
+        for order in (signal.SIGSTOP, signal.SIGCONT):  # in turn: what disturbs one disturbs both
+            companion.send_signal(order)
+            cpu = site.database_cpu()
+            latencies[order].append(client.latency(seconds))
+            cpus[order] = site.database_cpu() - cpu
+            paused += seconds if order == signal.SIGSTOP else 0
+        deleted = deleted_so_far(site) - before
+        shares.append((cpus[signal.SIGCONT] - cpus[signal.SIGSTOP]) / seconds)
+    working = time.monotonic() - begin - paused
+    hours = old / (deleted / working) / HOUR
+    site.sql("DROP DATABASE old_rows")
+    budgets.at_most(f"purge of {old:,} old rows: hours", [hours], 1, note=f" ({deleted / working:,.0f} rows a second)")
+    budgets.at_most("the purge's share of a processor, MariaDB's", shares, 0.25)
+    budgets.at_most("median latency beside the purge / without", ratios(latencies[signal.SIGCONT], latencies[signal.SIGSTOP]), 1.3)
+    return (f"Purge: {deleted:,} rows deleted in {working:.0f} s; a client asks GET and POST {PATH} in turn; latencies without the purge "
+            f"{median(latencies[signal.SIGSTOP], '{:.2f}')} ms")
+
+
+def deleted_so_far(site):
+    return int(site.sql("SHOW GLOBAL STATUS LIKE 'Handler_delete'").split()[1])
+
+
+class Client:
+    """Asks on one connection, as another device each time."""
+
+    def __init__(self, site, responder):
+        self.tokens = itertools.cycle([access_token(site, number) for number in range(1, DEVICES + 1)])
+        self.connection = http.client.HTTPConnection("127.0.0.1", responder.port, timeout=10)
+
+    def latency(self, seconds):
+        """The median milliseconds of requests in this time."""
+        times, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            method, token = ("GET", "POST")[len(times) % 2], next(self.tokens)
+            begin = time.monotonic()
+            self.connection.request(method, PATH, BODY if method == "POST" else None,
+                                    {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+            response = self.connection.getresponse()
+            response.read()
+            times.append((time.monotonic() - begin) * 1000)
+            if response.status != 200:
+                raise SystemExit(f"error: {method} is answered {response.status} beside the purge")
+            time.sleep(PAUSE)
+        return statistics.median(times)
