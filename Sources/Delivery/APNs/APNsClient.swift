@@ -52,11 +52,14 @@ package final class APNsClient: Sendable {
     until deadline: ContinuousClock.Instant, next: (Int) -> [APNsNotification],
     report: (APNsNotification, APNsOutcome) -> Void
   ) -> APNsRun {
+    // Otherwise the program would depend on the length of the path of this file.
+    #sourceLocation(file:"APNsClient.run",line:56)
     withoutActuallyEscaping(next) { next in
       withoutActuallyEscaping(report) { report in
         APNsSending(self, until: deadline, next: next, report: report).run()
       }
     }
+    #sourceLocation()
   }
 }
 
