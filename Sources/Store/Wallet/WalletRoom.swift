@@ -36,7 +36,7 @@ extension Room {
     ],
     whenRestored: [
       """
-      UPDATE payments SET expires_at = UTC_TIMESTAMP(3)
+      UPDATE payments FORCE INDEX (payments_expiry) SET expires_at = UTC_TIMESTAMP(3)
       WHERE confirmed_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
       """,
       """
