@@ -59,8 +59,9 @@ struct TestPush: ParsableCommand {
       throw NotFound("No device of an account with this e-mail address has a push token.")
     }
     if dryRun {
-      for target in targets { print(try companion.describeTestPush(to: target)) }
-      return
+      let sentences = try targets.map(companion.describeTestPush(to:))
+      let text = String(decoding: JSONWriter.array(of: sentences), as: UTF8.self)
+      return print(json ? text : sentences.joined(separator: "\n"))
     }
     let results = try companion.testPush(to: targets)
     if json {
