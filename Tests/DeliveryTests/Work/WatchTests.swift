@@ -30,7 +30,8 @@ import Testing
       delivery.sql("RENAME TABLE outbox TO hidden")
       let companion = try RunningCompanion(delivery, "watch")
       defer { companion.end() }
-      #expect(holds { companion.log.contains("<3>level=error msg=\"The pass failed: MariaDB error 1146") })
+      let line = "<3>level=error msg=\"The pass failed: MariaDB error 1146"
+      #expect(holds { companion.log.contains(line) })
       delivery.sql("RENAME TABLE hidden TO outbox")
       try companion.expectMail(of: delivery.requestCode())
     }
