@@ -64,7 +64,8 @@ import Testing
     try withDelivery { delivery throws in
       delivery.insert(3)
       try withAPNs("answer every 1 403 InvalidProviderToken") { fake throws in
-        let companion = delivery.companion(mailer: nil, apns: try fake.settings())
+        let companion = delivery.companion(
+          mailer: nil, polling: nil, apns: try fake.settings())
         #expect(throws: DeliveryAlarm.self) { try companion.pass() }
       }
       #expect(
@@ -72,7 +73,9 @@ import Testing
           == "apns: Notifications are not sent: Apple answers 403 InvalidProviderToken.")
       delivery.letLeasesEnd()
       try withAPNs { fake throws in
-        try delivery.companion(mailer: nil, apns: try fake.settings()).pass()
+        try delivery.companion(
+          mailer: nil, polling: nil, apns: try fake.settings()
+        ).pass()
       }
       #expect(isWell("apns", delivery))
       #expect(
@@ -91,7 +94,7 @@ import Testing
           keyID: apple.keyID, teamID: apple.teamID, topic: apple.topic, key: apple.key,
           environment: .production, endpoint: APNsEndpoint(host: "127.0.0.1", port: 9),
           otherEndpoint: nil, trust: apple.trust, testConcurrency: 4, retries: apple.retries)
-        let companion = delivery.companion(mailer: nil, apns: nobody)
+        let companion = delivery.companion(mailer: nil, polling: nil, apns: nobody)
         #expect(throws: DeliveryAlarm.self) { try companion.pass() }
         #expect(
           failing(delivery)
