@@ -78,7 +78,9 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
-      exclude: ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
+      exclude: ["service", "socket", "timer"].map { "switchboard-companion.\($0)" } + [
+        "monitoring"
+      ],
       swiftSettings: settings),
 
     .executableTarget(

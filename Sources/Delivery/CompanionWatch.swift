@@ -87,6 +87,7 @@ private final class RunningPass: Sendable {
           success.set()
         } catch {
           companion.log.error("The pass failed: \(error)")
+          companion.writeMetrics()
         }
         end.set()
       })

@@ -12,7 +12,7 @@ extension Companion {
     try records.upkeep.recordPass(
       host: Self.hostName(), version: Product.version, missing: settings.missing,
       interval: settings.interval, duration: .now - began)
-    if let path = settings.metricsFile { try writeMetrics(to: path) }
+    writeMetrics()
   }
 
   /// Writes down what was seen and counted since the last time.
@@ -56,11 +56,11 @@ extension Companion {
     return folders.compactMap { name, path in Disk(of: path, named: name) }
   }
 
-  /// Once an hour: it means a connection to the site.
+  /// Once a minute: it means a connection to the site, and a wait where the site is not reached from here.
   private func lookAtCertificate() throws {
     guard let url = settings.publicURL, url.hasPrefix("https://"),
       try records.conditions.lastLook(
-        at: .certificate, by: Self.hostName(), within: .seconds(3_600)) == nil
+        at: .certificate, by: Self.hostName(), within: .seconds(60)) == nil
     else { return }
     observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
   }

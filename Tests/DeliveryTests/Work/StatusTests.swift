@@ -148,7 +148,67 @@ import Testing
       let companion = try RunningCompanion(
         delivery, "run", changing: ["SWITCHBOARD_METRICS_FILE": "/proc/none/x.prom"])
       try companion.end(expecting: 0)
-      #expect(companion.log.contains("msg=\"Metrics cannot be written\" file=/proc/none/x.prom"))
+      #expect(companion.log.contains("Metrics are not written: No such file or directory"))
+    }
+  }
+
+  /// Without the database a pass fails, and whoever reads the file is told.
+  @Test func aPassWithoutItsDatabaseStillSaysSo() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(
+        delivery, "run",
+        changing: [
+          "SWITCHBOARD_METRICS_FILE": "\(delivery.folder)/s.prom",
+          "SWITCHBOARD_DB_SOCKET": "\(delivery.folder)/none",
+        ])
+      try companion.end(expecting: 1)
+      let lines = try parsed(try delivery.text("s.prom"), in: delivery.folder)
+      #expect(lines.contains("switchboard_problem{name=database} 1"))
+      #expect(!lines.contains { $0.hasPrefix("switchboard_last_pass_timestamp_seconds{") })
+    }
+  }
+
+  // MARK: What ships beside the program
+
+  private static let folder = projectSchema.deletingLastPathComponent()
+    .appending(path: "Sources/companion/monitoring")
+
+  @Test func thereIsAnAlertForEachConditionInItsWords() throws {
+    let rules = try String(contentsOf: Self.folder.appending(path: "alerts.yml"), encoding: .utf8)
+      .components(separatedBy: "      - alert: ").dropFirst()
+    #expect(rules.count == Condition.Name.allCases.count)
+    for (rule, name) in zip(rules, Condition.Name.allCases) {
+      #expect(rule.contains(#"switchboard_problem{name="\#(name.rawValue)"}"#))
+      #expect(rule.contains(#"summary: "\#(name.meaning)""#))
+      #expect(rule.contains(#"description: "\#(name.advice)""#))
+    }
+  }
+
+  @Test func alertsDashboardAndManualNameMetricsThatExist() throws {
+    try withDelivery { delivery throws in
+      let companion = delivery.companion(mailer: .directory(delivery.folder))
+      try companion.pass()
+      let families = Set(
+        try companion.metrics().matches(of: #/# TYPE (\w+) (\w+)/#).map {
+          $0.output.2 == "counter" ? "\($0.output.1)_total" : "\($0.output.1)"
+        })
+      let dashboard = try Data(contentsOf: Self.folder.appending(path: "dashboard.json"))
+      _ = try JSONSerialization.jsonObject(with: dashboard)
+      let manual = projectSchema.deletingLastPathComponent().appending(
+        path: "Sources/Manual/monitor.md")
+      for file in [
+        String(decoding: dashboard, as: UTF8.self), try String(contentsOf: manual, encoding: .utf8),
+        try String(contentsOf: Self.folder.appending(path: "alerts.yml"), encoding: .utf8),
+      ] {
+        let named = Set(file.matches(of: #/switchboard_\w+/#).map { String($0.output) })
+        #expect(named.subtracting(families) == [])
+      }
+      let text = try String(contentsOf: manual, encoding: .utf8)
+      for family in families { #expect(text.contains("| `\(family)` |"), "\(family)") }
+      for name in Condition.Name.allCases {
+        #expect(
+          text.contains("| `\(name.rawValue)` | \(name.meaning) | \(name.advice) |"), "\(name)")
+      }
     }
   }
 }
