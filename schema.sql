@@ -22,6 +22,11 @@ CREATE TABLE IF NOT EXISTS schema_version (
   CONSTRAINT schema_version_is_one_row CHECK (id = 1)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS schema_tables (
+  name     VARCHAR(64) NOT NULL PRIMARY KEY,
+  checksum CHAR(32) NOT NULL COMMENT 'of its columns and indexes, as this file made them: see table_checksums'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 -- The version found: NULL in an empty database, 1 in those of the versions 1 to 20.
 SET @found = COALESCE(
   (SELECT version FROM schema_version),
@@ -1623,6 +1628,24 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_sizes AS
     FROM information_schema.TABLES
    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE';
 
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_checksums AS
+  SELECT name, MD5(GROUP_CONCAT(line ORDER BY line SEPARATOR '\n')) AS checksum
+    FROM (SELECT c.TABLE_NAME AS name,
+                 CONCAT_WS(' ', 'column', c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE, c.COLLATION_NAME) AS line
+            FROM information_schema.COLUMNS c
+            JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
+           WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE'
+           UNION ALL
+          SELECT TABLE_NAME, CONCAT_WS(' ', 'index', INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE)
+            FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()) AS parts
+   GROUP BY name;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_changed AS
+  SELECT t.name
+    FROM schema_tables t
+    LEFT JOIN table_checksums c ON c.name = t.name
+   WHERE NOT c.checksum <=> t.checksum;
+
 -- Roles and rights: each program can do only what it needs. Whoever installs makes users and gives each one a role ----
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
@@ -1634,6 +1657,10 @@ GRANT SELECT ON schema_version TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
+GRANT SELECT ON schema_tables TO switchboard_companion;
+GRANT SELECT ON tables_changed TO switchboard_companion;
+GRANT SELECT ON tables_changed TO switchboard_administrator;
+GRANT SELECT ON table_checksums TO switchboard_administrator;
 GRANT SELECT ON table_sizes TO switchboard_companion;
 GRANT SELECT ON table_sizes TO switchboard_administrator;
 
@@ -1800,5 +1827,9 @@ END //
 DELIMITER ;
 
 -- The end: now the version is right --------------------------------------------------------------------------------
+
+-- A table that somebody has changed since is still known to be changed when this file is applied again.
+INSERT INTO schema_tables (name, checksum) SELECT name, checksum FROM table_checksums
+  ON DUPLICATE KEY UPDATE checksum = IF(@found <=> @version, schema_tables.checksum, VALUES(checksum));
 
 INSERT INTO schema_version (id, version) VALUES (1, @version) ON DUPLICATE KEY UPDATE version = @version;

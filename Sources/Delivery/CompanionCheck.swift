@@ -1,10 +1,52 @@
+import Base
+package import Cryptography
 import Store
 
 extension Companion {
-  /// Looks at everything that can be wrong before it goes wrong: what `nginx -t` is to nginx.
-  package func check() -> [Finding] {
-    [.ok("the companion's configuration is complete"), mails.check(), pollFinding()]
-      + databaseFindings()
+  /// Looks at everything that can be wrong before it goes wrong: what `nginx -t` is to nginx. Tries what it can try
+  /// without sending anything.
+  ///
+  /// - Parameter publicKeys: those that the responder has, where they can be seen from here.
+  package func check(publicKeys: BoxPublicKeys? = nil) -> [Finding] {
+    [.ok("the companion's configuration is complete"), mails.check(), apnsFinding(), pollFinding()]
+      + [certificateFinding(), keyFinding(publicKeys)].compactMap { $0 } + databaseFindings()
+  }
+
+  /// A connection with TLS and HTTP/2, and no notification.
+  private func apnsFinding() -> Finding {
+    guard let apns = settings.apns else {
+      return .unset(
+        "notifications are not sent to Apple: \(settings.missingForPushes.joined(separator: " "))")
+    }
+    do throws(APNsConnectionError) {
+      _ = try TLSConnection.establish(to: apns.endpoint, with: apns.trust, within: .seconds(5))
+      return .ok(
+        "\(apns.endpoint) takes connections; whether it takes the key, a notification tells")
+    } catch {
+      return .fault("notifications are not sent to Apple: \(error)")
+    }
+  }
+
+  /// - Returns: nil where the site has no address with a certificate.
+  private func certificateFinding() -> Finding? {
+    guard let url = settings.publicURL, url.hasPrefix("https://") else { return nil }
+    guard let certificate = SiteCertificate(at: url) else {
+      return .unset(
+        "the site's certificate was not looked at: \(url) is not reached from this host")
+    }
+    return certificate.problem(at: .now()).map { .fault($0) }
+      ?? .ok("the site's certificate is good until \(certificate.expiresAt.rfc3339)")
+  }
+
+  /// - Returns: nil where there is nothing to compare.
+  private func keyFinding(_ publicKeys: BoxPublicKeys?) -> Finding? {
+    guard let theirs = publicKeys?.entries else { return nil }
+    let own = settings.keys.publicEntries
+    return theirs.allSatisfy(own.contains)
+      ? .ok("the responder seals for keys that the companion has")
+      : .fault(
+        "the responder seals for keys that the companion does not have: write its public keys anew "
+          + "with switchboard-companion keys public")
   }
 
   private func pollFinding() -> Finding {

@@ -67,6 +67,7 @@ private final class RunningPass: Sendable {
           success.set()
         } catch {
           companion.log.error("The pass failed: \(error)")
+          companion.writeMetrics()
         }
         end.set()
       })

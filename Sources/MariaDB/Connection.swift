@@ -71,6 +71,11 @@ package final class Connection {
     }
   }
 
+  /// Has the server look whether it could execute `sql`, and keeps the prepared statement.
+  package func prepare(_ sql: StaticString) throws(DatabaseError) {
+    do throws(DatabaseError) { _ = try statement(sql) } catch { throw noted(error) }
+  }
+
   /// Executes `sql` unprepared: what begins and ends transactions is not worth one of the server's 16,382
   /// prepared statements.
   func run(_ sql: StaticString) throws(DatabaseError) {

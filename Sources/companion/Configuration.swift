@@ -1,3 +1,4 @@
+import Cryptography
 import Delivery
 import Glibc
 import Logging
@@ -10,6 +11,8 @@ struct Configuration {
   let settings: Settings
   private let connection: ConnectionSettings
   private let log: Logger
+  /// Those of the responder; nil where they cannot be seen from here.
+  private let publicKeys: BoxPublicKeys?
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
@@ -17,6 +20,9 @@ struct Configuration {
     let settings = Settings(from: &environment)
     connection = environment.connectionSettings()
     log = JournalLog.logger(from: environment.logLevel())
+    publicKeys =
+      environment.optional("SWITCHBOARD_COMPANION_PUBLIC_KEYS") == nil
+      ? nil : environment.boxPublicKeys("SWITCHBOARD_COMPANION_PUBLIC_KEYS", "the responder's")
     guard let settings, environment.complaints.isEmpty else {
       throw ConfigurationError(environment.complaints)
     }
@@ -29,6 +35,9 @@ struct Configuration {
     return Companion(
       database: Database(connection), settings: settings, log: log)
   }
+
+  /// What `check` finds.
+  func check() -> [Finding] { unchecked().check(publicKeys: publicKeys) }
 
   /// The companion, if its database has the right schema.
   ///

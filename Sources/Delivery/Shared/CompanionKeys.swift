@@ -14,6 +14,9 @@ package struct CompanionKeys: Sendable {
   /// What a value begins with that ``seal(_:authenticating:)`` makes now.
   package var prefix: String { boxPrefix(of: boxes.publicKeys) }
 
+  /// The public halves, as `switchboard-companion keys public` prints them.
+  var publicEntries: [String] { boxes.publicKeys.entries }
+
   /// Whether an earlier version sealed the value with keys that are not given.
   package func lacksKeys(of sealed: String) -> Bool { earlier == nil && !isBoxed(sealed) }
 

@@ -165,8 +165,7 @@ struct HTTPClient: ~Copyable {
   /// The time of the last answer, by the clock of who answered.
   var date: Timestamp? { field("Date").flatMap(Self.date) }
 
-  /// When the certificate that `url` shows expires. The certificate is not verified, so this sends nothing but
-  /// a look at the address.
+  /// When the certificate that `url` shows expires. Connects only: the certificate is not verified.
   ///
   /// - Returns: nil where nobody answers, or not by TLS.
   func certificateExpiry(of url: String) -> Timestamp? {
@@ -175,7 +174,7 @@ struct HTTPClient: ~Copyable {
     set(CURLOPT_USERAGENT, userAgent)
     set(CURLOPT_PROTOCOLS_STR, "https")
     switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
-    switchboard_set_number(curl, CURLOPT_NOBODY, 1)
+    switchboard_set_number(curl, CURLOPT_CONNECT_ONLY, 1)
     switchboard_set_number(curl, CURLOPT_CONNECTTIMEOUT_MS, 3_000)
     switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, 5_000)
     switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)

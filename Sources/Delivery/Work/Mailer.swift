@@ -21,6 +21,31 @@ package enum Mailer: Sendable, Equatable {
     }
   }
 
+  /// Tries the way without a mail: writes a file and removes it, or starts the command with nothing to read.
+  ///
+  /// - Returns: what is wrong; nil where nothing is.
+  func problem() -> String? {
+    switch self {
+    case .directory(let path):
+      guard case .delivered = Self.write([], to: path, id: "check"),
+        unlink("\(path)/check.eml") == 0
+      else { return "no file can be written in the mail directory: \(path)" }
+      return nil
+    case .command(let line):
+      let words = line.split(separator: " ").map(String.init)
+      guard isExecutable(words.first ?? ""), let process = ChildProcess(words, input: []) else {
+        return "the mail command cannot be executed: \(line)"
+      }
+      // With which status it refuses an empty mail is its own affair; 126 and 127 are the shell's.
+      switch process.wait(atMost: .seconds(5)) {
+      case .exited(126), .exited(127): return "the mail command cannot be executed: \(line)"
+      case .exited: return nil
+      case .signalled(let signal): return "the mail command was ended by signal \(signal): \(line)"
+      case .overdue: return "the mail command does not end: \(line)"
+      }
+    }
+  }
+
   private static func run(
     _ words: [String], _ message: [UInt8], within limit: Duration
   ) -> MailOutcome {

@@ -47,11 +47,14 @@ struct MetricFamily {
 }
 
 extension Companion {
-  /// The site in numbers, as OpenMetrics text.
-  ///
-  /// - Throws: where the database does not answer.
+  /// The site in numbers, as OpenMetrics text. While the database is away: that it is.
   package func metrics() throws -> String {
-    let families = try [build()] + problems() + lastPass() + queues() + counts() + tables()
+    var families = try [build()] + problems()
+    do {
+      families += try lastPass() + queues() + counts() + tables()
+    } catch  where Database.isUnavailable(error) {
+      log.debug("Without the database there are few metrics: \(error)")
+    }
     return families.map(\.text).joined() + "# EOF\n"
   }
 
@@ -130,19 +133,33 @@ extension Companion {
     return [rows, late]
   }
 
-  /// Replaces the file at once, so that its reader sees whole metrics only. What goes wrong is logged: metrics keep no
-  /// pass from ending.
-  ///
-  /// - Throws: where the database does not answer.
-  func writeMetrics(to path: String) throws {
-    let text = Array(try metrics().utf8)
-    let part = path + ".part"
-    let file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    let isWritten = file >= 0 && write(file, text, text.count) == text.count
-    guard file < 0 || close(file) == 0, isWritten, rename(part, path) == 0 else {
-      unlink(part)
-      log.error("Metrics cannot be written", metadata: ["file": "\(path)"])
-      return
+  /// Replaces the file for metrics, where one is set. What goes wrong is logged: metrics keep no pass from ending.
+  func writeMetrics() {
+    guard let path = settings.metricsFile else { return }
+    do {
+      try Self.replace(path, with: try metrics())
+    } catch {
+      log.error("Metrics are not written: \(error)", metadata: ["file": "\(path)"])
     }
   }
+
+  /// At once, so that its reader sees whole metrics only.
+  private static func replace(_ path: String, with text: String) throws(MetricsError) {
+    let bytes = Array(text.utf8)
+    let part = path + ".part"
+    let file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard file >= 0 else { throw MetricsError(number: errno) }
+    let isWritten = write(file, bytes, bytes.count) == bytes.count
+    guard close(file) == 0, isWritten, rename(part, path) == 0 else {
+      defer { unlink(part) }
+      throw MetricsError(number: errno)
+    }
+  }
+}
+
+/// The file system refuses the file.
+private struct MetricsError: Error, CustomStringConvertible {
+  let number: CInt
+
+  var description: String { String(cString: strerror(number)) }
 }

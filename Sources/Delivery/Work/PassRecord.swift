@@ -12,7 +12,7 @@ extension Companion {
     try records.upkeep.recordPass(
       host: Self.hostName(), version: Product.version, missing: settings.missing,
       interval: settings.interval, duration: .now - began)
-    if let path = settings.metricsFile { try writeMetrics(to: path) }
+    writeMetrics()
   }
 
   /// Writes down what was seen and counted since the last time.
@@ -56,11 +56,11 @@ extension Companion {
     return folders.compactMap { name, path in Disk(of: path, named: name) }
   }
 
-  /// Once an hour: it means a connection to the site.
+  /// Once a minute: it means a connection to the site, and a wait where the site is not reached from here.
   private func lookAtCertificate() throws {
     guard let url = settings.publicURL, url.hasPrefix("https://"),
       try records.conditions.lastLook(
-        at: .certificate, by: Self.hostName(), within: .seconds(3_600)) == nil
+        at: .certificate, by: Self.hostName(), within: .seconds(60)) == nil
     else { return }
     observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
   }
@@ -92,6 +92,14 @@ struct Disk {
   /// Bytes that programs without special rights may use.
   let free: UInt64
 
+  /// A twentieth is little, but 2 GB are enough on any disk.
+  var problem: String? {
+    guard free < size / 20, free < 2_000_000_000 else { return nil }
+    return "The disk of the \(name) has \(free / 1_000_000) MB left of \(size / 1_000_000)."
+  }
+}
+
+extension Disk {
   /// - Returns: nil where there is no such folder, or it may not be looked at.
   init?(of path: String, named name: String) {
     var disk = statvfs()
@@ -99,11 +107,5 @@ struct Disk {
     self.name = name
     size = UInt64(disk.f_blocks) * UInt64(disk.f_frsize)
     free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
-  }
-
-  /// A twentieth is little, but 2 GB are enough on any disk.
-  var problem: String? {
-    guard free < size / 20, free < 2_000_000_000 else { return nil }
-    return "The disk of the \(name) has \(free / 1_000_000) MB left of \(size / 1_000_000)."
   }
 }

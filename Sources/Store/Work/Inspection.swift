@@ -30,30 +30,55 @@ extension Database {
     guard found == Self.schemaVersion else { throw SchemaMismatch(found: found) }
   }
 
-  /// Looks at what the companion's own account can see: server, schema, engine, keys, rights.
+  /// Looks at what the companion's own account can see: server, schema, engine, keys, rights, statements.
   package func inspect() throws -> [Inspection] {
     try pool.read { connection in
-      [
+      let general = [
         try connection.inspectServer(), try connection.inspectEncryption(isLocal: pool.isLocal),
         try connection.inspectSchema(),
         try connection.inspectTables(), try connection.inspectRights(),
-      ] + (try inspectSeals(connection))
+      ]
+      // Of another schema nothing more can be said.
+      guard try connection.schemaVersion() == Self.schemaVersion else { return general }
+      return general + [
+        try connection.inspectChanges(), inspectStatements(connection),
+        try inspectSeals(connection),
+      ]
     }
   }
 
-  /// Whether an earlier version has sealed something that the companion still needs; nothing for another schema.
-  private func inspectSeals(_ connection: borrowing Connection) throws -> [Inspection] {
-    guard try connection.schemaVersion() == Self.schemaVersion else { return [] }
+  /// Whether an earlier version has sealed something that the companion still needs.
+  private func inspectSeals(_ connection: borrowing Connection) throws -> Inspection {
     var count: Int64 = 0
     for statement in rooms.flatMap(\.earlierSeals) {
       count += try connection.row(statement) { row in row.integer(0) } ?? 0
     }
     let text =
       count == 0
-      ? "all that only the companion may read is sealed with the companion's keys"
+      ? "all that only the companion may read is sealed with its own keys: no pass needs "
+        + "SWITCHBOARD_CREDENTIAL_KEYS"
       : "values still sealed with the credential keys: \(count). Give the companion "
         + "SWITCHBOARD_CREDENTIAL_KEYS until there are none: see upgrade.md"
-    return [Inspection(isRight: count == 0, text: text)]
+    return Inspection(isRight: count == 0, text: text)
+  }
+
+  /// Whether the server would execute the statements that the rooms declare for the companion.
+  private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
+    let statements = rooms.flatMap {
+      $0.retention.map(\.statement) + $0.earlierSeals + $0.whenTokenDies
+    }
+    let refusals = statements.compactMap { statement -> String? in
+      do throws(DatabaseError) {
+        try connection.prepare(statement)
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    return Inspection(
+      isRight: refusals.isEmpty,
+      text: refusals.first.map { "the database refuses \(refusals.count) statements: \($0)" }
+        ?? "the database takes the \(statements.count) statements that the rooms declare")
   }
 }
 
@@ -108,6 +133,16 @@ extension Connection {
       text: wrong.isEmpty
         ? "every table is InnoDB with a primary key"
         : "not InnoDB, or without a primary key: \(wrong.joined(separator: ", "))")
+  }
+
+  /// Whether columns and indexes are as schema.sql made them.
+  fileprivate func inspectChanges() throws -> Inspection {
+    let changed = try rows("SELECT name FROM tables_changed ORDER BY name") { row in row.text(0) }
+    return Inspection(
+      isRight: changed.isEmpty,
+      text: changed.isEmpty
+        ? "columns and indexes are as schema.sql made them"
+        : "columns or indexes are not as schema.sql made them: \(changed.joined(separator: ", "))")
   }
 
   /// This account must not read the tables that only the responder uses.

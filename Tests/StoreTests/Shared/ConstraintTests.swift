@@ -119,6 +119,7 @@ import Testing
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
     Case("conditions.PRIMARY", copy("conditions", "host name subject since seen_at")),
     Case("counters.PRIMARY", copy("counters", "host name outcome")),
+    Case("schema_tables.PRIMARY", copy("schema_tables", "name checksum")),
     Case("health.PRIMARY", copy("health", "id")),
     Case(
       "rate_limits.PRIMARY",

@@ -13,7 +13,7 @@ import Testing
   @Test func aFreshDatabaseIsRight() throws {
     try withStore { store throws in
       let inspections = try store.database("companion").inspect()
-      #expect(inspections.count == 6)
+      #expect(inspections.count == 8)
       #expect(try faults(store.database("companion")) == [])
     }
   }
@@ -68,7 +68,38 @@ import Testing
       store.sql("ALTER TABLE models DROP PRIMARY KEY")
       #expect(
         try faults(store.database("companion"))
-          == ["not InnoDB, or without a primary key: models"])
+          == [
+            "not InnoDB, or without a primary key: models",
+            "columns or indexes are not as schema.sql made them: models",
+          ])
+    }
+  }
+
+  @Test(arguments: [
+    "ALTER TABLE devices MODIFY name VARCHAR(100) NOT NULL",
+    "ALTER TABLE devices DROP KEY devices_client",
+    "ALTER TABLE devices ADD own INT",
+    "DROP TABLE audit_log; CREATE TABLE audit_log (id INT PRIMARY KEY)",
+  ])
+  func aTableThatSomebodyChangedIsAFaultAlsoAfterTheSchemaIsAppliedAgain(change: String) throws {
+    try withStore { store throws in
+      store.sql("SET foreign_key_checks = 0; \(change)")
+      let table = change.contains("audit_log") ? "audit_log" : "devices"
+      let fault = "columns or indexes are not as schema.sql made them: \(table)"
+      #expect(try faults(store.database("companion")).contains(fault))
+      if table == "audit_log" { return }
+      store.sql(SchemaText.all)
+      #expect(try faults(store.database("companion")) == [fault])
+    }
+  }
+
+  @Test func aStatementThatTheDatabaseRefusesIsAFault() throws {
+    try withStore { store throws in
+      store.sql("REVOKE DELETE ON jobs FROM switchboard_companion")
+      let faults = try faults(store.database("companion"))
+      #expect(faults.count == 1)
+      #expect(
+        faults.first?.hasPrefix("the database refuses 1 statements: MariaDB error 1142") == true)
     }
   }
 
