@@ -34,8 +34,14 @@ struct SiteOptions: ParsableArguments {
     }
   }
 
-  func administrator() -> DatabaseAdministrator {
+  /// - Throws: ``NotPossible`` where the server is on another host and nobody says how to log in.
+  func administrator() throws -> DatabaseAdministrator {
     var environment = Environment.ofProcess()
+    guard defaultsFile != nil || environment.optional("SWITCHBOARD_DB_HOST") == nil else {
+      throw NotPossible(
+        "The database is on another host. Name a file with the login of an administrator there: --defaults-file FILE"
+      )
+    }
     return DatabaseAdministrator(
       optionsFile: defaultsFile, socket: environment.optional("SWITCHBOARD_DB_SOCKET"))
   }
@@ -81,7 +87,7 @@ struct Backup: ParsableCommand {
     var environment = Environment.ofProcess()
     let backup = Delivery.Backup(
       of: site.database ?? environment.optional("SWITCHBOARD_DB_NAME") ?? "switchboard",
-      by: site.administrator(), root: site.root, for: recipient, in: recipientsFile)
+      by: try site.administrator(), root: site.root, for: recipient, in: recipientsFile)
     let progress = ProgressLine("dumped")
     let report =
       dryRun
@@ -136,7 +142,7 @@ struct Restore: ParsableCommand {
   func run() throws {
     try site.prepare()
     let restore = try Delivery.Restore(
-      of: file, with: identity, to: site.database, by: site.administrator(), root: site.root,
+      of: file, with: identity, to: site.database, by: try site.administrator(), root: site.root,
       schema: schemaPath, at: .now())
     let obstacles = try restore.obstacles(
       isReplacing: replace, isAcceptingLostKeys: acceptLostKeys)

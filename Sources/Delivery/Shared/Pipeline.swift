@@ -25,8 +25,8 @@ struct Pipeline: ~Copyable {
     var next: CInt
     switch source {
     case .us: (next, input) = makePipe()
-    case .file(let file): next = dup(file)
-    case .nothing: next = dup(nothing)
+    case .file(let file): next = copy(of: file)
+    case .nothing: next = copy(of: nothing)
     }
     defer {
       close(next)
@@ -40,8 +40,8 @@ struct Pipeline: ~Copyable {
       } else {
         switch sink {
         case .us: (output, writer) = makePipe()
-        case .file(let file): writer = dup(file)
-        case .nothing: writer = dup(nothing)
+        case .file(let file): writer = copy(of: file)
+        case .nothing: writer = copy(of: nothing)
         }
         next = -1
       }
@@ -69,7 +69,7 @@ struct Pipeline: ~Copyable {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     // Away from 0, 1 and 2 first: where our own standard input is closed, a pipe may have their numbers.
-    let ends = [reading, writing, messages].map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
+    let ends = [reading, writing, messages].map(copy)
     defer { for end in ends { close(end) } }
     for (number, end) in ends.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, end, CInt(number))
@@ -189,6 +189,9 @@ enum PipelineError: Error, CustomStringConvertible {
     }
   }
 }
+
+/// Not 0, 1 or 2, and not for programs that others start meanwhile.
+private func copy(of file: CInt) -> CInt { fcntl(file, F_DUPFD_CLOEXEC, 3) }
 
 /// No signal blocked, SIGPIPE as by default: what we ignore or wait for does not concern the program.
 private func plainSignals() -> posix_spawnattr_t {

@@ -41,7 +41,7 @@ import Testing
         """
         cd $FOLDER; age -d -i $IDENTITY $FILE | tar -xz
         grep -q '"schemaVersion" : \(Database.schemaVersion)' manifest.json
-        tar -tf configuration.tar | grep -qx etc/switchboard/secrets/jwt-keys
+        tar -tf configuration.tar | grep -x etc/switchboard/secrets/jwt-keys >/dev/null
         """)
       backup.delivery.server.run("DROP DATABASE own; CREATE DATABASE own")
       backup.shell("cd $FOLDER; cat dump.sql.* | mariadb --defaults-file=$OPTIONS own")
@@ -133,6 +133,15 @@ import Testing
     let nobody = runProgram(
       "setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", program] + arguments)
     #expect(nobody.output.contains("run this command as root"), "\(nobody.output)")
+  }
+
+  @Test func aDatabaseOnAnotherHostNeedsALogin() throws {
+    let made = runProgram(
+      "env",
+      ["SWITCHBOARD_DB_HOST=db.example.org", builtProgram("switchboard-companion").path()]
+        + ["backup", "--to", "/tmp/none", "--recipient", "age1x", "--root", "/tmp"])
+    #expect(made.status == 1)
+    #expect(made.output.contains("--defaults-file FILE"))
   }
 
   @Test func withoutAPublicKeyTheCommandLineIsWrong() {
