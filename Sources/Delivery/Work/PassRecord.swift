@@ -18,7 +18,7 @@ extension Companion {
   /// Writes down what was seen and counted since the last time.
   ///
   /// - Throws: where the database does not answer.
-  func recordObservations() throws {
+  package func recordObservations() throws {
     let seen = observations.take()
     let host = Self.hostName()
     try records.conditions.record(seen.conditions, by: host)

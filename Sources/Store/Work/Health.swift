@@ -50,13 +50,14 @@ extension Records {
 extension Health.DatabaseState {
   /// - Returns: nil for an error that says nothing of the database's state.
   fileprivate init?(_ error: DatabaseError) {
-    switch error.code.rawValue {
-    case 1290, 1836: self = .readOnly  // ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE
-    // ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_GET_ERRNO (of ENOSPC, as a rule), ENOSPC itself
-    case 1021, 1114, 1030, 28: self = .full
-    default:
-      guard Database.isUnavailable(error) else { return nil }
+    if error.isReadOnly {
+      self = .readOnly
+    } else if error.isStorageFull {
+      self = .full
+    } else if Database.isUnavailable(error) {
       self = .unavailable
+    } else {
+      return nil
     }
   }
 

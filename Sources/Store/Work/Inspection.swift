@@ -137,7 +137,12 @@ extension Connection {
 
   /// Whether columns and indexes are as schema.sql made them.
   fileprivate func inspectChanges() throws -> Inspection {
-    let changed = try rows("SELECT name FROM tables_changed ORDER BY name") { row in row.text(0) }
+    let changed = try rows(
+      """
+      SELECT t.name FROM schema_tables t LEFT JOIN table_checksums c ON c.name = t.name
+      WHERE NOT c.checksum <=> t.checksum ORDER BY t.name
+      """
+    ) { row in row.text(0) }
     return Inspection(
       isRight: changed.isEmpty,
       text: changed.isEmpty

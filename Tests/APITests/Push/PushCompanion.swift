@@ -42,6 +42,7 @@ private final class CompanionThread: Sendable {
         do { try companion.runJobs(of: worker) } catch { Issue.record("\(error)") }
         usleep(2_000)
       }
+      do { try companion.recordObservations() } catch { Issue.record("\(error)") }
       self.isDone.signal()
     }
   }

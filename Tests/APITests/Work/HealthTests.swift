@@ -162,4 +162,29 @@ import Testing
       #expect(answer.string("database") == database)
     }
   }
+
+  @Test func aBankThatDoesNotAnswerIsNamedUntilItDoes() throws {
+    try withBank { site, ann, bank throws in
+      site.seeCompanion()
+      let id = site.sql("SELECT bsim_id FROM banks")
+      bank.play { $0.faults[.token] = .status(503) }
+      _ = try site.enroll(ann, at: bank)
+      #expect(
+        site.send("GET", "/health").text.contains(
+          #"{"name":"bank","reason":"The bank \#(id) does not answer: token 503."}"#))
+      bank.play { $0.faults = [:] }
+      _ = try site.enroll(ann, at: bank)
+      #expect(site.send("GET", "/health").string("status") == "ok")
+    }
+  }
+
+  /// Whom a bank refuses is the bank's affair.
+  @Test func aBankThatRefusesAPersonIsWell() throws {
+    try withBank { site, ann, bank throws in
+      site.seeCompanion()
+      bank.play { $0.faults[.token] = .status(400) }
+      _ = try site.enroll(ann, at: bank)
+      #expect(site.send("GET", "/health").string("status") == "ok")
+    }
+  }
 }

@@ -22,6 +22,11 @@ CREATE TABLE IF NOT EXISTS schema_version (
   CONSTRAINT schema_version_is_one_row CHECK (id = 1)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS schema_tables (
+  name     VARCHAR(64) NOT NULL PRIMARY KEY,
+  checksum CHAR(32) NOT NULL COMMENT 'of its columns and indexes, as this file made them: see table_checksums'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 -- The version found: NULL in an empty database, 1 in those of the versions 1 to 20.
 SET @found = COALESCE(
   (SELECT version FROM schema_version),
@@ -124,7 +129,7 @@ CREATE TABLE IF NOT EXISTS sessions (
   rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
-  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again') NULL,
+  end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again', 'administrator') NULL,
   proved_at  DATETIME(3) NULL COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
@@ -563,6 +568,7 @@ CREATE TABLE IF NOT EXISTS ogs_games (
   is_running     BOOLEAN NOT NULL COMMENT 'in phase play and not paused',
   notified_move  BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move of the last notification to the user',
   PRIMARY KEY (ogs_user_id, game_id),
+  KEY ogs_games_game (game_id),
   CONSTRAINT ogs_games_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='The active games of each user as the last poll saw them; finished games are deleted';
@@ -710,20 +716,53 @@ CREATE TABLE IF NOT EXISTS apns_hosts (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Where Apple takes notifications to a token, for all rooms';
 
+CREATE TABLE IF NOT EXISTS dead_tokens (
+  token      VARCHAR(512) NOT NULL PRIMARY KEY,
+  removed_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock',
+  KEY dead_tokens_removed (removed_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Device tokens that were removed because their channel called them dead, to say so to whoever asks';
+
 CREATE TABLE IF NOT EXISTS companion_status (
   host         VARCHAR(64) NOT NULL PRIMARY KEY,
   version      VARCHAR(32) NOT NULL,
   last_pass_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; end of the last whole pass',
-  missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent'
+  missing      VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent',
+  pass_interval INT UNSIGNED NOT NULL DEFAULT 30 COMMENT 'seconds from the beginning of a pass to that of the next',
+  pass_milliseconds INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'milliseconds that the last whole pass took'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS purge_places (
+  rule VARCHAR(40) NOT NULL PRIMARY KEY COMMENT 'of retention, which looks at some of its rows each time',
+  at   DATETIME(3) NOT NULL COMMENT 'UTC; of the last row that it has looked at',
+  id   UUID NOT NULL COMMENT 'of that row'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS conditions (
-  host   VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
-  name   VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
-  reason VARCHAR(400) NOT NULL DEFAULT '' COMMENT 'why it fails; empty where all is well',
-  since  DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when it began to fail, or to be well again',
-  PRIMARY KEY (host, name)
+  host    VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
+  name    VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
+  subject VARCHAR(64) NOT NULL DEFAULT '' COMMENT 'which one, where there are several: the id of a bank, …',
+  reason  VARCHAR(400) NOT NULL DEFAULT '' COMMENT 'why it fails; empty where all is well',
+  since   DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when it began to fail, or to be well again',
+  seen_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when the companion last looked',
+  PRIMARY KEY (host, name, subject)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What companions found, well or failing; forgotten a day after the last look';
+
+CREATE TABLE IF NOT EXISTS counters (
+  host    VARCHAR(64) NOT NULL COMMENT 'of the companion that counts',
+  name    VARCHAR(40) NOT NULL COMMENT 'what is counted: mails, deliveries, polls, jobs',
+  outcome VARCHAR(64) NOT NULL,
+  total   BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'since the row was made',
+  PRIMARY KEY (host, name, outcome)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS health (
+  id         TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
+  written_at DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock; last look of GET /health that wrote',
+  CONSTRAINT health_is_one_row CHECK (id = 1)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Written at most once a second, to see whether the database can be written';
 
 CREATE TABLE IF NOT EXISTS rate_limits (
   name              VARCHAR(40) NOT NULL COMMENT 'of the limit',
@@ -1389,6 +1428,25 @@ IF @found < 24 THEN
     ALGORITHM=INSTANT;
 END IF //
 
+-- Version 25: companions say what they find wrong; administrators end sessions, and ask why a phone did not ring.
+IF @found < 25 THEN
+  ALTER TABLE companion_status
+    ADD COLUMN IF NOT EXISTS pass_interval INT UNSIGNED NOT NULL DEFAULT 30
+      COMMENT 'seconds from the beginning of a pass to that of the next',
+    ADD COLUMN IF NOT EXISTS pass_milliseconds INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'milliseconds that the last whole pass took',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE sessions
+    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again',
+                           'administrator') NULL,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_games ADD KEY IF NOT EXISTS ogs_games_game (game_id), ALGORITHM=INPLACE, LOCK=NONE;
+END IF //
+
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1400,6 +1458,8 @@ INSERT INTO pairing_server (session, server_id)
   ON DUPLICATE KEY UPDATE id = VALUES(id);
 
 INSERT INTO ogs_pause (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id);
+
+INSERT INTO health (id) VALUES (1) ON DUPLICATE KEY UPDATE id = VALUES(id);
 
 INSERT INTO delivery_leases (channel, shard) SELECT 'apns', seq FROM seq_0_to_15
   ON DUPLICATE KEY UPDATE shard = VALUES(shard);
@@ -1562,6 +1622,24 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW tables_unfit_for_a_cluster AS
       ON s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
    WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND (t.ENGINE <> 'InnoDB' OR s.INDEX_NAME IS NULL);
 
+-- How many rows each table has, about: what InnoDB's statistics say, which costs no look at the rows.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_sizes AS
+  SELECT TABLE_NAME AS name, TABLE_ROWS AS row_estimate
+    FROM information_schema.TABLES
+   WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE';
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_checksums AS
+  SELECT name, MD5(GROUP_CONCAT(line ORDER BY line SEPARATOR '\n')) AS checksum
+    FROM (SELECT c.TABLE_NAME AS name,
+                 CONCAT_WS(' ', 'column', c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE, c.COLLATION_NAME) AS line
+            FROM information_schema.COLUMNS c
+            JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
+           WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE'
+           UNION ALL
+          SELECT TABLE_NAME, CONCAT_WS(' ', 'index', INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE)
+            FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()) AS parts
+   GROUP BY name;
+
 -- Roles and rights: each program can do only what it needs. Whoever installs makes users and gives each one a role ----
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
@@ -1573,6 +1651,11 @@ GRANT SELECT ON schema_version TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
+GRANT SELECT ON schema_tables TO switchboard_companion;
+GRANT SELECT ON table_checksums TO switchboard_companion;
+GRANT SELECT ON table_checksums TO switchboard_administrator;
+GRANT SELECT ON table_sizes TO switchboard_companion;
+GRANT SELECT ON table_sizes TO switchboard_administrator;
 
 -- Accounts
 GRANT SELECT, INSERT, UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO switchboard_responder;
@@ -1588,15 +1671,16 @@ GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_res
 GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visits TO switchboard_responder;
 GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
-GRANT SELECT (id, account_id) ON devices TO switchboard_companion;
+GRANT SELECT (id, account_id, platform, created_at, last_used_at, revoked_at) ON devices TO switchboard_companion;
 GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
-GRANT SELECT (device_id, expires_at, ended_at), DELETE ON sessions TO switchboard_companion;
+GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDATE (ended_at, end_reason), DELETE
+  ON sessions TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON phone_challenges TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON address_changes TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON account_visits TO switchboard_companion;
+GRANT SELECT (account_id, expires_at), DELETE ON address_changes TO switchboard_companion;
+GRANT SELECT (account_id, expires_at), DELETE ON account_visits TO switchboard_companion;
 GRANT SELECT ON every_device TO switchboard_administrator;
 GRANT SELECT ON live_sessions TO switchboard_administrator;
 GRANT SELECT ON every_passkey TO switchboard_administrator;
@@ -1604,7 +1688,10 @@ GRANT SELECT ON every_passkey TO switchboard_administrator;
 -- Preferences
 GRANT SELECT ON models TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON device_preferences TO switchboard_responder;
-GRANT SELECT (device_id, version, push_enabled) ON device_preferences TO switchboard_companion;
+GRANT SELECT, INSERT, DELETE ON models TO switchboard_companion;
+GRANT SELECT (device_id, version, push_enabled, push_token),
+  UPDATE (push_token, last_updated_at, version, last_write_digest, last_write_base)
+  ON device_preferences TO switchboard_companion;
 
 -- Attestation
 GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO switchboard_responder;
@@ -1658,7 +1745,8 @@ GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
 GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
-GRANT SELECT (revoked_at), DELETE ON api_keys TO switchboard_companion;
+GRANT SELECT (key_prefix, ogs_user_id, description, created_at, revoked_at), UPDATE (revoked_at), DELETE
+  ON api_keys TO switchboard_companion;
 GRANT SELECT ON notified_last TO switchboard_administrator;
 GRANT SELECT ON polls TO switchboard_administrator;
 GRANT SELECT ON keys_of_turns TO switchboard_administrator;
@@ -1669,6 +1757,7 @@ GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO switchboard_respond
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO switchboard_responder;
 GRANT SELECT ON companion_status TO switchboard_responder;
 GRANT SELECT ON conditions TO switchboard_responder;
+GRANT SELECT, UPDATE (written_at) ON health TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
 GRANT SELECT ON account_events TO switchboard_responder;
@@ -1680,9 +1769,14 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
 GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON counters TO switchboard_companion;
+GRANT SELECT, UPDATE (written_at) ON health TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
+GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
 GRANT SELECT ON mails_today TO switchboard_administrator;
 GRANT SELECT ON jobs_today TO switchboard_administrator;
@@ -1722,17 +1816,29 @@ BEGIN NOT ATOMIC
   ) DO
     EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.name, ' FROM switchboard_administrator');
   END FOR;
-
-  FOR surplus IN (
-    SELECT Column_name AS name FROM mysql.columns_priv
-     WHERE Db = DATABASE() AND User = 'switchboard_companion' AND Table_name = 'rate_limits'
-       AND Column_name = 'window_seconds'
-  ) DO
-    EXECUTE IMMEDIATE CONCAT('REVOKE SELECT (', surplus.name, ') ON rate_limits FROM switchboard_companion');
-  END FOR;
 END //
 DELIMITER ;
 
 -- The end: now the version is right --------------------------------------------------------------------------------
+
+-- A table that somebody has changed since is still known to be changed when this file is applied again. 1684: InnoDB
+-- still works on a table that was altered above, and MariaDB leaves it out.
+DELIMITER //
+BEGIN NOT ATOMIC
+  DECLARE tries INT DEFAULT 0;
+  REPEAT
+    SET tries = tries + 1;
+    BEGIN
+      DECLARE EXIT HANDLER FOR 1684 BEGIN
+        IF tries = 100 THEN RESIGNAL; END IF;
+        DO SLEEP(0.1);
+      END;
+      INSERT INTO schema_tables (name, checksum) SELECT name, checksum FROM table_checksums
+        ON DUPLICATE KEY UPDATE checksum = IF(@found <=> @version, schema_tables.checksum, VALUES(checksum));
+      SET tries = 100;
+    END;
+  UNTIL tries = 100 END REPEAT;
+END //
+DELIMITER ;
 
 INSERT INTO schema_version (id, version) VALUES (1, @version) ON DUPLICATE KEY UPDATE version = @version;
