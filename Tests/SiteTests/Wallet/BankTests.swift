@@ -98,7 +98,7 @@ import Testing
       #expect(site.end(try site.consent(of: ann, at: bank.url)).contains("&bankName=Renamed&"))
       #expect(site.companion("banks", "remove", "test-bank").status == 0)
       #expect(site.companion("banks", "remove", "test-bank").status != 0)
-      #expect(site.companion("banks").output.hasSuffix("  no                 Renamed    -\n"))
+      #expect(site.companion("banks").output.hasSuffix("  no                 Renamed  -\n"))
       #expect(site.start(ann).status == 404)
       #expect(try site.stored() == 3)
     }
