@@ -57,6 +57,12 @@ extension DatabaseError {
     stage == .connecting && (Code.unreachable.contains(code) || Code.lost.contains(code))
   }
 
+  /// The server does not let this program in: its account or password is wrong.
+  package var isRefused: Bool { stage == .connecting && code == .accessDenied }
+
+  /// The server has as many connections as it or an account may have.
+  package var isCrowded: Bool { stage == .connecting && Code.crowded.contains(code) }
+
   /// The server has ended the statement because it took too long: it has too much to do.
   package var isTimeout: Bool { code == .statementTimeout }
 
@@ -136,6 +142,7 @@ extension DatabaseError {
     ]
     static let readOnlyServer: Set = [readOnly, readOnlyMode]
     static let storageFull: Set = [noSpace, diskFull, writeFailed, storageFailed, tableFull]
+    static let crowded: Set = [tooManyConnections, tooManyUserConnections, userLimitReached]
     static let unreachable: Set = [
       tooManyConnections, tooManyUserConnections, nodeNotReady, socketUnreachable,
       userLimitReached, hostUnreachable, unknownHost, handshake, silent,

@@ -33,12 +33,13 @@ package final class Database: Sendable {
     Records(database: self, now: now, origin: origin, isRehearsal: isRehearsal)
   }
 
-  /// Whether `error` says that the database does not answer or takes no writes now, or did not say what
-  /// became of a write: the same request may be sent again later.
+  /// Whether `error` says that the database does not answer, lets nobody in or takes no writes now, or did not say
+  /// what became of a write: the same request may be sent again later.
   package static func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return error.isUnreachable || error.isConnectionLost || error.isOutcomeUnknown
       || error.isTimeout || error.isConflict || error.isReadOnly || error.isStorageFull
+      || error.isRefused
   }
 
   /// The database's clock.

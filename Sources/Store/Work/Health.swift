@@ -32,7 +32,7 @@ extension Records {
   ///
   /// - Throws: `DatabaseError` where the database answers but does not know what is asked.
   package func health() throws -> Health {
-    var state = Health.DatabaseState.ok
+    var (state, problems) = (Health.DatabaseState.ok, [Condition]())
     var found = HealthReading()
     do {
       found = try read { transaction in try transaction.health.reading() }
@@ -40,10 +40,10 @@ extension Records {
     } catch let error as DatabaseError {
       guard let failure = Health.DatabaseState(error) else { throw error }
       state = failure
+      problems = [Condition(.database, failure.problem(error))]
     }
-    let problem = state.problem.map { [Condition(.database, $0)] } ?? []
     return Health(
-      database: state, companion: found.companion, problems: problem + found.problems)
+      database: state, companion: found.companion, problems: problems + found.problems)
   }
 }
 
@@ -61,12 +61,14 @@ extension Health.DatabaseState {
     }
   }
 
-  fileprivate var problem: String? {
+  fileprivate func problem(_ error: DatabaseError) -> String {
     switch self {
-    case .ok: nil
     case .readOnly: "The database is read-only."
     case .full: "The database's disk is full."
-    case .unavailable: "The database does not answer."
+    case _ where error.isRefused:
+      "The database refuses the account or the password of this program: see SWITCHBOARD_DB_USER and SWITCHBOARD_DB_PASSWORD."
+    case _ where error.isCrowded: "The database has too many connections."
+    case .ok, .unavailable: "The database does not answer."
     }
   }
 }
