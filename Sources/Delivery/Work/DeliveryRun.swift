@@ -9,6 +9,8 @@ package struct DeliveryReport: Sendable, Equatable {
   package var tokensRemoved = 0
   /// Why an administrator must look; nil where all is well.
   package var alarm: String?
+  /// How the service failed that is to be asked again; nil where it did not.
+  package var trouble: String?
 }
 
 /// Sends the due deliveries of one channel until none is left or the time is up.
@@ -140,13 +142,24 @@ final class DeliveryRun {
     outcomes[outcome.word, default: 0] += 1
     switch outcome {
     case .delivered: report.delivered += 1
-    case .later: report.later += 1
+    case .later:
+      report.later += 1
+      report.trouble = outcome.trouble ?? report.trouble
     case .dead: report.dead += 1
     }
   }
 }
 
 extension DeliveryOutcome {
+  /// How the service failed, not the device or we; nil where it did not.
+  fileprivate var trouble: String? {
+    guard case .later(_, let status, let reason, let countsAsAttempt) = self else { return nil }
+    guard let status else { return countsAsAttempt ? "the service does not answer" : nil }
+    // 429 that counts is about one device.
+    let isOfService = status >= 500 || status == 429 && !countsAsAttempt
+    return isOfService ? "the service answers \(status) \(reason)" : nil
+  }
+
   /// What it is counted as.
   fileprivate var word: String {
     switch self {

@@ -79,10 +79,11 @@ final class DeliverySender: Sendable {
       ])
   }
 
-  /// A run in which nothing was taken says nothing of the channel, unless it raised an alarm.
+  /// A run in which nothing was taken says nothing of the channel, unless it raised an alarm or the service failed.
   private func observe(_ report: DeliveryReport) {
-    if report.alarm != nil || report.delivered > 0, let name = Condition.Name(of: channel.name) {
-      observations.note(name, report.alarm.map { "Notifications are not sent: \($0)." })
+    let reason = report.alarm ?? (report.delivered == 0 ? report.trouble : nil)
+    if reason != nil || report.delivered > 0, let name = Condition.Name(of: channel.name) {
+      observations.note(name, reason.map { "Notifications are not sent: \($0)." })
     }
   }
 
