@@ -29,6 +29,14 @@ package final class P256PrivateKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
+  /// The public half.
+  ///
+  /// The corresponding C function is `EVP_PKEY_up_ref`.
+  package func publicKey() throws(CryptographyError) -> P256PublicKey {
+    EVP_PKEY_up_ref(key)
+    return try P256PublicKey(owning: key)
+  }
+
   /// The signature of `message`: r and s, 32 bytes each, big-endian (RFC 7518 §3.4; not DER).
   ///
   /// The corresponding C function is `EVP_DigestSign`.

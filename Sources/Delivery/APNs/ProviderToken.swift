@@ -20,4 +20,10 @@ package enum ProviderToken {
     let input = "\(base64URLEncoded(header)).\(base64URLEncoded(claims))"
     return "\(input).\(base64URLEncoded(try key.signES256(input)))"
   }
+  /// Whether `key` signed `token`.
+  static func isSigned(_ token: String, by key: P256PublicKey) -> Bool {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let signature = base64URLDecoded(String(parts[2])) else { return false }
+    return key.isES256(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
+  }
 }

@@ -13,6 +13,9 @@ struct SharedProviderTokens: Sendable {
 
   private static let lifetime = Duration.seconds(50 * 60)
   private static let leastAge = Duration.seconds(20 * 60)
+  /// Of a token that another private key signed under the same id: a wrong one was repaired. Not at once, because
+  /// two hosts may have different keys.
+  private static let leastAgeOfForeign = Duration.seconds(60)
 
   /// The token that all use now.
   ///
@@ -22,7 +25,9 @@ struct SharedProviderTokens: Sendable {
   ///   to replace.
   func currentToken(insteadOf refused: String?) throws -> String {
     let context = "provider token \(settings.teamID) \(settings.keyID)"
+    let publicKey = try settings.key.publicKey()
     while true {
+      var leastAge = Self.leastAge
       let tokens = database.records(at: .now(), from: .companion).providerTokens
       let shared = try tokens.newest(team: settings.teamID, key: settings.keyID)
       if let shared {
@@ -30,7 +35,10 @@ struct SharedProviderTokens: Sendable {
           let current = String(
             decoding: try sealingKeys.open(shared.sealed, authenticating: context),
             as: UTF8.self)
-          if shared.age < (current == refused ? Self.leastAge : Self.lifetime) { return current }
+          let isOwn = ProviderToken.isSigned(current, by: publicKey)
+          if !isOwn { leastAge = Self.leastAgeOfForeign }
+          let age = isOwn && current != refused ? Self.lifetime : leastAge
+          if shared.age < age { return current }
         } catch {
           // The key that sealed it has gone: in 20 minutes at most there is a token again.
           if shared.age < Self.leastAge { throw error }
@@ -42,7 +50,7 @@ struct SharedProviderTokens: Sendable {
       let isOurs = try tokens.replace(
         team: settings.teamID, key: settings.keyID,
         sealed: sealingKeys.seal(Array(issued.utf8), authenticating: context),
-        generation: shared?.generation ?? 0, minimumAge: Self.leastAge)
+        generation: shared?.generation ?? 0, minimumAge: leastAge)
       if isOurs { return issued }
     }
   }
