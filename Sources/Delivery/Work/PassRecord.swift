@@ -40,12 +40,12 @@ extension Companion {
 // MARK: What no job sees by itself
 
 extension Companion {
-  /// Looks at disks, clocks, the site's certificate and what the purge has left.
+  /// Looks at disks, clocks, the site, its certificate and what the purge has left.
   fileprivate func look() throws {
     for disk in try disks() { observations.note(.disk, of: disk.name, disk.problem) }
     let difference = Timestamp.now() - (try database.now())
     observations.note(.clock, of: "database", clockProblem(difference, from: "the database's"))
-    try lookAtCertificate()
+    try lookAtSite()
     observations.note(.purge, try purgeProblem())
   }
 
@@ -56,13 +56,15 @@ extension Companion {
     return folders.compactMap { name, path in Disk(of: path, named: name) }
   }
 
-  /// Once a minute: it means a connection to the site, and a wait where the site is not reached from here.
-  private func lookAtCertificate() throws {
-    guard let url = settings.publicURL, url.hasPrefix("https://"),
-      try records.conditions.lastLook(
-        at: .certificate, by: Self.hostName(), within: .seconds(60)) == nil
+  /// Once a minute: it means two connections to the site, and waits where the site is not reached from here.
+  private func lookAtSite() throws {
+    guard let url = settings.publicURL,
+      try records.conditions.lastLook(at: .site, by: Self.hostName(), within: .seconds(60)) == nil
     else { return }
-    observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
+    observations.note(.site, SiteAnswer(at: url)?.problem)
+    if url.hasPrefix("https://") {
+      observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
+    }
   }
 
   private func purgeProblem() throws -> String? {

@@ -33,7 +33,8 @@ package struct Condition: Sendable, Equatable {
 extension Condition {
   /// What can fail. ``meaning`` and ``advice`` are all that status, metrics, alerts and the manual say.
   package enum Name: String, Sendable, CaseIterable {
-    case database, schema, companion, mail, keys, apns, ogs, bank, disk, clock, certificate, purge
+    case database, schema, companion, site, mail, keys, apns, ogs, bank, disk, clock, certificate,
+      purge
 
     /// A sentence that holds while it fails.
     package var meaning: String {
@@ -41,6 +42,7 @@ extension Condition {
       case .database: "The database does not do what it is asked."
       case .schema: "The database has another version of the schema than the programs."
       case .companion: "No companion ends its passes, so nothing is sent or polled."
+      case .site: "The site does not answer requests."
       case .mail: "Mails are not sent."
       case .keys: "Something was sealed for keys that the companion does not have."
       case .apns: "Apple does not take notifications."
@@ -61,6 +63,8 @@ extension Condition {
       case .schema: "Apply the schema.sql of the installed programs, then restart them."
       case .companion:
         "Look at the log of switchboard-companion, and see that switchboard-companion.timer runs."
+      case .site:
+        "See that switchboard-responder.socket and switchboard-responder run, and look at the log of switchboard-responder."
       case .mail:
         "Try SWITCHBOARD_MAIL_COMMAND by hand, and look at the log of the mail system."
       case .keys:
