@@ -1,0 +1,78 @@
+"""Clients that use the site while something happens to it."""
+
+import itertools
+import threading
+import time
+
+from phone import Client, Phone
+
+CLIENTS = 8
+
+
+class Load:
+    """Signed-in phones that send one request after another, each on a connection of its own, until `stop`."""
+
+    def __init__(self, authority):
+        self.phones = [Phone(Client(authority, f"127.0.1.{number}"), f"load{number}") for number in range(1, CLIENTS + 1)]
+        for phone in self.phones:
+            phone.sign_up()
+        self.authority, self.ended = authority, threading.Event()
+        self.answers = []  # (client, seconds, what went wrong or None), in the order in which they came
+
+    def __enter__(self):
+        self.ended.clear()
+        self.answers = []
+        self.threads = [threading.Thread(target=self._use, args=(number, phone), daemon=True)
+                        for number, phone in enumerate(self.phones)]
+        for thread in self.threads:
+            thread.start()
+        self.wait_for(100)
+        return self
+
+    def __exit__(self, *error):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+
+    def wait_for(self, count, limit=60):
+        """Waits for so many answers more."""
+        wanted, deadline = len(self.answers) + count, time.monotonic() + limit
+        while len(self.answers) < wanted:
+            assert time.monotonic() < deadline, f"{len(self.answers)} of {wanted} answers after {limit} s"
+            time.sleep(0.05)
+
+    @property
+    def failures(self):
+        return [failure for _, _, failure in self.answers if failure]
+
+    @property
+    def slowest(self):
+        return max(seconds for _, seconds, _ in self.answers)
+
+    def _use(self, number, phone):
+        # A device may be registered 60 times an hour from one address: each time another one.
+        addresses = (f"127.{1 + number}.{count // 250}.{1 + count % 250}" for count in itertools.count())
+
+        def register():
+            body = {**phone.device, "deviceId": f"{phone.device['deviceId']}-x"}
+            return Client(self.authority, next(addresses)).send("POST", "/api/mobile/device/register", body)
+
+        requests = [
+            ("health", lambda: phone.client.send("GET", "/health")),
+            ("summary", phone.summary),
+            ("register", register),
+            ("profile", lambda: phone.send("PUT", "profile", {"name": phone.name})),
+            ("devices", lambda: phone.send("GET", "devices")),
+        ]
+        for name, request in itertools.cycle(requests):
+            if self.ended.is_set():
+                return
+            began = time.monotonic()
+            try:
+                answer = request()
+                failure = None if answer.status == 200 else f"{name}: status {answer.status} {answer.text[:150]}"
+            except OSError as error:  # refused, reset, timed out
+                failure = f"{name}: {error!r}"
+            except Exception as error:  # no HTTP
+                failure = f"{name}: {error!r}"
+            self.answers.append((number, time.monotonic() - began, failure))

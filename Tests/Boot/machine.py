@@ -1,0 +1,99 @@
+"""A machine for tests: systemd as the first process of a Debian tree, in namespaces of its own."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).parent
+NAMESPACES = ["--pid", "--mount", "--net", "--uts", "--ipc", "--cgroup"]
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root", "LC_ALL": "C.UTF-8", "TERM": "dumb",
+}
+
+
+def now():
+    """As `/health` writes times."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class Machine:
+    """Runs the Debian in `tree`. Ends with this process, however that ends."""
+
+    def __init__(self, tree, cgroup):
+        self.tree, self.cgroup = pathlib.Path(tree), pathlib.Path(cgroup)
+        self.keeper = None  # the process outside that ends with the machine
+        self.init = 0  # systemd's process id outside
+
+    def boot(self, limit=60):
+        """Boots, waits until the boot has ended, and answers systemd's word for its state."""
+        self.cgroup.mkdir(exist_ok=True)
+
+        def enter_cgroup():
+            (self.cgroup / "cgroup.procs").write_text(str(os.getpid()))
+
+        self.keeper = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "unshare", *NAMESPACES, "--fork", "--kill-child",
+             HERE / "init", self.tree],
+            preexec_fn=enter_cgroup, start_new_session=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + limit
+        while not self._find_init():
+            if self.keeper.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise RuntimeError(f"systemd does not start: {self.keeper.stderr.read().decode()}")
+            time.sleep(0.05)
+        self._enter_network()
+        while time.monotonic() < deadline:
+            state = self.run("systemctl is-system-running --wait", check=False).strip()
+            if state in ("running", "degraded"):
+                return state
+            time.sleep(0.1)
+        raise RuntimeError(f"the boot has not ended after {limit} s")
+
+    def _find_init(self):
+        path = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
+        for child in path.read_text().split():
+            if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n":
+                self.init = int(child)
+        return self.init
+
+    def _enter_network(self):
+        """From here on, connections of this process and of its threads to come are the machine's own."""
+        network = os.open(f"/proc/{self.init}/ns/net", os.O_RDONLY)
+        if ctypes.CDLL(None, use_errno=True).setns(network, 0) != 0:
+            raise OSError(ctypes.get_errno(), "cannot enter the machine's network")
+        os.close(network)
+
+    def argv(self, command):
+        """The command line that runs `command`, of bash, as root inside."""
+        names = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
+        return ["nsenter", "--target", str(self.init), "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup",
+                "env", "-i", "--chdir=/root", *names, "bash", "-c", command]
+
+    def run(self, command, check=True, text=None, limit=300):
+        """What `command` writes to standard output and error. `text` is its input."""
+        done = subprocess.run(
+            self.argv(command), input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=limit, check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"status {done.returncode} of: {command}\n{done.stdout}")
+        return done.stdout
+
+    def status(self, command):
+        """The exit status of `command`."""
+        return subprocess.run(self.argv(command), capture_output=True, check=False).returncode
+
+    def power_off(self, limit=60):
+        """Shuts down as an administrator does."""
+        self.run("systemctl poweroff", check=False)
+        self.keeper.wait(limit)
+        self.init = 0
+
+    def kill(self):
+        """Ends all processes of the machine at once. With them its mounts and its network go."""
+        if self.keeper and self.keeper.poll() is None:
+            os.kill(self.init or self.keeper.pid, signal.SIGKILL)
+            self.keeper.wait()

@@ -1,0 +1,52 @@
+"""Follows a page of the manual: types what its blocks of commands say."""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import sys
+
+
+def blocks(page):
+    """The commands of each ```sh block of the page's main path, with the heading above."""
+    heading, found = "", []
+    for part in re.split(r"^(#+ .*)$", pathlib.Path(page).read_text(), flags=re.MULTILINE):
+        if part.startswith("#"):
+            heading = part.lstrip("# 0123456789.")
+            if heading.startswith(("Without", "By hand", "Other ")):
+                break
+        else:
+            found += [(heading, block) for block in re.findall(r"^```sh\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)]
+    return found
+
+
+def type_at(argv, answers, limit=60):
+    """Runs `argv` on a terminal, and types the answer of the first pattern of `answers` that matches what stands there.
+
+    Returns what stood on the terminal, and how many answers were typed.
+    """
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvp(argv[0], argv)
+    shown, asked, typed = "", 0, 0
+    while True:
+        ready, _, _ = select.select([terminal], [], [], limit)
+        assert ready, f"nothing happens for {limit} s after:\n{shown[-1000:]}"
+        try:
+            shown += os.read(terminal, 65536).decode(errors="replace")
+        except OSError:  # the other side is closed
+            break
+        for pattern, answer in answers:
+            if found := re.search(pattern, shown[asked:]):
+                os.write(terminal, f"{answer}\n".encode())
+                asked, typed = asked + found.end(), typed + 1
+                assert typed < 20, f"the same is asked again and again:\n{shown[-1000:]}"
+                break
+    _, status = os.waitpid(process, 0)
+    assert status == 0, f"status {os.waitstatus_to_exitcode(status)} of {argv[-1]}\n{shown[-3000:]}"
+    return shown, typed
+
+
+if __name__ == "__main__":  # page.py FILE HEADING: prints the commands below the heading that begins so
+    print(*(block for heading, block in blocks(sys.argv[1]) if heading.startswith(sys.argv[2])))

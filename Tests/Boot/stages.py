@@ -1,0 +1,240 @@
+"""What Tests/boot does with the package on a booted Debian, stage after stage."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import faults
+import page
+from load import Load
+from machine import Machine, now
+from mailbox import Mailbox
+from phone import NAME, Client, Phone
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE = ROOT / "Sources/Manual/install.md"
+# What an administrator types, by what stands before it.
+ANSWERS = [
+    (r"Enable AppArmor support\? \[yes/no\] $", "no"),  # msmtp's
+    (r"Host name of the site(: | \[.*\]: )$", NAME),
+    (r"Command that sends mail.*: $", ""),
+    (r"Your e-mail address.*: $", faults.ADMINISTRATOR),
+    (r"Folder (of the certificate: |with fullchain.pem and privkey.pem \[.*\]: )$", ""),
+]
+
+
+class Site:
+    """The site on the machine, and who uses it."""
+
+    def __init__(self, state, cgroup, package, previous):
+        self.state, self.package, self.previous = pathlib.Path(state), pathlib.Path(package), pathlib.Path(previous)
+        self.machine = Machine(self.state / "tree", cgroup)
+        self.began = None  # when the bare Debian had booted
+        self.mailbox = self.client = self.phone = self.load = None
+
+    def boot(self):
+        state = self.machine.boot()
+        self.mailbox = Mailbox()
+        assert state == "running", self.machine.run("systemctl --failed --no-pager", check=False)
+
+    def give(self, package):
+        """Puts the package into the machine's /root."""
+        for old in (self.machine.tree / "root").glob("*.deb"):
+            old.unlink()
+        shutil.copy(package, self.machine.tree / "root")
+
+    def apt(self, command):
+        return self.machine.run(f"DEBIAN_FRONTEND=noninteractive apt-get -q -y {command} 2>&1")
+
+    @property
+    def authority(self):
+        """The site's certificate, which it signed itself."""
+        return self.state / "authority.pem"
+
+    def trust(self):
+        """Believes the certificate that the site has now."""
+        path = self.machine.run("nginx -T 2>/dev/null | sed -n 's/^ *ssl_certificate  *\\(.*\\);/\\1/p' | head -1").strip()
+        self.authority.write_text(self.machine.run(f"cd /etc/nginx && cat {path}"))
+        self.client = Client(self.authority)
+
+    def health(self):
+        return self.client.send("GET", "/health").expect(200)
+
+    def check(self):
+        self.machine.run("switchboard check")
+
+    def responder(self):
+        """The process id of the responder inside."""
+        return self.machine.run("systemctl show --property MainPID --value switchboard-responder.service").strip()
+
+    def wait(self, what, holds, limit=40):
+        """Waits until `holds()`."""
+        deadline = time.monotonic() + limit
+        while not holds():
+            assert time.monotonic() < deadline, f"{what}: not after {limit} s"
+            time.sleep(0.1)
+
+    def wait_for_pass(self, since):
+        """Waits until the companion has ended a pass after `since`, a time in UTC."""
+        self.wait("a pass of the companion", lambda: (self.health()["last_poll"] or "") > since)
+
+
+def boot(site):
+    site.boot()
+    site.began = time.monotonic()
+    return f"systemd {site.machine.run('systemctl --version').split()[1]}, no failed unit"
+
+
+def install(site):
+    """The install page, word for word."""
+    site.give(site.previous)
+    typed = followed = 0
+    for heading, block in page.blocks(PAGE):
+        if heading.startswith("Build"):
+            continue  # on the machine that builds, and so before this
+        _, answers = page.type_at(site.machine.argv(f"set -e\n{block}"), ANSWERS)
+        typed, followed = typed + answers, followed + 1
+    assert followed, "the page has no block of commands"
+    site.trust()
+    site.health()
+    assert typed <= 5, f"{typed} answers typed"
+    return f"{followed} blocks of the page, {typed} answers typed, no file edited"
+
+
+def serve(site):
+    """The site answers by TLS, the timer runs passes, a wake-up starts one at once, and check finds no fault."""
+    site.wait_for_pass(now())
+    site.check()
+    site.client.send("GET", "/account").expect(200)
+    return f"https://{NAME}/health: {site.health().text}"
+
+
+def sign_in(site):
+    """The first sign-in by passkey."""
+    phone = site.phone = Phone(site.client, "ann")
+    phone.sign_up()
+    site.machine.run("systemctl stop switchboard-companion.timer")  # so that only a wake-up sends the code
+    asked = time.monotonic()
+    phone.sign_in_by_mail(site.mailbox)
+    mailed = time.monotonic() - asked
+    site.machine.run("systemctl start switchboard-companion.timer")
+    phone.make_passkey()
+    phone.sign_out()
+    phone.sign_in_by_passkey()
+    phone.summary().expect(200)
+    minutes = (time.monotonic() - site.began) / 60
+    assert minutes < 10, f"{minutes:.1f} minutes since the bare Debian"
+    return f"{minutes:.1f} minutes since the bare Debian; the mailed code took {mailed:.1f} s"
+
+
+def upgrade(site):
+    """The new package in place of the previous one, while clients use the site."""
+    site.give(site.package)
+    site.load = Load(site.authority)
+    began, process = now(), site.responder()
+    with site.load as load:
+        site.apt(f"install ./{site.package.name}")
+        load.wait_for(200)
+    assert site.responder() != process, "the previous responder still runs"
+    assert not load.failures, f"{len(load.failures)} of {len(load.answers)} requests failed, first: {load.failures[:3]}"
+    site.phone.summary().expect(200)
+    site.phone.renew()
+    site.wait_for_pass(began)
+    site.check()
+    return f"0 of {len(load.answers)} requests failed, the slowest took {load.slowest:.1f} s"
+
+
+def remove(site):
+    """Removal keeps data and keys, and a second installation finds them."""
+    site.apt("remove switchboard")
+    for unit in ("switchboard-responder.socket", "switchboard-responder.service", "switchboard-companion.timer"):
+        assert site.machine.status(f"systemctl is-active {unit}") != 0, f"{unit} still runs"
+    site.machine.run("nginx -t && mariadb switchboard -e 'SELECT 1' && test -s /etc/switchboard/secrets/jwt-keys")
+    site.apt(f"install ./{site.package.name}")
+    site.phone.summary().expect(200)
+    site.phone.sign_in_by_passkey()
+    site.check()
+    return "the same phone is still signed in, and signs in again"
+
+
+def reboot(site):
+    site.machine.power_off()
+    began = now()
+    site.boot()
+    site.health()
+    site.phone.sign_in_by_passkey()
+    site.wait_for_pass(began)
+    site.check()
+    return "no failed unit, the phone signs in"
+
+
+def purge(site):
+    """A purge keeps data and keys, unless the administrator says yes."""
+    site.apt("purge switchboard")
+    site.machine.run("mariadb switchboard -e 'SELECT 1' && test -s /etc/switchboard/secrets/jwt-keys")
+    site.apt(f"install ./{site.package.name}")
+    site.trust()
+    site.phone.client = site.client
+    site.phone.sign_in_by_passkey()
+    site.machine.run("debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
+    site.apt("purge switchboard")
+    left = site.machine.run(
+        "mariadb -N -e \"SHOW DATABASES LIKE 'switchboard'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
+        "ls -d /etc/switchboard /etc/nginx/switchboard /etc/nginx/sites-*/switchboard* /run/switchboard /var/lib/switchboard"
+        " 2>/dev/null; systemctl list-units --all --plain --no-legend 'switchboard*'; dpkg-query -W switchboard 2>/dev/null;"
+        "nginx -t 2>&1 | grep -v successful | grep -v 'is ok'", check=False)
+    assert not left.strip(), f"a purge leaves: {left}"
+    return "kept without a yes; with it nothing is left"
+
+
+def without_package(site):
+    """The page's other way: the command setup in the project's directory."""
+    folder = site.machine.tree / "root/project"
+    for name in ("Sources", "nginx"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "schema.sql", folder)
+    subprocess.run(["dpkg-deb", "--extract", site.package, site.state / "extracted"], check=True)
+    shutil.copytree(site.state / "extracted/usr/bin", folder / ".build/release")
+    command = re.search(r"^\S*switchboard-companion setup .*$", PAGE.read_text(), re.MULTILINE).group()
+    _, typed = page.type_at(site.machine.argv(f"cd /root/project && {command}"), ANSWERS)
+    site.trust()
+    phone = Phone(site.client, "bob")
+    phone.sign_up()
+    phone.sign_in_by_mail(site.mailbox)
+    site.check()
+    return f"{typed} answers typed, a phone signs in"
+
+
+STAGES = [boot, install, serve, sign_in, upgrade, *faults.STAGES, remove, reboot, purge, without_package]
+NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
+
+
+def main(state, cgroup, package, previous):
+    site, rows, began = Site(state, cgroup, package, previous), [], time.monotonic()
+    try:
+        for stage in STAGES:
+            start, name = time.monotonic(), stage.__name__.replace("_", " ")
+            try:
+                result, note = "ok", stage(site)
+            except Exception as error:
+                result, note = "FAILED", f"{type(error).__name__}: {error}"
+            rows.append((name, result, time.monotonic() - start, note))
+            print(f"{result:6}  {rows[-1][2]:5.1f} s  {name}: {note}", flush=True)
+            if result != "ok":
+                print(site.machine.run("journalctl --no-pager -q -n 40 -o short-precise", check=False), flush=True)
+                if stage in NEEDED:
+                    break
+    finally:
+        site.machine.kill()
+    print("\n| stage | result | seconds | |\n|---|---|---|---|")
+    for name, result, seconds, note in rows:
+        print(f"| {name} | {result} | {seconds:.1f} | {note.splitlines()[0] if result == 'ok' else 'see above'} |")
+    print(f"| all | | {time.monotonic() - began:.1f} | |")
+    sys.exit(0 if len(rows) == len(STAGES) and all(row[1] == "ok" for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
