@@ -41,7 +41,7 @@ package struct Companion: Sendable {
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
-      compose: message.text, announce: NoticePush.payload,
+      compose: message.text, announce: NoticePush.announcement,
       channel: settings.apns.map { _ in .apns }, observations: observations)
     jobs = JobRunner(
       database: database,
@@ -79,7 +79,7 @@ package struct Companion: Sendable {
     work.wake()
     let expired = try records.mails.expire()
     if expired > 0 {
-      observations.count(.mails, "expired", by: expired)
+      observations.tally(.mails, "expired", by: expired)
       log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
     }
     try polling?.pollDueUsers(atMost: limit) { work.wake() }
@@ -93,7 +93,7 @@ package struct Companion: Sendable {
 
   private func purge(until end: ContinuousClock.Instant) throws {
     let purge = records.upkeep.purge(auditLifetime: settings.auditLifetime)
-    let report = try purge.run { stopping.isSet || ContinuousClock.now >= end }
+    let report = try purge.sweep { stopping.isSet || ContinuousClock.now >= end }
     for error in report.failures { log.warning("Old rows were not deleted: \(error)") }
     guard report.deleted > 0 else { return }
     log.debug(

@@ -56,7 +56,8 @@ struct Devices: ParsableCommand {
   func run() throws {
     let accounts = AccountDirectory(records: try .ofCommand())
     try output.print(
-      accounts.devices(of: account.email, limit: limit.count), orNotFound: AccountEmail.notFound)
+      accounts.deviceReport(of: account.email, limit: limit.count),
+      orNotFound: AccountEmail.notFound)
   }
 }
 

@@ -15,10 +15,9 @@ struct Setup: ParsableCommand {
         --certificate FOLDER  where fullchain.pem and privkey.pem lie, or will lie
         --no-site             leave nginx as it is
 
-      Examples:
-        switchboard setup --yes --name switchboard.example.org
-        switchboard setup --certificate /etc/letsencrypt/live/switchboard.example.org
-        .build/release/switchboard-companion setup --from Sources/companion
+      Example: switchboard setup --yes --name switchboard.example.org
+      Example: switchboard setup --certificate /etc/letsencrypt/live/switchboard.example.org
+      Without the package: .build/release/switchboard-companion setup --from Sources/companion
       """)
 
   @Option(help: "The folder of the script: Sources/companion in the project's own directory.")

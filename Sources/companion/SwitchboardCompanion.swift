@@ -67,9 +67,11 @@ struct Check: ParsableCommand {
       Example: switchboard check
       """)
 
+  @OptionGroup var output: Output
+
   func run() throws {
-    let findings = try Configuration(Environment.ofProcess()).check()
-    for finding in findings { print(finding) }
-    if findings.contains(where: \.isFault) { throw ExitCode.failure }
+    let findings = Findings(try Configuration(Environment.ofProcess()).check())
+    output.print(findings)
+    if !findings.isFaultless { throw ExitCode.failure }
   }
 }

@@ -20,15 +20,15 @@ package struct AccountDirectory: Sendable {
   package func show(_ email: String, limit: Int) throws -> Report? {
     guard let account = try records.accounts.find(email) else { return nil }
     return Report(
-      Self.accounts([account]), try devices(of: account, limit: limit),
+      Self.accounts([account]), try deviceListing(of: account, limit: limit),
       try sessions(of: account, limit: limit))
   }
 
   /// The devices of the account, also revoked ones.
   ///
   /// - Returns: nil where nobody has this e-mail address.
-  package func devices(of email: String, limit: Int) throws -> Report? {
-    try records.accounts.find(email).map { Report(try devices(of: $0, limit: limit)) }
+  package func deviceReport(of email: String, limit: Int) throws -> Report? {
+    try records.accounts.find(email).map { Report(try deviceListing(of: $0, limit: limit)) }
   }
 
   /// The sessions of the account that have not ended.
@@ -42,7 +42,7 @@ package struct AccountDirectory: Sendable {
   ///
   /// - Returns: nil where no live session has this id.
   package func endSession(_ id: String) throws -> Change? {
-    guard try records.sessions.end(id) else { return nil }
+    guard try records.sessions.endByAdministrator(id) else { return nil }
     return Change(
       isRehearsal: records.isRehearsal, "Ended", or: "end",
       "the session \(id). Its device is signed out and gets no more notifications.")
@@ -75,7 +75,7 @@ package struct AccountDirectory: Sendable {
     ]
   }
 
-  private func devices(of account: AccountRecord, limit: Int) throws -> Listing {
+  private func deviceListing(of account: AccountRecord, limit: Int) throws -> Listing {
     let tokens = Dictionary(
       grouping: try records.pushTokens.list(of: account.id, limit: 1_000), by: \.deviceID)
     return Listing(

@@ -29,7 +29,7 @@ enum MailHeader {
   }
 
   /// RFC 5322 §3.3, in UTC.
-  static func date(_ instant: Timestamp) -> String {
+  static func dateField(_ instant: Timestamp) -> String {
     let text = instant.rfc3339
     func part(_ from: Int, _ count: Int) -> Substring { text.dropFirst(from).prefix(count) }
     let months = [

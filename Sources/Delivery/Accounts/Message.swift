@@ -120,7 +120,7 @@ package struct Message: Sendable {
     let domain = sender.split(separator: "@").last ?? "localhost"
     return Array(
       """
-      Date: \(MailHeader.date(now))
+      Date: \(MailHeader.dateField(now))
       From: \(MailHeader.phrase(senderName)) <\(sender)>
       To: <\(mail.recipient)>
       Message-ID: <\(mail.id)@\(domain)>

@@ -5,7 +5,7 @@ import Store
 enum NoticePush {
   /// - Returns: nil where no push goes with such a mail: it holds a secret, or goes to an address
   ///   that nobody has proven or that is the account's no more.
-  static func payload(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
+  static func announcement(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
     guard let content = MailContent(json: opened) else { return nil }
     let texts = MailTexts(in: content.language)
     let text: MailTexts.Text

@@ -79,9 +79,9 @@ package struct Backup: Sendable {
       )
     }
     return BackupManifest(
-      madeAt: now.rfc3339, version: Product.version, host: Companion.hostName(),
+      madeAt: now.rfc3339, version: Product.version, host: hostName(),
       database: database, schemaVersion: version, holdings: holdings, sealedWith: seals,
-      files: try Tar.members(of: archive).map(\.name).filter { !$0.hasSuffix("/") }, parts: [])
+      files: try Tar.entries(of: archive).map(\.name).filter { !$0.hasSuffix("/") }, parts: [])
   }
 
   private func holdings() throws -> BackupHoldings {
@@ -119,14 +119,14 @@ package struct BackupReport: Sendable {
     String(
       decoding: JSONWriter.object { json in
         json.member("file", file)
-        json.member("madeAt", manifest.madeAt)
+        json.member("made_at", manifest.madeAt)
         json.member("database", manifest.database)
-        json.member("schemaVersion", manifest.schemaVersion)
+        json.member("schema_version", manifest.schemaVersion)
         json.member("sessions", Int64(manifest.holdings.sessions))
-        json.member("pairedPhones", Int64(manifest.holdings.pairedPhones))
-        json.member("dumpBytes", Int64(manifest.dumpSize))
+        json.member("paired_phones", Int64(manifest.holdings.pairedPhones))
+        json.member("dump_bytes", Int64(manifest.dumpSize))
         json.member("files", json: JSONWriter.array(of: manifest.files))
-        json.member("missingKeys", json: JSONWriter.array(of: missingKeys))
+        json.member("missing_keys", json: JSONWriter.array(of: missingKeys))
       }, as: UTF8.self)
   }
 }

@@ -81,12 +81,12 @@ struct BackupWriter: ~Copyable {
     parts.append(
       BackupManifest.Part(
         name: name, size: content.count, sha256: hexEncoded(sha256(content).span)))
-    try write(Tar.member(name, content, modified: now.seconds))
+    try write(Tar.entry(name, content, modified: now.seconds))
   }
 
   /// Adds the manifest, and moves the file to its place.
   mutating func finish(with manifest: [UInt8]) throws {
-    try write(Tar.member(BackupManifest.name, manifest, modified: now.seconds) + Tar.end)
+    try write(Tar.entry(BackupManifest.name, manifest, modified: now.seconds) + Tar.end)
     try pipeline.finish()
     try file.finish()
   }

@@ -60,7 +60,7 @@ struct ConfigurationFiles: Sendable {
   /// - Returns: where the files are that were replaced; nil where there were none.
   /// - Throws: ``BackupError/refused(_:)`` where the archive holds a file that is none of a site's; nothing is changed then.
   func unpack(_ archive: [UInt8], at time: String) throws -> String? {
-    let names = try Tar.members(of: archive).map(\.name)
+    let names = try Tar.entries(of: archive).map(\.name)
     let folders = ["etc/switchboard/", "etc/nginx/", "etc/systemd/system/switchboard-", "secrets/"]
     if let stranger = names.first(where: { name in
       !folders.contains { name.hasPrefix($0) } || name.split(separator: "/").contains("..")
@@ -72,7 +72,7 @@ struct ConfigurationFiles: Sendable {
     let old = existing()
     let replaced = old.isEmpty ? archive : try pack(old, leavingOut: Self.withoutKept)
     let kept = replaced == archive ? nil : "\(configurationFolder)/\(Self.kept)\(time).tar"
-    if let kept { try keep(replaced, in: "\(root)/\(kept)") }
+    if let kept { try writeArchive(replaced, in: "\(root)/\(kept)") }
     var tar = try Pipeline(
       [["tar", "--extract", "--preserve-permissions", "--directory=\(root)"]], from: .us,
       to: .nothing)
@@ -87,7 +87,7 @@ struct ConfigurationFiles: Sendable {
     return kept.map { "\(root == "/" ? "" : root)/\($0)" }
   }
 
-  private func keep(_ archive: [UInt8], in path: String) throws {
+  private func writeArchive(_ archive: [UInt8], in path: String) throws {
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     let isWritten =
       file >= 0
@@ -103,9 +103,9 @@ struct ConfigurationFiles: Sendable {
 
 /// Whether the keys in an archive of the configuration open what the database holds.
 func missingKeys(for seals: [String], in archive: [UInt8]) throws -> [String] {
-  let members = try Tar.members(of: archive)
+  let entries = try Tar.entries(of: archive)
   func text(_ name: String) -> String {
-    let file = members.first { $0.name.hasSuffix("secrets/\(name)") }
+    let file = entries.first { $0.name.hasSuffix("secrets/\(name)") }
     return String(decoding: file?.content ?? [], as: UTF8.self)
   }
   let boxes = (try? BoxKeys(parsing: text("companion-keys")))?.publicKeys.ids ?? []

@@ -1,5 +1,5 @@
 /// A member of a tar archive.
-struct TarMember {
+struct TarEntry {
   var name: String
   /// Of a regular file; empty for a folder or a link.
   var content: [UInt8]
@@ -16,7 +16,7 @@ enum Tar {
   /// - Parameters:
   ///   - name: at most 100 bytes of ASCII.
   ///   - modified: Unix seconds
-  static func member(_ name: String, _ content: [UInt8], modified: Int64) -> [UInt8] {
+  static func entry(_ name: String, _ content: [UInt8], modified: Int64) -> [UInt8] {
     precondition(name.utf8.count <= 100)
     var header = [UInt8](repeating: 0, count: blockSize)
     func put(_ text: String, at offset: Int) {
@@ -39,7 +39,7 @@ enum Tar {
   ///
   /// - Parameter read: the next bytes, fewer than asked for only at the end of the archive.
   /// - Throws: ``BackupError/damaged(_:)``
-  static func next(limit: Int, _ read: (Int) throws -> [UInt8]) throws -> TarMember? {
+  static func next(limit: Int, _ read: (Int) throws -> [UInt8]) throws -> TarEntry? {
     let header = try read(blockSize)
     guard header.count == blockSize else { throw BackupError.damaged("it ends too early") }
     if header.allSatisfy({ $0 == 0 }) { return nil }
@@ -55,13 +55,13 @@ enum Tar {
     guard content.count == size, padded.count == padding(after: size) else {
       throw BackupError.damaged("it ends too early")
     }
-    return TarMember(name: prefix.isEmpty ? name : "\(prefix)/\(name)", content: content)
+    return TarEntry(name: prefix.isEmpty ? name : "\(prefix)/\(name)", content: content)
   }
 
   /// All members of an archive in memory.
-  static func members(of archive: [UInt8]) throws -> [TarMember] {
+  static func entries(of archive: [UInt8]) throws -> [TarEntry] {
     var rest = archive[...]
-    var members: [TarMember] = []
+    var members: [TarEntry] = []
     while let member = try next(
       limit: archive.count,
       { count in

@@ -22,7 +22,7 @@ struct ChildProcess: ~Copyable {
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, input, 0)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    var attributes = Self.ownGroup()
+    var attributes = childAttributes(inOwnGroup: true)
     defer { posix_spawnattr_destroy(&attributes) }
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
@@ -56,21 +56,6 @@ struct ChildProcess: ~Copyable {
     return file
   }
 
-  /// No signal blocked, SIGPIPE as by default: what we ignore or wait for is not the program's
-  /// business. A process group of its own (`posix_spawnattr_setpgroup`).
-  private static func ownGroup() -> posix_spawnattr_t {
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    sigaddset(&signals, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-    posix_spawnattr_setflags(&attributes, CShort(flags))
-    return attributes
-  }
-
   /// Waits for the end; kills the program at `limit`, with what it has started.
   func wait(atMost limit: Duration) -> Ending {
     let deadline = ContinuousClock.now + limit
@@ -88,6 +73,25 @@ struct ChildProcess: ~Copyable {
     let signal = status & 0x7f
     return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
   }
+}
+
+/// How we start programs: no signal blocked, SIGPIPE as by default, because what we ignore or wait for is not their
+/// business.
+///
+/// - Parameter inOwnGroup: whether the program and what it starts can be killed together
+///   (`posix_spawnattr_setpgroup`).
+func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  posix_spawnattr_setsigmask(&attributes, &signals)
+  sigaddset(&signals, SIGPIPE)
+  posix_spawnattr_setsigdefault(&attributes, &signals)
+  let group = inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+  posix_spawnattr_setflags(
+    &attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
+  return attributes
 }
 
 /// Whether `program` can be executed, looked up in PATH where it holds no slash (posix_spawnp).

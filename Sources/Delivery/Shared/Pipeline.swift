@@ -74,7 +74,7 @@ struct Pipeline: ~Copyable {
     for (number, end) in ends.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, end, CInt(number))
     }
-    var attributes = plainSignals()
+    var attributes = childAttributes(inOwnGroup: false)
     defer { posix_spawnattr_destroy(&attributes) }
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
@@ -192,17 +192,3 @@ enum PipelineError: Error, CustomStringConvertible {
 
 /// Not 0, 1 or 2, and not for programs that others start meanwhile.
 private func copy(of file: CInt) -> CInt { fcntl(file, F_DUPFD_CLOEXEC, 3) }
-
-/// No signal blocked, SIGPIPE as by default: what we ignore or wait for does not concern the program.
-private func plainSignals() -> posix_spawnattr_t {
-  var attributes = posix_spawnattr_t()
-  posix_spawnattr_init(&attributes)
-  var signals = sigset_t()
-  sigemptyset(&signals)
-  posix_spawnattr_setsigmask(&attributes, &signals)
-  sigaddset(&signals, SIGPIPE)
-  posix_spawnattr_setsigdefault(&attributes, &signals)
-  posix_spawnattr_setflags(
-    &attributes, CShort(POSIX_SPAWN_SETSIGMASK) | CShort(POSIX_SPAWN_SETSIGDEF))
-  return attributes
-}

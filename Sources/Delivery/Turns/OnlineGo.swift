@@ -21,7 +21,7 @@ struct OnlineGo: ~Copyable {
   }
 
   /// The active games of a user.
-  func games(
+  func fetchGames(
     of userID: Int64, entityTag: String? = nil, limits: HTTPClient.Limits = .init()
   ) -> GamesAnswer {
     let answer: HTTPAnswer

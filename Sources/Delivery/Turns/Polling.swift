@@ -66,7 +66,7 @@ struct TurnPolling: Sendable {
     _ user: ClaimedUser, at site: borrowing OnlineGo, entityTag: String?,
     limits: HTTPClient.Limits = .init()
   ) throws -> PollOutcome {
-    switch site.games(of: user.id, entityTag: entityTag, limits: limits) {
+    switch site.fetchGames(of: user.id, entityTag: entityTag, limits: limits) {
     case .games(let seen, let entityTag):
       observe("changed", of: site)
       return try store(seen, entityTag: entityTag, of: user)
@@ -84,7 +84,7 @@ struct TurnPolling: Sendable {
   }
 
   private func observe(_ outcome: String, of site: borrowing OnlineGo) {
-    observations.count(.polls, outcome)
+    observations.tally(.polls, outcome)
     observations.note(.ogs, nil)
     if let date = site.date {
       observations.note(
@@ -96,10 +96,10 @@ struct TurnPolling: Sendable {
   private func observe(_ failure: PollFailure) {
     switch failure {
     case .refused(let reason, _):
-      observations.count(.polls, "refused")
+      observations.tally(.polls, "refused")
       observations.note(.ogs, "online-go.com does not answer polls: \(reason).")
-    case .unreadable: observations.count(.polls, "unreadable")
-    case .gone: observations.count(.polls, "gone")
+    case .unreadable: observations.tally(.polls, "unreadable")
+    case .gone: observations.tally(.polls, "gone")
     }
   }
 

@@ -45,7 +45,9 @@ struct TurnChecks: Sendable {
         return nil
       case .unregistered:
         // Nothing is kept: what a device that registers later finds is new then.
-        guard case .games(let seen, _) = site.games(of: userID, limits: limits) else { return nil }
+        guard case .games(let seen, _) = site.fetchGames(of: userID, limits: limits) else {
+          return nil
+        }
         return Turns(in: seen.games, of: userID) { _ in 0 }
       case .paused: return nil
       case .busy:

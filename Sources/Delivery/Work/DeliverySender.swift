@@ -59,7 +59,7 @@ final class DeliverySender: Sendable {
       let run = DeliveryRun(database, channel, until: deadline, stopping: stopping)
       let report = try run.send()
       for (outcome, number) in run.outcomes {
-        observations.count(.deliveries, "\(channel.name.name) \(outcome)", by: number)
+        observations.tally(.deliveries, "\(channel.name.name) \(outcome)", by: number)
       }
       alarm = report.alarm.map(DeliveryAlarm.init) ?? alarm
       note(report)

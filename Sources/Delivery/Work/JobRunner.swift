@@ -39,11 +39,11 @@ struct JobRunner: Sendable {
       ]
       do {
         let isInTime = try handler.perform(job)
-        observations.count(.jobs, "\(job.kind.name) \(isInTime ? "done" : "late")")
+        observations.tally(.jobs, "\(job.kind.name) \(isInTime ? "done" : "late")")
         log.info(isInTime ? "Job done" : "Job done too late", metadata: metadata)
       } catch let error where !Database.isUnavailable(error) {
         // It is claimed again when its lease ends, and given up after the third time.
-        observations.count(.jobs, "\(job.kind.name) failed")
+        observations.tally(.jobs, "\(job.kind.name) failed")
         metadata["error"] = "\(error)"
         log.error("Job failed", metadata: metadata)
       }

@@ -90,13 +90,13 @@ struct MailDelivery: Sendable {
     ]
     switch outcome {
     case .delivered:
-      observations.count(.mails, "delivered")
+      observations.tally(.mails, "delivered")
       log.info("Mail sent", metadata: metadata)
     case .failed(let reason):
-      observations.count(.mails, "failed")
+      observations.tally(.mails, "failed")
       log.warning("Mail not sent: \(reason)", metadata: metadata)
     case .dead(let reason):
-      observations.count(.mails, "dead")
+      observations.tally(.mails, "dead")
       log.error("Mail given up: \(reason)", metadata: metadata)
     }
   }

@@ -24,7 +24,7 @@ final class Observations: Sendable {
   }
 
   /// Counts `number` things more.
-  func count(_ name: Count.Name, _ outcome: String, by number: Int = 1) {
+  func tally(_ name: Count.Name, _ outcome: String, by number: Int = 1) {
     guard number > 0 else { return }
     seen.withLock { seen in
       let index = seen.counts.firstIndex { $0.name == name && $0.outcome == outcome }

@@ -5,7 +5,7 @@ extension Sessions {
   /// Ends the session and all others of its device, and removes the push tokens of that device.
   ///
   /// - Returns: false where no live session has this id.
-  package func end(_ id: String) throws -> Bool {
+  package func endByAdministrator(_ id: String) throws -> Bool {
     try records.transaction { transaction in
       let found = try transaction.connection.row(
         """

@@ -75,7 +75,8 @@ extension Condition {
           + "that this host reaches Apple."
       case .ogs:
         "See that this host reaches online-go.com. Where it refuses, lower OGS_REQUESTS_PER_SECOND."
-      case .bank: "Ask the bank, and compare its addresses with those that \"switchboard banks\" lists."
+      case .bank:
+        "Ask the bank, and compare its addresses with those that switchboard banks lists."
       case .disk: "Make room, or give the disk more."
       case .clock: "See that every host sets its clock by NTP."
       case .certificate: "Renew the certificate, and reload nginx."

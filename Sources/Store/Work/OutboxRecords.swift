@@ -70,7 +70,7 @@ extension Mails {
 
   /// Makes a mail that waits due now. One that is being sent is not sent a second time.
   package func retry(_ id: String) throws -> OutboxChange {
-    try change(id, .messageRetried) { transaction, mail in
+    try settle(id, .messageRetried) { transaction, mail in
       if mail.state == "dead" { return .wiped }
       guard mail.state == "open" else { return .closed(state: mail.state) }
       guard !mail.isExpired else { return .expired }
@@ -83,7 +83,7 @@ extension Mails {
 
   /// Gives up a mail that waits, and deletes its content.
   package func discard(_ id: String) throws -> OutboxChange {
-    try change(id, .messageDiscarded) { transaction, mail in
+    try settle(id, .messageDiscarded) { transaction, mail in
       guard mail.state == "open" else { return .closed(state: mail.state) }
       _ = try transaction.connection.execute(
         """
@@ -96,7 +96,7 @@ extension Mails {
     }
   }
 
-  private func change(
+  private func settle(
     _ id: String, _ event: AuditEvent,
     _ body: (borrowing Transaction, (state: String, isExpired: Bool)) throws -> OutboxChange
   ) throws -> OutboxChange {
@@ -141,7 +141,7 @@ extension Deliveries {
 
   /// Makes a delivery due now. One that was given up begins anew.
   package func retry(_ id: String) throws -> OutboxChange {
-    try change(id, .messageRetried) { transaction, delivery in
+    try settle(id, .messageRetried) { transaction, delivery in
       guard delivery.state != "delivered" else { return .closed(state: delivery.state) }
       guard !delivery.isExpired else { return .expired }
       _ = try transaction.connection.execute(
@@ -158,7 +158,7 @@ extension Deliveries {
 
   /// Gives up a delivery that waits.
   package func discard(_ id: String) throws -> OutboxChange {
-    try change(id, .messageDiscarded) { transaction, delivery in
+    try settle(id, .messageDiscarded) { transaction, delivery in
       guard delivery.state == "open" else { return .closed(state: delivery.state) }
       _ = try transaction.connection.execute(
         """
@@ -170,7 +170,7 @@ extension Deliveries {
     }
   }
 
-  private func change(
+  private func settle(
     _ id: String, _ event: AuditEvent,
     _ body: (borrowing Transaction, (state: String, isExpired: Bool)) throws -> OutboxChange
   ) throws -> OutboxChange {

@@ -28,7 +28,7 @@ package struct Purge: Sendable {
   /// Deletes until nothing is left or `isOver`.
   ///
   /// - Throws: where the database does not answer.
-  package func run(until isOver: () -> Bool) throws -> Report {
+  package func sweep(until isOver: () -> Bool) throws -> Report {
     var report = Report()
     var open = try tasks()
     while !open.isEmpty {

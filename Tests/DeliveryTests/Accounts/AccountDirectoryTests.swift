@@ -56,7 +56,7 @@ import Testing
       #expect(expiry.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
       #expect(!shown.text.contains(token))
       #expect(try directory(delivery).show("nobody@example.org", limit: 10) == nil)
-      #expect(try directory(delivery).devices(of: "nobody@example.org", limit: 10) == nil)
+      #expect(try directory(delivery).deviceReport(of: "nobody@example.org", limit: 10) == nil)
       #expect(try directory(delivery).sessions(of: "nobody@example.org", limit: 10) == nil)
     }
   }

@@ -41,7 +41,7 @@ import Testing
       arrange(delivery, tokens: ["a", "b", "c", "d"])
       let content = MailContent(
         secret: "a.b", language: .german, device: "D", address: "192.0.2.1", at: .now())
-      let payload = try #require(NoticePush.payload(with: content.json, of: mail))
+      let payload = try #require(NoticePush.announcement(with: content.json, of: mail))
       let text = String(decoding: payload, as: UTF8.self)
       #expect(text.contains(#""title":"Ihr Konto hat einen neuen Passkey""#))
       #expect(!text.contains("a.b"))
@@ -66,7 +66,7 @@ import Testing
     let content = MailContent(
       secret: "012345", language: .english, device: "D", address: "192.0.2.1", at: .now())
     let mail = Mail(id: "x", kind: kind, recipient: "ann@example.org", sealed: "")
-    #expect(NoticePush.payload(with: content.json, of: mail) == nil)
+    #expect(NoticePush.announcement(with: content.json, of: mail) == nil)
   }
 
   /// Rows that somebody wrote by hand send no mail to strangers.

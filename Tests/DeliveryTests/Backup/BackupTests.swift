@@ -59,7 +59,7 @@ import Testing
       let before = backup.delivery.sql("CHECKSUM TABLE rate_limits")
       let made = backup.backUp(["--json"])
       let report = try JSONSerialization.jsonObject(with: Data(made.output.utf8)) as? [String: Any]
-      #expect(try #require(report?["dumpBytes"] as? Int) > 2 * BackupFile.pieceSize)
+      #expect(try #require(report?["dump_bytes"] as? Int) > 2 * BackupFile.pieceSize)
       #expect(backup.restore().status == 0)
       #expect(backup.delivery.sql("CHECKSUM TABLE rate_limits") == before)
     }

@@ -220,7 +220,7 @@ import Testing
       let json = backup.restore(["--dry-run", "--replace", "--json"])
       let object = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
       #expect(object?["restored"] as? Bool == false)
-      #expect(object?["openPayments"] as? Int == 1)
+      #expect(object?["open_payments"] as? Int == 1)
       #expect(backup.everything() == before)
     }
   }

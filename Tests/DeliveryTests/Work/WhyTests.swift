@@ -245,7 +245,9 @@ import Testing
   @Test func aDeadTokenHasACauseAlone() throws {
     try withDelivery { delivery throws in
       delivery.sql("INSERT INTO dead_tokens VALUES (REPEAT('c', 64), NOW(3))")
-      delivery.sql("INSERT INTO companion_status (host, version, last_pass_at) VALUES ('h', '1', UTC_TIMESTAMP(3))")
+      delivery.sql(
+        "INSERT INTO companion_status (host, version, last_pass_at) VALUES ('h', '1', UTC_TIMESTAMP(3))"
+      )
       let text = try #require(try explain("cccccccc", in: delivery)).text
       #expect(
         text.hasPrefix("Why it did not ring:\n- Apple called the token cccccccccccccccc… dead"))

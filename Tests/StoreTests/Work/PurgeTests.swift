@@ -16,7 +16,7 @@ import Testing
     _ store: TestStore, slice: Int = 500, until isOver: () -> Bool = { false }
   ) throws -> Purge.Report {
     try store.records("companion", at: Self.now).upkeep
-      .purge(auditLifetime: .seconds(10 * 86_400), slice: slice, share: 1).run(until: isOver)
+      .purge(auditLifetime: .seconds(10 * 86_400), slice: slice, share: 1).sweep(until: isOver)
   }
 
   func purge(_ store: TestStore) throws -> Int {

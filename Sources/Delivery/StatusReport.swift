@@ -2,7 +2,7 @@ import Base
 package import Store
 
 /// How the site is, for administrators: what fails, and what to do about it.
-package struct StatusReport: Sendable {
+package struct StatusReport: CommandAnswer, Sendable {
   private let health: Health
 
   /// Whether nothing fails.
@@ -51,34 +51,33 @@ package struct StatusReport: Sendable {
   }
 
   /// One object, with the same.
-  package var json: String {
-    String(
-      decoding: JSONWriter.object { json in
-        json.member("status", health.status.rawValue)
-        json.member("database", health.database.rawValue)
-        json.member("last_pass", health.companion?.lastPassAt.rfc3339)
-        json.member("host", health.companion?.host)
-        json.member("version", health.companion?.version)
-        json.member(
-          "missing",
-          array: { array in
-            for name in health.companion?.missing ?? [] { array.string(name) }
-          })
-        json.member(
-          "problems",
-          array: { array in
-            for problem in health.problems {
-              array.object { json in
-                json.member("name", problem.name.rawValue)
-                json.member("subject", problem.subject)
-                json.member("host", problem.host)
-                json.member("since", problem.since?.rfc3339)
-                json.member("reason", problem.reason)
-                json.member("advice", problem.name.advice)
-              }
+  package var json: [UInt8] {
+    JSONWriter.object { json in
+      json.member("status", health.status.rawValue)
+      json.member("database", health.database.rawValue)
+      json.member("last_pass", health.companion?.lastPassAt.rfc3339)
+      json.member("host", health.companion?.host)
+      json.member("version", health.companion?.version)
+      json.member(
+        "missing",
+        array: { array in
+          for name in health.companion?.missing ?? [] { array.string(name) }
+        })
+      json.member(
+        "problems",
+        array: { array in
+          for problem in health.problems {
+            array.object { json in
+              json.member("name", problem.name.rawValue)
+              json.member("subject", problem.subject)
+              json.member("host", problem.host)
+              json.member("since", problem.since?.rfc3339)
+              json.member("reason", problem.reason)
+              json.member("advice", problem.name.advice)
             }
-          })
-      }, as: UTF8.self)
+          }
+        })
+    }
   }
 }
 
@@ -86,7 +85,7 @@ extension Companion {
   /// How the site is now.
   ///
   /// - Throws: where the database answers but does not know what is asked.
-  package func status() throws -> StatusReport {
+  package func statusReport() throws -> StatusReport {
     StatusReport(try database.records(at: .now(), from: .companion).health())
   }
 }

@@ -82,7 +82,7 @@ extension Companion {
       "last_pass_timestamp_seconds", "When the last whole pass on this host ended.")
     var duration = MetricFamily(
       "last_pass_duration_seconds", "How long the last whole pass on this host took.")
-    if let pass = try records.measurements.lastPass(on: Self.hostName()) {
+    if let pass = try records.measurements.lastPass(on: hostName()) {
       end.add(pass.endedAt.seconds)
       duration.add(pass.duration)
     }
@@ -103,7 +103,7 @@ extension Companion {
   }
 
   private func counts() throws -> [MetricFamily] {
-    let totals = try records.counters.totals(on: Self.hostName())
+    let totals = try records.counters.totals(on: hostName())
     return Count.Name.allCases.map { name in
       var family = MetricFamily(name.rawValue, Self.help(of: name), kind: .counter)
       for total in totals where total.name == name {

@@ -10,7 +10,7 @@ extension Companion {
     try look()
     try recordObservations()
     try records.upkeep.recordPass(
-      host: Self.hostName(), version: Product.version, missing: settings.missing,
+      host: hostName(), version: Product.version, missing: settings.missing,
       interval: settings.interval, duration: .now - began)
     writeMetrics()
   }
@@ -20,21 +20,12 @@ extension Companion {
   /// - Throws: where the database does not answer.
   package func recordObservations() throws {
     let seen = observations.take()
-    let host = Self.hostName()
+    let host = hostName()
     try records.conditions.record(seen.conditions, by: host)
     try records.counters.add(seen.counts, on: host)
   }
 
   var records: Records { database.records(at: .now(), from: .companion) }
-
-  static func hostName() -> String {
-    String(unsafeUninitializedCapacity: 256) { buffer in
-      buffer.initialize(repeating: 0)
-      return buffer.withMemoryRebound(to: CChar.self) { name in
-        gethostname(name.baseAddress!, name.count - 1) == 0 ? strlen(name.baseAddress!) : 0
-      }
-    }
-  }
 }
 
 // MARK: What no job sees by itself
@@ -59,7 +50,7 @@ extension Companion {
   /// Once a minute: it means two connections to the site, and waits where the site is not reached from here.
   private func lookAtSite() throws {
     guard let url = settings.publicURL,
-      try records.conditions.lastLook(at: .site, by: Self.hostName(), within: .seconds(60)) == nil
+      try records.conditions.lastLook(at: .site, by: hostName(), within: .seconds(60)) == nil
     else { return }
     observations.note(.site, SiteAnswer(at: url)?.problem)
     if url.hasPrefix("https://") {
@@ -73,41 +64,5 @@ extension Companion {
     return late.isEmpty
       ? nil
       : "Rows wait for more than a day to be deleted: \(late.joined(separator: ", "))."
-  }
-}
-
-/// Why a clock that differs by `difference` is wrong; nil up to a minute.
-///
-/// - Parameter other: the other clock's owner, in the genitive.
-func clockProblem(_ difference: Duration, from other: String) -> String? {
-  let seconds = difference.components.seconds
-  guard abs(seconds) > 60 else { return nil }
-  return
-    "The companion's clock is \(abs(seconds)) seconds \(seconds > 0 ? "ahead of" : "behind") \(other)."
-}
-
-/// The file system that a folder is on (`statvfs`).
-struct Disk {
-  let name: String
-  /// Bytes.
-  let size: UInt64
-  /// Bytes that programs without special rights may use.
-  let free: UInt64
-
-  /// A twentieth is little, but 2 GB are enough on any disk.
-  var problem: String? {
-    guard free < size / 20, free < 2_000_000_000 else { return nil }
-    return "The disk of the \(name) has \(free / 1_000_000) MB left of \(size / 1_000_000)."
-  }
-}
-
-extension Disk {
-  /// - Returns: nil where there is no such folder, or it may not be looked at.
-  init?(of path: String, named name: String) {
-    var disk = statvfs()
-    guard statvfs(path, &disk) == 0 else { return nil }
-    self.name = name
-    size = UInt64(disk.f_blocks) * UInt64(disk.f_frsize)
-    free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
   }
 }
