@@ -53,7 +53,7 @@ enter_environment() {
   export SWIFT_BACKTRACE=enable=no # a backtrace would print keys that are in memory
   allowed=$(variables_of "$1")
   for variable in $(compgen -e); do
-    [[ " ${allowed//$'\n'/ } " == *" ${variable%_FILE} "* ]] || unset "$variable"
+    case " ${allowed//$'\n'/ } " in *" $variable "* | *" ${variable%_FILE} "*) ;; *) unset "$variable" ;; esac
   done
 }
 

@@ -95,7 +95,8 @@ package struct Site: Sendable {
   /// What `statement` answers to the database's root: a line for each row, tabs between columns.
   package func sql(_ statement: String) throws -> String {
     let outcome = Self.run([
-      "mariadb", "--no-defaults", "--batch", "--skip-column-names",
+      // A frozen server takes connections.
+      "mariadb", "--no-defaults", "--connect-timeout=10", "--batch", "--skip-column-names",
       "--socket=\(databaseSocket)", "--user=\(NSUserName())", "--execute=\(statement)",
       "switchboard",
     ])

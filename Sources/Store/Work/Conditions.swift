@@ -64,7 +64,8 @@ extension Condition {
       case .companion:
         "Look at the log of switchboard-companion, and see that switchboard-companion.timer runs."
       case .site:
-        "See that switchboard-responder.socket and switchboard-responder run, and look at the log of switchboard-responder."
+        "See that switchboard-responder.socket and switchboard-responder run, and look at the log "
+          + "of switchboard-responder."
       case .mail:
         "Try SWITCHBOARD_MAIL_COMMAND by hand, and look at the log of the mail system."
       case .keys:

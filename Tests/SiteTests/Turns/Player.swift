@@ -60,6 +60,8 @@ extension Site {
 struct Push: Decodable {
   let token: String
   let topic: String
+  /// A device shows one notification of those that share it.
+  let collapseID: String
   let payload: String
   let status: Int
 }
