@@ -8,6 +8,10 @@ enum FaultTable {
   /// Whether the tests write the table instead of comparing it: `SWITCHBOARD_WRITE_TABLES=1`.
   static let isWritten = ProcessInfo.processInfo.environment["SWITCHBOARD_WRITE_TABLES"] == "1"
 
+  /// Whether all faults are tried, and not only the first two of each site.
+  static let areAllTried =
+    isWritten || ProcessInfo.processInfo.environment["SWITCHBOARD_FAULTS"] == "all"
+
   private static let page = projectFolder.appending(path: "Sources/Manual/faults.md")
   /// Held while the page is read and written.
   private static let lock = Mutex(())

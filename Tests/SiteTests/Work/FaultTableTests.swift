@@ -3,7 +3,8 @@ import Foundation
 import Support
 import Testing
 
-/// What breaks, what clients see then, who says so, and what mends it: tried, and told in the manual.
+/// What breaks, what clients see then, who says so, and what mends it: tried, and told in the manual. The first two of each
+/// site; all of them, which takes some minutes, with `SWITCHBOARD_FAULTS=all`.
 @Suite struct FaultTableTests {
   @Test(arguments: Fault.Group.allCases)
   func eachFaultIsNamedAndMendedAsTheManualSays(group: Fault.Group) async throws {
@@ -21,7 +22,7 @@ import Testing
     try await withSite(environment: environment, hasFakes: true) { site in
       let broken = try FaultSite(site, folder: folder, securePort: securePort)
       try #require(try holds { try broken.isWell() })
-      for fault in group.faults {
+      for fault in FaultTable.areAllTried ? group.faults : Array(group.faults.prefix(2)) {
         guard let row = try broken.row(of: fault) else { continue }
         try FaultTable.expect(row)
       }
