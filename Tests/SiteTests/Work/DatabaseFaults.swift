@@ -72,7 +72,8 @@ extension FaultSite {
 
   fileprivate func giveConnectionsBack() throws {
     try FileManager.default.removeItem(atPath: "\(folder)/crowd")
-    _ = try site.sql(
-      "SET GLOBAL max_connections = 151; KILL USER switchboard_administrator@localhost")
+    let open = "SET GLOBAL max_connections = 151; KILL USER switchboard_administrator@localhost"
+    // The one connection that administrators have besides may be in use.
+    try #require(holds { (try? site.sql(open)) != nil })
   }
 }

@@ -48,6 +48,7 @@ extension FaultSite {
     try move()
     hurry()
     let clients = try answers(to: fault.requests)
+    agePasses()
     var told = Told()
     let isTold = try holds(within: deadline - .now) {
       told.status = told.status ?? sentence(about: fault)

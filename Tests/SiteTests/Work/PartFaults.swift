@@ -37,7 +37,7 @@ extension Fault {
       name: "The site's certificate has expired", condition: .certificate,
       words: "certificate has expired", requests: [.byTLS],
       mended: "Renew the certificate, and reload nginx.",
-      inject: { try $0.showCertificate(from: clock("-10d")) },
+      inject: { try $0.showCertificate(from: clock("-100d")) },
       mend: { try $0.showCertificate(from: "env") }),
   ]
 }
@@ -66,14 +66,14 @@ extension FaultSite {
     try FileManager.default.moveItem(atPath: "\(folder)/\(file)", toPath: "\(other)/\(file)")
   }
 
-  /// Has nginx answer by TLS as well, with a certificate that is good for five days.
+  /// Has nginx answer by TLS as well, with a certificate that is good for 90 days.
   ///
   /// - Parameter words: stand before the command that makes it.
   fileprivate func showCertificate(from words: String) throws {
     let made = Site.run([
       "sh", "-c",
       """
-      \(words) openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 5 -subj /CN=localhost \\
+      \(words) openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90 -subj /CN=localhost \\
         -keyout \(client.certificate).key -out \(client.certificate)
       """,
     ])
