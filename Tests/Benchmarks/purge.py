@@ -16,6 +16,8 @@ TABLES = ("audit_log", "notifications", "deliveries", "outbox", "rate_limits")
 HOUR = 3600
 # Between two requests, in seconds: so that they leave the processor to the purge.
 PAUSE = 0.01
+# The companion works for so many times as long as it is stopped.
+WORKING_TIMES = 4
 
 
 def measure(stage, programs, rows, seconds, budgets):
@@ -29,17 +31,18 @@ def measure(stage, programs, rows, seconds, budgets):
                             site.environment("old_rows", "companion") | {"SWITCHBOARD_MAIL_DIRECTORY": str(stage.directory)})
     old = sum(int(site.sql(f"SELECT COUNT(*) FROM {table}", "old_rows")) for table in TABLES)
     begin, before, deleted, paused = time.monotonic(), deleted_so_far(site), 0, 0
-    latencies, shares = {signal.SIGCONT: [], signal.SIGSTOP: []}, []
-    while deleted < old and time.monotonic() - begin < HOUR:
+    spans = {signal.SIGSTOP: seconds, signal.SIGCONT: seconds * WORKING_TIMES}
+    latencies, shares = {order: [] for order in spans}, []
+    while deleted < old and time.monotonic() - begin - paused < HOUR:
         cpus = {}
-        for order in (signal.SIGSTOP, signal.SIGCONT):  # in turn: what disturbs one disturbs both
+        for order, span in spans.items():  # in turn: what disturbs one disturbs both
             companion.send_signal(order)
             cpu = site.database_cpu()
-            latencies[order].append(client.latency(seconds))
-            cpus[order] = site.database_cpu() - cpu
-            paused += seconds if order == signal.SIGSTOP else 0
+            latencies[order].append(client.latency(span))
+            cpus[order] = (site.database_cpu() - cpu) / span
+        paused += seconds
         deleted = deleted_so_far(site) - before
-        shares.append((cpus[signal.SIGCONT] - cpus[signal.SIGSTOP]) / seconds)
+        shares.append(cpus[signal.SIGCONT] - cpus[signal.SIGSTOP])
     working = time.monotonic() - begin - paused
     hours = old / (deleted / working) / HOUR
     site.sql("DROP DATABASE old_rows")
