@@ -538,6 +538,7 @@ CREATE TABLE IF NOT EXISTS ogs_users (
   claim_id         UUID NULL COMMENT 'of the poll that is running',
   interval_seconds INT UNSIGNED NOT NULL DEFAULT 30 COMMENT 'seconds; grows while nothing changes',
   moved_at         DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; last poll that saw something new',
+  asked_at         DATETIME(3) NULL COMMENT 'UTC, the database''s clock; last request of the user''s app, not kept more often than once in the shortest interval',
   failures         INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in a row',
   failure          VARCHAR(200) NULL COMMENT 'why the last poll failed',
   checked_at       DATETIME(3) NULL COMMENT 'UTC, the database''s clock; last poll that succeeded',
@@ -551,7 +552,7 @@ CREATE TABLE IF NOT EXISTS ogs_registrations (
   ogs_user_id      BIGINT UNSIGNED NOT NULL,
   device_token     VARCHAR(400) NOT NULL COMMENT 'lower-case hex',
   registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
-  last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification for it was last written',
+  last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
   PRIMARY KEY (ogs_user_id, device_token),
   KEY ogs_registrations_token (device_token),
   CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
@@ -564,14 +565,41 @@ CREATE TABLE IF NOT EXISTS ogs_games (
   position       INT UNSIGNED NOT NULL COMMENT 'in the order of online-go.com',
   name           VARCHAR(500) NOT NULL,
   last_move      BIGINT NOT NULL COMMENT 'Unix milliseconds',
-  current_player BIGINT UNSIGNED NOT NULL COMMENT '0: nobody',
-  is_running     BOOLEAN NOT NULL COMMENT 'in phase play and not paused',
+  current_player BIGINT UNSIGNED NOT NULL COMMENT 'who must act; while stones are removed, the user until they accept; 0: nobody',
+  is_running     BOOLEAN NOT NULL COMMENT 'in play or removing stones, and not paused',
   notified_move  BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move of the last notification to the user',
+  clock_move     BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move for which the user was told that the clock runs out',
+  is_silent      BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'the user wants to hear nothing of it: muted, or live',
   PRIMARY KEY (ogs_user_id, game_id),
   KEY ogs_games_game (game_id),
   CONSTRAINT ogs_games_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='The active games of each user as the last poll saw them; finished games are deleted';
+
+CREATE TABLE IF NOT EXISTS ogs_devices (
+  device_token VARCHAR(400) NOT NULL PRIMARY KEY COMMENT 'lower-case hex',
+  badge        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the number on the app''s icon, as it was last delivered',
+  delivery_id  UUID NULL COMMENT 'the last notification of turns that was written for it',
+  badge_at     DATETIME(3) NULL COMMENT 'UTC, the database''s clock; when a badge alone was last written for it',
+  is_stale     BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'a user is not registered for it any more: the badge is to be looked at',
+  KEY ogs_devices_stale (is_stale)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What the devices of players show';
+
+CREATE TABLE IF NOT EXISTS turn_settings (
+  ogs_user_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+  quiet_from  SMALLINT UNSIGNED NULL COMMENT 'minutes after midnight; NULL: no quiet hours',
+  quiet_to    SMALLINT UNSIGNED NULL COMMENT 'minutes after midnight; before quiet_from: on the next day',
+  time_zone   VARCHAR(64) NOT NULL DEFAULT 'UTC' COMMENT 'of the quiet hours; a name such as Europe/Berlin',
+  kinds       SET('turn', 'game_ended', 'clock') NOT NULL DEFAULT 'turn' COMMENT 'what the user is told of',
+  live_games  BOOLEAN NOT NULL DEFAULT TRUE COMMENT 'whether of games with less than an hour for a move too',
+  muted_games TEXT NOT NULL DEFAULT '[]' COMMENT 'JSON array of game ids',
+  changed_at  DATETIME(3) NOT NULL COMMENT 'UTC',
+  CONSTRAINT turn_settings_quiet_whole CHECK ((quiet_from IS NULL) = (quiet_to IS NULL)),
+  CONSTRAINT turn_settings_minutes CHECK (quiet_from < 1440 AND quiet_to < 1440 AND quiet_from <> quiet_to),
+  CONSTRAINT turn_settings_muted_array CHECK (JSON_TYPE(muted_games) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What players want to be told of; without a row the defaults hold';
 
 CREATE TABLE IF NOT EXISTS ogs_pause (
   id            TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
@@ -651,7 +679,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 
 CREATE TABLE IF NOT EXISTS notifications (
   id            UUID NOT NULL PRIMARY KEY,
-  kind          ENUM('turn', 'account') NOT NULL,
+  kind          ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL,
   event_key     VARCHAR(200) NOT NULL COMMENT 'names the event: a repeated poll makes no second notification of it',
   collapse_id   VARCHAR(64) NOT NULL COMMENT 'a device shows only the newest of those that share it',
   payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
@@ -683,6 +711,18 @@ CREATE TABLE IF NOT EXISTS deliveries (
   CONSTRAINT deliveries_closed_whole CHECK ((state = 'open') = (finished_at IS NULL))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='One notification to one device';
+
+CREATE TABLE IF NOT EXISTS turn_notices (
+  notification_id UUID NOT NULL PRIMARY KEY,
+  ogs_user_id     BIGINT UNSIGNED NULL COMMENT 'NULL: a badge alone, which is of all users of the device',
+  games           TEXT NOT NULL COMMENT 'JSON array of the games it tells of, with the last move: [[id, Unix milliseconds], …]',
+  badge           INT UNSIGNED NOT NULL COMMENT 'the number that it puts on the app''s icon',
+  created_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  KEY turn_notices_user (ogs_user_id, created_at),
+  CONSTRAINT turn_notices_notification FOREIGN KEY (notification_id) REFERENCES notifications (id) ON DELETE CASCADE,
+  CONSTRAINT turn_notices_games_array CHECK (JSON_TYPE(games) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What notifications to players tell, so that what is over by now can be withdrawn';
 
 CREATE TABLE IF NOT EXISTS delivery_leases (
   channel      VARCHAR(20) NOT NULL DEFAULT 'apns',
@@ -1346,7 +1386,7 @@ IF @found < 23 THEN
     ALGORITHM=INSTANT;
 END IF //
 IF @found < 23 THEN
-  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account') NOT NULL, ALGORITHM=INSTANT;
+  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL, ALGORITHM=INSTANT;
 END IF //
 IF @found < 23 THEN
   ALTER TABLE outbox
@@ -1445,6 +1485,32 @@ IF @found < 25 THEN
 END IF //
 IF @found < 25 THEN
   ALTER TABLE ogs_games ADD KEY IF NOT EXISTS ogs_games_game (game_id), ALGORITHM=INPLACE, LOCK=NONE;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_games
+    MODIFY current_player BIGINT UNSIGNED NOT NULL
+      COMMENT 'who must act; while stones are removed, the user until they accept; 0: nobody',
+    MODIFY is_running BOOLEAN NOT NULL COMMENT 'in play or removing stones, and not paused',
+    ADD COLUMN IF NOT EXISTS clock_move BIGINT NOT NULL DEFAULT 0
+      COMMENT 'Unix milliseconds; the last_move for which the user was told that the clock runs out',
+    ADD COLUMN IF NOT EXISTS is_silent BOOLEAN NOT NULL DEFAULT FALSE
+      COMMENT 'the user wants to hear nothing of it: muted, or live',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_users
+    ADD COLUMN IF NOT EXISTS asked_at DATETIME(3) NULL
+      COMMENT 'UTC, the database''s clock; last request of the user''s app, not kept more often than once in the shortest interval'
+      AFTER moved_at,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_registrations
+    MODIFY last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL, ALGORITHM=INSTANT;
 END IF //
 
 DELIMITER ;
@@ -1736,14 +1802,21 @@ GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
 GRANT SELECT ON paired_devices TO switchboard_administrator;
 
 -- Turns
-GRANT SELECT, INSERT, UPDATE (due_at), DELETE ON ogs_users TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs_users TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO switchboard_responder;
 GRANT SELECT ON ogs_games TO switchboard_responder;
+GRANT SELECT (device_token), UPDATE (is_stale) ON ogs_devices TO switchboard_responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON turn_settings TO switchboard_responder;
+GRANT SELECT (notification_id, ogs_user_id, created_at) ON turn_notices TO switchboard_responder;
+GRANT SELECT (notification_id, state) ON deliveries TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON api_keys TO switchboard_responder;
 GRANT SELECT (event_key), DELETE ON notifications TO switchboard_responder;
 GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
 GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_devices TO switchboard_companion;
+GRANT SELECT ON turn_settings TO switchboard_companion;
+GRANT SELECT, INSERT ON turn_notices TO switchboard_companion;
 GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
 GRANT SELECT (key_prefix, ogs_user_id, description, created_at, revoked_at), UPDATE (revoked_at), DELETE
   ON api_keys TO switchboard_companion;

@@ -59,6 +59,8 @@ extension PollSettings {
   init?(from environment: inout Environment, interval: Duration) {
     let baseURL = environment.optional("OGS_BASE_URL") ?? "https://online-go.com"
     let name = environment.optional("ENVIRONMENT") ?? "none"
+    let live = environment.integer(
+      "CHECK_INTERVAL_LIVE_SECONDS", in: 1...3600, default: Int(interval.components.seconds))
     let requests = environment.integer("OGS_REQUESTS_PER_SECOND", in: 1...1000, default: 5)
     let contact =
       environment.optional("SWITCHBOARD_CONTACT") ?? environment.optional("SWITCHBOARD_MAIL_FROM")
@@ -78,6 +80,7 @@ extension PollSettings {
     }
     self.init(
       baseURL: baseURL, contact: contact, requestsPerSecond: requests,
-      pace: PollPace(interval: interval), prefix: name == "none" ? "" : "[\(name)] ")
+      pace: PollPace(interval: interval, liveInterval: .seconds(live)),
+      prefix: name == "none" ? "" : "[\(name)] ")
   }
 }

@@ -18,13 +18,16 @@ func generateAPIKey(_ request: Request, in context: borrowing Context) throws ->
     throw Failure.badRequest("user_id is required")
   }
   let userID = try given.userID
-  let description = try keyDescription(body.description)
+  let described = try keyDescription(body.description)
   let key = hexEncoded(context.random(32))
   try context.records.apiKeys.issue(
     NewAPIKey(
-      hash: sha256(key), prefix: String(key.prefix(8)), userID: userID, description: description))
+      hash: sha256(key), prefix: String(key.prefix(8)), userID: userID,
+      description: described ?? commonDescription),
+    replacesEarlier: described != nil && described != commonDescription)
   return .json { json in
-    json.members(ofKey: key, of: userID, madeAt: context.now, description: description)
+    json.members(
+      ofKey: key, of: userID, madeAt: context.now, description: described ?? commonDescription)
   }
 }
 
@@ -76,9 +79,12 @@ private struct KeyRequest: Decodable {
   }
 }
 
+/// What apps that describe no phone send, or nothing: it names no phone, so it replaces no key.
+private let commonDescription = "iOS App API Key"
+
 /// - Throws: ``Failure/badRequest(_:)``: at most 200 characters, none of them a control.
-private func keyDescription(_ given: String?) throws -> String {
-  guard let text = given?.trimmed, !text.isEmpty else { return "iOS App API Key" }
+private func keyDescription(_ given: String?) throws -> String? {
+  guard let text = given?.trimmed, !text.isEmpty else { return nil }
   guard text.unicodeScalars.count <= 200, !text.hasControls else {
     throw Failure.badRequest("Invalid description")
   }
@@ -93,6 +99,7 @@ extension Context {
     guard let user = try records.apiKeys.user(ofKey: try hashOfAPIKey(request)) else {
       throw Failure.unauthorized("Invalid API key")
     }
+    try records.turnUsers.noteRequest(of: user, interval: settings.checkInterval)
     return user
   }
 

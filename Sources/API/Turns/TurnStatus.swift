@@ -42,6 +42,12 @@ func getDiagnostics(_ request: Request, in context: borrowing Context) throws ->
     json.member("total_active_games", Int64(diagnostics.games.count))
     json.member("server_check_interval", "\(interval)s")
     json.member("last_server_check_time", diagnostics.lastCheckAt?.seconds ?? 0)
+    if let interval = diagnostics.interval {
+      json.member("user_check_interval", "\(interval.components.seconds)s")
+    }
+    json.member("notifications_queued", diagnostics.queued)
+    json.member("notifications_sent", diagnostics.sent)
+    json.member("notifications_failed", diagnostics.failed)
   }
 }
 

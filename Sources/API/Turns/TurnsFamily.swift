@@ -15,6 +15,8 @@ extension Family {
       Route("GET", "/users-by-token/:device_token", getUsersByToken),
       Route("POST", "/users/:user_id/api-key", rotateAPIKey),
       Route("DELETE", "/users/:user_id/api-key", revokeAPIKey),
+      Route("GET", "/users/:user_id/settings", getTurnSettings),
+      Route("PUT", "/users/:user_id/settings", changeTurnSettings),
       Route("DELETE", "/users/:user_id", deleteTurnUser),
     ],
     secretPaths: ["/users-by-token/"])

@@ -100,7 +100,8 @@ final class APNsChannelRun: ChannelRun {
     PushToken(delivery.token).flatMap {
       APNsNotification(
         id: delivery.id, token: $0, topic: settings.topic, collapseID: delivery.collapseID,
-        expiration: delivery.expiresAt, payload: delivery.payload)
+        expiration: delivery.expiresAt,
+        priority: delivery.isQuiet ? .considerate : .immediate, payload: delivery.payload)
     }
   }
 

@@ -32,7 +32,7 @@ struct OnlineGo: ~Copyable {
       return .failure(PollFailure(error))
     }
     switch answer.status {
-    case 200: return read(answer)
+    case 200: return read(answer, of: userID)
     case 304 where entityTag != nil: return .unchanged
     case 404: return .failure(.gone)
     default:
@@ -40,9 +40,9 @@ struct OnlineGo: ~Copyable {
     }
   }
 
-  private func read(_ answer: HTTPAnswer) -> GamesAnswer {
+  private func read(_ answer: HTTPAnswer, of userID: Int64) -> GamesAnswer {
     do {
-      return .games(try SeenGames(ofPlayer: answer.body), entityTag: answer.entityTag)
+      return .games(try SeenGames(ofPlayer: answer.body, for: userID), entityTag: answer.entityTag)
     } catch {
       let first = answer.body.first { !$0.isJSONWhiteSpace }
       guard first == UInt8(ascii: "{") else {

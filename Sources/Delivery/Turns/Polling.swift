@@ -15,6 +15,15 @@ struct TurnPolling: Sendable {
   /// Users claimed at once: their fetches, each up to its time-out, are done before the lease ends.
   private static let claimSize = 8
 
+  /// Badges corrected in one pass because a user unregistered.
+  private static let badgesAtOnce = 500
+
+  private var message: TurnMessage.Maker {
+    { event, userID, badge in
+      TurnMessage(of: event, to: userID, badge: badge, prefix: settings.prefix)
+    }
+  }
+
   private var polls: Polls { database.records(at: .now(), from: .companion).polls }
 
   /// Polls the users that are due, one after the other and no faster than configured, until none is
@@ -27,6 +36,8 @@ struct TurnPolling: Sendable {
   func pollDueUsers(atMost limit: Duration, deliver: () -> Void = {}) throws {
     let deadline = ContinuousClock.now + limit
     let gap = Duration.seconds(1) / settings.requestsPerSecond
+    _ = try database.records(at: .now(), from: .companion).deviceBadges
+      .correctStale(limit: Self.badgesAtOnce, message: message)
     let forgotten = try polls.forgetUnregistered()
     if forgotten > 0 {
       log.info("Users without a device forgotten", metadata: ["users": "\(forgotten)"])
@@ -72,7 +83,7 @@ struct TurnPolling: Sendable {
       return try store(seen, entityTag: entityTag, of: user)
     case .unchanged:
       observe("unchanged", of: site)
-      try polls.recordUnchanged(user, pace: settings.pace)
+      try polls.recordUnchanged(user, pace: settings.pace, message: message)
       return .nothing
     case .failure(let failure):
       log.warning("Poll failed: \(failure)", metadata: ["user": "\(user.id)"])
@@ -113,8 +124,7 @@ struct TurnPolling: Sendable {
     let turns: Turns?
     do {
       turns = try polls.recordGames(
-        seen, entityTag: entityTag, of: user, pace: settings.pace
-      ) { new in TurnMessage(of: new, to: user.id, prefix: settings.prefix) }
+        seen, entityTag: entityTag, of: user, pace: settings.pace, message: message)
     } catch  where !Database.isUnavailable(error) {
       // This user's answer alone: the others go on.
       log.error("Turns not stored: \(error)", metadata: metadata)

@@ -8,23 +8,25 @@ private let longestText = TurnGame.longestName * 12
 private let mostGames = 2000
 
 extension SeenGames {
-  /// What the answer of `/api/v1/players/{id}/full` tells of the active games. Finished games are left
+  /// What the answer of `/api/v1/players/{id}/full` tells `userID` of the active games. Finished games are left
   /// out. A game without what we need is unreadable; the others count.
   ///
   /// - Throws: ``JSONReader/Failure``; `malformed` also where it does not tell of any games at all.
-  init(ofPlayer body: [UInt8]) throws {
+  init(ofPlayer body: [UInt8], for userID: Int64) throws {
     var list: GameList?
     var reader = JSONReader(body, .lenient)
     let isObject = try reader.optionalObject { name, value in
       switch name {
-      case "active_games": list = try GameList(&value)
+      case "active_games": list = try GameList(&value, for: userID)
       default: try value.skip()
       }
     }
     guard isObject else { throw JSONReader.Failure.malformed }
     try reader.end()
     guard let list else { throw JSONReader.Failure.malformed }
-    self.init(games: list.games, unreadable: list.unreadable, isWhole: list.isWhole)
+    self.init(
+      games: list.games, unreadable: list.unreadable, isWhole: list.isWhole, live: list.live,
+      clockEnds: list.clockEnds)
   }
 }
 
@@ -33,13 +35,15 @@ private struct GameList {
   var games: [TurnGame] = []
   var unreadable: Set<Int64> = []
   var isWhole = true
+  var live: Set<Int64> = []
+  var clockEnds: [Int64: Int64] = [:]
   private var ids: Set<Int64> = []
 
   /// - Returns: nil where it is no array.
-  init?(_ value: inout JSONReader) throws {
+  init?(_ value: inout JSONReader, for userID: Int64) throws {
     var elements = GameList()
     let isArray = try value.optionalArray { element in
-      elements.append(try GameFields(&element))
+      elements.append(try GameFields(&element), for: userID)
     }
     guard isArray else { return nil }
     self = elements
@@ -47,13 +51,19 @@ private struct GameList {
 
   private init() {}
 
-  private mutating func append(_ fields: GameFields) {
+  private mutating func append(_ fields: GameFields, for userID: Int64) {
     guard let id = fields.id, id > 0, games.count < mostGames else {
       isWhole = false
       return
     }
     guard ids.insert(id).inserted, fields.phase != "finished" else { return }
-    if let game = fields.game(id: id) { games.append(game) } else { unreadable.insert(id) }
+    guard let game = fields.game(id: id, for: userID) else {
+      unreadable.insert(id)
+      return
+    }
+    games.append(game)
+    if fields.isLive { live.insert(id) }
+    if let end = fields.clockEnd { clockEnds[id] = end }
   }
 }
 
@@ -66,7 +76,16 @@ private struct GameFields {
   private var title: String?
   private var currentPlayer: Int64?
   private var lastMove: Int64?
+  private var expiration: Int64?
+  private var hasNotBegun = false
+  /// Seconds
+  private var timePerMove: Int64?
   private var isPaused = false
+  /// By the removal of stones, which is a phase of its own.
+  private var isRemoving = false
+  /// Players who have accepted the stones that are removed.
+  private var accepted: Set<Int64> = []
+  private var players: Set<Int64> = []
 
   init(_ value: inout JSONReader) throws {
     var fields = Self()
@@ -74,6 +93,7 @@ private struct GameFields {
       switch name {
       case "id": fields.id = try game.optionalInteger()
       case "name": fields.name = try game.optionalString(atMost: longestText)
+      case "time_per_move": fields.timePerMove = try game.optionalInteger()
       case "json": try fields.readDetails(&game)
       default: try game.skip()
       }
@@ -91,6 +111,7 @@ private struct GameFields {
       case "game_name": fields.gameName = try json.optionalString(atMost: longestText)
       case "pause_control": try fields.readPauseControl(&json)
       case "clock": try fields.readClock(&json)
+      case "players": try fields.readPlayers(&json)
       default: try json.skip()
       }
     }
@@ -104,6 +125,8 @@ private struct GameFields {
       case "current_player": fields.currentPlayer = try clock.optionalInteger()
       case "last_move": fields.lastMove = try clock.optionalInteger()
       case "title": fields.title = try clock.optionalString(atMost: longestText)
+      case "expiration": fields.expiration = try clock.optionalInteger()
+      case "start_mode": fields.hasNotBegun = try clock.isTrue()
       case "pause": try fields.readPause(&clock)
       default: try clock.skip()
       }
@@ -125,22 +148,54 @@ private struct GameFields {
 
   /// Any member is a pause, whatever its value, as on the site itself.
   private mutating func readPauseControl(_ value: inout JSONReader) throws {
-    var hasKey = false
-    _ = try value.optionalObject { _, control in
-      hasKey = true
+    var fields = self
+    _ = try value.optionalObject { name, control in
+      if name == "stone-removal" { fields.isRemoving = true } else { fields.isPaused = true }
       try control.skip()
     }
-    isPaused = isPaused || hasKey
+    self = fields
   }
 
+  /// Each under its color.
+  private mutating func readPlayers(_ value: inout JSONReader) throws {
+    var fields = self
+    _ = try value.optionalObject { _, player in
+      var id: Int64?
+      var hasAccepted = false
+      _ = try player.optionalObject { name, member in
+        switch name {
+        case "id": id = try member.optionalInteger()
+        case "accepted": hasAccepted = try member.isTrue()
+        default: try member.skip()
+        }
+      }
+      guard let id else { return }
+      fields.players.insert(id)
+      if hasAccepted { fields.accepted.insert(id) }
+    }
+    self = fields
+  }
+
+  /// The site calls games live that give less than an hour for a move.
+  var isLive: Bool { timePerMove.map { $0 < 3600 } ?? false }
+
+  /// Unix milliseconds; before the first move the clock tells how much is left.
+  var clockEnd: Int64? { hasNotBegun ? nil : expiration }
+
   /// - Returns: nil where the members do not say whose turn it is.
-  func game(id: Int64) -> TurnGame? {
+  func game(id: Int64, for userID: Int64) -> TurnGame? {
     guard let phase, let lastMove else { return nil }
-    let player = currentPlayer ?? 0
+    let player = phase == "stone removal" ? awaitedByRemoval(userID) : currentPlayer ?? 0
     let named = [name, gameName, title].compactMap { $0 }.first { !$0.isEmpty }
     return TurnGame(
       id: id, name: named?.withoutControls ?? "Game \(id)", lastMove: lastMove,
       currentPlayer: max(player, 0),
-      isRunning: phase == "play" && !isPaused)
+      isRunning: !isPaused && (phase == "stone removal" || phase == "play" && !isRemoving))
+  }
+
+  /// Both must accept, whomever the clock names: the user first, then whoever has not.
+  private func awaitedByRemoval(_ userID: Int64) -> Int64 {
+    let awaited = players.subtracting(accepted)
+    return awaited.contains(userID) ? userID : awaited.min() ?? 0
   }
 }

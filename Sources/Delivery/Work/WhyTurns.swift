@@ -16,7 +16,7 @@ extension WhyDirectory {
     try explainRegistrations(of: id, onlyOn: token, in: &explanation)
     try explainPolls(of: user, in: &explanation)
     let games = try records.turnUsers.games(of: id)
-    if user.checkedAt != nil { explainTurns(of: id, in: games, &explanation) }
+    if user.checkedAt != nil { try explainTurns(of: id, in: games, &explanation) }
     let deliveries = try records.turnUsers.deliveries(to: id, limit: Self.mostDeliveries)
       .filter { token == nil || $0.token == token }
     try explainDeliveries(deliveries, of: "user \(id)", in: &explanation)
@@ -30,7 +30,7 @@ extension WhyDirectory {
     for player in players {
       guard let user = try records.turnUsers.find(player) else { continue }
       let games = try records.turnUsers.games(of: player).filter { $0.game.id == id }
-      explainTurns(of: player, in: games, &explanation)
+      try explainTurns(of: player, in: games, &explanation)
       try explainRegistrations(of: player, onlyOn: nil, in: &explanation)
       try explainPolls(of: user, in: &explanation)
       try explainDeliveries(
@@ -95,7 +95,8 @@ extension WhyDirectory {
 
   private func explainTurns(
     of user: Int64, in games: [TurnGameRecord], _ explanation: inout Explanation
-  ) {
+  ) throws {
+    let settings = try records.turnUsers.settings(of: user)
     let turns = games.filter { $0.game.isTurn(of: user) }
     if turns.isEmpty {
       explanation.blame(
@@ -112,6 +113,17 @@ extension WhyDirectory {
         explanation.note(
           "turn_told",
           "It is the turn of user \(user) in game \(turn.game.id) since \(since), and a notification of that was written."
+        )
+      } else if turn.isSilent {
+        explanation.blame(
+          "turn_muted",
+          "It is the turn of user \(user) in game \(turn.game.id) since \(since). The user's settings say that nothing is told "
+            + "of this game: it is muted, or live.")
+      } else if settings.isQuiet(at: records.now) || !settings.kinds.contains(.turn) {
+        explanation.blame(
+          "turn_unwanted",
+          "It is the turn of user \(user) in game \(turn.game.id) since \(since). The user's settings say that no turns are told "
+            + "now: these are quiet hours, or turns are switched off. What still waits after them is told then."
         )
       } else {
         explanation.blame(

@@ -20,6 +20,8 @@ package struct Room: Sendable {
   /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
   /// before which a registration counts.
   var whenTokenDies: [StaticString] = []
+  /// Run when notifications are delivered. Parameter: JSON array of the ids of deliveries.
+  var whenDelivered: [StaticString] = []
   /// Count the values for the companion alone that a version before sealed boxes has sealed, and that are still of use.
   var earlierSeals: [StaticString] = []
   /// Select what the values for the companion alone begin with, up to the dot, of those that are still of use after a restore.

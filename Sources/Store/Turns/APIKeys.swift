@@ -39,15 +39,19 @@ package struct APIKeys: Sendable {
     }
   }
 
-  /// Stores a key, and revokes the earlier key of the same user and description.
-  package func issue(_ key: NewAPIKey) throws {
+  /// Stores a key.
+  ///
+  /// - Parameter replacesEarlier: whether it revokes the earlier key of the same user and description.
+  package func issue(_ key: NewAPIKey, replacesEarlier: Bool) throws {
     try records.transaction { transaction in
-      _ = try transaction.connection.execute(
-        """
-        UPDATE api_keys SET revoked_at = ?
-        WHERE ogs_user_id = ? AND description = ? AND revoked_at IS NULL
-        """,
-        [.time(records.now), .integer(key.userID), .text(key.description)])
+      if replacesEarlier {
+        _ = try transaction.connection.execute(
+          """
+          UPDATE api_keys SET revoked_at = ?
+          WHERE ogs_user_id = ? AND description = ? AND revoked_at IS NULL
+          """,
+          [.time(records.now), .integer(key.userID), .text(key.description)])
+      }
       try transaction.apiKeys.insert(key)
     }
   }

@@ -1,16 +1,15 @@
 import Base
-import Cryptography
 import MariaDB
 
 extension Polls {
   /// Records what a poll has seen, all of it in one transaction: the games, the marks, the
   /// notification of new turns to all of the user's devices, and when the user is due again.
   ///
-  /// - Parameter message: makes the notification of the turns that are new.
+  /// - Parameter message: makes the notification of an event.
   /// - Returns: nil where the lease has passed to another poll; nothing is written then.
   package func recordGames(
     _ seen: SeenGames, entityTag: String?, of user: ClaimedUser, pace: PollPace,
-    message: (_ new: [TurnGame]) -> TurnMessage
+    message: @escaping TurnMessage.Maker
   ) throws -> Turns? {
     try records.transaction { transaction in
       let statements = transaction.polls
@@ -21,27 +20,34 @@ extension Polls {
       let stored = try transaction.games.find(of: user.id)
       let marks = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0.notifiedMove) })
       let turns = Turns(in: seen.games, of: user.id) { marks[$0] ?? 0 }
-      let tokens =
-        turns.new.isEmpty ? [] : try transaction.turnRegistrations.tokens(of: user.id)
-      let told = tokens.isEmpty ? [] : turns.new
-      if !told.isEmpty {
-        try statements.notify(user, of: told, by: message(told), on: tokens)
-      }
-      let hasMoved = try transaction.games.replace(stored, with: seen, told: told, of: user.id)
-      try statements.schedule(user, hasMoved: hasMoved, pace: pace)
+      let wishes = TurnWishes(
+        try transaction.turnSettings.find(of: user.id), of: seen, at: transaction.now)
+      let tokens = try transaction.turnRegistrations.tokens(of: user.id)
+      let told = tokens.isEmpty ? [] : wishes.told(of: turns.new)
+      let changes = try transaction.games.replace(
+        stored, with: seen, told: told, silent: wishes.silent, of: user.id)
+      let notices = TurnNotices(transaction, of: user, message: message)
+      try notices.update(told: told)
+      try notices.tell(.ended, of: wishes.ended(changes.gone), on: tokens)
+      try notices.warn(of: wishes.endingClocks(of: turns, stored: stored), on: tokens)
+      try statements.schedule(
+        user, hasMoved: changes.haveMoved, isLive: wishes.hasLiveGame(in: turns), pace: pace)
       return turns
     }
   }
 
   /// Records that online-go.com has nothing new to tell (HTTP 304).
-  package func recordUnchanged(_ user: ClaimedUser, pace: PollPace) throws {
+  package func recordUnchanged(
+    _ user: ClaimedUser, pace: PollPace, message: @escaping TurnMessage.Maker
+  ) throws {
     try records.transaction { transaction in
       let statements = transaction.polls
       let activeGames = try transaction.games.find(of: user.id).count
       guard
         try statements.succeed(user, activeGames: activeGames, entityTag: user.entityTag)
       else { return }
-      try statements.schedule(user, hasMoved: false, pace: pace)
+      try TurnNotices(transaction, of: user, message: message).update(told: [])
+      try statements.schedule(user, hasMoved: false, isLive: false, pace: pace)
     }
   }
 }
@@ -66,38 +72,25 @@ extension PollStatements {
     return isHeld
   }
 
-  /// Makes the user due again after the interval: the configured one, or a tenth of the time in which
-  /// nothing moved, at most ten times the configured.
+  /// Makes the user due again after the interval: that of live games; or else the configured one, or a tenth of the
+  /// time in which nothing moved and nobody asked, at most four times the configured.
   fileprivate func schedule(
-    _ user: ClaimedUser, hasMoved: Bool, pace: PollPace
+    _ user: ClaimedUser, hasMoved: Bool, isLive: Bool, pace: PollPace
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       UPDATE ogs_users
       SET claim_id = NULL, moved_at = IF(?, UTC_TIMESTAMP(3), moved_at),
-        interval_seconds = LEAST(? * 10, GREATEST(?,
-          TIMESTAMPDIFF(SECOND, moved_at, UTC_TIMESTAMP(3)) DIV 10)),
+        interval_seconds = IF(?, ?, LEAST(?, GREATEST(?,
+          TIMESTAMPDIFF(SECOND, GREATEST(moved_at, COALESCE(asked_at, moved_at)),
+            UTC_TIMESTAMP(3)) DIV 10))),
         due_at = UTC_TIMESTAMP(3) + INTERVAL interval_seconds SECOND
       WHERE id = ? AND claim_id = ?
       """,
       [
-        .boolean(hasMoved), .integer(pace.seconds), .integer(pace.seconds), .integer(user.id),
+        .boolean(hasMoved), .boolean(isLive), .integer(pace.liveSeconds),
+        .integer(pace.longestSeconds), .integer(pace.seconds), .integer(user.id),
         .text(user.claimID),
       ])
-  }
-
-  /// Puts the notification into the outbox. The same turns of the same registration are the same
-  /// event, and make no second notification.
-  fileprivate func notify(
-    _ user: ClaimedUser, of turns: [TurnGame], by message: TurnMessage, on tokens: [String]
-  ) throws(DatabaseError) {
-    let marks = turns.map { "\($0.id):\($0.lastMove)" }.sorted().joined(separator: " ")
-    let event = hexEncoded(Array(sha256(marks).prefix(16)))
-    let isNew = try transaction.notifications.post(
-      NewNotification(
-        kind: .turn, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(event)",
-        collapseID: message.collapseID, payload: message.payload, lifetime: message.lifetime,
-        channel: message.channel, tokens: tokens))
-    if isNew { try transaction.turnRegistrations.markNotified(of: user.id) }
   }
 }

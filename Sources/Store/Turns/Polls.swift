@@ -3,16 +3,21 @@ import MariaDB
 
 /// How often a user of online-go.com is polled.
 package struct PollPace: Sendable {
-  /// Between two polls while games move. It grows to ten times that while nothing moves.
+  /// Between two polls while games move or the user's app asks. It grows to four times that while neither happens.
   package let interval: Duration
+  /// The same while the user has a game with less than an hour for a move; it does not grow.
+  package let liveInterval: Duration
 
-  package init(interval: Duration) {
+  package init(interval: Duration, liveInterval: Duration? = nil) {
     self.interval = interval
+    self.liveInterval = liveInterval ?? interval
   }
 
   var seconds: Int64 { interval.components.seconds }
 
-  var longestSeconds: Int64 { seconds * 10 }
+  var liveSeconds: Int64 { liveInterval.components.seconds }
+
+  var longestSeconds: Int64 { seconds * 4 }
 }
 
 /// A user that one poll holds until its lease ends.

@@ -7,6 +7,10 @@ struct StoredGame {
   let position: Int64
   /// Unix milliseconds: the ``TurnGame/lastMove`` that the user was last told of; 0: never.
   let notifiedMove: Int64
+  /// The same of the warning that the clock runs out.
+  let clockMove: Int64
+  /// The user wants to hear nothing of it.
+  let isSilent: Bool
 }
 
 /// Statements on `ogs_games`.
@@ -16,7 +20,8 @@ struct GameStatements: ~Copyable {
   func find(of userID: Int64) throws(DatabaseError) -> [StoredGame] {
     try transaction.connection.rows(
       """
-      SELECT game_id, name, last_move, current_player, is_running, position, notified_move
+      SELECT game_id, name, last_move, current_player, is_running, position, notified_move,
+        clock_move, is_silent
       FROM ogs_games WHERE ogs_user_id = ? ORDER BY position
       """,
       [.integer(userID)]
@@ -25,25 +30,36 @@ struct GameStatements: ~Copyable {
         game: TurnGame(
           id: row.integer(0), name: row.text(1), lastMove: row.integer(2),
           currentPlayer: row.integer(3), isRunning: row.boolean(4)),
-        position: row.integer(5), notifiedMove: row.integer(6))
+        position: row.integer(5), notifiedMove: row.integer(6), clockMove: row.integer(7),
+        isSilent: row.boolean(8))
     }
   }
 
   /// Replaces the stored games with the seen ones. Only changed games are written. Games that are no
   /// longer seen are deleted, unless they may only have been unreadable.
   ///
-  /// - Returns: whether a game came, went or moved.
+  /// - Parameter silent: ids of the games that the user wants to hear nothing of.
+  /// - Returns: whether a game came, went or moved, and those that went.
   func replace(
-    _ stored: [StoredGame], with seen: SeenGames, told: [TurnGame], of userID: Int64
-  ) throws(DatabaseError) -> Bool {
+    _ stored: [StoredGame], with seen: SeenGames, told: [TurnGame], silent: Set<Int64>,
+    of userID: Int64
+  ) throws(DatabaseError) -> (haveMoved: Bool, gone: [StoredGame]) {
     let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0) })
-    let changes = GameChanges(from: known, to: seen.games, toldIDs: Set(told.map(\.id)))
+    let changes = GameChanges(
+      from: known, to: seen.games, toldIDs: Set(told.map(\.id)), silentIDs: silent)
     if let rows = changes.rows { try write(rows, of: userID) }
-    guard seen.isWhole else { return changes.haveMoved }
+    guard seen.isWhole else { return (changes.haveMoved, []) }
     let kept = Set(seen.games.map(\.id)).union(seen.unreadable)
-    let gone = known.keys.filter { !kept.contains($0) }
-    for id in gone { try delete(id, of: userID) }
-    return changes.haveMoved || !gone.isEmpty
+    let gone = stored.filter { !kept.contains($0.game.id) }
+    for game in gone { try delete(game.game.id, of: userID) }
+    return (changes.haveMoved || !gone.isEmpty, gone)
+  }
+
+  /// Remembers that the user was told how little time is left for this move.
+  func markClock(_ game: TurnGame, of userID: Int64) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE ogs_games SET clock_move = ? WHERE ogs_user_id = ? AND game_id = ?",
+      [.integer(game.lastMove), .integer(userID), .integer(game.id)])
   }
 
   private func delete(_ id: Int64, of userID: Int64) throws(DatabaseError) {
@@ -56,15 +72,16 @@ struct GameStatements: ~Copyable {
     _ = try transaction.connection.execute(
       """
       INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player,
-        is_running, notified_move)
+        is_running, notified_move, is_silent)
       SELECT ?, seen.* FROM JSON_TABLE(?, '$[*]' COLUMNS (
         game_id BIGINT UNSIGNED PATH '$.id', position INT UNSIGNED PATH '$.position',
         name VARCHAR(500) CHARACTER SET utf8mb4 PATH '$.name', last_move BIGINT PATH '$.last_move',
         current_player BIGINT UNSIGNED PATH '$.current_player', is_running INT PATH '$.is_running',
-        notified_move BIGINT PATH '$.notified_move')) AS seen
+        notified_move BIGINT PATH '$.notified_move', is_silent INT PATH '$.is_silent')) AS seen
       ON DUPLICATE KEY UPDATE position = VALUES(position), name = VALUES(name),
         last_move = VALUES(last_move), current_player = VALUES(current_player),
-        is_running = VALUES(is_running), notified_move = VALUES(notified_move)
+        is_running = VALUES(is_running), notified_move = VALUES(notified_move),
+        is_silent = VALUES(is_silent)
       """,
       [.integer(userID), .text(String(decoding: rows, as: UTF8.self))])
   }
@@ -81,14 +98,22 @@ private struct GameChanges {
   /// Whether a game is new, or has moved.
   private(set) var haveMoved = false
 
-  init(from known: [Int64: StoredGame], to games: [TurnGame], toldIDs: Set<Int64>) {
+  init(
+    from known: [Int64: StoredGame], to games: [TurnGame], toldIDs: Set<Int64>,
+    silentIDs: Set<Int64>
+  ) {
     var json = JSONWriter(capacity: 256)
     var count = 0
     json.array { array in
       for (position, game) in games.enumerated() {
         let before = known[game.id]
         let isTold = toldIDs.contains(game.id)
-        if before?.game == game && before?.position == Int64(position) && !isTold { continue }
+        let isSilent = silentIDs.contains(game.id)
+        if before?.game == game && before?.position == Int64(position) && !isTold
+          && before?.isSilent == isSilent
+        {
+          continue
+        }
         count += 1
         if before?.game.lastMove != game.lastMove
           || before?.game.currentPlayer != game.currentPlayer
@@ -97,7 +122,7 @@ private struct GameChanges {
         }
         array.game(
           game, position: position,
-          notifiedMove: isTold ? game.lastMove : before?.notifiedMove ?? 0)
+          notifiedMove: isTold ? game.lastMove : before?.notifiedMove ?? 0, isSilent: isSilent)
       }
     }
     if count > 0 { rows = json.bytes }
@@ -105,7 +130,9 @@ private struct GameChanges {
 }
 
 extension JSONWriter {
-  fileprivate mutating func game(_ game: TurnGame, position: Int, notifiedMove: Int64) {
+  fileprivate mutating func game(
+    _ game: TurnGame, position: Int, notifiedMove: Int64, isSilent: Bool
+  ) {
     object { json in
       json.member("id", game.id)
       json.member("position", Int64(position))
@@ -114,6 +141,7 @@ extension JSONWriter {
       json.member("current_player", game.currentPlayer)
       json.member("is_running", game.isRunning ? 1 : 0 as Int64)
       json.member("notified_move", notifiedMove)
+      json.member("is_silent", isSilent ? 1 : 0 as Int64)
     }
   }
 }

@@ -9,9 +9,9 @@ package struct TurnGame: Sendable, Equatable {
   package let name: String
   /// Unix milliseconds.
   package let lastMove: Int64
-  /// 0: nobody.
+  /// Who must act; while stones are removed, the user until they accept. 0: nobody.
   package let currentPlayer: Int64
-  /// In phase play and not paused.
+  /// In play or removing stones, and not paused.
   package let isRunning: Bool
 
   package init(
@@ -35,11 +35,20 @@ package struct SeenGames: Sendable {
   package let unreadable: Set<Int64>
   /// Whether the user has no other game.
   package let isWhole: Bool
+  /// Games with less than an hour for a move.
+  package let live: Set<Int64>
+  /// Unix milliseconds at which the clock of the player who must act runs out, by game.
+  package let clockEnds: [Int64: Int64]
 
-  package init(games: [TurnGame], unreadable: Set<Int64>, isWhole: Bool) {
+  package init(
+    games: [TurnGame], unreadable: Set<Int64>, isWhole: Bool, live: Set<Int64> = [],
+    clockEnds: [Int64: Int64] = [:]
+  ) {
     self.games = games
     self.unreadable = unreadable
     self.isWhole = isWhole
+    self.live = live
+    self.clockEnds = clockEnds
   }
 }
 
@@ -56,22 +65,5 @@ package struct Turns: Sendable {
     notYours = games.filter { !$0.isTurn(of: userID) }
     new = yours.filter { $0.lastMove > mark($0.id) }
     old = yours.filter { $0.lastMove <= mark($0.id) }
-  }
-}
-
-/// A notification of turns, as it is sent.
-package struct TurnMessage: Sendable {
-  /// At most 64 bytes.
-  package let collapseID: String
-  /// JSON, at most 4096 bytes, as ``channel`` takes it.
-  package let payload: [UInt8]
-  package let lifetime: Duration
-  package let channel: Channel
-
-  package init(collapseID: String, payload: [UInt8], lifetime: Duration, channel: Channel) {
-    self.collapseID = collapseID
-    self.payload = payload
-    self.lifetime = lifetime
-    self.channel = channel
   }
 }

@@ -40,6 +40,8 @@ package struct TurnGameRecord: Sendable {
   package let game: TurnGame
   /// Unix milliseconds: the ``TurnGame/lastMove`` that the user was last told of; 0: none.
   package let notifiedMove: Int64
+  /// The user has muted it, or it is live and the user wants to hear nothing of such games.
+  package let isSilent: Bool
 }
 
 /// Users of online-go.com as administrators look at them.
@@ -95,7 +97,7 @@ extension TurnUsers {
   package func games(of userID: Int64) throws -> [TurnGameRecord] {
     try records.read { transaction in
       try transaction.games.find(of: userID).map {
-        TurnGameRecord(game: $0.game, notifiedMove: $0.notifiedMove)
+        TurnGameRecord(game: $0.game, notifiedMove: $0.notifiedMove, isSilent: $0.isSilent)
       }
     }
   }

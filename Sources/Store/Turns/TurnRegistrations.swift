@@ -34,6 +34,7 @@ package struct TurnRegistrations: Sendable {
         "DELETE FROM ogs_registrations WHERE ogs_user_id = ? AND device_token = ?",
         [.integer(userID), .text(token.text)])
       guard deleted == 1 else { return }
+      try transaction.badges.markStale(token.text)
       try transaction.audit.write(.turnsUnregistered, detail: "OGS user \(userID)")
     }
   }
@@ -76,7 +77,7 @@ struct TurnRegistrationStatements: ~Copyable {
       [.integer(userID), .text(token.text), .time(transaction.now)]) == 1
   }
 
-  fileprivate func makeDue(_ userID: Int64) throws(DatabaseError) {
+  func makeDue(_ userID: Int64) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       UPDATE ogs_users SET due_at = LEAST(due_at, UTC_TIMESTAMP(3))
@@ -91,13 +92,6 @@ struct TurnRegistrationStatements: ~Copyable {
       "SELECT device_token FROM ogs_registrations WHERE ogs_user_id = ? ORDER BY device_token",
       [.integer(userID)]
     ) { row in row.text(0) }
-  }
-
-  /// Remembers that the devices of a user are notified now.
-  func markNotified(of userID: Int64) throws(DatabaseError) {
-    _ = try transaction.connection.execute(
-      "UPDATE ogs_registrations SET last_notified_at = UTC_TIMESTAMP(3) WHERE ogs_user_id = ?",
-      [.integer(userID)])
   }
 }
 

@@ -11,6 +11,13 @@ package struct TurnDiagnostics: Sendable {
   package let lastCheckAt: Timestamp?
   /// In the order of online-go.com.
   package let games: [TurnGame]
+  /// Between two polls of this user now; nil before the first registration.
+  package let interval: Duration?
+  /// Deliveries of the notifications that are kept: those that wait, that were sent, and that were given up or
+  /// withdrawn.
+  package let queued: Int64
+  package let sent: Int64
+  package let failed: Int64
 }
 
 /// Users of online-go.com, as their apps ask for them.
@@ -32,7 +39,12 @@ package struct TurnUsers: Sendable {
   /// - Returns: false where another call was first: the user has no key any more.
   package func delete(_ userID: Int64) throws -> Bool {
     try records.transaction { transaction in
-      // First, as a poll does: it locks the user before anything is added.
+      for token in try transaction.turnRegistrations.tokens(of: userID) {
+        try transaction.badges.markStale(token)
+      }
+      _ = try transaction.connection.execute(
+        "DELETE FROM turn_settings WHERE ogs_user_id = ?", [.integer(userID)])
+      // It locks the user before anything is added, as a poll does.
       _ = try transaction.connection.execute(
         "DELETE FROM ogs_users WHERE id = ?", [.integer(userID)])
       let keys = try transaction.connection.execute(
@@ -45,6 +57,34 @@ package struct TurnUsers: Sendable {
     }
   }
 
+  /// Notes that the user's app asks, at most once in `interval`: the user is polled at that interval again.
+  package func noteRequest(of userID: Int64, interval: Duration) throws {
+    let isNoted = try records.read { transaction in
+      try transaction.connection.row(
+        """
+        SELECT asked_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL ? SECOND AND UTC_TIMESTAMP(3)
+        FROM ogs_users WHERE id = ?
+        """,
+        [.integer(interval.components.seconds), .integer(userID)]
+      ) { row in row.isNull(0) ? false : row.boolean(0) }
+    }
+    guard isNoted == false else { return }
+    try records.write { transaction in
+      _ = try transaction.connection.execute(
+        """
+        UPDATE ogs_users
+        SET asked_at = UTC_TIMESTAMP(3), interval_seconds = LEAST(interval_seconds, ?),
+          due_at = IF(claim_id IS NULL AND failures = 0,
+            LEAST(due_at, UTC_TIMESTAMP(3) + INTERVAL ? SECOND), due_at)
+        WHERE id = ?
+        """,
+        [
+          .integer(interval.components.seconds), .integer(interval.components.seconds),
+          .integer(userID),
+        ])
+    }
+  }
+
   package func diagnostics(of userID: Int64) throws -> TurnDiagnostics {
     try records.read { transaction in
       let devices = try transaction.connection.rows(
@@ -54,16 +94,25 @@ package struct TurnUsers: Sendable {
         """,
         [.integer(userID)]
       ) { row in (token: row.text(0), notifiedAt: row.optionalTimestamp(1)) }
-      let checkedAt = try transaction.connection.row(
-        "SELECT checked_at FROM ogs_users WHERE id = ? AND checked_at IS NOT NULL",
+      let user = try transaction.connection.row(
+        "SELECT checked_at, interval_seconds FROM ogs_users WHERE id = ?", [.integer(userID)]
+      ) { row in (checkedAt: row.optionalTimestamp(0), interval: Duration.seconds(row.integer(1))) }
+      let counts = try transaction.connection.row(
+        """
+        SELECT COUNT(IF(d.state = 'open', 1, NULL)), COUNT(IF(d.state = 'delivered', 1, NULL)),
+          COUNT(IF(d.state = 'dead', 1, NULL))
+        FROM turn_notices t JOIN deliveries d ON d.notification_id = t.notification_id
+        WHERE t.ogs_user_id = ?
+        """,
         [.integer(userID)]
-      ) { row in row.timestamp(0) }
+      ) { row in (row.integer(0), row.integer(1), row.integer(2)) }!  // an aggregate has one row
       let passedAt = try transaction.upkeep.companionStatus()?.lastPassAt
       return TurnDiagnostics(
         deviceToken: devices.first?.token,
         lastNotifiedAt: devices.compactMap(\.notifiedAt).max(),
-        lastCheckAt: checkedAt ?? passedAt,
-        games: try transaction.games.find(of: userID).map(\.game))
+        lastCheckAt: user?.checkedAt ?? passedAt,
+        games: try transaction.games.find(of: userID).map(\.game), interval: user?.interval,
+        queued: counts.0, sent: counts.1, failed: counts.2)
     }
   }
 }

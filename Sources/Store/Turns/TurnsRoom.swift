@@ -4,11 +4,37 @@ extension Room {
     retention: [
       Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?")
     ],
-    whenTokenDies: ["DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?"])
+    whenTokenDies: [
+      "DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?",
+      """
+      DELETE FROM ogs_devices
+      WHERE device_token = ? AND COALESCE(badge_at, '1970-01-02 00:00:00') < ?
+        AND NOT EXISTS
+          (SELECT 1 FROM ogs_registrations r WHERE r.device_token = ogs_devices.device_token)
+      """,
+    ],
+    whenDelivered: [
+      """
+      UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS sent
+      JOIN deliveries d ON d.id = sent.id
+      JOIN turn_notices t ON t.notification_id = d.notification_id
+      JOIN ogs_registrations r ON r.ogs_user_id = t.ogs_user_id AND r.device_token = d.token
+      SET r.last_notified_at = UTC_TIMESTAMP(3)
+      """,
+      """
+      INSERT INTO ogs_devices (device_token, badge)
+      SELECT d.token, t.badge FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS sent
+      JOIN deliveries d ON d.id = sent.id
+      JOIN turn_notices t ON t.notification_id = d.notification_id
+      ORDER BY d.token
+      ON DUPLICATE KEY UPDATE badge = VALUES(badge)
+      """,
+    ])
 }
 
 extension Limit {
   static let masterKeyTries = Limit(name: "master-key", allowed: 10, window: .seconds(60))
+  static let turnSettings = Limit(name: "turns-settings", allowed: 60, window: .seconds(3600))
   static let turnRegistrations = Limit(name: "turns-register", allowed: 60, window: .seconds(3600))
   static let turnChecks = Limit(name: "turns-check", allowed: 20, window: .seconds(60))
 }
@@ -30,4 +56,9 @@ extension Job.Kind {
 extension NewNotification.Kind {
   /// A player is told that it is their turn.
   static let turn = NewNotification.Kind("turn")
+  /// The number on the app's icon changes.
+  static let badge = NewNotification.Kind("badge")
+  /// Less than an hour is left for a player's move.
+  static let clock = NewNotification.Kind("clock")
+  static let gameEnded = NewNotification.Kind("game_ended")
 }

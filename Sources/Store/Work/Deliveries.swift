@@ -12,6 +12,8 @@ package struct Delivery: Sendable {
   package let expiresAt: Int64
   /// By the database's clock.
   package let isExpired: Bool
+  /// It changes the number on the app's icon and shows nothing else: it need not wake the device.
+  package let isQuiet: Bool
   /// Before this one.
   package let attempts: Int64
   /// Of these, those whose sender ended without an outcome.
@@ -26,6 +28,7 @@ package struct Delivery: Sendable {
     isExpired = row.boolean(5)
     attempts = row.integer(6)
     losses = row.integer(7)
+    isQuiet = row.boolean(8)
   }
 }
 
@@ -118,23 +121,29 @@ package struct Deliveries: Sendable {
     }
   }
 
-  /// The next deliveries of the shard that are due, at most `limit`. Renews the lease and writes into
-  /// it what is in hand. A delivery that lost its senders three times comes alone, so that it takes
-  /// no other along if it is what ends them.
+  /// The next deliveries of the shard that are due, at most `limit`, and one at most to each device, which
+  /// so gets them in their order. Renews the lease and writes into it what is in hand. A delivery that lost its
+  /// senders three times comes alone, so that it takes no other along if it is what ends them.
+  ///
+  /// The lease is locked before anything is read: what somebody withdraws is withdrawn before, or it is
+  /// in hand.
   ///
   /// - Returns: nil where another pass has the lease.
   package func nextBatch(of lease: ShardLease, limit: Int) throws -> [Delivery]? {
     try records.transaction { transaction in
+      _ = try transaction.deliveries.lockBatch(of: lease.channel, shard: lease.shard)
       var deliveries = try transaction.connection.rows(
         """
         SELECT d.id, d.token, n.collapse_id, n.payload, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
-          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses
+          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses, n.kind = 'badge'
         FROM deliveries d JOIN notifications n ON n.id = d.notification_id
         WHERE d.channel = ? AND d.shard = ? AND d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3)
-        ORDER BY d.due_at LIMIT ?
+        ORDER BY d.due_at, d.id LIMIT ?
         """,
         [.text(lease.channel.name), .integer(lease.shard), .integer(Int64(limit))]
       ) { row in Delivery(row: row) }
+      var tokens: Set<String> = []
+      deliveries = deliveries.filter { tokens.insert($0.token).inserted }
       if let suspect = deliveries.first(where: { $0.losses >= 3 }) { deliveries = [suspect] }
       let isHeld = try transaction.deliveries.renew(lease, holding: deliveries.map(\.id))
       return isHeld ? deliveries : nil

@@ -5,6 +5,24 @@ import MariaDB
 struct DeliveryStatements: ~Copyable {
   let transaction: Transaction
 
+  /// Locks a lease until the transaction ends.
+  ///
+  /// - Returns: the deliveries that are being sent under it, or were when it ended.
+  func lockBatch(of channel: Channel, shard: Int64) throws(DatabaseError) -> [String] {
+    _ = try transaction.connection.row(
+      "SELECT shard FROM delivery_leases WHERE channel = ? AND shard = ? FOR UPDATE",
+      [.text(channel.name), .integer(shard)]
+    ) { row in row.integer(0) }
+    return try transaction.connection.rows(
+      """
+      SELECT held.id FROM delivery_leases l
+      JOIN JSON_TABLE(l.batch, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS held
+      WHERE l.channel = ? AND l.shard = ? LOCK IN SHARE MODE
+      """,
+      [.text(channel.name), .integer(shard)]
+    ) { row in row.text(0) }
+  }
+
   /// Writes down what is in hand, for two minutes from now.
   ///
   /// The time always grows: a row that stays as it is does not count as affected, and the lease
@@ -55,6 +73,9 @@ struct DeliveryStatements: ~Copyable {
       WHERE d.state = 'open'
       """,
       [.bytes(JSONWriter.array(of: ids))])
+    for statement in transaction.rooms.flatMap(\.whenDelivered) {
+      _ = try transaction.connection.execute(statement, [.bytes(JSONWriter.array(of: ids))])
+    }
   }
 
   func record(_ outcome: DeliveryOutcome, of delivery: Delivery) throws(DatabaseError) {

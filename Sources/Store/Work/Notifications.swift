@@ -52,8 +52,9 @@ struct NotificationStatements: ~Copyable {
 
   /// Puts a notification into the outbox, in the transaction of the event that it tells of.
   ///
-  /// - Returns: false where the event has been told already; nothing is written then.
-  func post(_ new: NewNotification) throws(DatabaseError) -> Bool {
+  /// - Returns: its id; nil where the event has been told already, and nothing is written.
+  @discardableResult
+  func post(_ new: NewNotification) throws(DatabaseError) -> String? {
     let id = transaction.makeID()
     let inserted = try transaction.connection.execute(
       """
@@ -65,7 +66,7 @@ struct NotificationStatements: ~Copyable {
         .text(id), .text(new.kind.name), .text(new.eventKey), .text(new.collapseID),
         .bytes(new.payload), .integer(new.lifetime.components.seconds),
       ])
-    guard inserted == 1 else { return false }
+    guard inserted == 1 else { return nil }
     for token in new.tokens {
       _ = try transaction.connection.execute(
         """
@@ -77,7 +78,7 @@ struct NotificationStatements: ~Copyable {
           .integer(Int64(sha256(token)[0] & 15)),
         ])
     }
-    return true
+    return id
   }
 }
 

@@ -135,7 +135,7 @@ import Testing
       let none = phone.send("GET", "/diagnostics/1783478")
       #expect(
         none.text
-          == #"{"user_id":"1783478","device_token_registered":false,"last_notification_time":0,"monitored_games":[],"total_active_games":0,"server_check_interval":"30s","last_server_check_time":0}"#
+          == #"{"user_id":"1783478","device_token_registered":false,"last_notification_time":0,"monitored_games":[],"total_active_games":0,"server_check_interval":"30s","last_server_check_time":0,"notifications_queued":0,"notifications_sent":0,"notifications_failed":0}"#
       )
       _ = phone.register()
       site.sql(

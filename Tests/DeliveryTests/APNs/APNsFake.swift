@@ -80,11 +80,11 @@ final class FakeAPNs: @unchecked Sendable {
 
   /// What sends to this fake, and as its other host to `other`.
   func settings(
-    other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil
+    other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil, endpoint: APNsEndpoint? = nil
   ) throws -> APNsSettings {
     APNsSettings(
       keyID: "KEY1234567", teamID: "TEAM123456", topic: Self.topic,
-      key: try P256PrivateKey(pem: testPrivateKey), environment: .production, endpoint: endpoint,
+      key: try P256PrivateKey(pem: testPrivateKey), environment: .production, endpoint: endpoint ?? self.endpoint,
       otherEndpoint: other?.endpoint ?? otherEndpoint,
       trust: try TLSContext(trusting: .text(certificate() + (other?.certificate() ?? ""))),
       testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))

@@ -58,7 +58,7 @@ import Testing
         Issue.record("no games")
         return
       }
-      let seen = try SeenGames(ofPlayer: Array(answer.utf8))
+      let seen = try SeenGames(ofPlayer: Array(answer.utf8), for: 7)
       let game = try #require(seen.games.first)
       let name = text.split(separator: " ", maxSplits: 1).dropFirst().first ?? "Game 12"
       #expect(game.id == 12)
@@ -76,7 +76,7 @@ import Testing
         Issue.record("no games")
         return
       }
-      let seen = try SeenGames(ofPlayer: Array(answer.utf8))
+      let seen = try SeenGames(ofPlayer: Array(answer.utf8), for: 7)
       #expect(seen.games.isEmpty)
     }
   }

@@ -8,13 +8,13 @@ import Testing
 
 /// When users are polled, and by whom.
 @Suite(.serialized) struct PollScheduleTests {
-  @Test func theIntervalGrowsTenfoldWhileNothingMoves() throws {
+  @Test func theIntervalGrowsFourfoldWhileNothingMoves() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame()])))
       var began = try polling.poll()
       #expect(polling.isDue(in: 30...30, since: began))
-      for (idle, expected) in [(60, 30), (299, 30), (1000, 100), (2999, 299), (90_000, 300)] {
+      for (idle, expected) in [(60, 30), (299, 30), (1000, 100), (1199, 119), (90_000, 120)] {
         _ = polling.sql(
           "UPDATE ogs_users SET moved_at = UTC_TIMESTAMP(3) - INTERVAL \(idle) SECOND")
         began = try polling.poll()
@@ -90,11 +90,10 @@ import Testing
       _ = polling.sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
       _ = try #require(try polls.claim(limit: 1, as: second).first)
       let before = polling.sql("SELECT * FROM ogs_users")
-      let seen = try SeenGames(ofPlayer: Array(full([FakeGame()]).utf8))
+      let seen = try SeenGames(ofPlayer: Array(full([FakeGame()]).utf8), for: 7)
       let pace = PollPace(interval: .seconds(30))
-      let turns = try polls.recordGames(seen, entityTag: nil, of: lost, pace: pace) {
-        TurnMessage(of: $0, to: 7, prefix: "")
-      }
+      let turns = try polls.recordGames(
+        seen, entityTag: nil, of: lost, pace: pace, message: TestPolling.message)
       #expect(turns == nil)
       guard case .lost = try polls.recordFailure(.gone, of: lost, pace: pace) else {
         Issue.record("a failure was recorded")

@@ -20,7 +20,7 @@ struct TestPolling: Sendable {
   }
 
   func companion(
-    prefix: String = "", rate: Int = 1000, interval: Int = 30
+    prefix: String = "", rate: Int = 1000, interval: Int = 30, pace: PollPace? = nil
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: delivery.root)),
@@ -29,7 +29,7 @@ struct TestPolling: Sendable {
         auditLifetime: .seconds(86_400), interval: .seconds(interval),
         polling: PollSettings(
           baseURL: site.url, contact: "admin@example.org", requestsPerSecond: rate,
-          pace: PollPace(interval: .seconds(interval)), prefix: prefix)),
+          pace: pace ?? PollPace(interval: .seconds(interval)), prefix: prefix)),
       log: Evidence.log(of: delivery.root.database))
   }
 
@@ -79,10 +79,38 @@ struct TestPolling: Sendable {
     sql(isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)) == "1"
   }
 
+  /// Makes the notifications of a companion without a prefix.
+  static let message: TurnMessage.Maker = { event, userID, badge in
+    TurnMessage(of: event, to: userID, badge: badge, prefix: "")
+  }
+
+  /// Whatever waits is delivered, as by a pass.
+  func deliver() throws {
+    let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
+    for shard in try deliveries.dueShards(of: .apns) {
+      let id = sql("SELECT UUID()")
+      guard let lease = try deliveries.claim(shard: shard, of: .apns, as: id) else { continue }
+      while let batch = try deliveries.nextBatch(of: lease, limit: 100), !batch.isEmpty {
+        _ = try deliveries.record(batch.map { ($0, .delivered) }, under: lease)
+      }
+      try deliveries.release(lease)
+    }
+  }
+
+  /// The badges that were sent alone, oldest first.
+  var badges: [String] {
+    sql(
+      "SELECT JSON_VALUE(payload, '$.aps.badge') FROM notifications WHERE kind = 'badge' ORDER BY id"
+    )
+    .split(separator: "\n").map(String.init)
+  }
+
   /// The texts of all notifications, oldest first.
   var alerts: [String] {
-    sql("SELECT JSON_VALUE(payload, '$.aps.alert') FROM notifications ORDER BY id")
-      .split(separator: "\n").map(String.init)
+    sql(
+      "SELECT JSON_VALUE(payload, '$.aps.alert') FROM notifications WHERE kind <> 'badge' ORDER BY id"
+    )
+    .split(separator: "\n").map(String.init)
   }
 
   var failure: String { sql("SELECT failures, failure FROM ogs_users WHERE id = 7") }

@@ -8,13 +8,13 @@ import Testing
 
 /// What is read from the answers of online-go.com.
 @Suite struct SeenGamesTests {
-  private func seen(_ body: String) throws -> SeenGames {
-    try SeenGames(ofPlayer: Array(body.utf8))
+  private func seen(_ body: String, of user: Int64 = 7) throws -> SeenGames {
+    try SeenGames(ofPlayer: Array(body.utf8), for: user)
   }
 
   /// Ids of the new turns of `user`.
   private func turns(_ body: String, of user: Int64) throws -> [Int64] {
-    Turns(in: try seen(body).games, of: user) { _ in 0 }.new.map(\.id)
+    Turns(in: try seen(body, of: user).games, of: user) { _ in 0 }.new.map(\.id)
   }
 
   /// A recorded game as the one active game.
@@ -162,13 +162,15 @@ import Testing
   @Test func noBytesCrashTheReader() throws {
     let body = Array(try fixture("ogs/players_full_one_turn.json").utf8)
     for end in stride(from: 0, to: body.count - 2, by: 7) {
-      #expect(throws: JSONReader.Failure.malformed) { try SeenGames(ofPlayer: Array(body[..<end])) }
+      #expect(throws: JSONReader.Failure.malformed) {
+        try SeenGames(ofPlayer: Array(body[..<end]), for: 7)
+      }
     }
     var random = SystemRandomNumberGenerator()
     for _ in 0..<3000 {
       var changed = body
       for _ in 0..<4 { changed[Int.random(in: 0..<body.count, using: &random)] = random.next() }
-      _ = try? SeenGames(ofPlayer: changed)
+      _ = try? SeenGames(ofPlayer: changed, for: 7)
     }
   }
 

@@ -14,7 +14,7 @@ import Testing
     try delivery.responder().apiKeys.issue(
       NewAPIKey(
         hash: Array(repeating: text.utf8.first!, count: 32), prefix: text, userID: user,
-        description: "Phone \(text)"))
+        description: "Phone \(text)"), replacesEarlier: true)
   }
 
   @Test func usersAreListedByTheirNumbers() throws {

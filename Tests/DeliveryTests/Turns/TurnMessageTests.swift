@@ -21,16 +21,20 @@ import Testing
   func thePayloadIsThatOfTheContract(name: String, count: Int, prefix: String) throws {
     let all = try object(Array(try fixture("turns/push_payloads.json").utf8))
     let games = [game(79_504_463, "test game"), game(2, "b"), game(3, "c")].prefix(count)
-    let message = TurnMessage(of: Array(games), to: 1_783_478, prefix: prefix)
-    #expect(try object(message.payload) == all[name] as? NSDictionary)
-    #expect(message.collapseID == "turns-1783478")
+    let message = TurnMessage(
+      of: .turns(Array(games)), to: 1_783_478, badge: Int64(count), prefix: prefix)
+    let expected = try #require(all[name] as? [String: Any])
+    let more = ["user_id": "1783478"]
+    #expect(
+      try object(message.payload) == expected.merging(more) { $1 } as NSDictionary)
   }
 
   @Test(arguments: ["x", "é", "🎉", "\u{1}", "\"", "👨‍👩‍👧‍👦"])
   func aLongNameIsCutSoThatThePayloadFits(scalar: String) throws {
     let name = String(repeating: scalar, count: 5000)
     for prefix in ["", "[" + String(repeating: "p", count: 40) + "] "] {
-      let message = TurnMessage(of: [game(.max, name)], to: .max, prefix: prefix)
+      let message = TurnMessage(
+        of: .turns([game(.max, name)]), to: .max, badge: .max, prefix: prefix)
       #expect(message.payload.count <= 4096)
       let payload = try object(message.payload)
       let cut = try #require(payload["game_name"] as? String)
@@ -38,16 +42,50 @@ import Testing
       #expect(name.unicodeScalars.starts(with: cut.unicodeScalars))
       let aps = try #require(payload["aps"] as? [String: Any])
       #expect(aps["alert"] as? String == "\(prefix)It's your turn in: \(cut)")
+      #expect(message.collapseID.utf8.count <= 64)
     }
-    #expect(TurnMessage(of: [game(.max, name)], to: .max, prefix: "").collapseID.utf8.count <= 64)
   }
 
   @Test func manyGamesMakeOneMessage() throws {
     let games = (1...500).map { game($0, String(repeating: "🎉", count: 500)) }
-    let message = TurnMessage(of: games, to: 7, prefix: "")
+    let message = TurnMessage(of: .turns(games), to: 7, badge: 501, prefix: "")
     #expect(message.payload.count <= 4096)
     let aps = try #require(try object(message.payload)["aps"] as? [String: Any])
     #expect(aps["alert"] as? String == "It's your turn in 500 games")
-    #expect(aps["badge"] as? Int == 500)
+    #expect(aps["badge"] as? Int == 501)
+    #expect(message.collapseID.utf8.count <= 64)
+  }
+
+  /// A device shows only the newest of those that share a collapse id.
+  @Test func noNotificationHidesAnotherGame() {
+    func collapseID(_ event: TurnMessage.Event, to user: Int64 = 7) -> String {
+      TurnMessage(of: event, to: user, badge: 1, prefix: "").collapseID
+    }
+    let moved = TurnGame(id: 1, name: "a", lastMove: 2, currentPlayer: 7, isRunning: true)
+    let one = game(1, "a")
+    let ids = [
+      collapseID(.turns([one])), collapseID(.turns([game(2, "b")])),
+      collapseID(.turns([one]), to: 8),
+      collapseID(.turns([one, game(2, "b")])), collapseID(.turns([one, game(3, "c")])),
+      collapseID(.turns([moved, game(2, "b")])), collapseID(.clock(one)), collapseID(.ended(one)),
+      collapseID(.badge),
+    ]
+    #expect(Set(ids).count == ids.count)
+    // The next turn of the same game takes the place of the one before.
+    #expect(collapseID(.turns([moved])) == ids[0])
+  }
+
+  @Test func aBadgeAloneShowsAndSoundsNothing() throws {
+    let message = TurnMessage(of: .badge, to: nil, badge: 0, prefix: "[dev] ")
+    #expect(String(decoding: message.payload, as: UTF8.self) == #"{"aps":{"badge":0}}"#)
+  }
+
+  @Test(arguments: [("clock", "Less than an hour left in: a"), ("ended", "Game over: a")])
+  func otherEventsHaveTheirWords(kind: String, text: String) throws {
+    let event: TurnMessage.Event = kind == "clock" ? .clock(game(1, "a")) : .ended(game(1, "a"))
+    let message = TurnMessage(of: event, to: 7, badge: 3, prefix: "[dev] ")
+    let aps = try #require(try object(message.payload)["aps"] as? [String: Any])
+    #expect(aps["alert"] as? String == "[dev] " + text)
+    #expect(aps["badge"] as? Int == 3)
   }
 }

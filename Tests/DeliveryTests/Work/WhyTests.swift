@@ -145,6 +145,14 @@ import Testing
     Case(
       "turn_not_told", "77", after: "UPDATE ogs_games SET notified_move = 999",
       "no notification was written"),
+    Case(
+      "turn_muted", "7", after: "UPDATE ogs_games SET notified_move = 999, is_silent = TRUE",
+      "it is muted, or live"),
+    Case(
+      "turn_unwanted", "77",
+      after: "UPDATE ogs_games SET notified_move = 999; "
+        + "INSERT INTO turn_settings (ogs_user_id, kinds, changed_at) VALUES (7, '', NOW(3))",
+      "turns are switched off"),
   ]
 
   private static let ofDeliveries = [

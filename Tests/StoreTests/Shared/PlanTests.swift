@@ -92,6 +92,9 @@ import Testing
       SELECT seq, LPAD(LOWER(HEX(seq)), 64, 'a'), NOW(3) FROM seq_1_to_10000;
     INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running)
       SELECT seq, seq, 0, 'g', 1, 1, TRUE FROM seq_1_to_10000;
+    INSERT INTO ogs_devices (device_token, is_stale, delivery_id)
+      SELECT LPAD(LOWER(HEX(seq)), 64, '0'), seq MOD 1000 = 0, \(id(2)) FROM seq_1_to_10000;
+    INSERT INTO turn_settings (ogs_user_id, changed_at) SELECT seq, NOW(3) FROM seq_1_to_10000;
     INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at, revoked_at)
       SELECT UNHEX(SHA2(seq, 256)), 'abcdefgh', seq, 'd', NOW(3), IF(seq MOD 100, NULL, NOW(3))
       FROM seq_1_to_10000;
@@ -104,6 +107,8 @@ import Testing
     INSERT INTO deliveries (id, notification_id, token, shard, due_at, state, finished_at)
       SELECT \(id(2)), \(id(1)), 't', seq MOD 16, NOW(3) + INTERVAL seq SECOND, IF(seq MOD 100, 'dead', 'open'),
         IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL) FROM seq_1_to_10000;
+    INSERT INTO turn_notices (notification_id, ogs_user_id, games, badge)
+      SELECT \(id(1)), seq, '[]', 1 FROM seq_1_to_10000;
     INSERT INTO apns_hosts (token, topic, environment, learned_at)
       SELECT LPAD(seq, 64, 'a'), 'com.example.app', 'sandbox', NOW(3) FROM seq_1_to_10000;
     INSERT INTO dead_tokens (token, removed_at)
@@ -115,7 +120,7 @@ import Testing
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
-      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, pairing_tokens, pairings, pairing_tickets;
+      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_notices, pairing_tokens, pairings, pairing_tickets;
     """
 
   /// The id of kind `kind` in row `seq`.

@@ -104,6 +104,10 @@ enum SampleRows {
       VALUES (7, '\(pushToken)\(pushToken)', NOW(3));
     INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running)
       VALUES (7, 8, 0, 'Game', 1, 7, TRUE);
+    INSERT INTO ogs_devices (device_token) VALUES ('\(pushToken)\(pushToken)');
+    INSERT INTO turn_settings (ogs_user_id, changed_at) VALUES (7, NOW(3));
+    INSERT INTO turn_notices (notification_id, ogs_user_id, games, badge)
+      VALUES ('\(notification)', 7, '[[8,1]]', 1);
     INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at)
       VALUES (REPEAT('k', 32), 'abcdefgh', 7, 'Phone', NOW(3));
     """

@@ -87,6 +87,26 @@ extension ConstraintTests {
       "ogs_games.ogs_games_user",
       "INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running) VALUES (9, 8, 1, 'x', 1, 7, TRUE)"
     ),
+    Case(
+      "ogs_devices.PRIMARY",
+      "INSERT INTO ogs_devices (device_token) SELECT device_token FROM ogs_devices"
+    ),
+    Case(
+      "turn_settings.PRIMARY",
+      "INSERT INTO turn_settings (ogs_user_id, changed_at) VALUES (7, NOW(3))"),
+    Case("turn_settings.turn_settings_quiet_whole", "UPDATE turn_settings SET quiet_from = 60"),
+    Case(
+      "turn_settings.turn_settings_minutes",
+      "UPDATE turn_settings SET quiet_from = 60, quiet_to = 1440"),
+    Case("turn_settings.turn_settings_muted_array", "UPDATE turn_settings SET muted_games = '{}'"),
+    Case(
+      "turn_notices.PRIMARY",
+      "INSERT INTO turn_notices (notification_id, games, badge) SELECT notification_id, '[]', 0 FROM turn_notices"
+    ),
+    Case(
+      "turn_notices.turn_notices_notification",
+      "INSERT INTO turn_notices (notification_id, games, badge) VALUES (UUID(), '[]', 0)"),
+    Case("turn_notices.turn_notices_games_array", "UPDATE turn_notices SET games = '{}'"),
     Case("ogs_pause.PRIMARY", "INSERT INTO ogs_pause (id) VALUES (1)"),
     Case("ogs_pause.ogs_pause_is_one_row", "INSERT INTO ogs_pause (id) VALUES (2)"),
     Case("ogs_pause.ogs_pause_refused_array", "UPDATE ogs_pause SET refused_users = '{}'"),

@@ -1,0 +1,153 @@
+import Base
+import MariaDB
+
+/// The number on the app's icon of one device.
+struct DeviceBadge: Sendable {
+  let token: String
+  /// How many games wait for the device's users, as last seen.
+  let waiting: Int64
+  /// As last delivered.
+  let shown: Int64
+  /// Whether a badge alone may be written now: nothing else is on its way, and the last was a minute ago.
+  let mayCorrect: Bool
+
+  /// The columns device_token, waiting, shown, may_correct, in that order from 0.
+  fileprivate init(row: borrowing Row) {
+    token = row.text(0)
+    waiting = row.integer(1)
+    shown = row.integer(2)
+    mayCorrect = row.boolean(3)
+  }
+}
+
+/// The badges of devices whose users have changed.
+package struct DeviceBadges: Sendable {
+  let records: Records
+
+  /// Corrects the badges of devices for which a user is not registered any more, at most `limit` of them.
+  ///
+  /// - Returns: how many.
+  package func correctStale(limit: Int, message: TurnMessage.Maker) throws -> Int {
+    let tokens = try records.read { transaction in
+      try transaction.connection.rows(
+        "SELECT device_token FROM ogs_devices WHERE is_stale ORDER BY device_token LIMIT ?",
+        [.integer(Int64(limit))]
+      ) { row in row.text(0) }
+    }
+    for token in tokens {
+      try records.transaction { transaction in
+        let badges = transaction.badges
+        let badge = try badges.ofDevice(token)
+        try badges.correct(badge, message: message)
+        try badges.endStale(badge)
+      }
+    }
+    return tokens.count
+  }
+}
+
+extension Records {
+  package var deviceBadges: DeviceBadges { DeviceBadges(records: self) }
+}
+
+/// Statements on `ogs_devices` and `turn_notices`.
+struct BadgeStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Of the devices that are registered for a user, by token.
+  func ofDevices(of userID: Int64) throws(DatabaseError) -> [DeviceBadge] {
+    try transaction.connection.rows(
+      """
+      SELECT r.device_token,
+        (SELECT COUNT(DISTINCT g.game_id)
+         FROM ogs_registrations o JOIN ogs_games g ON g.ogs_user_id = o.ogs_user_id
+         WHERE o.device_token = r.device_token AND g.is_running
+           AND g.current_player = g.ogs_user_id AND NOT g.is_silent),
+        COALESCE(d.badge, 0),
+        COALESCE(l.state <> 'open', TRUE)
+          AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
+            AND UTC_TIMESTAMP(3), TRUE)
+      FROM ogs_registrations r LEFT JOIN ogs_devices d ON d.device_token = r.device_token
+      LEFT JOIN deliveries l ON l.id = d.delivery_id
+      WHERE r.ogs_user_id = ? ORDER BY r.device_token
+      """,
+      [.integer(userID)]
+    ) { row in DeviceBadge(row: row) }
+  }
+
+  /// The same of one device, whoever is registered for it; none where nothing was ever sent to it.
+  fileprivate func ofDevice(_ token: String) throws(DatabaseError) -> [DeviceBadge] {
+    try transaction.connection.rows(
+      """
+      SELECT d.device_token,
+        (SELECT COUNT(DISTINCT g.game_id)
+         FROM ogs_registrations o JOIN ogs_games g ON g.ogs_user_id = o.ogs_user_id
+         WHERE o.device_token = d.device_token AND g.is_running
+           AND g.current_player = g.ogs_user_id AND NOT g.is_silent),
+        d.badge,
+        COALESCE(l.state <> 'open', TRUE)
+          AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
+            AND UTC_TIMESTAMP(3), TRUE)
+      FROM ogs_devices d LEFT JOIN deliveries l ON l.id = d.delivery_id WHERE d.device_token = ?
+      """,
+      [.text(token)]
+    ) { row in DeviceBadge(row: row) }
+  }
+
+  /// Sends the badge alone to the devices that show another number, where it may.
+  func correct(_ devices: [DeviceBadge], message: TurnMessage.Maker) throws {
+    for device in devices where device.mayCorrect && device.waiting != device.shown {
+      let message = message(.badge, nil, device.waiting)
+      let id = try transaction.notifications.post(
+        NewNotification(
+          kind: .badge, eventKey: "badge \(transaction.makeID())", collapseID: message.collapseID,
+          payload: message.payload, lifetime: message.lifetime, channel: message.channel,
+          tokens: [device.token]))
+      guard let id else { continue }
+      try insertNotice(id, of: nil, games: [], badge: device.waiting)
+      _ = try transaction.connection.execute(
+        "UPDATE ogs_devices SET badge_at = UTC_TIMESTAMP(3) WHERE device_token = ?",
+        [.text(device.token)])
+    }
+  }
+
+  /// Remembers what a notification tells, and that it is the last to its devices.
+  func insertNotice(
+    _ id: String, of userID: Int64?, games: [GameMark], badge: Int64
+  ) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "INSERT INTO turn_notices (notification_id, ogs_user_id, games, badge) VALUES (?, ?, ?, ?)",
+      [.text(id), .integer(userID), .bytes(GameMark.json(games)), .integer(badge)])
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO ogs_devices (device_token, delivery_id)
+      SELECT token, id FROM deliveries WHERE notification_id = ? ORDER BY token
+      ON DUPLICATE KEY UPDATE delivery_id = VALUES(delivery_id)
+      """,
+      [.text(id)])
+  }
+
+  /// The badge of a device is to be looked at, because a user is not registered for it any more.
+  func markStale(_ token: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE ogs_devices SET is_stale = TRUE WHERE device_token = ?", [.text(token)])
+  }
+
+  /// Nothing is left to do for devices that show the right number; those without a user are forgotten.
+  fileprivate func endStale(_ devices: [DeviceBadge]) throws(DatabaseError) {
+    for device in devices where device.waiting == device.shown {
+      _ = try transaction.connection.execute(
+        "UPDATE ogs_devices SET is_stale = FALSE WHERE device_token = ?", [.text(device.token)])
+      _ = try transaction.connection.execute(
+        """
+        DELETE FROM ogs_devices WHERE device_token = ? AND NOT EXISTS
+          (SELECT 1 FROM ogs_registrations r WHERE r.device_token = ogs_devices.device_token)
+        """,
+        [.text(device.token)])
+    }
+  }
+}
+
+extension Transaction {
+  var badges: BadgeStatements { BadgeStatements(transaction: Transaction(sharing: self)) }
+}

@@ -1,0 +1,57 @@
+import Base
+import MariaDB
+
+/// A notification to a user's device that is not delivered yet.
+struct OpenNotice: Sendable {
+  enum Kind: String {
+    case turn, clock
+    case ended = "game_ended"
+  }
+
+  /// Of the delivery.
+  let id: String
+  let token: String
+  let kind: Kind
+  let games: Set<GameMark>
+  let badge: Int64
+  /// A pass has it in hand, or had it when it ended: the service may have it already.
+  let isBeingSent: Bool
+}
+
+extension TurnNotices {
+  /// Those of the user, locked until the transaction ends. The leases are locked before them, as by whoever
+  /// sends: from now on no pass takes one of them in hand.
+  func openNotices() throws(DatabaseError) -> [OpenNotice] {
+    let shards = try transaction.connection.rows(
+      """
+      SELECT DISTINCT d.channel, d.shard
+      FROM turn_notices t JOIN deliveries d ON d.notification_id = t.notification_id
+      WHERE t.ogs_user_id = ? AND t.created_at > UTC_TIMESTAMP(3) - INTERVAL 2 DAY
+        AND d.state = 'open'
+      ORDER BY d.channel, d.shard
+      """,
+      [.integer(user.id)]
+    ) { row in (channel: row.text(0), shard: row.integer(1)) }
+    var inHand: Set<String> = []
+    for (channel, shard) in shards {
+      inHand.formUnion(try transaction.deliveries.lockBatch(of: Channel(channel), shard: shard))
+    }
+    if shards.isEmpty { return [] }
+    return try transaction.connection.rows(
+      """
+      SELECT d.id, d.token, n.kind, t.games, t.badge
+      FROM turn_notices t JOIN notifications n ON n.id = t.notification_id
+      JOIN deliveries d ON d.notification_id = t.notification_id
+      WHERE t.ogs_user_id = ? AND t.created_at > UTC_TIMESTAMP(3) - INTERVAL 2 DAY
+        AND d.state = 'open'
+      FOR UPDATE
+      """,
+      [.integer(user.id)]
+    ) { row in
+      OpenNotice(
+        id: row.text(0), token: row.text(1), kind: OpenNotice.Kind(rawValue: row.text(2)) ?? .ended,
+        games: GameMark.list(row.text(3)), badge: row.integer(4),
+        isBeingSent: inHand.contains(row.text(0)))
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import Base
+import Cryptography
+import MariaDB
+
+/// What a user's devices are told, as it is true after a poll. Used in the poll's transaction.
+struct TurnNotices: ~Copyable {
+  let transaction: Transaction
+  let user: ClaimedUser
+  let message: TurnMessage.Maker
+
+  init(
+    _ transaction: borrowing Transaction, of user: ClaimedUser, message: @escaping TurnMessage.Maker
+  ) {
+    self.transaction = Transaction(sharing: transaction)
+    self.user = user
+    self.message = message
+  }
+
+  /// What one notification tells some of the devices.
+  private struct Content: Hashable {
+    let games: [GameMark]
+    let badge: Int64
+    /// The deliveries in whose place it comes.
+    let replaced: [String]
+  }
+
+  /// Tells the devices of the turns that are new. What waits undelivered and is not true any more is
+  /// withdrawn, or replaced by what is. A device that is told nothing, but shows another badge, gets the badge
+  /// alone.
+  func update(told: [TurnGame]) throws {
+    let badges = try transaction.badges.ofDevices(of: user.id)
+    let open = try openNotices()
+    let toldDevices = try tellTurns(told, to: badges, replacing: open)
+    try transaction.badges.correct(
+      badges.filter { !toldDevices.contains($0.token) }, message: message)
+  }
+
+  /// Tells of single games.
+  func tell(_ kind: SingleKind, of games: [TurnGame], on tokens: [String]) throws {
+    if games.isEmpty || tokens.isEmpty { return }
+    let badges = try transaction.badges.ofDevices(of: user.id)
+    for game in games {
+      let event =
+        switch kind {
+        case .ended: TurnMessage.Event.ended(game)
+        case .clock: TurnMessage.Event.clock(game)
+        }
+      for (badge, devices) in Dictionary(grouping: badges, by: \.waiting) {
+        try post(
+          event, kind: kind.kind, games: [GameMark(game)], badge: badge, on: devices.map(\.token))
+      }
+    }
+  }
+
+  /// Tells that less than an hour is left for these moves, once for each.
+  func warn(of games: [TurnGame], on tokens: [String]) throws {
+    try tell(.clock, of: games, on: tokens)
+    for game in games { try transaction.games.markClock(game, of: user.id) }
+  }
+
+  enum SingleKind {
+    case ended, clock
+
+    fileprivate var kind: NewNotification.Kind {
+      switch self {
+      case .ended: .gameEnded
+      case .clock: .clock
+      }
+    }
+  }
+}
+
+extension TurnNotices {
+  /// - Returns: the devices that get something.
+  private func tellTurns(
+    _ told: [TurnGame], to badges: [DeviceBadge], replacing open: [OpenNotice]
+  ) throws -> Set<String> {
+    if told.isEmpty && open.isEmpty { return [] }
+    let waiting = try transaction.games.find(of: user.id).map(\.game).filter {
+      $0.isTurn(of: user.id)
+    }
+    let marks = Set(waiting.map(GameMark.init))
+    var contents: [Content: [String]] = [:]
+    for device in badges {
+      let mine = open.filter { $0.token == device.token && !$0.isBeingSent }
+      try withdraw(mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) })
+      let turns = mine.filter { $0.kind == .turn }
+      let pending = Set(turns.flatMap(\.games)).intersection(marks)
+      let content = pending.union(told.map(GameMark.init))
+      let isTrue = turns.count == 1 && turns[0].badge == device.waiting && turns[0].games == content
+      if isTrue { continue }
+      try withdraw(turns)
+      if content.isEmpty { continue }
+      contents[
+        Content(
+          games: waiting.map(GameMark.init).filter(content.contains), badge: device.waiting,
+          replaced: turns.map(\.id).sorted()),
+        default: []
+      ].append(device.token)
+    }
+    let tokens = Set(badges.map(\.token))
+    try withdraw(open.filter { !tokens.contains($0.token) && !$0.isBeingSent })
+    for (content, tokens) in contents {
+      let games = waiting.filter { content.games.contains(GameMark($0)) }
+      try post(
+        .turns(games), kind: .turn, games: content.games, badge: content.badge, on: tokens,
+        inPlaceOf: content.replaced)
+    }
+    return Set(contents.values.joined())
+  }
+
+  /// Puts a notification into the outbox. The same event of the same registration makes no second one.
+  private func post(
+    _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark], badge: Int64,
+    on tokens: [String], inPlaceOf replaced: [String] = []
+  ) throws {
+    let message = message(event, user.id, badge)
+    let marks = games.map { "\($0.id):\($0.lastMove)" }.sorted()
+    let parts = [kind.name] + marks + tokens.sorted() + replaced
+    let key = hexEncoded(Array(sha256(parts.joined(separator: " ")).prefix(16)))
+    let id = try transaction.notifications.post(
+      NewNotification(
+        kind: kind, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(key)",
+        collapseID: message.collapseID, payload: message.payload, lifetime: message.lifetime,
+        channel: message.channel, tokens: tokens))
+    guard let id else { return }
+    try transaction.badges.insertNotice(id, of: user.id, games: games, badge: badge)
+  }
+
+  /// - Throws: ``DatabaseError``.
+  private func withdraw(_ notices: [OpenNotice]) throws(DatabaseError) {
+    if notices.isEmpty { return }
+    _ = try transaction.connection.execute(
+      """
+      UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS untrue
+        ON d.id = untrue.id
+      SET d.state = 'dead', d.reason = 'withdrawn', d.finished_at = UTC_TIMESTAMP(3)
+      WHERE d.state = 'open'
+      """,
+      [.bytes(JSONWriter.array(of: notices.map(\.id)))])
+  }
+}
+
+/// A game and the move of which somebody is told.
+struct GameMark: Hashable, Sendable {
+  let id: Int64
+  /// Unix milliseconds
+  let lastMove: Int64
+
+  init(_ game: TurnGame) { self.init(id: game.id, lastMove: game.lastMove) }
+
+  private init(id: Int64, lastMove: Int64) {
+    self.id = id
+    self.lastMove = lastMove
+  }
+
+  /// - Parameter json: the column `games`.
+  static func list(_ json: String) -> Set<GameMark> {
+    var marks: Set<GameMark> = []
+    var reader = JSONReader(Array(json.utf8))
+    // Written by this program, and checked by the table; what cannot be read tells of no game that waits.
+    try? reader.array { pair in
+      var numbers: [Int64] = []
+      try pair.array { number in numbers.append(try number.integer()) }
+      if numbers.count == 2 { marks.insert(GameMark(id: numbers[0], lastMove: numbers[1])) }
+    }
+    return marks
+  }
+
+  static func json(_ marks: [GameMark]) -> [UInt8] {
+    JSONWriter.array { array in
+      for mark in marks {
+        array.array { pair in
+          pair.integer(mark.id)
+          pair.integer(mark.lastMove)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package import Base
+import MariaDB
+
+/// What a player wants to be told of.
+package struct TurnSettings: Sendable, Equatable {
+  package struct Kinds: OptionSet, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The bits of the column `kinds`.
+    package static let turn = Kinds(rawValue: 1)
+    package static let gameEnded = Kinds(rawValue: 2)
+    /// Less than an hour is left for a move.
+    package static let clock = Kinds(rawValue: 4)
+  }
+
+  package struct QuietHours: Sendable, Equatable {
+    /// Minutes after midnight, 0 to 1439.
+    package let from: Int64
+    /// The same; before `from`: on the next day. Never equal to it.
+    package let to: Int64
+
+    package init(from: Int64, to: Int64) {
+      self.from = from
+      self.to = to
+    }
+
+    func contain(_ minute: Int64) -> Bool {
+      from < to ? (from..<to).contains(minute) : minute >= from || minute < to
+    }
+  }
+
+  package var quietHours: QuietHours?
+  /// A name of the system's time zones; the quiet hours are meant there.
+  package var timeZone = "UTC"
+  package var kinds: Kinds = .turn
+  package var tellsOfLiveGames = true
+  package var mutedGames: [Int64] = []
+
+  package init() {}
+
+  /// The most games that can be muted.
+  package static let mostMuted = 500
+
+  /// Whether nothing may make a sound now. A zone that the system does not know any more counts as UTC.
+  package func isQuiet(at instant: Timestamp) -> Bool {
+    guard let quietHours else { return false }
+    let offset = ZoneRules(named: timeZone)?.offset(at: instant.seconds) ?? 0
+    let second = (instant.seconds + offset).quotientAndRemainder(flooredBy: 86_400).1
+    return quietHours.contain(second / 60)
+  }
+}
+
+extension TurnUsers {
+  /// The defaults where the user has none.
+  package func settings(of userID: Int64) throws -> TurnSettings {
+    try records.read { transaction in try transaction.turnSettings.find(of: userID) }
+  }
+
+  /// Changes the settings; the next poll follows them, and is due now.
+  ///
+  /// - Throws: ``RateLimited`` at more than 60 an hour; what `change` throws.
+  /// - Returns: the new ones.
+  package func changeSettings(
+    of userID: Int64, _ change: (inout TurnSettings) throws -> Void
+  ) throws -> TurnSettings {
+    try records.transaction { transaction in
+      try transaction.limits.count(.turnSettings, of: String(userID))
+      let statements = transaction.turnSettings
+      var settings = try statements.find(of: userID, isLocked: true)
+      try change(&settings)
+      try statements.write(settings, of: userID)
+      try transaction.turnRegistrations.makeDue(userID)
+      return settings
+    }
+  }
+}
+
+/// Statements on `turn_settings`.
+struct TurnSettingsStatements: ~Copyable {
+  let transaction: Transaction
+
+  func find(of userID: Int64) throws(DatabaseError) -> TurnSettings {
+    try find(of: userID, isLocked: false)
+  }
+
+  fileprivate func find(of userID: Int64, isLocked: Bool) throws(DatabaseError) -> TurnSettings {
+    let query: StaticString =
+      isLocked
+      ? """
+      SELECT quiet_from, quiet_to, time_zone, kinds + 0, live_games, muted_games
+      FROM turn_settings WHERE ogs_user_id = ? FOR UPDATE
+      """
+      : """
+      SELECT quiet_from, quiet_to, time_zone, kinds + 0, live_games, muted_games
+      FROM turn_settings WHERE ogs_user_id = ?
+      """
+    return try transaction.connection.row(query, [.integer(userID)]) { row in
+      var settings = TurnSettings()
+      if let from = row.optionalInteger(0), let to = row.optionalInteger(1) {
+        settings.quietHours = TurnSettings.QuietHours(from: from, to: to)
+      }
+      settings.timeZone = row.text(2)
+      settings.kinds = TurnSettings.Kinds(rawValue: Int(row.integer(3)))
+      settings.tellsOfLiveGames = row.boolean(4)
+      settings.mutedGames = Self.ids(row.text(5))
+      return settings
+    } ?? TurnSettings()
+  }
+
+  private static func ids(_ json: String) -> [Int64] {
+    var ids: [Int64] = []
+    var reader = JSONReader(Array(json.utf8))
+    // Written by this program, and checked by the table; what cannot be read mutes nothing.
+    try? reader.array { id in ids.append(try id.integer()) }
+    return ids
+  }
+
+  fileprivate func write(_ settings: TurnSettings, of userID: Int64) throws(DatabaseError) {
+    let muted = JSONWriter.array { array in
+      for id in settings.mutedGames { array.integer(id) }
+    }
+    _ = try transaction.connection.execute(
+      """
+      INSERT INTO turn_settings (ogs_user_id, quiet_from, quiet_to, time_zone, kinds, live_games,
+        muted_games, changed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE quiet_from = VALUES(quiet_from), quiet_to = VALUES(quiet_to),
+        time_zone = VALUES(time_zone), kinds = VALUES(kinds), live_games = VALUES(live_games),
+        muted_games = VALUES(muted_games), changed_at = VALUES(changed_at)
+      """,
+      [
+        .integer(userID), .integer(settings.quietHours?.from), .integer(settings.quietHours?.to),
+        .text(settings.timeZone), .integer(Int64(settings.kinds.rawValue)),
+        .boolean(settings.tellsOfLiveGames), .bytes(muted), .time(transaction.now),
+      ])
+  }
+}
+
+extension Transaction {
+  var turnSettings: TurnSettingsStatements {
+    TurnSettingsStatements(transaction: Transaction(sharing: self))
+  }
+}
+
+/// What a user's settings say of the games that a poll has seen.
+struct TurnWishes: Sendable {
+  /// Games of which the user wants to hear nothing.
+  let silent: Set<Int64>
+  private let settings: TurnSettings
+  private let seen: SeenGames
+  private let now: Timestamp
+  private let isQuiet: Bool
+
+  init(_ settings: TurnSettings, of seen: SeenGames, at now: Timestamp) {
+    self.settings = settings
+    self.seen = seen
+    self.now = now
+    isQuiet = settings.isQuiet(at: now)
+    silent = Set(settings.mutedGames).union(settings.tellsOfLiveGames ? [] : seen.live)
+  }
+
+  /// The turns to tell of now. The others stay new: they are told when the quiet hours end.
+  func told(of turns: [TurnGame]) -> [TurnGame] {
+    guard settings.kinds.contains(.turn), !isQuiet else { return [] }
+    return turns.filter { !silent.contains($0.id) }
+  }
+
+  /// Those of the games that have ended of which to tell. During quiet hours nobody is told, then or later.
+  func ended(_ gone: [StoredGame]) -> [TurnGame] {
+    guard settings.kinds.contains(.gameEnded), !isQuiet else { return [] }
+    return gone.filter { !$0.isSilent }.map(\.game)
+  }
+
+  /// The turns for which less than an hour is left, each once.
+  func endingClocks(of turns: Turns, stored: [StoredGame]) -> [TurnGame] {
+    guard settings.kinds.contains(.clock), !isQuiet else { return [] }
+    let told = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0.clockMove) })
+    return (turns.new + turns.old).filter { game in
+      guard let end = seen.clockEnds[game.id], !seen.live.contains(game.id) else { return false }
+      let left = end - now.milliseconds
+      return (1...3_600_000).contains(left) && told[game.id] != game.lastMove
+        && !silent.contains(game.id)
+    }
+  }
+
+  func hasLiveGame(in turns: Turns) -> Bool {
+    (turns.new + turns.old + turns.notYours).contains { $0.isRunning && seen.live.contains($0.id) }
+  }
+}

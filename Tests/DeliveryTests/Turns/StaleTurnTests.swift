@@ -1,0 +1,164 @@
+import Base
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Nothing is told that is over, and nothing that waits is hidden.
+@Suite(.serialized) struct StaleTurnTests {
+  private func game(_ id: Int, player: Int = 7, move: Int = 1000) -> FakeGame {
+    FakeGame(id: id, name: "game \(id)", player: "\(player)", lastMove: "\(move)")
+  }
+
+  /// Texts of the notifications that wait, by device.
+  private func waiting(_ polling: TestPolling) -> [String] {
+    polling.sql(
+      """
+      SELECT CONCAT(LEFT(d.token, 1), ' ', JSON_VALUE(n.payload, '$.aps.alert'), ' ',
+        JSON_VALUE(n.payload, '$.aps.badge'))
+      FROM deliveries d JOIN notifications n ON n.id = d.notification_id
+      WHERE d.state = 'open' AND n.kind <> 'badge' ORDER BY 1
+      """
+    ).split(separator: "\n").map(String.init)
+  }
+
+  private func poll(_ polling: TestPolling, _ games: [FakeGame], of user: Int64 = 7) throws {
+    polling.site.answer(user, .body(full(games, of: user)))
+    try polling.poll()
+  }
+
+  @Test func aTurnThatIsPlayedBeforeItIsDeliveredIsWithdrawn() throws {
+    try withPolling { polling throws in
+      try polling.register(devices: 2)
+      try poll(polling, [game(1)])
+      #expect(
+        waiting(polling) == ["a It's your turn in: game 1 1", "b It's your turn in: game 1 1"])
+      try poll(polling, [game(1, player: 8, move: 2000)])
+      #expect(waiting(polling) == [])
+      #expect(polling.sql("SELECT DISTINCT state, reason FROM deliveries") == "dead\twithdrawn")
+      // The next turn of the same game is told again.
+      try poll(polling, [game(1, move: 3000)])
+      #expect(waiting(polling).count == 2)
+    }
+  }
+
+  @Test func whatWaitsIsReplacedByWhatIsTrueNow() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      try poll(polling, [game(1), game(2)])
+      #expect(waiting(polling) == ["a It's your turn in 2 games 2"])
+      try poll(polling, [game(1), game(2), game(3)])
+      #expect(waiting(polling) == ["a It's your turn in 3 games 3"])
+      try poll(polling, [game(1, player: 8, move: 2000), game(2), game(3, player: 8, move: 2000)])
+      #expect(waiting(polling) == ["a It's your turn in: game 2 1"])
+      let before = polling.sql("SELECT COUNT(*) FROM notifications")
+      try polling.poll()
+      #expect(polling.sql("SELECT COUNT(*) FROM notifications") == before)
+      try poll(polling, [])
+      #expect(waiting(polling) == [])
+    }
+  }
+
+  /// One device has got what still waits for the other.
+  @Test func eachDeviceIsToldWhatItHasNotGot() throws {
+    try withPolling { polling throws in
+      try polling.register(devices: 2)
+      try poll(polling, [game(1)])
+      _ = polling.sql(
+        "UPDATE deliveries SET state = 'delivered', finished_at = NOW(3) WHERE token LIKE 'a%'")
+      try poll(polling, [game(1), game(2)])
+      #expect(
+        waiting(polling) == ["a It's your turn in: game 2 2", "b It's your turn in 2 games 2"])
+    }
+  }
+
+  /// Whoever sends may have handed it over already: to replace it would tell twice.
+  @Test func whatIsBeingSentStays() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      try poll(polling, [game(1)])
+      let deliveries = polling.companion().database.records(at: .now(), from: .companion).deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let lease = try #require(
+        try deliveries.claim(
+          shard: shard, of: .apns, as: "01890a5d-ac96-774b-bcce-b302099a9001"))
+      let batch = try #require(try deliveries.nextBatch(of: lease, limit: 10))
+      #expect(batch.count == 1)
+      try poll(polling, [game(1), game(2)])
+      #expect(
+        waiting(polling) == ["a It's your turn in: game 1 1", "a It's your turn in: game 2 2"])
+      // It was not handed over after all, and is over by then.
+      let later = DeliveryOutcome.later(
+        delay: .zero, status: 503, reason: "x", countsAsAttempt: true)
+      #expect(try deliveries.record(batch.map { ($0, later) }, under: lease))
+      try poll(polling, [game(1, player: 8, move: 2000), game(2)])
+      #expect(waiting(polling) == ["a It's your turn in: game 2 1"])
+    }
+  }
+
+  /// Not even while both run at once.
+  @Test func whatIsWithdrawnIsNeverSent() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      let deliveries = polling.companion().database.records(at: .now(), from: .companion).deliveries
+      for round in 1...20 {
+        try poll(polling, [game(1, move: round * 10)])
+        let shard = try #require(try deliveries.dueShards(of: .apns).first)
+        let id = polling.sql("SELECT UUID()")
+        let lease = try #require(try deliveries.claim(shard: shard, of: .apns, as: id))
+        try inParallel(2) { number in
+          if number == 0 {
+            try poll(polling, [game(1, player: 8, move: round * 10 + 5)])
+          } else {
+            let sent = try deliveries.nextBatch(of: lease, limit: 10) ?? []
+            _ = try deliveries.record(sent.map { ($0, .delivered) }, under: lease)
+            let withdrawn = polling.sql(
+              "SELECT COUNT(*) FROM deliveries WHERE reason = 'withdrawn'")
+            let delivered = polling.sql(
+              "SELECT COUNT(*) FROM deliveries WHERE state = 'delivered' AND status = 200")
+            #expect(sent.isEmpty || Int(delivered)! > 0, "\(withdrawn)")
+          }
+        }
+        try deliveries.release(lease)
+        #expect(
+          polling.sql(
+            "SELECT COUNT(*) FROM deliveries WHERE reason = 'withdrawn' AND (attempts > 0 OR status IS NOT NULL)"
+          ) == "0")
+        try polling.deliver()
+        _ = polling.sql("UPDATE ogs_devices SET badge_at = NULL")
+      }
+    }
+  }
+
+  @Test func aDeviceThatUnregistersIsToldNothingMore() throws {
+    try withPolling { polling throws in
+      try polling.register(devices: 2)
+      try poll(polling, [game(1)])
+      let token = try #require(DeviceToken(TestPolling.tokens[1]))
+      try polling.responder.turnRegistrations.remove(token, of: 7)
+      try polling.poll()
+      #expect(waiting(polling) == ["a It's your turn in: game 1 1"])
+    }
+  }
+
+  @Test func eachDeviceGetsItsNotificationsInTheirOrder() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      try polling.register(9)
+      try poll(polling, [game(1)])
+      try poll(polling, [game(2, player: 9)], of: 9)
+      let deliveries = polling.companion().database.records(at: .now(), from: .companion).deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let lease = try #require(
+        try deliveries.claim(
+          shard: shard, of: .apns, as: "01890a5d-ac96-774b-bcce-b302099a9001"))
+      for text in ["game 1", "game 2"] {
+        let batch = try #require(try deliveries.nextBatch(of: lease, limit: 10))
+        #expect(batch.map { String(decoding: $0.payload, as: UTF8.self).contains(text) } == [true])
+        _ = try deliveries.record(batch.map { ($0, .delivered) }, under: lease)
+      }
+    }
+  }
+}

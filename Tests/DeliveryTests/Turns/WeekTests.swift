@@ -1,0 +1,309 @@
+import Base
+import Cryptography
+import Foundation
+import Program
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Players move, phones show: through outages of Apple, of online-go.com and of MariaDB, and through kills.
+///
+/// A round is a poll of everybody, as every five minutes. A whole week of 200 players: `SWITCHBOARD_ROUNDS=2016`.
+@Suite(.serialized) struct WeekTests {
+  @Test func phonesShowTheGamesThatWait() throws {
+    let count = rounds(default: 40)
+    try withDeliveryOnItsOwnServer { delivery throws in
+      let site = try #require(FakeOGS())
+      defer { site.end() }
+      try withAPNs { fake throws in
+        let week = try Week(delivery, site, fake, players: count > 1000 ? 200 : 40)
+        for _ in 1...count { try week.round() }
+        week.report()
+      }
+    }
+  }
+}
+
+/// A move after which a game waits for a player.
+private struct Wait: Hashable {
+  let user: Int64
+  let game: Int64
+  let move: Int64
+}
+
+/// What a phone has shown since it was new.
+private struct Phone {
+  var badge: Int64 = 0
+  /// Ids of the notifications that told of each move.
+  var told: [Wait: Set<String>] = [:]
+}
+
+private struct FakeBoard {
+  let id: Int64
+  /// The second may be a stranger, who has no phone here.
+  let players: [Int64]
+  var next = 0
+  var lastMove: Int64
+  var isPaused = false
+
+  func json() -> FakeGame {
+    FakeGame(
+      id: Int(id), name: "game \(id)", player: "\(players[next])", lastMove: "\(lastMove)",
+      more: isPaused ? #","pause_control":{"weekend":true}"# : "")
+  }
+}
+
+private final class Week {
+  private enum Fault: CaseIterable { case apple, onlineGo, database, kill }
+
+  private let delivery: TestDelivery
+  private let site: FakeOGS
+  private let fake: FakeAPNs
+  private let users: [Int64]
+  /// The first two users share a phone; the third has three.
+  private let tokens: [Int64: [String]]
+  private var random = SeededGenerator(state: 20_261_122)
+  private var boards: [FakeBoard] = []
+  private var clock: Int64 = 1_000_000
+  private var nextID: Int64 = 1
+  private var fault: Fault?
+  private var faultRounds = 0
+  /// Rounds without a fault, in a row.
+  private var goodRounds = 0
+  /// What waited, in the rounds since the last but one in which everybody was polled.
+  private var history: [Set<Wait>] = []
+  private var phones: [String: Phone] = [:]
+  private var readLines = 0
+  private var counts: [String: Int] = [:]
+
+  init(
+    _ delivery: TestDelivery, _ site: FakeOGS, _ fake: FakeAPNs, players: Int64
+  ) throws {
+    (self.delivery, self.site, self.fake) = (delivery, site, fake)
+    users = Array(1...players)
+    func token(_ number: Int64) -> String { hexEncoded(sha256("phone \(number)")) }
+    tokens = Dictionary(
+      uniqueKeysWithValues: users.map { user in
+        switch user {
+        case 1, 2: (user, [token(1)])
+        case 3: (user, [token(3), token(1003), token(2003)])
+        default: (user, [token(user)])
+        }
+      })
+    for user in users {
+      for token in tokens[user]! {
+        try delivery.responder().turnRegistrations.add(try #require(DeviceToken(token)), of: user)
+        phones[token] = Phone()
+      }
+      for _ in 0..<Int.random(in: 0...4, using: &random) { begin(by: user) }
+    }
+  }
+
+  private func begin(by user: Int64) {
+    let isAgainstStranger = Bool.random(using: &random)
+    let other = isAgainstStranger ? 1_000_000 + nextID : users.randomElement(using: &random)!
+    guard other != user else { return }
+    boards.append(
+      FakeBoard(
+        id: nextID, players: [user, other], next: Int.random(in: 0...1, using: &random),
+        lastMove: tick()))
+    nextID += 1
+  }
+
+  private func tick() -> Int64 {
+    clock += Int64.random(in: 1...1000, using: &random)
+    return clock
+  }
+
+  /// Moves, ends and beginnings of five minutes.
+  private func play() {
+    for index in boards.indices {
+      switch Int.random(in: 0..<100, using: &random) {
+      case 0..<25:
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+          boards[index].next = 1 - boards[index].next
+          boards[index].lastMove = tick()
+        }
+      case 25: boards[index].isPaused.toggle()
+      default: break
+      }
+    }
+    boards.removeAll { _ in Int.random(in: 0..<100, using: &random) < 2 }
+    for user in users where Int.random(in: 0..<100, using: &random) < 4 { begin(by: user) }
+    let games = Dictionary(
+      grouping: boards.flatMap { board in board.players.map { (user: $0, board: board) } },
+      by: \.user)
+    for user in users {
+      let mine = (games[user] ?? []).map { $0.board.json() }
+      site.answer(
+        user, fault == .onlineGo ? .status(503) : .body(full(mine, of: user)))
+    }
+  }
+
+  private var waiting: Set<Wait> {
+    let all = boards.filter { !$0.isPaused }.map {
+      Wait(user: $0.players[$0.next], game: $0.id, move: $0.lastMove)
+    }
+    return Set(all.filter { tokens[$0.user] != nil })
+  }
+
+  func round() throws {
+    chooseFault()
+    play()
+    let wasPolled = fault != .onlineGo && fault != .kill && fault != .database
+    history.append(waiting)
+    fiveMinutesPass()
+    try pass()
+    goodRounds = fault == nil ? goodRounds + 1 : 0
+    try look()
+    if wasPolled, history.count > 2 { history.removeFirst(history.count - 2) }
+  }
+
+  private func chooseFault() {
+    if faultRounds > 0 {
+      faultRounds -= 1
+    } else if Int.random(in: 0..<100, using: &random) < 12 {
+      fault = Fault.allCases.randomElement(using: &random)
+      faultRounds = Int.random(in: 0...2, using: &random)
+      counts["outages", default: 0] += 1
+    } else {
+      fault = nil
+    }
+  }
+
+  /// Whatever waits for a time has waited for it.
+  private func fiveMinutesPass() {
+    delivery.letLeasesEnd()
+    delivery.sql(
+      """
+      UPDATE ogs_users SET failures = 0;
+      UPDATE ogs_pause SET paused_until = NULL, refused_users = '[]', pauses = 0;
+      UPDATE ogs_devices SET badge_at = badge_at - INTERVAL 5 MINUTE
+      """)
+  }
+
+  private func pass() throws {
+    let polling = PollSettings(
+      baseURL: site.url, contact: "admin@example.org", requestsPerSecond: 1000,
+      pace: PollPace(interval: .seconds(300)), prefix: "")
+    switch fault {
+    case .kill:
+      let companion = try program()
+      usleep(UInt32.random(in: 50_000...1_500_000, using: &random))
+      companion.end()
+    case .database:
+      let companion = try program()
+      usleep(UInt32.random(in: 50_000...1_500_000, using: &random))
+      delivery.server.kill()
+      delivery.server.start()
+      companion.process.waitUntilExit()
+    case .apple:
+      let settings = try fake.settings(endpoint: APNsEndpoint(host: "localhost", port: 9))
+      try? Companion(
+        database: Database(delivery.account(of: "companion")),
+        settings: companionSettings(polling, settings), log: Evidence.log(of: "week")
+      ).pass()  // the outage raises an alarm
+    case .onlineGo, nil:
+      try Companion(
+        database: Database(delivery.account(of: "companion")),
+        settings: companionSettings(polling, try fake.settings()), log: Evidence.log(of: "week")
+      ).pass()
+    }
+  }
+
+  private func companionSettings(_ polling: PollSettings, _ apns: APNsSettings) -> Settings {
+    Settings(
+      keys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
+      auditLifetime: .seconds(365 * 86_400), interval: .seconds(300), polling: polling, apns: apns)
+  }
+
+  private func program() throws -> RunningCompanion {
+    var changes = try fake.environment()
+    changes["OGS_BASE_URL"] = site.url
+    changes["OGS_REQUESTS_PER_SECOND"] = "1000"
+    changes["SWITCHBOARD_CONTACT"] = "admin@example.org"
+    return try RunningCompanion(delivery, "run", changing: changes)
+  }
+}
+
+extension Week {
+  /// Looks at what the phones show now.
+  private func look() throws {
+    try receive()
+    let now = history.last!
+    // What has not changed since the poll before is known to everybody by now.
+    guard goodRounds >= 2, history.count >= 2 else { return }
+    let before = history[history.count - 2]
+    for (token, phone) in phones {
+      let mine = users.filter { tokens[$0]!.contains(token) }
+      func waits(_ all: Set<Wait>) -> Set<Wait> { all.filter { mine.contains($0.user) } }
+      let games = Set(waits(now).map(\.game))
+      if waits(now) == waits(before) {
+        counts["badges compared", default: 0] += 1
+        #expect(phone.badge == Int64(games.count), "badge of \(mine)")
+      }
+      for wait in waits(now).intersection(before) {
+        counts["waits compared", default: 0] += 1
+        #expect(phone.told[wait] != nil, "lost: \(wait)")
+      }
+    }
+  }
+
+  /// Takes in what Apple has got since the last round.
+  private func receive() throws {
+    let received = try fake.received()
+    let new = received[readLines...].filter { $0.status == 200 }
+    readLines = received.count
+    let known = history.reduce(into: Set<Wait>()) { $0.formUnion($1) }
+    for notification in new {
+      struct Payload: Decodable {
+        struct APS: Decodable {
+          let alert: String?
+          let badge: Int64
+          let sound: String?
+        }
+        let aps: APS
+        let user_id: String?
+      }
+      let payload = try JSONDecoder().decode(Payload.self, from: Data(notification.payload.utf8))
+      phones[notification.token]!.badge = payload.aps.badge
+      guard payload.aps.alert != nil else {
+        #expect(payload.aps.sound == nil && notification.priority == "5")
+        counts["badges alone", default: 0] += 1
+        continue
+      }
+      counts["alerts", default: 0] += 1
+      let user = try #require(payload.user_id.flatMap { Int64($0) })
+      for wait in games(of: notification.id, user) {
+        #expect(known.contains(wait), "stale: \(wait)")
+        let ids = phones[notification.token]!.told[wait, default: []].union([notification.id])
+        phones[notification.token]!.told[wait] = ids
+        #expect(ids.count == 1, "doubled: \(wait)")
+      }
+    }
+  }
+
+  /// The games of which a notification tells.
+  private func games(of id: String, _ user: Int64) -> [Wait] {
+    delivery.sql(
+      """
+      SELECT g.id, g.move FROM deliveries d JOIN turn_notices t ON t.notification_id = d.notification_id
+      JOIN JSON_TABLE(t.games, '$[*]' COLUMNS (id BIGINT PATH '$[0]', move BIGINT PATH '$[1]')) AS g
+      WHERE d.id = '\(id)'
+      """
+    ).split(separator: "\n").map { line in
+      let numbers = line.split(separator: "\t").map { Int64($0)! }
+      return Wait(user: user, game: numbers[0], move: numbers[1])
+    }
+  }
+
+  func report() {
+    #expect(counts["alerts", default: 0] > 0 && counts["badges alone", default: 0] > 0)
+    #expect(counts["badges compared", default: 0] > 0 && counts["waits compared", default: 0] > 0)
+    print(
+      "\(users.count) players:",
+      counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
+  }
+}
