@@ -4,7 +4,17 @@ extension Room {
     retention: [
       Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?")
     ],
-    whenTokenDies: ["DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?"])
+    whenTokenDies: ["DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?"],
+    whenClockIsSetBack: [
+      """
+      UPDATE ogs_users FORCE INDEX (ogs_users_due) SET due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      """,
+      """
+      UPDATE ogs_pause SET paused_until = UTC_TIMESTAMP(3) + INTERVAL 15 MINUTE
+      WHERE id = 1 AND paused_until > UTC_TIMESTAMP(3) + INTERVAL 15 MINUTE
+      """,
+    ])
 }
 
 extension Limit {
