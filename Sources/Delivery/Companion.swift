@@ -75,6 +75,9 @@ package struct Companion: Sendable {
   /// - Throws: where the database does not answer.
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
     let began = ContinuousClock.now
+    if try records.upkeep.shortenWaitsIfClockWasSetBack() {
+      log.warning("The database's clock was set back: waits that had grown by that are shortened")
+    }
     for sender in senders { try addLeases(of: sender.channel) }
     work.wake()
     let expired = try records.mails.expire()

@@ -12,6 +12,8 @@ package struct Site: Sendable {
   private let environment: [String: String]
   /// What `nginx/run` is told besides.
   private let options: [String]
+  /// What runs `nginx/run`, if not we ourselves.
+  private let runner: [String]
 
   /// What a command did.
   package struct Outcome: Sendable {
@@ -45,7 +47,7 @@ package struct Site: Sendable {
   @discardableResult
   package func start(port other: UInt16? = nil) -> Outcome {
     Self.run(
-      [
+      runner + [
         Self.script, "--detach", "--state", state, "--port", "\(other ?? port)",
         "--bin", programFolder.path(),
       ] + options, environment: environment)
@@ -70,6 +72,14 @@ package struct Site: Sendable {
     return Self.run(
       [builtProgram("switchboard-companion").path()] + arguments,
       environment: settings.merging(environment) { $1 }, input: input)
+  }
+
+  /// Runs `script` where only the site's programs see what it mounts; all of that goes with them. For a site that has
+  /// mounts of its own.
+  package func mount(_ script: String) throws {
+    let keeper = keeper(of: "mariadb") ?? 0
+    let outcome = Self.run(["nsenter", "--mount", "--target", "\(keeper)", "sh", "-ec", script])
+    guard outcome.status == 0 else { throw SiteError(doing: script, outcome) }
   }
 
   /// Runs `nginx/run --stop` for this site.
@@ -174,12 +184,15 @@ package struct Site: Sendable {
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
   }
 
-  fileprivate init(host: String, environment: [String: String], options: [String]) {
+  fileprivate init(
+    host: String, environment: [String: String], options: [String], hasOwnMounts: Bool
+  ) {
     port = freePort()
     url = "http://\(host):\(port)"
     state = makeTemporaryFolder()
     self.environment = environment.merging(["SWITCHBOARD_PUBLIC_URL": url]) { given, _ in given }
     self.options = options
+    runner = hasOwnMounts ? ["unshare", "--mount"] : []
   }
 }
 
@@ -199,14 +212,16 @@ package struct SiteError: Error, CustomStringConvertible {
 ///   - environment: variables for both programs, beside those of this process.
 ///   - hasFakes: whether something stands for online-go.com and APNs.
 ///   - agent: `HOST:PORT` of the agent that the site guards.
+///   - hasOwnMounts: whether ``Site/mount(_:)`` is used. Only root can.
 package func withSite<T>(
   host: String = "127.0.0.1", environment: [String: String] = [:], hasFakes: Bool = false,
-  agent: String? = nil,
+  agent: String? = nil, hasOwnMounts: Bool = false,
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site) async throws -> T
 ) async throws -> T {
   let options = (hasFakes ? ["--fakes"] : []) + (agent.map { ["--agent", $0] } ?? [])
-  let site = Site(host: host, environment: environment, options: options)
+  let site = Site(
+    host: host, environment: environment, options: options, hasOwnMounts: hasOwnMounts)
   let guardian = Guardian(of: site)
   defer { guardian.end() }
   let outcome = site.start()

@@ -30,7 +30,7 @@ struct SharedProviderTokens: Sendable {
       var leastAge = Self.leastAge
       let tokens = database.records(at: .now(), from: .companion).providerTokens
       let shared = try tokens.newest(team: settings.teamID, key: settings.keyID)
-      if let shared {
+      if let shared, !shared.isOfTheFuture {
         do throws(CryptographyError) {
           let current = String(
             decoding: try sealingKeys.open(shared.sealed, authenticating: context),

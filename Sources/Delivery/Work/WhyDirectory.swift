@@ -79,6 +79,14 @@ package struct WhyDirectory: Sendable {
         "not_polled",
         "The companion does not ask online-go.com whose turn it is: set SWITCHBOARD_CONTACT.")
     }
+    for condition in try records.conditions.failing() {
+      let sentence = "\(condition.reason) \(condition.name.advice)"
+      switch condition.name {
+      case .apns: explanation.blame("apns_failing", sentence)
+      case .ogs: explanation.blame("ogs_failing", sentence)
+      default: break  // keeps no phone silent
+      }
+    }
     let apns = companion.missing.filter { $0.hasPrefix("APNS_") }
     if !apns.isEmpty {
       explanation.blame(

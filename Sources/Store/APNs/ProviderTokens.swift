@@ -8,6 +8,9 @@ package struct SharedProviderToken: Sendable, Equatable {
   package let generation: Int64
   /// By the database's clock.
   package let age: Duration
+
+  /// Whether the clock was set back since it was issued: Apple refuses a token of the future.
+  package var isOfTheFuture: Bool { age < .seconds(-10) }
 }
 
 /// Provider tokens of APNs.
@@ -32,7 +35,7 @@ package struct ProviderTokens: Sendable {
   }
 
   /// Replaces the token of `generation`, if it is still the newest and was issued at least
-  /// `minimumAge` ago: Apple takes one new token for a team in 20 minutes.
+  /// `minimumAge` ago: Apple takes one new token for a team in 20 minutes. One of the future is replaced at once.
   ///
   /// - Parameter generation: 0 where there was none.
   /// - Returns: whether this call replaced it.
@@ -51,7 +54,8 @@ package struct ProviderTokens: Sendable {
         UPDATE provider_tokens
         SET sealed = ?, issued_at = UTC_TIMESTAMP(3), generation = generation + 1
         WHERE team_id = ? AND key_id = ? AND generation = ?
-          AND (issued_at IS NULL OR issued_at <= UTC_TIMESTAMP(3) - INTERVAL ? SECOND)
+          AND (issued_at IS NULL OR issued_at <= UTC_TIMESTAMP(3) - INTERVAL ? SECOND
+            OR issued_at > UTC_TIMESTAMP(3) + INTERVAL 10 SECOND)
         """,
         [
           .text(sealed), .text(team), .text(key), .integer(generation),

@@ -40,8 +40,8 @@ package final class Records: Sendable {
   /// not executed.
   func write<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     if isRehearsal { return try transaction(body) }
-    return try database.pool.write { connection in
-      try run(body, on: connection)
+    return try noticingFullDisk {
+      try database.pool.write { connection in try run(body, on: connection) }
     }
   }
 
@@ -49,8 +49,24 @@ package final class Records: Sendable {
   /// effect.
   func transaction<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     if isRehearsal { return try rehearse(body) }
-    return try database.pool.transaction { connection in
-      try run(body, on: connection)
+    return try noticingFullDisk {
+      try database.pool.transaction { connection in try run(body, on: connection) }
+    }
+  }
+
+  /// Runs `body`, which writes. Where the database has no room for it, says so in a row that needs none, for ``health()``:
+  /// on a full disk, rows that only change are still written.
+  private func noticingFullDisk<T>(_ body: () throws -> T) throws -> T {
+    do { return try body() } catch let error as DatabaseError where error.isStorageFull {
+      // Where that fails too, health() finds out for itself.
+      _ = try? database.pool.write { connection in
+        try connection.execute(
+          """
+          UPDATE health SET full_at = UTC_TIMESTAMP(3)
+          WHERE id = 1 AND full_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(3)
+          """)
+      }
+      throw error
     }
   }
 

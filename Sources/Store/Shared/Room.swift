@@ -28,6 +28,9 @@ package struct Room: Sendable {
   var seals: [StaticString] = []
   /// Run after a restore: close what was open and is good only once, because it may have been used since.
   var whenRestored: [StaticString] = []
+  /// Run after the database's clock was set back: end waits that are longer now than any that is meant. What is in hand
+  /// keeps a whole lease.
+  var whenClockIsSetBack: [StaticString] = []
   /// What accounts have here, in the order of the page that shows it to its owner.
   var holdings: [Holding] = []
 }

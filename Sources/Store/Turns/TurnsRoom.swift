@@ -29,6 +29,16 @@ extension Room {
       ORDER BY d.token
       ON DUPLICATE KEY UPDATE badge = VALUES(badge)
       """,
+    ],
+    whenClockIsSetBack: [
+      """
+      UPDATE ogs_users FORCE INDEX (ogs_users_due) SET due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      """,
+      """
+      UPDATE ogs_pause SET paused_until = UTC_TIMESTAMP(3) + INTERVAL 15 MINUTE
+      WHERE id = 1 AND paused_until > UTC_TIMESTAMP(3) + INTERVAL 15 MINUTE
+      """,
     ])
 }
 

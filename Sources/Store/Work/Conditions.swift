@@ -114,6 +114,11 @@ package struct Conditions: Sendable {
     }
   }
 
+  /// What companions find failing.
+  package func failing() throws -> [Condition] {
+    try records.read { transaction in try transaction.conditions.failing() }
+  }
+
   /// When the companion on `host` has last looked at `name`; nil where that was more than `age` ago or never.
   package func lastLook(at name: Condition.Name, by host: String, within age: Duration) throws
     -> Timestamp?

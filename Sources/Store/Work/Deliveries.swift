@@ -102,6 +102,9 @@ package struct Deliveries: Sendable {
   /// attempted, and waits a while: a delivery that crashes its sender is given up after five such
   /// attempts.
   ///
+  /// A lease that seems to end in more than three minutes was written before the clock was set back: it
+  /// holds no longer.
+  ///
   /// - Returns: nil where another pass holds it.
   package func claim(
     shard: Int64, of channel: Channel, as claimID: String
@@ -112,7 +115,8 @@ package struct Deliveries: Sendable {
         """
         UPDATE delivery_leases
         SET claim_id = ?, leased_until = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
-        WHERE channel = ? AND shard = ? AND leased_until <= UTC_TIMESTAMP(3)
+        WHERE channel = ? AND shard = ?
+          AND NOT leased_until BETWEEN UTC_TIMESTAMP(3) AND UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE
         """,
         [.text(claimID), .text(channel.name), .integer(shard)])
       guard claimed == 1 else { return nil }
@@ -208,7 +212,8 @@ package struct Deliveries: Sendable {
         JOIN deliveries d ON d.channel = l.channel AND d.shard = l.shard AND d.state = 'open'
           AND d.due_at <= UTC_TIMESTAMP(3)
         JOIN notifications n ON n.id = d.notification_id
-        WHERE n.expires_at > UTC_TIMESTAMP(3) AND l.leased_until <= UTC_TIMESTAMP(3)
+        WHERE n.expires_at > UTC_TIMESTAMP(3)
+          AND NOT l.leased_until BETWEEN UTC_TIMESTAMP(3) AND UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE
         ORDER BY d.due_at LIMIT ?
         """,
         [.integer(Int64(limit))]

@@ -26,15 +26,16 @@ struct DeliveryStatements: ~Copyable {
   /// Writes down what is in hand, for two minutes from now.
   ///
   /// The time always grows: a row that stays as it is does not count as affected, and the lease
-  /// would seem lost.
+  /// would seem lost. Where the clock was set back, the lease is written anew.
   ///
   /// - Returns: false where another pass has the lease.
   func renew(_ lease: ShardLease, holding ids: [String]) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
       UPDATE delivery_leases
-      SET batch = ?, leased_until = GREATEST(leased_until + INTERVAL 1000 MICROSECOND,
-        UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)
+      SET batch = ?, leased_until = IF(leased_until > UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE,
+        UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE,
+        GREATEST(leased_until + INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE))
       WHERE channel = ? AND shard = ? AND claim_id = ? AND leased_until > UTC_TIMESTAMP(3)
       """,
       [

@@ -36,6 +36,10 @@ extension Records {
     var found = HealthReading()
     do {
       found = try read { transaction in try transaction.health.reading() }
+      if found.isFull {
+        state = .full
+        problems = [Condition(.database, state.sentence)]
+      }
       if found.isWriteDue { try write { transaction in try transaction.health.write() } }
     } catch let error as DatabaseError {
       guard let failure = Health.DatabaseState(error) else { throw error }
@@ -63,11 +67,17 @@ extension Health.DatabaseState {
 
   fileprivate func problem(_ error: DatabaseError) -> String {
     switch self {
-    case .readOnly: "The database is read-only."
-    case .full: "The database's disk is full."
     case _ where error.isRefused:
       "The database refuses the account or the password of this program: see SWITCHBOARD_DB_USER and SWITCHBOARD_DB_PASSWORD."
     case _ where error.isCrowded: "The database has too many connections."
+    default: sentence
+    }
+  }
+
+  fileprivate var sentence: String {
+    switch self {
+    case .readOnly: "The database is read-only."
+    case .full: "The database's disk is full."
     case .ok, .unavailable: "The database does not answer."
     }
   }
@@ -79,6 +89,8 @@ private struct HealthReading {
   var problems: [Condition] = []
   /// The last write was more than a second ago, or the clock was set back.
   var isWriteDue = true
+  /// Somebody found no room for a row within the last minute. Rows that only change may be written all the same.
+  var isFull = false
 }
 
 /// Statements on `health`.
@@ -89,10 +101,13 @@ private struct HealthStatements: ~Copyable {
     let state = try transaction.connection.row(
       """
       SELECT h.written_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(3),
-        (SELECT version FROM schema_version WHERE id = 1)
+        (SELECT version FROM schema_version WHERE id = 1),
+        h.full_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE AND UTC_TIMESTAMP(3)
       FROM health h WHERE h.id = 1
       """
-    ) { row in (isFresh: row.boolean(0), version: row.optionalInteger(1)) }
+    ) { row in
+      (isFresh: row.boolean(0), version: row.optionalInteger(1), isFull: row.boolean(2))
+    }
     let companion = try transaction.upkeep.companionStatus()
     var problems: [Condition] = []
     if state?.version != Database.schemaVersion {
@@ -107,7 +122,7 @@ private struct HealthStatements: ~Copyable {
     }
     return HealthReading(
       companion: companion, problems: problems + (try transaction.conditions.failing()),
-      isWriteDue: state?.isFresh != true)
+      isWriteDue: state?.isFresh != true, isFull: state?.isFull == true)
   }
 
   private static func sentence(about companion: CompanionStatus?) -> String? {

@@ -38,6 +38,22 @@ extension Room {
       WHERE state = 'open' AND kind IN ('login_code', 'address_change')
       """,
       "UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3) WHERE state = 'open'",
+    ],
+    whenClockIsSetBack: [
+      """
+      UPDATE outbox SET due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      WHERE state = 'open' AND due_at > UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      """,
+      """
+      UPDATE jobs SET due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
+      WHERE state = 'open' AND due_at > UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
+      """,
+      // Leases of shards that are too long are void by themselves.
+      """
+      UPDATE deliveries d JOIN delivery_leases l ON d.channel = l.channel AND d.shard = l.shard
+      SET d.due_at = UTC_TIMESTAMP(3)
+      WHERE d.state = 'open' AND d.due_at > UTC_TIMESTAMP(3)
+      """,
     ], holdings: [.events])
 }
 

@@ -44,6 +44,22 @@ import Testing
       Application.ofTests(on: ConnectionSettings(socket: "/nonexistent", database: "x", user: "x")))
   }
 
+  @Test func aWrongPasswordOfTheDatabaseIs503() throws {
+    try withDatabase { root in
+      var settings = accountSettings(of: "responder", in: root)
+      settings.password = "wrong"
+      let application = Application.ofTests(on: settings)
+      for (request, body) in zip(Self.requests, Self.unavailable).dropFirst() {
+        let answer = Answer(application.respond(to: request))
+        #expect(answer.status == 503)
+        #expect(answer.text == body)
+      }
+      let health = Answer(application.respond(to: Self.requests[0]))
+      #expect(health.status == 503)
+      #expect(health.text.contains("The database refuses the account or the password"))
+    }
+  }
+
   @Test func aRestartOfTheDatabaseIsNoticedAtOnce() throws {
     let server = MariaDBServer()
     let schema = try String(contentsOf: projectSchema, encoding: .utf8)

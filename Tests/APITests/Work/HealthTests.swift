@@ -141,6 +141,28 @@ import Testing
     }
   }
 
+  /// Rows that only change need no room, so what health writes itself tells nothing.
+  @Test func aDatabaseWithoutRoomForNewRowsIs503ForAMinute() throws {
+    try withApplication { site in
+      site.seeCompanion()
+      site.sql(
+        """
+        CREATE TRIGGER refusal BEFORE INSERT ON rate_limits FOR EACH ROW
+          SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114
+        """)
+      #expect(site.send("GET", "/health").status == 200)
+      #expect(site.send("GET", "/api/v1/models").status == 503)
+      let answer = site.send("GET", "/health")
+      #expect(answer.status == 503)
+      #expect(answer.string("database") == "full")
+      #expect(
+        answer.text.contains(
+          #""problems":[{"name":"database","reason":"The database's disk is full."}]"#))
+      site.sql("UPDATE health SET full_at = UTC_TIMESTAMP(3) - INTERVAL 61 SECOND")
+      #expect(site.send("GET", "/health").string("status") == "ok")
+    }
+  }
+
   @Test func aReadOnlyServerIs503UntilItIsWritable() throws {
     let server = MariaDBServer()
     let schema = try String(contentsOf: projectSchema, encoding: .utf8)

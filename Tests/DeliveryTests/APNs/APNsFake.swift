@@ -84,7 +84,8 @@ final class FakeAPNs: @unchecked Sendable {
   ) throws -> APNsSettings {
     APNsSettings(
       keyID: "KEY1234567", teamID: "TEAM123456", topic: Self.topic,
-      key: try P256PrivateKey(pem: testPrivateKey), environment: .production, endpoint: endpoint ?? self.endpoint,
+      key: try P256PrivateKey(pem: testPrivateKey), environment: .production,
+      endpoint: endpoint ?? self.endpoint,
       otherEndpoint: other?.endpoint ?? otherEndpoint,
       trust: try TLSContext(trusting: .text(certificate() + (other?.certificate() ?? ""))),
       testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))

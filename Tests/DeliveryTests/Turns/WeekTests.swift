@@ -265,7 +265,12 @@ extension Week {
           let sound: String?
         }
         let aps: APS
-        let user_id: String?
+        let userID: String?
+
+        private enum CodingKeys: String, CodingKey {
+          case aps
+          case userID = "user_id"
+        }
       }
       let payload = try JSONDecoder().decode(Payload.self, from: Data(notification.payload.utf8))
       phones[notification.token]!.badge = payload.aps.badge
@@ -275,7 +280,7 @@ extension Week {
         continue
       }
       counts["alerts", default: 0] += 1
-      let user = try #require(payload.user_id.flatMap { Int64($0) })
+      let user = try #require(payload.userID.flatMap { Int64($0) })
       for wait in games(of: notification.id, user) {
         #expect(known.contains(wait), "stale: \(wait)")
         let ids = phones[notification.token]!.told[wait, default: []].union([notification.id])

@@ -85,6 +85,45 @@ import Testing
     }
   }
 
+  @Test func appleAnswersThatItHasTrouble() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(1)
+      try withAPNs("answer every 1 503 ServiceUnavailable") { fake throws in
+        try delivery.companion(mailer: nil, polling: nil, apns: try fake.settings()).pass()
+      }
+      #expect(
+        failing(delivery)
+          == "apns: Notifications are not sent: the service answers 503 ServiceUnavailable.")
+    }
+  }
+
+  @Test func aWebServerWithoutAResponder() throws {
+    try withDelivery { delivery throws in
+      let port = freePort()
+      let configuration = """
+        \(geteuid() == 0 ? "user root root;" : "")
+        daemon off; pid pid; error_log errors; events {}
+        http { server { listen 127.0.0.1:\(port); access_log off; location / { fastcgi_pass unix:nobody; } } }
+        """
+      let file = "\(delivery.folder)/nginx.conf"
+      try configuration.write(toFile: file, atomically: true, encoding: .utf8)
+      let nginx = Process()
+      nginx.executableURL = URL(filePath: "/usr/bin/env")
+      nginx.arguments = ["nginx", "-p", delivery.folder, "-e", "errors", "-c", file]
+      try nginx.run()
+      defer {
+        nginx.terminate()
+        nginx.waitUntilExit()
+      }
+      let url = "http://127.0.0.1:\(port)"
+      #expect(holds { SiteAnswer(at: url) != nil })
+      try delivery.companion(mailer: nil, publicURL: url).pass()
+      #expect(
+        failing(delivery)
+          == "site: The web server gets no answer from the responder: it answers 502.")
+    }
+  }
+
   @Test func appleIsNotReached() throws {
     try withDelivery { delivery throws in
       delivery.insert(1)

@@ -30,14 +30,15 @@ struct TestDelivery: Sendable {
   /// A companion with its own rights.
   func companion(
     mailer: Mailer?, keys: CompanionKeys = keys, polling: PollSettings? = polling,
-    apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = []
+    apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = [],
+    publicURL: String? = nil
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
         keys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
-        polling: polling, apns: apns, missingForPushes: missingForPushes),
+        polling: polling, apns: apns, missingForPushes: missingForPushes, publicURL: publicURL),
       log: Evidence.log(of: root.database), channels: channels)
   }
 

@@ -77,6 +77,13 @@ import Testing
     """
   }
 
+  private static func condition(_ name: String, _ reason: String) -> String {
+    """
+    INSERT INTO conditions (host, name, reason, since, seen_at)
+    VALUES ('h', '\(name)', '\(reason)', NOW(3), NOW(3)), ('h', 'mail', 'Mails fail.', NOW(3), NOW(3))
+    """
+  }
+
   static let cases: [Case] = ofEverybody + ofAccounts + ofTurns + ofDeliveries
 
   private static let ofEverybody = [
@@ -92,6 +99,12 @@ import Testing
     Case(
       "not_polled", "7", after: "UPDATE companion_status SET missing = 'SWITCHBOARD_CONTACT'",
       "set SWITCHBOARD_CONTACT"),
+    Case(
+      "apns_failing", phone, after: condition("apns", "Apple answers 403."),
+      "Apple answers 403. Compare APNS_KEY_ID"),
+    Case(
+      "ogs_failing", "7", after: condition("ogs", "online-go.com does not answer polls: 503."),
+      "polls: 503. See that this host reaches online-go.com."),
     Case(
       "limit_used_up", "7", after: limit("turns-register", "'7'"), "limits lift turns-register 7"),
     Case(

@@ -800,6 +800,7 @@ CREATE TABLE IF NOT EXISTS counters (
 CREATE TABLE IF NOT EXISTS health (
   id         TINYINT UNSIGNED NOT NULL DEFAULT 1 PRIMARY KEY,
   written_at DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock; last look of GET /health that wrote',
+  full_at    DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock; when a program last found no room for a row',
   CONSTRAINT health_is_one_row CHECK (id = 1)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Written at most once a second, to see whether the database can be written';
@@ -1830,7 +1831,7 @@ GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO switchboard_respond
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO switchboard_responder;
 GRANT SELECT ON companion_status TO switchboard_responder;
 GRANT SELECT ON conditions TO switchboard_responder;
-GRANT SELECT, UPDATE (written_at) ON health TO switchboard_responder;
+GRANT SELECT, UPDATE (written_at, full_at) ON health TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
 GRANT INSERT ON audit_log TO switchboard_responder;
 GRANT SELECT ON account_events TO switchboard_responder;
@@ -1847,7 +1848,7 @@ GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON counters TO switchboard_companion;
-GRANT SELECT, UPDATE (written_at) ON health TO switchboard_companion;
+GRANT SELECT, UPDATE (written_at, full_at) ON health TO switchboard_companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO switchboard_companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;

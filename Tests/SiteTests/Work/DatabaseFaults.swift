@@ -9,6 +9,19 @@ extension Fault {
       words: "does not answer", mended: "Start it. All else goes on by itself.",
       inject: { try $0.end("mariadb") }, mend: { try $0.revive("mariadb") }),
     Fault(
+      name: "MariaDB's disk is full", condition: .database, words: "disk is full",
+      requests: Array(FaultSite.Request.usual.prefix(3)),
+      mended: "Make room. A minute later all is well.",
+      inject: { try $0.fillDatabaseDisk() }, mend: { try $0.makeRoomForDatabase() }),
+    Fault(
+      name: "MariaDB's clock is an hour ahead", condition: .clock, words: "clock is",
+      mended: "Set it right. Nothing waits for an hour then.",
+      inject: { try $0.setDatabaseClock("+1h") }, mend: { try $0.setDatabaseClock(nil) }),
+    Fault(
+      name: "MariaDB's clock is an hour behind", condition: .clock, words: "clock is",
+      mended: "Set it right.",
+      inject: { try $0.setDatabaseClock("-1h") }, mend: { try $0.setDatabaseClock(nil) }),
+    Fault(
       name: "MariaDB hangs (frozen)", condition: .database, words: "does not answer",
       mended: "By itself, when it answers.",
       inject: { try $0.freeze("mariadb") }, mend: { try $0.thaw("mariadb") }),

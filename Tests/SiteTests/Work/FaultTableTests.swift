@@ -4,7 +4,8 @@ import Support
 import Testing
 
 /// What breaks, what clients see then, who says so, and what mends it: tried, and told in the manual. The first two of each
-/// site; all of them, which takes some minutes, with `SWITCHBOARD_FAULTS=all`.
+/// site; all of them, which takes some minutes, with `SWITCHBOARD_FAULTS=all`. By root, because some
+/// disks are full.
 @Suite struct FaultTableTests {
   @Test(arguments: Fault.Group.allCases)
   func eachFaultIsNamedAndMendedAsTheManualSays(group: Fault.Group) async throws {
@@ -19,7 +20,7 @@ import Testing
     if group == .parts {
       environment["SWITCHBOARD_PUBLIC_URL"] = "https://localhost:\(securePort)"
     }
-    try await withSite(environment: environment, hasFakes: true) { site in
+    try await withSite(environment: environment, hasFakes: true, hasOwnMounts: true) { site in
       let broken = try FaultSite(site, folder: folder, securePort: securePort)
       try #require(try holds { try broken.isWell() })
       for fault in FaultTable.areAllTried ? group.faults : Array(group.faults.prefix(2)) {

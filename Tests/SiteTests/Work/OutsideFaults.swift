@@ -13,6 +13,10 @@ extension Fault {
       mended: "By itself, within a minute after it works.",
       inject: { try $0.mailCommand("hang") }, mend: { try $0.mailCommand("") }),
     Fault(
+      name: "The disk of `SWITCHBOARD_MAIL_DIRECTORY` is full", condition: .disk,
+      words: "disk of the mails", mended: "Make room. What waits goes out within a minute.",
+      inject: { try $0.sendMailsToFullDisk() }, mend: { try $0.makeRoomForMails() }),
+    Fault(
       name: "The key for APNs is wrong (403)", condition: .apns, words: "InvalidProviderToken",
       mended: "Give the companion the right key. What waits goes out within two minutes.",
       inject: { site in
