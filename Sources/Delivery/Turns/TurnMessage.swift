@@ -42,7 +42,7 @@ extension TurnMessage {
         collapseID: "badge",
         payload: JSONWriter.object { json in
           json.member("aps", object: { aps in aps.member("badge", badge) })
-        }, lifetime: Self.day, channel: .apns)
+        }, lifetime: Self.day)
     }
   }
 
@@ -58,7 +58,7 @@ extension TurnMessage {
       let payload = Self.payload(
         of: game, named: name, text: prefix + text(name), user: user, badge: badge)
       if payload.count <= Self.largestPayload {
-        self.init(collapseID: collapseID, payload: payload, lifetime: Self.day, channel: .apns)
+        self.init(collapseID: collapseID, payload: payload, lifetime: Self.day)
         return
       }
       // The payload holds the name at most twice, and a scalar takes at most six bytes each time.

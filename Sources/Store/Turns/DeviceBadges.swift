@@ -10,13 +10,15 @@ struct DeviceBadge: Sendable {
   let shown: Int64
   /// Whether a badge alone may be written now: nothing else is on its way, and the last was a minute ago.
   let mayCorrect: Bool
+  let address: PushAddress
 
-  /// The columns device_token, waiting, shown, may_correct, in that order from 0.
+  /// The columns device_token, waiting, shown, may_correct, bundle_id, in that order from 0.
   fileprivate init(row: borrowing Row) {
     token = row.text(0)
     waiting = row.integer(1)
     shown = row.integer(2)
     mayCorrect = row.boolean(3)
+    address = PushAddress(token, by: .apns, bundleID: row.optionalText(4))
   }
 }
 
@@ -66,7 +68,8 @@ struct BadgeStatements: ~Copyable {
         COALESCE(d.badge, 0),
         COALESCE(l.state <> 'open', TRUE)
           AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
-            AND UTC_TIMESTAMP(3), TRUE)
+            AND UTC_TIMESTAMP(3), TRUE),
+        r.bundle_id
       FROM ogs_registrations r LEFT JOIN ogs_devices d ON d.device_token = r.device_token
       LEFT JOIN deliveries l ON l.id = d.delivery_id
       WHERE r.ogs_user_id = ? ORDER BY r.device_token
@@ -87,7 +90,8 @@ struct BadgeStatements: ~Copyable {
         d.badge,
         COALESCE(l.state <> 'open', TRUE)
           AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
-            AND UTC_TIMESTAMP(3), TRUE)
+            AND UTC_TIMESTAMP(3), TRUE),
+        l.bundle_id
       FROM ogs_devices d LEFT JOIN deliveries l ON l.id = d.delivery_id WHERE d.device_token = ?
       """,
       [.text(token)]
@@ -101,8 +105,7 @@ struct BadgeStatements: ~Copyable {
       let id = try transaction.notifications.post(
         NewNotification(
           kind: .badge, eventKey: "badge \(transaction.makeID())", collapseID: message.collapseID,
-          payload: message.payload, lifetime: message.lifetime, channel: message.channel,
-          tokens: [device.token]))
+          payload: message.payload, lifetime: message.lifetime, to: [device.address]))
       guard let id else { continue }
       try insertNotice(id, of: nil, games: [], badge: device.waiting)
       _ = try transaction.connection.execute(

@@ -22,14 +22,14 @@ extension Polls {
       let turns = Turns(in: seen.games, of: user.id) { marks[$0] ?? 0 }
       let wishes = TurnWishes(
         try transaction.turnSettings.find(of: user.id), of: seen, at: transaction.now)
-      let tokens = try transaction.turnRegistrations.tokens(of: user.id)
-      let told = tokens.isEmpty ? [] : wishes.told(of: turns.new)
+      let hasDevices = try !transaction.turnRegistrations.tokens(of: user.id).isEmpty
+      let told = !hasDevices ? [] : wishes.told(of: turns.new)
       let changes = try transaction.games.replace(
         stored, with: seen, told: told, silent: wishes.silent, of: user.id)
       let notices = TurnNotices(transaction, of: user, message: message)
       try notices.update(told: told)
-      try notices.tell(.ended, of: wishes.ended(changes.gone), on: tokens)
-      try notices.warn(of: wishes.endingClocks(of: turns, stored: stored), on: tokens)
+      try notices.tell(.ended, of: wishes.ended(changes.gone))
+      try notices.warn(of: wishes.endingClocks(of: turns, stored: stored))
       try statements.schedule(
         user, hasMoved: changes.haveMoved, isLive: wishes.hasLiveGame(in: turns), pace: pace)
       return turns

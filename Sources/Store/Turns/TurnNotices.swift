@@ -36,8 +36,8 @@ struct TurnNotices: ~Copyable {
   }
 
   /// Tells of single games.
-  func tell(_ kind: SingleKind, of games: [TurnGame], on tokens: [String]) throws {
-    if games.isEmpty || tokens.isEmpty { return }
+  func tell(_ kind: SingleKind, of games: [TurnGame]) throws {
+    if games.isEmpty { return }
     let badges = try transaction.badges.ofDevices(of: user.id)
     for game in games {
       let event =
@@ -47,14 +47,14 @@ struct TurnNotices: ~Copyable {
         }
       for (badge, devices) in Dictionary(grouping: badges, by: \.waiting) {
         try post(
-          event, kind: kind.kind, games: [GameMark(game)], badge: badge, on: devices.map(\.token))
+          event, kind: kind.kind, games: [GameMark(game)], badge: badge, to: devices.map(\.address))
       }
     }
   }
 
   /// Tells that less than an hour is left for these moves, once for each.
-  func warn(of games: [TurnGame], on tokens: [String]) throws {
-    try tell(.clock, of: games, on: tokens)
+  func warn(of games: [TurnGame]) throws {
+    try tell(.clock, of: games)
     for game in games { try transaction.games.markClock(game, of: user.id) }
   }
 
@@ -80,7 +80,7 @@ extension TurnNotices {
       $0.isTurn(of: user.id)
     }
     let marks = Set(waiting.map(GameMark.init))
-    var contents: [Content: [String]] = [:]
+    var contents: [Content: [PushAddress]] = [:]
     for device in badges {
       let mine = open.filter { $0.token == device.token && !$0.isBeingSent }
       try withdraw(mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) })
@@ -96,33 +96,33 @@ extension TurnNotices {
           games: waiting.map(GameMark.init).filter(content.contains), badge: device.waiting,
           replaced: turns.map(\.id).sorted()),
         default: []
-      ].append(device.token)
+      ].append(device.address)
     }
     let tokens = Set(badges.map(\.token))
     try withdraw(open.filter { !tokens.contains($0.token) && !$0.isBeingSent })
-    for (content, tokens) in contents {
+    for (content, addresses) in contents {
       let games = waiting.filter { content.games.contains(GameMark($0)) }
       try post(
-        .turns(games), kind: .turn, games: content.games, badge: content.badge, on: tokens,
+        .turns(games), kind: .turn, games: content.games, badge: content.badge, to: addresses,
         inPlaceOf: content.replaced)
     }
-    return Set(contents.values.joined())
+    return Set(contents.values.joined().map(\.token))
   }
 
   /// Puts a notification into the outbox. The same event of the same registration makes no second one.
   private func post(
     _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark], badge: Int64,
-    on tokens: [String], inPlaceOf replaced: [String] = []
+    to addresses: [PushAddress], inPlaceOf replaced: [String] = []
   ) throws {
     let message = message(event, user.id, badge)
     let marks = games.map { "\($0.id):\($0.lastMove)" }.sorted()
-    let parts = [kind.name] + marks + tokens.sorted() + replaced
+    let parts = [kind.name] + marks + addresses.map(\.token).sorted() + replaced
     let key = hexEncoded(Array(sha256(parts.joined(separator: " ")).prefix(16)))
     let id = try transaction.notifications.post(
       NewNotification(
         kind: kind, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(key)",
         collapseID: message.collapseID, payload: message.payload, lifetime: message.lifetime,
-        channel: message.channel, tokens: tokens))
+        to: addresses))
     guard let id else { return }
     try transaction.badges.insertNotice(id, of: user.id, games: games, badge: badge)
   }

@@ -71,10 +71,15 @@ struct TurnRegistrationStatements: ~Copyable {
       "INSERT IGNORE INTO ogs_users (id) VALUES (?)", [.integer(userID)])
     return try transaction.connection.execute(
       """
-      INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at) VALUES (?, ?, ?)
-      ON DUPLICATE KEY UPDATE registered_at = VALUES(registered_at)
+      INSERT INTO ogs_registrations (ogs_user_id, device_token, bundle_id, registered_at)
+      VALUES (?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE bundle_id = COALESCE(VALUES(bundle_id), bundle_id),
+        registered_at = VALUES(registered_at)
       """,
-      [.integer(userID), .text(token.text), .time(transaction.now)]) == 1
+      [
+        .integer(userID), .text(token.text), .text(transaction.origin.bundleID),
+        .time(transaction.now),
+      ]) == 1
   }
 
   func makeDue(_ userID: Int64) throws(DatabaseError) {
