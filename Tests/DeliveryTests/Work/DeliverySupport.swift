@@ -37,7 +37,7 @@ struct TestDelivery: Sendable {
       settings: Settings(
         keys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
-        polling: polling, apns: apns, missingForPushes: missingForPushes),
+        polling: polling, apns: apns.map { [$0] } ?? [], missingForPushes: missingForPushes),
       log: Evidence.log(of: root.database), channels: channels)
   }
 
