@@ -163,6 +163,16 @@ package struct JSONReader {
     }
   }
 
+  /// Passes over a value of any type.
+  ///
+  /// - Returns: the value as it is written.
+  package mutating func written() throws -> ArraySlice<UInt8> {
+    _ = try start()
+    let begin = position
+    try skip()
+    return bytes[begin..<position]
+  }
+
   /// Checks that nothing but white space follows.
   package mutating func end() throws(Failure) {
     skipWhiteSpace()

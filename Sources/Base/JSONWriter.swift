@@ -64,6 +64,14 @@ package struct JSONWriter: ~Copyable {
     integer(value)
   }
 
+  /// A member whose name is no constant.
+  package mutating func member(named name: String, _ value: String) {
+    string(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+    string(value)
+  }
+
   package mutating func member(_ name: StaticString, _ value: Bool) {
     key(name)
     literal(value ? "true" : "false")

@@ -13,9 +13,9 @@ extension DeliveryChannel {
   /// The channels that `settings` configure. A new channel is a line here.
   static func configured(by settings: Settings, _ database: Database) -> [DeliveryChannel] {
     [
-      settings.apns.map {
-        DeliveryChannel.apns($0, database, sealingKeys: settings.keys)
-      }
+      settings.apns.isEmpty
+        ? nil : DeliveryChannel.apns(settings.apns, database, sealingKeys: settings.keys),
+      settings.fcm.map { DeliveryChannel.fcm($0, database, sealingKeys: settings.keys) },
     ].compactMap { $0 }
   }
 }

@@ -8,22 +8,46 @@ extension Companion {
   ///
   /// - Parameter publicKeys: those that the responder has, where they can be seen from here.
   package func check(publicKeys: BoxPublicKeys? = nil) -> [Finding] {
-    [.ok("the companion's configuration is complete"), mails.check(), apnsFinding(), pollFinding()]
-      + [certificateFinding(), keyFinding(publicKeys)].compactMap { $0 } + databaseFindings()
+    [.ok("the companion's configuration is complete"), mails.check()]
+      + apnsFindings() + [pollFinding()]
+      + [fcmFinding(), certificateFinding(), keyFinding(publicKeys)].compactMap { $0 }
+      + databaseFindings()
   }
 
   /// A connection with TLS and HTTP/2, and no notification.
-  private func apnsFinding() -> Finding {
-    guard let apns = settings.apns else {
-      return .unset(
-        "notifications are not sent to Apple: \(settings.missingForPushes.joined(separator: " "))")
+  private func apnsFindings() -> [Finding] {
+    if settings.apns.isEmpty {
+      return [
+        .unset(
+          "notifications are not sent to Apple: \(settings.missingForPushes.joined(separator: " "))"
+        )
+      ]
     }
+    return settings.apns.map(finding)
+  }
+
+  /// The access token that a notification would need.
+  ///
+  /// - Returns: nil where nothing is sent to Android.
+  private func fcmFinding() -> Finding? {
+    guard let fcm = settings.fcm else { return nil }
+    let tokens = GoogleTokens(database: database, settings: fcm, sealingKeys: settings.keys)
+    do {
+      _ = try tokens.current(insteadOf: nil)
+      return .ok("Google lets \(fcm.account) send to Android")
+    } catch {
+      return .fault("notifications are not sent to Android: \(error)")
+    }
+  }
+
+  private func finding(of apns: APNsSettings) -> Finding {
     do throws(APNsConnectionError) {
       _ = try TLSConnection.establish(to: apns.endpoint, with: apns.trust, within: .seconds(5))
       return .ok(
-        "\(apns.endpoint) takes connections; whether it takes the key, a notification tells")
+        "\(apns.endpoint) takes connections for \(apns.topic); whether it takes the key, a notification tells"
+      )
     } catch {
-      return .fault("notifications are not sent to Apple: \(error)")
+      return .fault("notifications of \(apns.topic) are not sent to Apple: \(error)")
     }
   }
 
@@ -89,8 +113,11 @@ extension Companion {
   private func describe(_ due: [DueDelivery]) throws -> [String] {
     var routes: [Channel: [String: String]] = [:]
     for sender in senders {
-      let tokens = due.filter { $0.channel == sender.channel.name }.map(\.token)
-      routes[sender.channel.name] = try sender.channel.routes(tokens)
+      let name = sender.channel.name
+      let addresses = due.filter { $0.channel == name }.map {
+        PushAddress($0.token, by: name, bundleID: $0.bundleID)
+      }
+      routes[name] = try sender.channel.routes(addresses)
     }
     return due.map { delivery in
       let channel = senders.map(\.channel).first { $0.name == delivery.channel }

@@ -19,9 +19,11 @@ package struct Settings: Sendable {
   package let interval: Duration
   /// nil where online-go.com is not polled, because no contact is configured.
   package let polling: PollSettings?
-  /// nil where no push is sent.
-  package let apns: APNsSettings?
-  /// Names of the variables without which no push is sent.
+  /// The apps to which Apple takes notifications; the first takes the tokens of which nobody said whose they are.
+  package let apns: [APNsSettings]
+  /// nil where nothing is sent to Android.
+  package let fcm: FCMSettings?
+  /// Names of the variables without which no push is sent to Apple.
   package let missingForPushes: [String]
   /// The file for metrics, which each pass replaces; nil for none.
   package let metricsFile: String?
@@ -29,7 +31,8 @@ package struct Settings: Sendable {
   package init(
     keys: CompanionKeys, mailer: Mailer?, sender: String,
     senderName: String = "Switchboard", auditLifetime: Duration,
-    interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
+    interval: Duration, polling: PollSettings? = nil, apns: [APNsSettings] = [],
+    fcm: FCMSettings? = nil,
     missingForPushes: [String] = [], publicURL: String? = nil, metricsFile: String? = nil
   ) {
     self.keys = keys
@@ -40,6 +43,7 @@ package struct Settings: Sendable {
     self.interval = interval
     self.polling = polling
     self.apns = apns
+    self.fcm = fcm
     self.missingForPushes = missingForPushes
     self.publicURL = publicURL
     self.metricsFile = metricsFile

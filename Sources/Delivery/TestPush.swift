@@ -32,7 +32,8 @@ extension Companion {
       return
         "\(target.shortToken) would get nothing: no way to send to \(target.platform) is configured."
     }
-    let route = try channel.routes([target.token])[target.token]
+    let address = PushAddress(target.token, by: channel.name, bundleID: target.bundleID)
+    let route = try channel.routes([address])[target.token]
     return "\(target.shortToken) would get the notification by \(channel.describe(route))."
   }
 

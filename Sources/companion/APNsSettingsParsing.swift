@@ -30,42 +30,61 @@ extension APNsSettings {
     let key = value(
       "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
     ) { try? P256PrivateKey(pem: unescaped($0)) }  // which rule it breaks would say something of it
-    let hosts = hosts(&environment)
-    let trust = trust(&environment)
-    let concurrency = environment.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
-    let delay = environment.integer("APNS_RETRY_SECONDS", in: 1...86_400, default: 900)
-    guard let keyID, let teamID, let topic, let key, let trust else {
+    let isSandbox = usesSandbox(&environment)
+    let common = Common(from: &environment)
+    guard let keyID, let teamID, let topic, let key, let common else {
       return .notConfigured(missing)
     }
     return .configured(
-      APNsSettings(
-        keyID: keyID, teamID: teamID, topic: topic, key: key, environment: hosts.environment,
-        endpoint: hosts.first, otherEndpoint: hosts.other, trust: trust,
-        testConcurrency: concurrency, retries: APNsRetries(delay: .seconds(delay))))
+      common.settings(
+        name: topic, keyID: keyID, teamID: teamID, topic: topic, key: key,
+        environment: isSandbox ? .sandbox : .production))
   }
 
-  /// Where a first host is named there is no other one but by name: a site that speaks to something in
-  /// Apple's place must not turn to Apple.
-  private static func hosts(
-    _ environment: inout Environment
-  ) -> (environment: APNsEnvironment, first: APNsEndpoint, other: APNsEndpoint?) {
+  private static func usesSandbox(_ environment: inout Environment) -> Bool {
     let flag = environment.optional("APNS_USE_SANDBOX")?.lowercased() ?? "false"
     if !["true", "1", "false", "0"].contains(flag) {
       environment.complain(about: "APNS_USE_SANDBOX", "must be true, 1, false or 0")
     }
-    let isSandbox = flag == "true" || flag == "1"
-    let override = endpoint("APNS_ENDPOINT_OVERRIDE", &environment)
-    let otherOverride = endpoint("APNS_OTHER_ENDPOINT_OVERRIDE", &environment)
-    let apples: (APNsEndpoint, APNsEndpoint) =
-      isSandbox ? (.sandbox, .production) : (.production, .sandbox)
-    return (
-      isSandbox ? .sandbox : .production, override ?? apples.0,
-      otherOverride ?? (override == nil ? apples.1 : nil)
-    )
+    return flag == "true" || flag == "1"
+  }
+
+  /// What holds for all apps of the site.
+  struct Common {
+    private let override: APNsEndpoint?
+    private let otherOverride: APNsEndpoint?
+    private let trust: TLSContext
+    private let concurrency: Int
+    private let delay: Int
+
+    /// - Returns: nil after a complaint.
+    init?(from environment: inout Environment) {
+      override = APNsSettings.endpoint("APNS_ENDPOINT_OVERRIDE", &environment)
+      otherOverride = APNsSettings.endpoint("APNS_OTHER_ENDPOINT_OVERRIDE", &environment)
+      concurrency = environment.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
+      delay = environment.integer("APNS_RETRY_SECONDS", in: 1...86_400, default: 900)
+      guard let trust = APNsSettings.trust(&environment) else { return nil }
+      self.trust = trust
+    }
+
+    /// Where a first host is named there is no other one but by name: a site that speaks to something in
+    /// Apple's place must not turn to Apple.
+    func settings(
+      name: String, keyID: String, teamID: String, topic: String, key: P256PrivateKey,
+      environment: APNsEnvironment
+    ) -> APNsSettings {
+      let apples: (APNsEndpoint, APNsEndpoint) =
+        environment == .sandbox ? (.sandbox, .production) : (.production, .sandbox)
+      return APNsSettings(
+        name: name, keyID: keyID, teamID: teamID, topic: topic, key: key,
+        environment: environment, endpoint: override ?? apples.0,
+        otherEndpoint: otherOverride ?? (override == nil ? apples.1 : nil), trust: trust,
+        testConcurrency: concurrency, retries: APNsRetries(delay: .seconds(delay)))
+    }
   }
 
   /// - Returns: nil where the variable says nothing, or after a complaint.
-  private static func endpoint(
+  fileprivate static func endpoint(
     _ name: String, _ environment: inout Environment
   ) -> APNsEndpoint? {
     guard let url = environment.optional(name) else { return nil }
@@ -75,7 +94,7 @@ extension APNsSettings {
   }
 
   /// - Returns: nil after a complaint.
-  private static func trust(_ environment: inout Environment) -> TLSContext? {
+  fileprivate static func trust(_ environment: inout Environment) -> TLSContext? {
     let certificates = environment.optional("APNS_CA_CERT").map {
       $0.contains("-----BEGIN") ? TLSContext.Certificates.text(unescaped($0)) : .file($0)
     }
@@ -87,7 +106,7 @@ extension APNsSettings {
     }
   }
 
-  private static func visible(_ text: String) -> String? {
+  static func visible(_ text: String) -> String? {
     text.isVisibleASCII(atMost: 255) ? text : nil
   }
 

@@ -23,11 +23,7 @@ extension Settings {
         about: "SWITCHBOARD_MAIL_NAME", "must be a name of at most 60 characters")
     }
     let polling = PollSettings(from: &environment, interval: .seconds(interval))
-    let (apns, missingForPushes): (APNsSettings?, [String]) =
-      switch APNsSettings.parse(from: &environment) {
-      case .configured(let settings): (settings, [])
-      case .notConfigured(let names): (nil, names)
-      }
+    let (apns, missingForPushes) = APNsSettings.parseFamily(from: &environment)
     let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
     if let metricsFile, !metricsFile.hasPrefix("/") || !metricsFile.hasSuffix(".prom") {
       environment.complain(
@@ -39,7 +35,8 @@ extension Settings {
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
       sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
-      polling: polling, apns: apns, missingForPushes: missingForPushes,
+      polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
+      missingForPushes: missingForPushes,
       publicURL: environment.optionalPublicURL(), metricsFile: metricsFile)
   }
 }

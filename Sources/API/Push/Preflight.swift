@@ -3,11 +3,11 @@ import HTTP
 
 /// `OPTIONS` of a push route: a browser asks whether its page may call.
 ///
-/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants to send anything but POST.
+/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants to send anything but POST; a list is something else.
 func answerPreflight(_ request: Request, in context: borrowing Context) throws -> Response {
-  if let method = request.firstValue("Access-Control-Request-Method"),
-    method.uppercased() != "POST"
-  {
+  let methods = request.fieldValues("Access-Control-Request-Method")
+    .map(\.trimmed).filter { !$0.isEmpty }
+  guard methods.isEmpty || methods == ["POST"] else {
     throw Failure.methodNotAllowed(allow: CrossOriginPolicy.methods)
   }
   let names = request.requestedFieldNames

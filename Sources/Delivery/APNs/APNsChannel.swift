@@ -2,72 +2,46 @@ import Base
 package import Store
 
 extension DeliveryChannel {
-  /// Apple Push Notification service.
+  /// Apple Push Notification service, for one app.
   ///
   /// - Parameter keys: seal the provider token that all processes share.
   package static func apns(
     _ settings: APNsSettings, _ database: Database, sealingKeys keys: CompanionKeys,
     limits: APNsClient.Limits = APNsClient.Limits()
   ) -> DeliveryChannel {
-    let hosts = APNsChannelRun.Hosts(
-      first: settings.client(database, sealingKeys: keys, limits: limits),
-      other: settings.otherEndpoint.map {
-        settings.client(database, sealingKeys: keys, limits: limits, at: $0)
-      })
-    let topic = settings.topic
-    let other = settings.environment.other
-    @Sendable func apnsHosts() -> APNsHosts {
-      database.records(at: .now(), from: .companion).apnsHosts
-    }
+    apns([settings], database, sealingKeys: keys, limits: limits)
+  }
+
+  /// Apple Push Notification service, for a family of apps.
+  ///
+  /// - Parameters:
+  ///   - family: at least one; the first takes the tokens of which nobody said whose they are.
+  ///   - keys: seal the provider tokens that all processes share.
+  package static func apns(
+    _ family: [APNsSettings], _ database: Database, sealingKeys keys: CompanionKeys,
+    limits: APNsClient.Limits = APNsClient.Limits()
+  ) -> DeliveryChannel {
+    let apps = APNsApps(
+      all: family.map { APNsApp($0, database, sealingKeys: keys, limits: limits) })
     return DeliveryChannel(
       name: .apns, platforms: [.ios, .macos],
-      routes: { tokens in
-        try apnsHosts().environments(of: tokens, topic: topic).mapValues(\.rawValue)
-      },
+      routes: { try apps.routes($0) },
       beginRun: { deadline in
-        APNsChannelRun(settings, hosts, until: deadline) { token in
-          try apnsHosts().learn(other, topic: topic, ofToken: token)
-        }
+        if apps.all.count == 1 { return apps.all[0].beginRun(until: deadline) }
+        return APNsFamilyRun(apps, until: deadline)
       },
-      describe: { route in
-        let endpoint = route == other.rawValue ? settings.otherEndpoint : nil
-        return "\(endpoint ?? settings.endpoint)  \(topic)"
-      },
-      close: {
-        hosts.first.close()
-        hosts.other?.close()
-      },
-      direct: DirectSender(settings, database, sealingKeys: keys))
+      describe: { apps.describe($0) },
+      close: { for app in apps.all { app.close() } },
+      direct: DirectSender(family, database, sealingKeys: keys))
   }
 }
 
 extension DirectSender {
-  /// Sends to Apple, over a connection of its own for each call.
-  package init(_ settings: APNsSettings, _ database: Database, sealingKeys: CompanionKeys) {
-    var limits = APNsClient.Limits()
-    limits.engine.window = settings.testConcurrency
-    limits.connecting = .seconds(3)
-    let client = settings.client(database, sealingKeys: sealingKeys, limits: limits)
-    self.init(topic: settings.topic, concurrency: settings.testConcurrency) { notifications in
-      var waiting = notifications[...]
-      var outcomes: [String: APNsOutcome] = [:]
-      // Below the ten seconds that the request waits.
-      _ = client.run(until: .now + .seconds(5)) { count in
-        defer { waiting = waiting.dropFirst(count) }
-        return Array(waiting.prefix(count))
-      } report: { notification, outcome in
-        outcomes[notification.id] = outcome
-      }
-      client.close()
-      return outcomes
-    }
-  }
-
   /// - Parameter send: sends all, and says by `apns-id` what became of each; of what it says nothing
   ///   was not sent.
   package init(
     topic: String, concurrency: Int,
-    send: @escaping @Sendable ([APNsNotification]) -> [String: APNsOutcome]
+    send: @escaping @Sendable ([APNsNotification]) throws -> [String: APNsOutcome]
   ) {
     self.init(concurrency: concurrency) { messages in
       var results: [String: DirectResult] = [:]
@@ -83,7 +57,7 @@ extension DirectSender {
             isAccepted: false, status: 0, serviceID: nil, reason: "PayloadTooLarge")
         }
       }
-      let outcomes = notifications.isEmpty ? [:] : send(notifications)
+      let outcomes = try notifications.isEmpty ? [:] : send(notifications)
       for message in messages where results[message.id] == nil {
         results[message.id] = DirectResult(outcomes[message.id] ?? .notProcessed, of: message)
       }

@@ -93,7 +93,8 @@ final class APNsChannelRun: ChannelRun {
   }
 
   private func isElsewhere(_ outgoing: OutgoingDelivery) -> Bool {
-    hosts.other != nil && outgoing.route == settings.environment.other.rawValue
+    hosts.other != nil
+      && APNsApps.Route(outgoing.route).environment == settings.environment.other
   }
 
   private func notification(of delivery: Delivery) -> APNsNotification? {
@@ -195,7 +196,8 @@ final class APNsChannelRun: ChannelRun {
 }
 
 extension APNsOutcome {
-  fileprivate var isMismatch: Bool {
+  /// Whether it says that the token is not of this host or app.
+  var isMismatch: Bool {
     if case .rejected(_, let reason) = self {
       reason == .badDeviceToken || reason == .deviceTokenNotForTopic
     } else {
@@ -205,7 +207,7 @@ extension APNsOutcome {
 
   /// What counts where this is the other host's answer about a token on which the first one said
   /// `first`: a host that does not know the token, or does not serve us, changes nothing.
-  fileprivate func secondOpinion(after first: APNsOutcome, _ retries: APNsRetries) -> APNsOutcome {
+  func secondOpinion(after first: APNsOutcome, _ retries: APNsRetries) -> APNsOutcome {
     switch action(registeredAt: Timestamp(seconds: 0), attempts: 1, retries: retries) {
     case .markMismatch, .stop, .stopTopic, .deadLetter: first
     case .retryNow: .unanswered  // so that it counts: the first host is not asked again

@@ -3,6 +3,8 @@ package import Store
 
 /// What sending through APNs needs to know.
 package struct APNsSettings: Sendable {
+  /// Tells it from other apps in what administrators read.
+  package let name: String
   package let keyID: String
   package let teamID: String
   /// The app's bundle identifier.
@@ -20,10 +22,11 @@ package struct APNsSettings: Sendable {
   package let retries: APNsRetries
 
   package init(
-    keyID: String, teamID: String, topic: String, key: P256PrivateKey,
+    name: String? = nil, keyID: String, teamID: String, topic: String, key: P256PrivateKey,
     environment: APNsEnvironment, endpoint: APNsEndpoint, otherEndpoint: APNsEndpoint?,
     trust: TLSContext, testConcurrency: Int, retries: APNsRetries
   ) {
+    self.name = name ?? topic
     self.keyID = keyID
     self.teamID = teamID
     self.topic = topic

@@ -27,7 +27,7 @@ struct PushTestSender: Sendable {
     for channel in channels {
       let messages = plans.compactMap { $0.message(by: channel.name) }
       guard let direct = channel.direct, !messages.isEmpty else { continue }
-      results.merge(direct.send(messages)) { first, _ in first }
+      results.merge(try direct.send(messages)) { first, _ in first }
     }
     return try outcome(
       of: Array(zip(test.tokens, plans)), results, concurrency: senders[0].concurrency)
@@ -74,7 +74,8 @@ struct PushTestSender: Sendable {
     guard let token = PushToken(target.token) else { return .refuse("PayloadTooLarge") }
     let message = DirectMessage(
       id: newClaimID(), token: token,
-      registeredAt: Timestamp(milliseconds: target.registeredAt), payload: payload)
+      registeredAt: Timestamp(milliseconds: target.registeredAt), payload: payload,
+      bundleID: target.bundleID)
     return .send(message, by: channel.name)
   }
 }

@@ -17,6 +17,21 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
   return thread
 }
 
+/// The results of all of `works`, in their order, each on a thread of its own.
+///
+/// - Throws: the error of the first that threw.
+func atOnce<Value: Sendable>(_ works: [@Sendable () throws -> Value]) throws -> [Value] {
+  let results = Monitor<[Int: Result<Value, any Error>]>([:])
+  let threads = works.enumerated().map { index, work in
+    startThread {
+      let result = Result { try work() }
+      results.with { $0[index] = result }
+    }
+  }
+  for thread in threads { pthread_join(thread, nil) }
+  return try results.with { results in works.indices.map { results[$0]! } }.map { try $0.get() }
+}
+
 /// A value that threads share, and can wait for each other to change (`pthread_cond_wait`).
 // @unchecked: the value is used under the lock alone.
 final class Monitor<Value>: @unchecked Sendable {

@@ -153,7 +153,8 @@ extension DeliveryBatches {
     let due = try deliveries.nextBatch(of: lease, limit: Self.batchSize)
     guard let due else { return }
     if due.isEmpty { return try deliveries.release(lease) }
-    let routes = try channel.routes(due.map(\.token))
+    let routes = try channel.routes(
+      due.map { PushAddress($0.token, by: channel.name, bundleID: $0.bundleID) })
     let outgoing = due.map {
       OutgoingDelivery(delivery: $0, readAt: readAt, route: routes[$0.token])
     }

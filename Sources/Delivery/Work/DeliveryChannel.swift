@@ -7,8 +7,8 @@ package struct DeliveryChannel: Sendable {
   package let name: Channel
   /// The platforms whose push tokens it takes.
   package let platforms: Set<PushPlatform>
-  /// What the channel has learned of tokens, by token; asked once for each batch.
-  let routes: @Sendable (_ tokens: [String]) throws -> [String: String]
+  /// What the channel knows of the ways to devices, by token; asked once for each batch.
+  let routes: @Sendable ([PushAddress]) throws -> [String: String]
   /// Begins one run, which takes and sends nothing after `deadline`. Used by one thread.
   let beginRun: @Sendable (_ deadline: ContinuousClock.Instant) -> any ChannelRun
   /// Where a delivery with this route would go, in words.
@@ -20,7 +20,7 @@ package struct DeliveryChannel: Sendable {
 
   package init(
     name: Channel, platforms: Set<PushPlatform>,
-    routes: @escaping @Sendable (_ tokens: [String]) throws -> [String: String] = { _ in [:] },
+    routes: @escaping @Sendable ([PushAddress]) throws -> [String: String] = { _ in [:] },
     beginRun: @escaping @Sendable (_ deadline: ContinuousClock.Instant) -> any ChannelRun,
     describe: @escaping @Sendable (_ route: String?) -> String,
     close: @escaping @Sendable () -> Void = {}, direct: DirectSender? = nil
@@ -61,7 +61,7 @@ package struct OutgoingDelivery: Sendable {
   package let delivery: Delivery
   /// When it was read: tokens registered later are not those that it is sent to.
   package let readAt: Timestamp
-  /// What the channel has learned of the token.
+  /// What the channel knows of the way to the device.
   package let route: String?
 }
 
@@ -99,11 +99,12 @@ package struct DeadToken: Sendable, Equatable {
 package struct DirectSender: Sendable {
   /// Requests in flight at most.
   package let concurrency: Int
-  /// Sends all, and says by id what became of each. A message without a result was not sent.
-  package let send: @Sendable ([DirectMessage]) -> [String: DirectResult]
+  /// Sends all, and says by id what became of each. A message without a result was not sent. Throws where the
+  /// database does not answer.
+  package let send: @Sendable ([DirectMessage]) throws -> [String: DirectResult]
 
   package init(
-    concurrency: Int, send: @escaping @Sendable ([DirectMessage]) -> [String: DirectResult]
+    concurrency: Int, send: @escaping @Sendable ([DirectMessage]) throws -> [String: DirectResult]
   ) {
     self.concurrency = concurrency
     self.send = send
@@ -117,6 +118,8 @@ package struct DirectMessage: Sendable {
   package let registeredAt: Timestamp
   /// JSON
   package let payload: [UInt8]
+  /// The app that registered the token, as it named itself; nil: it did not.
+  package let bundleID: String?
 }
 
 package struct DirectResult: Sendable, Equatable {

@@ -165,7 +165,7 @@ extension DeliveryOutcome {
     switch self {
     case .delivered: "delivered"
     case .later(_, let status, _, _): "later_\(Self.answer(status))"
-    case .dead(410, _): "token_dead"
+    case .dead(410, _), .dead(404, "UNREGISTERED"): "token_dead"
     case .dead(let status, _): "refused_\(Self.answer(status))"
     }
   }

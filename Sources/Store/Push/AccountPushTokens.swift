@@ -8,7 +8,7 @@ extension PushTokens {
     try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT t.token, t.platform, p.version = 0 OR p.push_enabled
+        SELECT t.token, t.platform, p.version = 0 OR p.push_enabled, t.bundle_id
         FROM accounts a
         JOIN devices d ON d.account_id = a.id
         JOIN push_tokens t ON t.device_id = d.id
@@ -19,20 +19,21 @@ extension PushTokens {
       ) { row in
         PushTest.Target(
           token: row.text(0), platform: PushPlatform(row: row, 1), registeredAt: .unknown,
-          isEnabled: row.boolean(2))
+          isEnabled: row.boolean(2), bundleID: row.optionalText(3))
       }
     }
   }
 
   /// One token as the target of a test; of Apple's if nobody has registered it here.
   package func target(_ token: PushToken) throws -> PushTest.Target {
-    let platform = try records.read { transaction in
+    let known = try records.read { transaction in
       try transaction.connection.row(
-        "SELECT platform FROM push_tokens WHERE token = ?", [.text(token.text)]
-      ) { row in PushPlatform(row: row, 0) }
+        "SELECT platform, bundle_id FROM push_tokens WHERE token = ?", [.text(token.text)]
+      ) { row in (platform: PushPlatform(row: row, 0), bundleID: row.optionalText(1)) }
     }
     return PushTest.Target(
-      token: token.text, platform: platform ?? .ios, registeredAt: .unknown, isEnabled: true)
+      token: token.text, platform: known?.platform ?? .ios, registeredAt: .unknown,
+      isEnabled: true, bundleID: known?.bundleID)
   }
 }
 

@@ -15,12 +15,18 @@ package struct PushTest: Codable, Sendable, Equatable {
     /// Whether the device's preferences allow pushes, or the request names the token: whoever names
     /// a token wants to know whether it works.
     package let isEnabled: Bool
+    /// The app that registered it, as it named itself; nil: it did not.
+    package let bundleID: String?
 
-    package init(token: String, platform: PushPlatform, registeredAt: Timestamp, isEnabled: Bool) {
+    package init(
+      token: String, platform: PushPlatform, registeredAt: Timestamp, isEnabled: Bool,
+      bundleID: String? = nil
+    ) {
       self.token = token
       self.platform = platform.rawValue
       self.registeredAt = registeredAt.milliseconds
       self.isEnabled = isEnabled
+      self.bundleID = bundleID
     }
   }
 

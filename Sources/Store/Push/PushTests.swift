@@ -44,7 +44,7 @@ package struct PushTests: Sendable {
         [account, .text(token?.text)])
       let targets = try transaction.connection.rows(
         """
-        SELECT t.token, t.platform, t.registered_at, p.version = 0 OR p.push_enabled
+        SELECT t.token, t.platform, t.registered_at, p.version = 0 OR p.push_enabled, t.bundle_id
         FROM devices d
         JOIN push_tokens t ON t.device_id = d.id
         JOIN device_preferences p ON p.device_id = d.id
@@ -75,6 +75,6 @@ extension PushTest.Target {
   fileprivate init(row: borrowing Row, isNamed: Bool) {
     self.init(
       token: row.text(0), platform: PushPlatform(row: row, 1), registeredAt: row.timestamp(2),
-      isEnabled: isNamed || row.boolean(3))
+      isEnabled: isNamed || row.boolean(3), bundleID: row.optionalText(4))
   }
 }

@@ -40,6 +40,8 @@ package struct DueDelivery: Sendable {
   package let token: String
   package let collapseID: String
   package let channel: Channel
+  /// The app that registered the token, as it named itself; nil: it did not.
+  package let bundleID: String?
 }
 
 /// What became of a delivery.
@@ -210,7 +212,7 @@ package struct Deliveries: Sendable {
     try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT d.token, n.collapse_id, d.channel
+        SELECT d.token, n.collapse_id, d.channel, d.bundle_id
         FROM delivery_leases l
         JOIN deliveries d ON d.channel = l.channel AND d.shard = l.shard AND d.state = 'open'
           AND d.due_at <= UTC_TIMESTAMP(3)
@@ -221,7 +223,9 @@ package struct Deliveries: Sendable {
         """,
         [.integer(Int64(limit))]
       ) { row in
-        DueDelivery(token: row.text(0), collapseID: row.text(1), channel: Channel(row.text(2)))
+        DueDelivery(
+          token: row.text(0), collapseID: row.text(1), channel: Channel(row.text(2)),
+          bundleID: row.optionalText(3))
       }
     }
   }

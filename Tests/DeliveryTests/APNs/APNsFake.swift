@@ -10,6 +10,8 @@ import Testing
 /// `switchboard-fakes apns` as a process of its own, and what a client needs to speak to it.
 final class FakeAPNs: @unchecked Sendable {
   static let topic = "com.example.switchboard"
+  let topic: String
+  let teamID: String
   let folder: String
   let port: UInt16
   private let process = Process()
@@ -30,7 +32,11 @@ final class FakeAPNs: @unchecked Sendable {
     let reason: String?
   }
 
-  fileprivate init(_ faults: [String], host: String, clock: Timestamp?) throws {
+  fileprivate init(
+    _ faults: [String], host: String, clock: Timestamp?, topic: String, teamID: String
+  ) throws {
+    self.topic = topic
+    self.teamID = teamID
     folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID().uuidString)")
       .path()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -44,8 +50,8 @@ final class FakeAPNs: @unchecked Sendable {
       .appending(path: "switchboard-fakes")
     process.arguments =
       [
-        "apns", "--folder", folder, "--host", host, "--topic", Self.topic, "--public-key",
-        "\(folder)/provider.pem", "--until-input-ends",
+        "apns", "--folder", folder, "--host", host, "--topic", topic, "--team-id", teamID,
+        "--public-key", "\(folder)/provider.pem", "--until-input-ends",
       ] + faults.flatMap { ["--fault", $0] }
     if let clock {
       try "\(clock.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
@@ -83,7 +89,7 @@ final class FakeAPNs: @unchecked Sendable {
     other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil, endpoint: APNsEndpoint? = nil
   ) throws -> APNsSettings {
     APNsSettings(
-      keyID: "KEY1234567", teamID: "TEAM123456", topic: Self.topic,
+      keyID: "KEY1234567", teamID: teamID, topic: topic,
       key: try P256PrivateKey(pem: testPrivateKey), environment: .production,
       endpoint: endpoint ?? self.endpoint,
       otherEndpoint: other?.endpoint ?? otherEndpoint,
@@ -125,10 +131,11 @@ func withAPNs<T>(
 
 func withAPNs<T>(
   faults: [String], host: String = "localhost", clock: Timestamp? = nil,
+  topic: String = FakeAPNs.topic, teamID: String = "TEAM123456",
   _ body: (FakeAPNs) throws -> T,
   thenLook look: (FakeAPNs, T) throws -> Void = { _, _ in }
 ) throws {
-  let fake = try FakeAPNs(faults, host: host, clock: clock)
+  let fake = try FakeAPNs(faults, host: host, clock: clock, topic: topic, teamID: teamID)
   defer { try? FileManager.default.removeItem(atPath: fake.folder) }
   let result: T
   do {

@@ -38,7 +38,8 @@ struct TestDelivery: Sendable {
       settings: Settings(
         keys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
-        polling: polling, apns: apns, missingForPushes: missingForPushes, publicURL: publicURL),
+        polling: polling, apns: apns.map { [$0] } ?? [], missingForPushes: missingForPushes,
+        publicURL: publicURL),
       log: Evidence.log(of: root.database), channels: channels)
   }
 

@@ -4,6 +4,30 @@ import Testing
 
 /// Push behind nginx, without Apple.
 @Suite(.serialized) struct PushTests {
+  @Test func aPageMayReadThatItsBodyIsTooLarge() async throws {
+    try await withSite(environment: ["SWITCHBOARD_ALLOWED_ORIGINS": "tauri://localhost"]) { site in
+      let file = site.state + "/body"
+      try Data(repeating: 32, count: 65_537).write(to: URL(filePath: file))
+      // An empty body would remove every token, so the action matters.
+      for framing in ["Accept: */*", "Transfer-Encoding: chunked"] {
+        func post(from origin: String) -> Site.Answer {
+          site.curl(
+            "/api/push/unregister", "--header", "Origin: \(origin)", "--header", framing,
+            "--data-binary", "@\(file)")
+        }
+        let answer = post(from: "tauri://localhost")
+        #expect(answer.status == 413)
+        #expect(answer.body == #"{"error":"The body is larger than 65536 bytes"}"#)
+        #expect(answer.fields["access-control-allow-origin"] == "tauri://localhost")
+        #expect(answer.fields["vary"] == "Origin")
+        #expect(answer.fields["x-request-id"]?.count == 32)
+        let foreign = post(from: "https://evil.example")
+        #expect(foreign.status == 403)
+        #expect(foreign.fields["access-control-allow-origin"] == nil)
+      }
+    }
+  }
+
   @Test func aPageRegistersATokenThroughNginx() async throws {
     try await withSite(environment: ["SWITCHBOARD_ALLOWED_ORIGINS": "tauri://localhost"]) { site in
       let ann = try site.signUp()

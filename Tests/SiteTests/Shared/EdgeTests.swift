@@ -54,7 +54,6 @@ import Testing
     let shapes = [
       ("/api/v1/device-prefs", preferences),
       ("/api/app-attestation/verify", #"{"success":false,"error":"\#(text)"}"#),
-      ("/api/push/test", #"{"error":"\#(text)"}"#),
       ("/api/mobile/device/register", wallet),
       ("/api/enrollment/callback", wallet),
       ("/api/merchant/payments", wallet),

@@ -1,5 +1,3 @@
-import Base
-
 extension String {
   /// Whether it is what Apple takes for a bundle id: up to 155 letters, digits, hyphens and dots.
   package var isBundleID: Bool {

@@ -1,0 +1,98 @@
+import Base
+import Store
+
+/// One app of the site's family, with the ways to Apple's two hosts.
+struct APNsApp: Sendable {
+  let settings: APNsSettings
+  let first: APNsClient
+  /// nil where there is only one host.
+  let other: APNsClient?
+  private let database: Database
+
+  init(
+    _ settings: APNsSettings, _ database: Database, sealingKeys: CompanionKeys,
+    limits: APNsClient.Limits
+  ) {
+    self.settings = settings
+    self.database = database
+    first = settings.client(database, sealingKeys: sealingKeys, limits: limits)
+    other = settings.otherEndpoint.map {
+      settings.client(database, sealingKeys: sealingKeys, limits: limits, at: $0)
+    }
+  }
+
+  func beginRun(until deadline: ContinuousClock.Instant) -> APNsChannelRun {
+    APNsChannelRun(settings, .init(first: first, other: other), until: deadline) { token in
+      try learn(settings.environment.other, of: token)
+    }
+  }
+
+  /// What was learned of the hosts of `tokens`.
+  func environments(of tokens: [String]) throws -> [String: APNsEnvironment] {
+    try hosts.environments(of: tokens, topic: settings.topic)
+  }
+
+  /// Remembers which host takes notifications to `token`.
+  func learn(_ environment: APNsEnvironment, of token: String) throws {
+    try hosts.learn(environment, topic: settings.topic, ofToken: token)
+  }
+
+  private var hosts: APNsHosts { database.records(at: .now(), from: .companion).apnsHosts }
+
+  /// In words
+  func describe(_ environment: APNsEnvironment?) -> String {
+    let endpoint = environment == settings.environment.other ? settings.otherEndpoint : nil
+    return "\(endpoint ?? settings.endpoint)  \(settings.topic)"
+  }
+
+  func close() {
+    first.close()
+    other?.close()
+  }
+}
+
+/// The apps of one site. The first takes the tokens of which nobody said whose they are.
+struct APNsApps: Sendable {
+  let all: [APNsApp]
+
+  /// Where a delivery goes: to which app, and to which of Apple's hosts where that was learned.
+  struct Route: Equatable {
+    let topic: String
+    let environment: APNsEnvironment?
+  }
+
+  /// The index of the app that `bundleID` names.
+  func index(of bundleID: String?) -> Int {
+    all.firstIndex { $0.settings.topic == bundleID } ?? 0
+  }
+
+  /// The route to each address as text, by token.
+  func routes(_ addresses: [PushAddress]) throws -> [String: String] {
+    var routes: [String: String] = [:]
+    for (index, ours) in Dictionary(grouping: addresses, by: { index(of: $0.bundleID) }) {
+      let app = all[index]
+      let learned = try app.environments(of: ours.map(\.token))
+      for address in ours {
+        let route = Route(topic: app.settings.topic, environment: learned[address.token])
+        routes[address.token] = route.text
+      }
+    }
+    return routes
+  }
+
+  func describe(_ text: String?) -> String {
+    let route = Route(text)
+    return all[index(of: route.topic)].describe(route.environment)
+  }
+}
+
+extension APNsApps.Route {
+  /// The app and the host, as ``text`` writes them.
+  init(_ text: String?) {
+    let words = (text ?? "").split(separator: " ")
+    topic = words.first.map(String.init) ?? ""
+    environment = words.dropFirst().first.flatMap { APNsEnvironment(rawValue: String($0)) }
+  }
+
+  var text: String { environment.map { "\(topic) \($0.rawValue)" } ?? topic }
+}

@@ -1,0 +1,71 @@
+import Base
+package import Store
+
+extension DeliveryChannel {
+  /// Firebase Cloud Messaging, for Android.
+  ///
+  /// - Parameter keys: seal the access token that all processes share.
+  package static func fcm(
+    _ settings: FCMSettings, _ database: Database, sealingKeys keys: CompanionKeys
+  ) -> DeliveryChannel {
+    let tokens = GoogleTokens(database: database, settings: settings, sealingKeys: keys)
+    let client = FCMClient(settings, tokens)
+    return DeliveryChannel(
+      name: .fcm, platforms: [.android],
+      beginRun: { deadline in FCMRun(client, until: deadline) },
+      describe: { _ in "\(settings.endpoint)  \(settings.project)" },
+      close: { client.close() },
+      direct: DirectSender(through: FCMClient(settings, tokens)))
+  }
+}
+
+extension DirectSender {
+  fileprivate init(through client: FCMClient) {
+    self.init(concurrency: FCMClient.concurrency) { messages in
+      defer { client.close() }
+      // Below the ten seconds that the request waits.
+      let deadline = ContinuousClock.now + .seconds(5)
+      var results: [String: DirectResult] = [:]
+      var waiting = messages[...]
+      while !waiting.isEmpty, ContinuousClock.now < deadline {
+        let taken = waiting.prefix(FCMClient.concurrency)
+        waiting = waiting.dropFirst(taken.count)
+        do {
+          let bodies = try taken.map { message in
+            try FCMMessage(
+              token: message.token.text, payload: message.payload, collapseID: nil,
+              lifetime: .zero
+            ).json
+          }
+          for (message, outcome) in zip(taken, try client.send(bodies)) {
+            results[message.id] = DirectResult(outcome, of: message)
+          }
+        } catch is GoogleTokenError {
+          for message in messages where results[message.id] == nil {
+            results[message.id] = DirectResult(
+              isAccepted: false, status: 0, serviceID: nil, reason: "NoAccessToken")
+          }
+          return results
+        }
+      }
+      return results
+    }
+  }
+}
+
+extension DirectResult {
+  fileprivate init(_ outcome: FCMOutcome, of message: DirectMessage) {
+    let isDead = [.removeToken, .markMismatch].contains(outcome.action(attempts: 1))
+    let (name, reason): (String?, String?) =
+      switch outcome {
+      case .accepted(let name): (name, nil)
+      case .refused(let refusal): (nil, refusal.code)
+      case .unanswered: (nil, "NoAnswer")
+      }
+    self.init(
+      isAccepted: outcome.action(attempts: 1) == .done, status: outcome.status ?? 0,
+      serviceID: name, reason: reason?.isEmpty == true ? nil : reason,
+      // Of the registration that was tried; a later one is another matter.
+      deadBefore: isDead ? message.registeredAt + .milliseconds(1) : nil)
+  }
+}

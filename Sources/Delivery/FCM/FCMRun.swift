@@ -1,0 +1,113 @@
+import Base
+import Store
+
+/// One run of the channel FCM.
+final class FCMRun: ChannelRun {
+  private let client: FCMClient
+  private let deadline: ContinuousClock.Instant
+  private var mismatches: [DeadToken] = []
+  private var answered = 0
+  private(set) var alarm: String?
+  private(set) var isStopped = false
+
+  private static let batchSize = 2 * FCMClient.concurrency
+
+  init(_ client: FCMClient, until deadline: ContinuousClock.Instant) {
+    self.client = client
+    self.deadline = deadline
+  }
+
+  func send(
+    isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
+  ) {
+    while !isOver(), !isStopped, ContinuousClock.now < deadline {
+      let taken = next(Self.batchSize)
+      if taken.isEmpty { return }
+      send(taken, report)
+    }
+  }
+
+  func finish() -> [DeadToken] {
+    guard mismatches.count > 20 && mismatches.count * 10 > answered else { return mismatches }
+    raise(
+      "Google refuses the tokens of \(mismatches.count) devices: the project is wrong; no token was removed"
+    )
+    return []
+  }
+
+  private func send(_ taken: [OutgoingDelivery], _ report: (SentDelivery) -> Void) {
+    var bodies: [[UInt8]] = []
+    var sendable: [OutgoingDelivery] = []
+    for outgoing in taken {
+      do {
+        bodies.append(try FCMMessage(outgoing.delivery).json)
+        sendable.append(outgoing)
+      } catch {
+        report(
+          SentDelivery(
+            id: outgoing.delivery.id, outcome: .dead(status: nil, reason: "not a payload")))
+      }
+    }
+    do {
+      let outcomes = try client.send(bodies)
+      for (outgoing, outcome) in zip(sendable, outcomes) { report(decide(outcome, of: outgoing)) }
+      let silences = outcomes.compactMap { if case .unanswered(let why) = $0 { why } else { nil } }
+      if silences.count == outcomes.count, let reason = silences.first {
+        raise("Google's host cannot be reached: \(reason)", isFinal: true)
+      }
+    } catch {
+      let isDatabase = Database.isUnavailable(error)
+      raise(
+        isDatabase
+          ? "there is no access token: the database does not answer" : "\(error)", isFinal: true)
+      for outgoing in sendable { report(SentDelivery(later: outgoing, "no access token")) }
+    }
+  }
+
+  private func decide(_ outcome: FCMOutcome, of outgoing: OutgoingDelivery) -> SentDelivery {
+    let delivery = outgoing.delivery
+    answered += 1
+    let dead = DeadToken(token: delivery.token, registeredBefore: outgoing.readAt)
+    var sent = SentDelivery(
+      id: delivery.id, outcome: .dead(status: outcome.status, reason: outcome.reason))
+    switch outcome.action(attempts: Int(delivery.attempts) + 1) {
+    case .done: sent = SentDelivery(id: delivery.id, outcome: .delivered)
+    case .removeToken: sent.deadToken = dead
+    case .markMismatch: mismatches.append(dead)
+    case .deadLetter: raise("Google answers \(outcome.status ?? 0) \(outcome.reason)")
+    case .retry(let delay):
+      sent = SentDelivery(
+        id: delivery.id,
+        outcome: .later(
+          delay: delay, status: outcome.status, reason: outcome.reason, countsAsAttempt: true))
+    case .stop, .renewAccessToken:
+      raise("Google answers \(outcome.status ?? 0) \(outcome.reason)", isFinal: true)
+      sent = SentDelivery(later: outgoing, outcome.reason, status: outcome.status)
+    }
+    return sent
+  }
+
+  private func raise(_ text: String, isFinal: Bool = false) {
+    alarm = alarm ?? text
+    isStopped = isStopped || isFinal
+  }
+}
+
+extension SentDelivery {
+  /// It waits a minute, and no attempt is counted: it was not looked at.
+  fileprivate init(later outgoing: OutgoingDelivery, _ reason: String, status: Int64? = nil) {
+    self.init(
+      id: outgoing.delivery.id,
+      outcome: .later(
+        delay: .seconds(60), status: status, reason: reason, countsAsAttempt: false))
+  }
+}
+
+extension FCMMessage {
+  /// - Throws: ``JSONReader/Failure`` where the payload is no object as Apple takes it.
+  fileprivate init(_ delivery: Delivery) throws {
+    try self.init(
+      token: delivery.token, payload: delivery.payload, collapseID: delivery.collapseID,
+      lifetime: .seconds(delivery.expiresAt) - .seconds(Timestamp.now().seconds))
+  }
+}

@@ -1,0 +1,154 @@
+import Base
+import Cryptography
+import Glibc
+import Store
+
+/// Why there is no access token.
+enum GoogleTokenError: Error, CustomStringConvertible {
+  /// Google refuses the service account.
+  case refused(String)
+  case unreachable(String)
+  /// Another process asks, and has no answer yet.
+  case awaited
+
+  var description: String {
+    switch self {
+    case .refused(let word):
+      "Google refuses the service account: \(word). Check FCM_SERVICE_ACCOUNT_FILE, and the clock"
+    case .unreachable(let reason): "Google's token endpoint cannot be reached: \(reason)"
+    case .awaited: "Google's token endpoint has not answered another process yet"
+    }
+  }
+}
+
+/// The access token of the service account, shared by all runs, processes and hosts through the database. One of them
+/// exchanges a signed assertion for a new one (RFC 7523); the others wait for it.
+struct GoogleTokens: Sendable {
+  let database: Database
+  let settings: FCMSettings
+  let sealingKeys: CompanionKeys
+
+  private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+  /// A token that ends sooner is not used. One that ends later was kept before the clock was set back.
+  private static let usable = Duration.seconds(300)...Duration.seconds(2 * 3600)
+  private static let patience = Duration.seconds(8)
+
+  private var context: String { "FCM access token \(settings.account)" }
+
+  /// The token that all use now.
+  ///
+  /// - Parameter refused: the token that Google has just refused, nil at first.
+  /// - Throws: ``GoogleTokenError``; where the database does not answer.
+  func current(insteadOf refused: String?) throws -> String {
+    let deadline = ContinuousClock.now + Self.patience
+    repeat {
+      let shared = try tokens.newest(of: settings.account)
+      if let token = open(shared), token != refused { return token }
+      let claimID = newClaimID()
+      if try tokens.claim(settings.account, after: shared.generation, as: claimID) {
+        return try exchange(claimID)
+      }
+      usleep(100_000)
+    } while ContinuousClock.now < deadline
+    throw GoogleTokenError.awaited
+  }
+
+  private var tokens: FCMAccessTokens {
+    database.records(at: .now(), from: .companion).fcmAccessTokens
+  }
+
+  /// - Returns: nil where there is none of use; one that our keys do not open is none.
+  private func open(_ shared: SharedAccessToken) -> String? {
+    guard let sealed = shared.sealed, Self.usable.contains(shared.remaining) else { return nil }
+    do throws(CryptographyError) {
+      return String(
+        decoding: try sealingKeys.open(sealed, authenticating: context), as: UTF8.self)
+    } catch {
+      return nil
+    }
+  }
+
+  /// Where this fails, no process asks again before the claim ends.
+  private func exchange(_ claimID: String) throws -> String {
+    let form = [
+      ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+      ("assertion", try assertion(at: database.now())),
+    ].map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
+    let answer = try ask(form)
+    let body = GrantedToken(answer.body)
+    guard answer.status == 200, let token = body.token else {
+      let word = body.error ?? "\(answer.status)"
+      throw 400...499 ~= answer.status && answer.status != 429
+        ? GoogleTokenError.refused(word) : .unreachable(word)
+    }
+    try tokens.keep(
+      sealingKeys.seal(Array(token.utf8), authenticating: context), of: settings.account,
+      for: body.lifetime, by: claimID)
+    return token
+  }
+
+  private func ask(_ form: String) throws(GoogleTokenError) -> HTTPAnswer {
+    guard HTTPClient.isConfidential(settings.tokenURL) else {
+      throw .unreachable("it is no https address")
+    }
+    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
+    var limits = HTTPClient.Limits()
+    limits.connecting = .seconds(3)
+    limits.total = .seconds(6)
+    limits.body = 64 << 10
+    do throws(HTTPError) {
+      return try client.post(
+        Array(form.utf8), to: settings.tokenURL,
+        fields: ["Content-Type: application/x-www-form-urlencoded"], limits: limits)
+    } catch {
+      throw .unreachable(error.reason)
+    }
+  }
+
+  /// What we sign to prove who we are: a JWT of an hour (RFC 7523 §3).
+  private func assertion(at now: Timestamp) throws(CryptographyError) -> String {
+    let header = JSONWriter.object {
+      $0.member("alg", "RS256")
+      $0.member("kid", settings.keyID)
+      $0.member("typ", "JWT")
+    }
+    let claims = JSONWriter.object {
+      $0.member("iss", settings.account)
+      $0.member("scope", Self.scope)
+      $0.member("aud", settings.tokenURL)
+      $0.member("iat", now.seconds)
+      $0.member("exp", now.seconds + 3600)
+    }
+    let input = "\(base64URLEncoded(header)).\(base64URLEncoded(claims))"
+    return "\(input).\(base64URLEncoded(try settings.key.signRS256(input)))"
+  }
+}
+
+/// The answer of the token endpoint (RFC 6749 §5.1, §5.2). What cannot be read says nothing.
+private struct GrantedToken {
+  private(set) var token: String?
+  private(set) var lifetime = Duration.seconds(3600)
+  private(set) var error: String?
+
+  init(_ body: [UInt8]) {
+    var reader = JSONReader(body, .lenient)
+    do {
+      _ = try reader.optionalObject { name, value in
+        switch name {
+        case "access_token":
+          let text = try value.optionalString()
+          token = text.flatMap { $0.isVisibleASCII(atMost: 2048) ? $0 : nil }
+        case "expires_in":
+          lifetime = .seconds(min(max(try value.optionalInteger() ?? 3600, 0), 7200))
+        case "error":
+          let text = try value.optionalString()
+          error = text.flatMap { $0.isVisibleASCII(atMost: 64) ? $0 : nil }
+        default: try value.skip()
+        }
+      }
+    } catch {
+      // An answer that breaks off gives no token that works.
+      token = nil
+    }
+  }
+}

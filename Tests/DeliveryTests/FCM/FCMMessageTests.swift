@@ -1,0 +1,47 @@
+import Base
+import Testing
+
+@testable import Delivery
+
+/// Apple's payload as FCM takes it.
+@Suite struct FCMMessageTests {
+  private func json(_ payload: String, collapseID: String? = nil) throws -> String {
+    let message = try FCMMessage(
+      token: "t", payload: Array(payload.utf8), collapseID: collapseID, lifetime: .seconds(60))
+    return String(decoding: message.json, as: UTF8.self)
+  }
+
+  @Test func titleBodySoundBadgeAndDataHaveTheirPlaces() throws {
+    let payload = """
+      {"aps":{"alert":{"title":"T","body":"B"},"badge":3,"sound":"default"},
+       "data":{"text":"x","number":1.5,"list":[1, "a"],"none":null,"from":"kept out"},
+       "game_id":7}
+      """
+    #expect(
+      try json(payload, collapseID: "c")
+        == #"{"message":{"token":"t","notification":{"title":"T","body":"B"},"#
+        + #""data":{"text":"x","number":"1.5","list":"[1, \"a\"]","none":"null","game_id":"7"},"#
+        + #""android":{"collapse_key":"c","priority":"HIGH","ttl":"60s","#
+        + #""notification":{"sound":"default","tag":"c","notification_count":3}}}}"#)
+  }
+
+  @Test func anAlertMayBeAText() throws {
+    #expect(
+      try json(#"{"aps":{"alert":"It's your turn"}}"#)
+        == #"{"message":{"token":"t","notification":{"body":"It's your turn"},"#
+        + #""android":{"priority":"HIGH","ttl":"60s","notification":{}}}}"#)
+  }
+
+  @Test func aBadgeAloneShowsNothing() throws {
+    #expect(
+      try json(#"{"aps":{"badge":0}}"#)
+        == #"{"message":{"token":"t","data":{"badge":"0"},"#
+        + #""android":{"priority":"NORMAL","ttl":"60s"}}}"#)
+  }
+
+  @Test func whatIsNoPayloadIsNoMessage() {
+    for payload in ["", "[]", #"{"aps":"#, "{} x"] {
+      #expect(throws: (any Error).self) { try json(payload) }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Cryptography
+import Foundation
+import Store
+import Support
+
+@testable import Delivery
+
+/// Calls `body` with a fake of its own.
+func withFCM<T>(_ body: (FakeFCM) throws -> T) throws -> T {
+  let fake = FakeFCM()
+  defer { fake.end() }
+  return try body(fake)
+}
+
+extension FakeFCM {
+  func settings(tokenURL: String? = nil) throws -> FCMSettings {
+    FCMSettings(
+      project: Self.project, account: Self.account, keyID: Self.keyID,
+      key: try RSAPrivateKey(pem: privateKey), tokenURL: tokenURL ?? self.tokenURL, endpoint: url)
+  }
+}
+
+extension TestDelivery {
+  /// A delivery of one notification to each of `tokens`, whose phones are Ann's and run Android.
+  func insertAndroid(_ tokens: [String]) {
+    for (index, token) in tokens.enumerated() {
+      sql(
+        """
+        SET @device = UUID(), @notification = UUID();
+        INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+          SELECT @device, id, 'android-\(index)', 'D', 'android', NOW(3), NOW(3) FROM accounts LIMIT 1;
+        INSERT INTO push_tokens (token, device_id, platform, registered_at)
+          VALUES ('\(token)', @device, 'android', UTC_TIMESTAMP(3) - INTERVAL 1 DAY);
+        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+          VALUES (@notification, 'account', 'event \(index)', 'c\(index)',
+            '{"aps":{"alert":{"title":"T","body":"B"},"sound":"default"}}',
+            UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+        INSERT INTO deliveries (id, notification_id, token, channel, shard)
+          VALUES (UUID(), @notification, '\(token)', 'fcm', \(index % 16))
+        """)
+    }
+  }
+
+  /// One sending of what is due.
+  func send(by fake: FakeFCM) throws -> DeliveryReport {
+    let channel = DeliveryChannel.fcm(
+      try fake.settings(), companionDatabase, sealingKeys: Self.keys)
+    defer { channel.close() }
+    try deliveries.addLeases(of: .fcm)
+    return try DeliveryRun(
+      companionDatabase, channel, until: .now + .seconds(60), stopping: Flag()
+    ).send()
+  }
+}
+
+/// As FCM makes them.
+func androidToken(_ number: Int) -> String { "fcm-token-\(number):APA91bE_test-of-a-phone" }
