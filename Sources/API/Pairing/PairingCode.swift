@@ -54,7 +54,9 @@ func replacePairingTokens(_ request: Request, in context: borrowing Context) thr
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.requirePairingAccess(request)
-  return PairingPage(try context.pairingInfo()).response
+  let newest = try context.records.pairedDevices.newest(
+    since: context.now - PairingPage.newsLifetime)
+  return PairingPage(info: try context.pairingInfo(), newest: newest, now: context.now).response
 }
 
 /// `POST /pair`: the page's button, which works without scripts. It does what

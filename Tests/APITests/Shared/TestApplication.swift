@@ -106,7 +106,9 @@ extension API.Settings {
       credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: nil,
       masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
-      pushLookupConcurrency: pushLookupConcurrency, agent: agent, attestation: attestation)
+      pushLookupConcurrency: pushLookupConcurrency, agent: agent,
+      // The tests' requests come from there.
+      pairingAccess: PairingAccess(allowed: [IPNetwork("192.0.2.0/24")!]), attestation: attestation)
   }
 }
 
