@@ -55,10 +55,14 @@ extension Context {
 
   /// Whether the request names the site in a way that no stranger's page can (against DNS rebinding).
   private func isOwnHost(of request: Request) -> Bool {
+    // A server that the request line names counts over Host (RFC 9112 §3.2.2).
+    guard request.requestURI.hasPrefix("/") else { return false }
     guard let authority = request.field("Host"), !authority.isEmpty else { return true }
     guard let url = WebURL("http://\(authority)"), url.rest.isEmpty else { return false }
     return url.host == "localhost" || url.hasAddress
-      || settings.publicURLs.contains { WebURL($0)?.host == url.host }
+      || (settings.publicURLs + [settings.agent.publicURL]).contains {
+        WebURL($0)?.host == url.host
+      }
   }
 
   /// Whether a page of the site sends the request, if a page sends it at all (against CSRF).

@@ -1,4 +1,4 @@
-import Base
+package import Base
 import MariaDB
 
 /// Phones that have exchanged a pairing token.

@@ -103,7 +103,7 @@ enum AttackShapes {
     Shape(
       "GET http://user@127.0.0.1:PORT/pair HTTP/1.1", fields: [host, "Origin: http://evil.example"]),
     Shape("GET /ws HTTP/1.0", fields: socket), Shape("GET /api/file HTTP/1.0", fields: []),
-    Shape("GET /api/pair/info HTTP/1.0", fields: ["Origin: http://127.0.0.1:PORT"]),
+    Shape("GET /api/pair/info HTTP/1.0", fields: ["Origin: http://localhost:PORT"]),
     Shape("POST /pair HTTP/1.0", fields: ["Origin: http://evil.example"]),
     Shape("GET /api/pair/info HTTP/1.1", fields: [host, "Host: evil.example"]),
     Shape("GET /api/pair/info HTTP/1.1", fields: ["Host: evil.example", host]),
