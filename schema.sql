@@ -1745,10 +1745,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_checksums AS
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
 
-CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_administrator;
+CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_relay, switchboard_administrator;
 
 GRANT SELECT ON schema_version TO switchboard_responder;
 GRANT SELECT ON schema_version TO switchboard_companion;
+GRANT SELECT ON schema_version TO switchboard_relay;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
@@ -1834,6 +1835,8 @@ GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
 GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;
 GRANT SELECT, UPDATE (ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
+GRANT SELECT (nonce, expires_at, spent_at, revoked_at) ON pairing_tokens TO switchboard_relay;
+GRANT SELECT (id, expires_at, ended_at) ON pairings TO switchboard_relay;
 GRANT SELECT ON paired_devices TO switchboard_administrator;
 
 -- Turns

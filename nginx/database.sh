@@ -35,13 +35,13 @@ start_database() {
   done
 }
 
-# Applies the schema and makes the three accounts. A password travels by stdin, never as an argument.
+# Applies the schema and makes the four accounts. A password travels by stdin, never as an argument.
 prepare_database() {
   local name
   mariadb "${client[@]}" \
     -e 'CREATE DATABASE IF NOT EXISTS switchboard CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin'
   "$(dirname "${BASH_SOURCE[0]}")/apply-schema" "${client[@]}" switchboard || fail 'cannot apply schema.sql' mariadb.log
-  for name in responder companion administrator; do
+  for name in responder companion relay administrator; do
     mariadb "${client[@]}" <<END || fail "cannot make the database account of the $name" mariadb.log
 CREATE USER IF NOT EXISTS switchboard_$name@localhost;
 ALTER USER switchboard_$name@localhost IDENTIFIED BY '$(<"$state/secrets/database-$name")';

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # Sourced by nginx/run: starts the responder, the companion and the fakes, each with its own environment.
 
-# nginx/run sets these: the state directory, its directory of sockets, the directory of the programs, the site's URL.
-state='' run='' bin='' url=''
+# nginx/run sets these: the state directory, its directory of sockets, the directory of the programs, the site's URL, and
+# where the agent listens.
+state='' run='' bin='' url='' agent=''
 
-# variables_of NAME: prints the environment variables that switchboard-NAME may see, here or as NAME_FILE. Neither
-# program sees the secrets of the other.
+# variables_of NAME: prints the environment variables that the program NAME may see, here or as NAME_FILE. No program
+# sees the secrets of another.
 variables_of() {
   echo PATH HOME LANG LC_ALL TZ TMPDIR SWIFT_BACKTRACE
   echo SWITCHBOARD_{ENV,PUBLIC_URL,REPO,REQUIRE_AUTH,DB_SOCKET,DB_NAME,DB_USER,DB_PASSWORD,LOG_LEVEL}
@@ -14,8 +15,9 @@ variables_of() {
     responder)
       echo SWITCHBOARD_{JWT_KEYS,HMAC_KEYS,CREDENTIAL_KEYS,COMPANION_PUBLIC_KEYS,WAKE_SOCKET,WORKERS,ALLOWED_ORIGINS,PASSKEY_ORIGINS}
       echo SWITCHBOARD_{ATTESTATION,ATTESTATION_ROOT,APPLE_TEAM_ID,APPLE_BUNDLE_IDS}
-      echo PUSH_METADATA_LOOKUP_CONCURRENCY MASTER_API_KEY
+      echo SWITCHBOARD_{RELAY_SOCKET,PAIRING_ALLOW,TRUSTED_PROXIES} PUSH_METADATA_LOOKUP_CONCURRENCY MASTER_API_KEY
       ;;
+    relay) echo SWITCHBOARD_AGENT ;;
     companion)
       echo SWITCHBOARD_{COMPANION_KEYS,MAIL_COMMAND,MAIL_DIRECTORY,MAIL_FROM,MAIL_NAME,AUDIT_DAYS,CONTACT,METRICS_FILE}
       echo APNS_{KEY_ID,TEAM_ID,PRIVATE_KEY,USE_SANDBOX,ENDPOINT_OVERRIDE,OTHER_ENDPOINT_OVERRIDE,CA_CERT}
@@ -32,13 +34,13 @@ default() {
   [[ -n ${!name+given} || -n ${!file+given} ]] || export "$1=$2"
 }
 
-# enter_environment NAME: takes on the environment of switchboard-NAME. Call it in a subshell.
+# enter_environment NAME: takes on the environment of the program NAME. Call it in a subshell.
 enter_environment() {
   local variable allowed
   unset "${!SWITCHBOARD_DB_@}" # the site always has its own database
   export SWITCHBOARD_DB_SOCKET=$run/mariadb.sock SWITCHBOARD_DB_NAME=switchboard
   export SWITCHBOARD_DB_USER=switchboard_$1 SWITCHBOARD_DB_PASSWORD_FILE=$state/secrets/database-$1
-  export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock
+  export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock SWITCHBOARD_RELAY_SOCKET=$run/relay.sock SWITCHBOARD_AGENT=$agent
   default SWITCHBOARD_ENV development
   default SWITCHBOARD_PUBLIC_URL "$url"
   default SWITCHBOARD_JWT_KEYS_FILE "$state/secrets/jwt-keys"
@@ -57,10 +59,13 @@ enter_environment() {
   done
 }
 
-# start_program NAME ARGUMENT…
+# start_program NAME ARGUMENT…: starts the responder, the companion, or the companion's relay.
 start_program() (
   enter_environment "$1"
-  keep "$1" "$bin/switchboard-$1" "${@:2}"
+  case $1 in
+    relay) keep relay "$bin/switchboard-companion" relay ;;
+    *) keep "$1" "$bin/switchboard-$1" "${@:2}" ;;
+  esac
 )
 
 # start_fake NAME OPTION…: starts the fake of NAME, and waits until it has a port.

@@ -4,7 +4,7 @@
 # nginx/run sets these: the state directory, its directory of sockets and pids, and which boot of the machine this is.
 state='' run='' boot=''
 
-services=(nginx companion responder apns ogs bank mariadb) # in the order in which they stop
+services=(nginx relay companion responder apns ogs bank mariadb) # in the order in which they stop
 
 # keep NAME COMMAND…: starts runsv, which keeps the command running, in a session of its own. No open file and no signal
 # setting of our caller reaches it.
@@ -15,7 +15,7 @@ keep() {
     nginx) log=nginx-error ;;
     # spawn-fcgi opens the socket as fd 0 and becomes runsv. The program inherits it at each start, so the socket
     # outlives the program, and requests wait in it.
-    companion | responder) socket=(spawn-fcgi -n -s "$run/$name.sock" -M 0660 --) ;;&
+    companion | responder | relay) socket=(spawn-fcgi -n -s "$run/$name.sock" -M 0660 --) ;;&
     # A SIGTERM that comes too early waits until the responder has begun to answer those requests.
     responder) shell='/usr/bin/env -S --block-signal=TERM bash' ;;
   esac

@@ -13,6 +13,7 @@ struct Setup: ParsableCommand {
         --mail-command WORDS  a command that sends mail as "sendmail -t" does, or none
         --administrator MAIL  who is told by mail when a service fails, or none
         --certificate FOLDER  where fullchain.pem and privkey.pem lie, or will lie
+        --pairing-allow LIST  who may pair phones beside this machine: addresses, networks; or none
         --no-site             leave nginx as it is
 
       Example: switchboard setup --yes --name switchboard.example.org

@@ -35,6 +35,16 @@ extension Settings {
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
     let attestation = AttestationPolicy(of: kind, from: &environment)
     let agent = environment.agent(at: publicURLs?.first ?? "")
+    if !agent.requiresAuth, kind == .production {
+      environment.complain(
+        about: "SWITCHBOARD_REQUIRE_AUTH",
+        "must not be false in production: everybody could use the agent. Remove it, or set SWITCHBOARD_ENV to development"
+      )
+    }
+    let pairingAccess = PairingAccess(
+      allowed: environment.networks("SWITCHBOARD_PAIRING_ALLOW"),
+      proxies: environment.networks("SWITCHBOARD_TRUSTED_PROXIES"))
+    let relaySocket = environment.optional("SWITCHBOARD_RELAY_SOCKET")
     if let publicURLs, !publicURLs.allSatisfy({ WebURL($0) != nil }) {
       let isList = environment.optional("SWITCHBOARD_PUBLIC_URLS") != nil
       environment.complain(
@@ -50,7 +60,8 @@ extension Settings {
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
       passkeyOrigins: passkeyOrigins, androidApps: AndroidApp.merging(androidApps),
-      pushLookupConcurrency: concurrency, agent: agent,
+      pushLookupConcurrency: concurrency, agent: agent, pairingAccess: pairingAccess,
+      relaySocket: relaySocket,
       attestation: attestation)
   }
 }
@@ -63,6 +74,11 @@ extension Program.Environment {
       complain(about: "MASTER_API_KEY", "must have at least 32 bytes: openssl rand -base64 32")
     }
     return key
+  }
+
+  fileprivate mutating func networks(_ name: String) -> [IPNetwork] {
+    list(name, of: "addresses and networks, such as 192.0.2.0/24") { IPNetwork($0) != nil }
+      .compactMap { IPNetwork($0) }
   }
 
   /// The entries of `name`, separated by commas. Complains about a list with a malformed entry.

@@ -108,6 +108,7 @@ def serve(site):
     """The site answers by TLS, the timer runs passes, a wake-up starts one at once, and check finds no fault."""
     site.wait_for_pass(now())
     site.check()
+    site.machine.run("systemctl is-active switchboard-relay.socket switchboard-relay.service")
     site.client.send("GET", "/account").expect(200)
     return f"https://{NAME}/health: {site.health().text}"
 
@@ -150,7 +151,8 @@ def upgrade(site):
 def remove(site):
     """Removal keeps data and keys, and a second installation finds them."""
     site.apt("remove switchboard")
-    for unit in ("switchboard-responder.socket", "switchboard-responder.service", "switchboard-companion.timer"):
+    for unit in ("switchboard-responder.socket", "switchboard-responder.service", "switchboard-companion.timer",
+                 "switchboard-relay.socket", "switchboard-relay.service"):
         assert site.machine.status(f"systemctl is-active {unit}") != 0, f"{unit} still runs"
     site.machine.run("nginx -t && mariadb switchboard -e 'SELECT 1' && test -s /etc/switchboard/secrets/jwt-keys")
     site.apt(f"install ./{site.package.name}")

@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 /// An agent on a port of 127.0.0.1: it notes the head and the body of every request, answers JSON,
-/// and echoes what comes after it has switched to the web socket's protocol.
+/// and echoes what comes after it has switched to the web socket's protocol. An answer to `/stream` begins,
+/// and never ends.
 package final class FakeAgent: Sendable {
   private let requests = Mutex<[String]>([])
   private let listener: LoopbackListener
@@ -23,12 +24,17 @@ package final class FakeAgent: Sendable {
   private func serve(_ wire: Wire) {
     while let head = wire.head() {
       let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.1) } ?? 0
-      let body = (0..<length).compactMap { _ in wire.byte() }
+      let body = wire.bytes(length)
       requests.withLock { $0.append(head + String(decoding: body, as: UTF8.self)) }
       if head.contains(/(?i)upgrade: websocket/) {
         wire.write(
           "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
         while let byte = wire.byte() { wire.write(String(UnicodeScalar(byte))) }
+        return
+      }
+      if head.contains("/stream") {
+        wire.write("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nbegun\n")
+        while wire.byte() != nil {}
         return
       }
       let status = head.contains("/broken") ? "500 Internal Server Error" : "200 OK"
@@ -68,6 +74,18 @@ package final class Wire {
   package func byte() -> UInt8? {
     var byte: UInt8 = 0
     return recv(descriptor, &byte, 1, 0) == 1 ? byte : nil
+  }
+
+  /// `count` bytes, fewer at the end.
+  package func bytes(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { room, received in
+      while received < count,
+        case let more = recv(descriptor, room.baseAddress! + received, count - received, 0),
+        more > 0
+      {
+        received += more
+      }
+    }
   }
 
   /// All up to the empty line, with it; nil at the end.

@@ -87,7 +87,9 @@ package struct Site: Sendable {
   package func stop() -> Outcome { Self.run([Self.script, "--stop", "--state", state]) }
 
   /// One request by `curl`, to `path` as it is written; `options` are curl's.
-  package func curl(_ path: String, _ options: String...) -> Answer {
+  package func curl(_ path: String, _ options: String...) -> Answer { curl(path, options) }
+
+  package func curl(_ path: String, _ options: [String]) -> Answer {
     let arguments = ["curl", "--path-as-is", "--include", "--header", "Expect:"] + Self.quietly
     let answer = Answer(Self.run(arguments + options + [url + path]).output)
     Evidence.keep(answer: answer.body.utf8)
@@ -114,7 +116,7 @@ package struct Site: Sendable {
     return outcome.output
   }
 
-  /// The process that runs now for `responder`, `companion`, `mariadb` or `nginx`, if one does.
+  /// The process that runs now for `responder`, `companion`, `relay`, `mariadb` or `nginx`, if one does.
   package func pid(of program: String) -> pid_t? { pid(in: "\(program).pid") }
 
   /// The process that keeps that program alive.
@@ -132,7 +134,9 @@ package struct Site: Sendable {
   }
 
   /// The log files of `STATE/log`, without `.log`.
-  package static let logs = ["nginx-access", "nginx-error", "responder", "companion", "mariadb"]
+  package static let logs = [
+    "nginx-access", "nginx-error", "responder", "companion", "relay", "mariadb",
+  ]
 
   /// All data as SQL, by `mariadb-dump`.
   package func dump() -> String {

@@ -5,18 +5,18 @@ import Store
 
 /// `GET /api/pair/info`: what the QR code holds, and when its token expires.
 ///
-/// - Throws: ``Failure/foreignPage``.
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingInfo(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.checkOrigin(of: request)
+  try context.requirePairingAccess(request)
   let info = try context.pairingInfo()
   return .json { json in info.write(into: &json) }
 }
 
 /// `GET /api/pair/qr`: the QR code as a PNG of `?size=` pixels a side, 1 to 512, else 256.
 ///
-/// - Throws: ``Failure/foreignPage``.
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingCode(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.checkOrigin(of: request)
+  try context.requirePairingAccess(request)
   let size = request.queryItem("size").flatMap { Int($0) } ?? 0
   let symbol = try QRSymbol(context.pairingInfo().qrContent)
   return Response(
@@ -31,12 +31,12 @@ func getPairingCode(_ request: Request, in context: borrowing Context) throws ->
 /// `POST /api/pair/refresh`: revokes every pairing token that no phone has used, and answers a new
 /// one. `{"revoke":"all"}` revokes paired phones too.
 ///
-/// - Throws: ``Failure/foreignPage``; ``Failure/invalidPairingBody``; ``Failure/noTokensHere``.
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/invalidPairingBody``; ``Failure/noTokensHere``.
 func replacePairingTokens(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let revoke: String?
   }
-  try context.checkOrigin(of: request)
+  try context.requirePairingAccess(request)
   let body =
     request.body.isEmpty
     ? nil : try request.decode(Body?.self, orSay: Failure.invalidPairingBody.message)
@@ -51,18 +51,20 @@ func replacePairingTokens(_ request: Request, in context: borrowing Context) thr
 
 /// `GET /pair`: a page with the QR code.
 ///
-/// - Throws: ``Failure/foreignPage``.
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.checkOrigin(of: request)
-  return PairingPage(try context.pairingInfo()).response
+  try context.requirePairingAccess(request)
+  let newest = try context.records.pairedDevices.newest(
+    since: context.now - PairingPage.newsLifetime)
+  return PairingPage(info: try context.pairingInfo(), newest: newest, now: context.now).response
 }
 
 /// `POST /pair`: the page's button, which works without scripts. It does what
 /// `POST /api/pair/refresh` does.
 ///
-/// - Throws: ``Failure/foreignPage``; ``Failure/noTokensHere``.
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/noTokensHere``.
 func renewPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.checkOrigin(of: request)
+  try context.requirePairingAccess(request)
   _ = try context.replacePairingTokens(endingPairings: false)
   return Response(status: 303, fields: [("Location", "/pair")])
 }
@@ -81,34 +83,4 @@ extension Context {
     return try records.pairingTokens.replaceAll(
       endingPairings: endingPairings, issuer: pairingIssuer)
   }
-
-  /// Refuses what a page of a stranger sends through a browser on this machine: these routes hand out
-  /// tokens to whoever can reach them. So the request must name the site in a way that no stranger's
-  /// page can (against DNS rebinding), and a page that sends it must be ours (against CSRF).
-  ///
-  /// - Throws: ``Failure/foreignPage``.
-  fileprivate func checkOrigin(of request: Request) throws {
-    guard let authority = request.field("Host")?.lowercased(), !authority.isEmpty else { return }
-    guard let url = WebURL("http://\(authority)"), url.rest.isEmpty else {
-      throw Failure.foreignPage
-    }
-    let isOwn = url.host == "localhost" || url.host == WebURL(settings.agent.publicURL)?.host
-    guard isOwn || url.hasAddress else { throw Failure.foreignPage }
-    guard let origin = request.field("Origin")?.lowercased() else { return }
-    guard origin == "http://\(authority)" || origin == "https://\(authority)" else {
-      throw Failure.foreignPage
-    }
-  }
-}
-
-extension WebURL {
-  /// Whether the host is an IP address.
-  fileprivate var hasAddress: Bool {
-    host.hasPrefix("[") || host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
-  }
-}
-
-extension Failure {
-  fileprivate static let foreignPage = Failure.forbidden(
-    "Open this under the site's own name or address, from one of the site's own pages")
 }

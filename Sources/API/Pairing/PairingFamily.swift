@@ -1,14 +1,18 @@
 extension Family {
   /// Phones that pair with the agent behind this site by a QR code.
   static let pairing = Family(
-    "pairing", paths: ["/pair", "/api/pair/", "/api/auth/", "/api/status", "/_auth"],
+    "pairing",
+    paths: ["/pair", "/pair/phones", "/api/pair/", "/api/auth/", "/api/status", "/_auth"],
     errors: .message,
     routes: [
       Route("GET", "/pair", getPairingPage),
       Route("POST", "/pair", renewPairingPage),
+      Route("GET", "/pair/phones", getPhonesPage),
+      Route("POST", "/pair/phones", endPairing),
       Route("GET", "/api/pair/info", getPairingInfo),
       Route("GET", "/api/pair/qr", getPairingCode),
       Route("POST", "/api/pair/refresh", replacePairingTokens),
+      Route("POST", "/api/pair/code", exchangeTypedCode),
       Route("POST", "/api/auth/exchange", exchangePairingToken),
       Route("POST", "/api/auth/refresh", refreshPairing),
       Route("POST", "/api/auth/revoke", revokePairing),

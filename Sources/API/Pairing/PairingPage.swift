@@ -2,34 +2,53 @@ import Base
 import HTTP
 import Store
 
-/// The page on which a developer pairs a phone: one QR code, its facts, and a button.
+/// The page on which a developer pairs a phone: one QR code, its facts, and a button. It loads itself
+/// again, so that it shows a token that is good, and when a phone has paired.
 struct PairingPage {
-  private let info: PairingInfo
+  /// How often, in seconds.
+  private static let refresh = 20
+  /// How long it shows that a phone has paired.
+  static let newsLifetime = Duration.seconds(600)
 
-  init(_ info: PairingInfo) {
-    self.info = info
-  }
+  let info: PairingInfo
+  /// The phone that has just paired.
+  let newest: ListedDevice?
+  let now: Timestamp
 
   var response: Response {
     // Without any referrer, the Origin that the button sends would be null.
-    Page(title: "cdev Pairing", content: content, referrerPolicy: "same-origin").response()
+    var response = Page(title: "cdev Pairing", content: content, referrerPolicy: "same-origin")
+      .response()
+    response.fields.append(("Refresh", "\(Self.refresh)"))
+    return response
   }
 
   private var content: String {
     """
     <p><strong>\(info.token == nil ? "No Auth Required" : "Auth Required")</strong></p>
+    <p role="status">\(news)</p>
     <img src="/api/pair/qr?size=512" width="512" height="512" alt="QR code to scan with the app">
     <dl>
     \(facts)
     </dl>
     \(renewal)
+    <p><a href="/pair/phones">Paired phones</a></p>
     """
+  }
+
+  private var news: String {
+    newest.map {
+      "Paired \((now - $0.pairedAt).inWords) ago: \($0.userAgent.htmlEscaped)"
+    } ?? ""
   }
 
   private var facts: String {
     let expiry = info.token.map { token in
       let time = token.expiresAt.rfc3339
-      return ("Token expires", #"<time datetime="\#(time)">\#(time)</time>"#)
+      return (
+        "Token expires",
+        #"<time datetime="\#(time)">in \#((token.expiresAt - now).inWords)</time>"#
+      )
     }
     let facts = [
       ("WebSocket", info.agent.webSocketURL.htmlEscaped),
@@ -37,7 +56,8 @@ struct PairingPage {
       ("Session", "\(info.session.prefix(8))...".htmlEscaped),
       ("Repo", info.agent.repo.htmlEscaped),
     ]
-    return (facts + [expiry].compactMap { $0 })
+    let code = info.code.map { ("Code to type", $0) }
+    return (facts + [code, expiry].compactMap { $0 })
       .map { name, value in "<div><dt>\(name)</dt><dd>\(value)</dd></div>" }
       .joined(separator: "\n")
   }

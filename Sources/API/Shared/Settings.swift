@@ -38,6 +38,10 @@ package struct Settings: Sendable {
   package let pushLookupConcurrency: Int
   /// What phones that pair learn.
   package let agent: GuardedAgent
+  /// From where phones are paired.
+  package let pairingAccess: PairingAccess
+  /// Path of the relay's unix socket; nil where there is none.
+  package let relaySocket: String?
   /// What the apps of device preferences have to prove.
   package let attestation: AttestationPolicy
 
@@ -50,7 +54,8 @@ package struct Settings: Sendable {
     masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
     passkeyOrigins: [String] = [], androidApps: [AndroidApp] = [], pushLookupConcurrency: Int = 8,
-    agent: GuardedAgent? = nil,
+    agent: GuardedAgent? = nil, pairingAccess: PairingAccess = PairingAccess(),
+    relaySocket: String? = nil,
     attestation: AttestationPolicy = AttestationPolicy()
   ) {
     self.environment = environment
@@ -72,6 +77,8 @@ package struct Settings: Sendable {
       id: sites[0].host, origins: origins + passkeyOrigins + appOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
     self.agent = agent ?? GuardedAgent(publicURL: publicURLs[0])
+    self.pairingAccess = pairingAccess
+    self.relaySocket = relaySocket
     self.attestation = attestation
   }
 

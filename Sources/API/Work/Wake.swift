@@ -10,18 +10,25 @@ extension Context {
       CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
     guard socket >= 0 else { return }
     defer { close(socket) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
-      guard path.utf8.count < room.count else { return false }
-      room.copyBytes(from: path.utf8)
-      return true
-    }
-    guard fits else { return }
-    _ = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+    _ = connectSocket(socket, to: path)
+  }
+}
+
+/// Connects `socket` to the unix socket at `path`.
+///
+/// - Returns: whether it is connected now.
+func connectSocket(_ socket: CInt, to path: String) -> Bool {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  let fits = withUnsafeMutableBytes(of: &address.sun_path) { room in
+    guard path.utf8.count < room.count else { return false }
+    room.copyBytes(from: path.utf8)
+    return true
+  }
+  guard fits else { return false }
+  return withUnsafePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
     }
   }
 }

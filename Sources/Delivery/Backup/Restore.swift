@@ -177,11 +177,11 @@ package struct Restore: Sendable {
       kept.map {
         "The files that were replaced are in \($0). It holds secrets: remove it when you no longer need it."
       },
-      accounts.count == 2
+      accounts.count == 3
         ? nil
         : "The programs have no accounts at this database server yet: make them, see \"Make the database\" in the manual.",
       "Start the programs: systemctl start switchboard-responder.socket switchboard-companion.socket "
-        + "switchboard-responder.service switchboard-companion.timer",
+        + "switchboard-relay.socket switchboard-responder.service switchboard-companion.timer",
       "Then run: switchboard check",
     ].compactMap { $0 }
   }

@@ -3,7 +3,7 @@ import MariaDB
 
 /// Whether a request to the agent may pass.
 package enum Admission: Sendable, Equatable {
-  case admitted
+  case admitted(AgentClient)
   /// The token or ticket is genuine, and its time is over.
   case expired
   case refused
@@ -36,12 +36,14 @@ package struct AgentAccess: Sendable {
   package func admit(_ token: PairingToken) throws -> Admission {
     if token.kind == .refresh { return .refused }
     if token.hasExpired(at: records.now) { return .expired }
-    let isAlive = try records.read { transaction in
+    let client: AgentClient? = try records.read { transaction in
       let statements = transaction.agentAccess
-      guard let device = token.deviceID else { return try statements.isUnspent(token) }
-      return try statements.isPaired(device, using: token)
+      guard let device = token.deviceID else {
+        return try statements.isUnspent(token) ? .pairingToken(nonce: token.nonce) : nil
+      }
+      return try statements.phone(device, using: token)
     }
-    return isAlive ? .admitted : .refused
+    return client.map { .admitted($0) } ?? .refused
   }
 
   /// - Returns: when the ticket expires.
@@ -68,10 +70,27 @@ package struct AgentAccess: Sendable {
     try records.transaction { transaction in
       let statements = transaction.agentAccess
       if try statements.spendTicket(hash) {
-        return try statements.isOwnerAlive(ofTicket: hash) ? .admitted : .refused
+        return try statements.owner(ofTicket: hash).map { .admitted($0) } ?? .refused
       }
       return try statements.isUnspent(ticket: hash) ? .expired : .refused
     }
+  }
+
+  /// Those of `clients` that are admitted no more: their pairing has ended, or their pairing token is
+  /// spent, revoked or expired.
+  package func ended(among clients: Set<AgentClient>) throws -> Set<AgentClient> {
+    var (phones, nonces) = ([String: AgentClient](), [String: AgentClient]())
+    for client in clients {
+      switch client {
+      case .phone(let id, _): phones[id] = client
+      case .pairingToken(let nonce): nonces[nonce] = client
+      case .anyone: break
+      }
+    }
+    let ended = try records.read { transaction in
+      try transaction.agentAccess.ended(phones: Array(phones.keys), nonces: Array(nonces.keys))
+    }
+    return Set(ended.compactMap { phones[$0] ?? nonces[$0] })
   }
 }
 
@@ -93,27 +112,33 @@ private struct AgentAccessStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Whether the pairing of `device` is alive. The first use of the newest access token confirms its
-  /// generation.
+  /// The phone `device`; nil if its pairing is not alive. The first use of the newest access token
+  /// confirms its generation.
   ///
   /// The confirmation may be repeated without harm, so it may stand among reads.
-  func isPaired(_ device: String, using token: PairingToken) throws(DatabaseError) -> Bool {
+  func phone(_ device: String, using token: PairingToken) throws(DatabaseError) -> AgentClient? {
     let found = try transaction.connection.row(
       """
-      SELECT p.generation, p.confirmed FROM pairings p JOIN pairing_server s ON s.server_id = ?
-      WHERE p.id = ? AND p.ended_at IS NULL
+      SELECT p.generation, p.confirmed, p.user_agent
+      FROM pairings p JOIN pairing_server s ON s.server_id = ?
+      WHERE p.id = ? AND p.ended_at IS NULL AND p.expires_at > ?
       """,
-      [.text(token.serverID), .text(device)]
-    ) { row in (generation: row.integer(0), confirmed: row.boolean(1)) }
-    guard let found else { return false }
-    guard !found.confirmed, found.generation == token.generation else { return true }
+      [.text(token.serverID), .text(device), .time(transaction.now)]
+    ) { row in
+      (
+        generation: row.integer(0), confirmed: row.boolean(1),
+        client: AgentClient.phone(id: device, userAgent: row.text(2))
+      )
+    }
+    guard let found else { return nil }
+    guard !found.confirmed, found.generation == token.generation else { return found.client }
     _ = try transaction.connection.execute(
       """
       UPDATE pairings SET confirmed = TRUE, last_used_at = ?
       WHERE id = ? AND generation = ? AND NOT confirmed
       """,
       [.time(transaction.now), .text(device), .integer(token.generation)])
-    return true
+    return found.client
   }
 
   func spendTicket(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
@@ -132,16 +157,39 @@ private struct AgentAccessStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  func isOwnerAlive(ofTicket hash: [UInt8]) throws(DatabaseError) -> Bool {
+  /// Whose the ticket is; nil if that pairing or pairing token is not alive.
+  func owner(ofTicket hash: [UInt8]) throws(DatabaseError) -> AgentClient? {
     try transaction.connection.row(
       """
-      SELECT TRUE FROM pairing_tickets k LEFT JOIN pairings p ON p.id = k.pairing_id
+      SELECT p.id, p.user_agent, t.nonce
+      FROM pairing_tickets k LEFT JOIN pairings p ON p.id = k.pairing_id
         LEFT JOIN pairing_tokens t ON t.nonce = k.nonce
       WHERE k.ticket_hash = ? AND (p.id IS NOT NULL AND p.ended_at IS NULL
         OR t.nonce IS NOT NULL AND t.spent_at IS NULL AND t.revoked_at IS NULL)
       """,
       [.bytes(hash)]
-    ) { row in row.boolean(0) } ?? false
+    ) { row in
+      row.optionalText(2).map { .pairingToken(nonce: $0) }
+        ?? .phone(id: row.text(0), userAgent: row.text(1))
+    }
+  }
+
+  /// Which of these may not reach the agent.
+  func ended(phones: [String], nonces: [String]) throws(DatabaseError) -> [String] {
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.rows(
+      """
+      SELECT held.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS held
+        LEFT JOIN pairings p ON p.id = held.id AND p.ended_at IS NULL AND p.expires_at > ?
+      WHERE p.id IS NULL
+      UNION ALL
+      SELECT held.nonce FROM JSON_TABLE(?, '$[*]' COLUMNS (nonce CHAR(16) PATH '$')) AS held
+        LEFT JOIN pairing_tokens t ON t.nonce = held.nonce AND t.spent_at IS NULL
+          AND t.revoked_at IS NULL AND t.expires_at >= ?
+      WHERE t.nonce IS NULL
+      """,
+      [.bytes(JSONWriter.array(of: phones)), now, .bytes(JSONWriter.array(of: nonces)), now]
+    ) { row in row.text(0) }
   }
 }
 

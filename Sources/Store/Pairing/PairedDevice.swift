@@ -3,13 +3,22 @@ import Cryptography
 
 /// A phone that has exchanged a pairing token. It has a family of refresh tokens.
 package struct PairedDevice: Sendable {
+  /// A phone is paired again after this, however often it refreshes.
+  package static let lifetime = Duration.seconds(90 * 24 * 3600)
+
   /// `device_id` of its tokens.
   package let id: String
   let serverID: String
   let generation: Int64
+  let pairedAt: Timestamp
   /// When the newest generation was issued.
   let rotatedAt: Timestamp
   let expiresAt: Timestamp
+
+  /// When a refresh token expires.
+  static func expiry(of refreshedAt: Timestamp, pairedAt: Timestamp) -> Timestamp {
+    min(refreshedAt + PairingToken.Kind.refresh.lifetime, pairedAt + lifetime)
+  }
 
   /// A new access token of the newest generation.
   package func accessToken(by issuer: PairingIssuer, at now: Timestamp) -> SignedPairingToken {

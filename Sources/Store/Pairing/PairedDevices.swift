@@ -1,4 +1,4 @@
-import Base
+package import Base
 import MariaDB
 
 /// Phones that have exchanged a pairing token.
@@ -17,8 +17,8 @@ package struct PairedDevices: Sendable {
     let now = records.now
     guard token.kind == .pairing, !token.hasExpired(at: now) else { return nil }
     let device = PairedDevice(
-      id: id, serverID: token.serverID, generation: 1, rotatedAt: now,
-      expiresAt: now + PairingToken.Kind.refresh.lifetime)
+      id: id, serverID: token.serverID, generation: 1, pairedAt: now, rotatedAt: now,
+      expiresAt: PairedDevice.expiry(of: now, pairedAt: now))
     return try records.transaction { transaction in
       guard try transaction.pairedDevices.spend(token) else { return nil }
       try transaction.pairedDevices.insert(device, userAgent: userAgent)
@@ -49,7 +49,9 @@ package struct PairedDevices: Sendable {
       let statements = transaction.pairedDevices
       guard let family = try statements.find(id, of: token.serverID) else { return .dead }
       switch family.tokens.verdict(on: token.generation, at: now) {
-      case .rotate: return .refreshed(try statements.rotate(family.device))
+      case .rotate:
+        guard now < family.device.pairedAt + PairedDevice.lifetime else { return .dead }
+        return .refreshed(try statements.rotate(family.device))
       case .sameAgain: return .refreshed(family.device)
       case .dead: return .dead
       case .tooLate:
@@ -78,6 +80,11 @@ package struct PairedDevices: Sendable {
     try records.transaction { transaction in
       try transaction.pairedDevices.end(id, because: .administrator)
     }
+  }
+
+  /// The phone that was paired last, if that was after `instant`, and it may still reach the agent.
+  package func newest(since instant: Timestamp) throws -> ListedDevice? {
+    try list().filter { $0.pairedAt > instant }.max { $0.pairedAt < $1.pairedAt }
   }
 
   /// The phones that may reach the agent, the last used one first.
@@ -136,14 +143,14 @@ struct PairedDeviceStatements: ~Copyable {
   ) throws(DatabaseError) -> (device: PairedDevice, tokens: RefreshFamily)? {
     try transaction.connection.row(
       """
-      SELECT p.generation, p.confirmed, p.rotated_at, p.expires_at, p.ended_at
+      SELECT p.generation, p.confirmed, p.rotated_at, p.expires_at, p.ended_at, p.paired_at
       FROM pairings p JOIN pairing_server s ON s.server_id = ? WHERE p.id = ?
       """,
       [.text(serverID), .text(id)]
     ) { row in
       let device = PairedDevice(
-        id: id, serverID: serverID, generation: row.integer(0), rotatedAt: row.timestamp(2),
-        expiresAt: row.timestamp(3))
+        id: id, serverID: serverID, generation: row.integer(0), pairedAt: row.timestamp(5),
+        rotatedAt: row.timestamp(2), expiresAt: row.timestamp(3))
       return (
         device,
         RefreshFamily(
@@ -156,7 +163,7 @@ struct PairedDeviceStatements: ~Copyable {
   /// - Throws: ``LostRace``; ``RateLimited``.
   fileprivate func rotate(_ device: PairedDevice) throws -> PairedDevice {
     let now = transaction.now
-    let expiresAt = now + PairingToken.Kind.refresh.lifetime
+    let expiresAt = PairedDevice.expiry(of: now, pairedAt: device.pairedAt)
     let rotated = try transaction.connection.execute(
       """
       UPDATE pairings
@@ -169,8 +176,8 @@ struct PairedDeviceStatements: ~Copyable {
     try transaction.audit.write(
       .refreshed, device: device.id, detail: "generation \(device.generation + 1)")
     return PairedDevice(
-      id: device.id, serverID: device.serverID, generation: device.generation + 1, rotatedAt: now,
-      expiresAt: expiresAt)
+      id: device.id, serverID: device.serverID, generation: device.generation + 1,
+      pairedAt: device.pairedAt, rotatedAt: now, expiresAt: expiresAt)
   }
 
   /// - Returns: false where no living pairing has this id.

@@ -8,6 +8,8 @@ package struct PairingInfo: Sendable {
   package let session: String
   /// nil where no authentication is required.
   package let token: SignedPairingToken?
+  /// Six digits that stand for the token; nil where there is none.
+  package let code: String?
 
   /// The members of the answer to `GET /api/pair/info`.
   package func write(into json: inout JSONWriter) {

@@ -17,6 +17,13 @@ package struct PairingIssuer: Sendable {
     SignedPairingToken(
       text: token.signedText(with: keys.newest), expiresAt: token.expiresAt)
   }
+
+  /// Six digits that stand for a pairing token, for people to type.
+  func code(of token: PairingToken) -> String {
+    let tag = hmacSHA256("pairing code\n\(token.nonce)", with: keys.newest)
+    let number = tag.prefix(7).reduce(0) { $0 << 8 | Int($1) } % 1_000_000
+    return String(String(1_000_000 + number).dropFirst())
+  }
 }
 
 /// A token as a phone gets it.

@@ -22,6 +22,8 @@ extension Room {
 
 extension Limit {
   static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))
+  /// As long as the token that the code stands for.
+  static let typedCodes = Limit(name: "pairing-code", allowed: 10, window: .seconds(3600))
 }
 
 extension AuditEvent {

@@ -12,22 +12,39 @@ package struct PairingTokens: Sendable {
   /// What to show, with the one current pairing token. Issues a new token where that one is spent or
   /// revoked, or expires soon.
   package func info(of agent: GuardedAgent, issuer: PairingIssuer) throws -> PairingInfo {
-    func info(_ current: CurrentPairing) -> PairingInfo {
-      PairingInfo(
-        agent: agent, session: current.session,
-        token: agent.requiresAuth ? current.token.map(issuer.sign) : nil)
+    func info(_ session: String, _ token: PairingToken?) -> PairingInfo {
+      let token = agent.requiresAuth ? token : nil
+      return PairingInfo(
+        agent: agent, session: session, token: token.map(issuer.sign),
+        code: token.map(issuer.code(of:)))
     }
     let latest = records.now + Self.leastTimeLeft
     let current = try records.read { transaction in try transaction.pairingTokens.current() }
-    if !agent.requiresAuth || current.isGood(at: latest) { return info(current) }
+    if !agent.requiresAuth || current.isGood(at: latest) {
+      return info(current.session, current.token)
+    }
     return try records.repeatingLostRaces { transaction in
       let statements = transaction.pairingTokens
       let current = try statements.current()
-      if current.isGood(at: latest) { return info(current) }
+      if current.isGood(at: latest) { return info(current.session, current.token) }
       let token = current.nextToken(randomBytes: issuer.randomBytes, at: records.now)
       try statements.insert(token)
       guard try statements.show(token, insteadOf: current.nonce) else { throw LostRace() }
-      return PairingInfo(agent: agent, session: current.session, token: issuer.sign(token))
+      return info(current.session, token)
+    }
+  }
+
+  /// The token that is shown now, if `code` stands for it.
+  ///
+  /// - Throws: ``RateLimited`` at more than 10 tries of one token, right or wrong.
+  package func token(ofCode code: String, issuer: PairingIssuer) throws -> SignedPairingToken? {
+    try records.transaction { transaction in
+      guard let token = try transaction.pairingTokens.current().token,
+        !token.hasExpired(at: records.now)
+      else { return nil }
+      try transaction.limits.count(.typedCodes, of: token.nonce)
+      let isRight = isEqualInConstantTime(Array(code.utf8), Array(issuer.code(of: token).utf8))
+      return isRight ? issuer.sign(token) : nil
     }
   }
 

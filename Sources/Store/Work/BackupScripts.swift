@@ -114,6 +114,6 @@ package enum BackupScripts {
   /// Prints which of the programs have an account at the server.
   package static let accounts: StaticString = """
     SELECT DISTINCT Role FROM mysql.roles_mapping
-     WHERE Role IN ('switchboard_responder', 'switchboard_companion') AND Admin_option = 'N' ORDER BY Role;
+     WHERE Role IN ('switchboard_responder', 'switchboard_companion', 'switchboard_relay') AND Admin_option = 'N' ORDER BY Role;
     """
 }

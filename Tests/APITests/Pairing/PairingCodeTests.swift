@@ -92,10 +92,11 @@ import Testing
         "<dt>WebSocket</dt><dd>ws://127.0.0.1:8766/ws</dd>",
         "<dt>HTTP</dt><dd>http://127.0.0.1:8766</dd>",
         "<dt>Session</dt><dd>\(session.prefix(8))...</dd>", "<dt>Repo</dt><dd>cdev</dd>",
-        #"<time datetime="\#(expiry)">\#(expiry)</time>"#, "<button>", #"alt="QR code"#,
+        #"<time datetime="\#(expiry)">in 1 hour</time>"#, "<button>", #"alt="QR code"#,
       ] {
         #expect(answer.text.contains(part), "\(part)")
       }
+      #expect(answer.field("Refresh") == "20")
       #expect(!answer.text.contains("<script"))
       #expect(!answer.text.contains(session))
       #expect(!answer.text.contains(try site.pairingToken()))

@@ -76,6 +76,26 @@ import Testing
     }
   }
 
+  @Test func aPairingEndsAfterNinetyDaysHoweverOftenItIsRefreshed() throws {
+    try withAgent { site in
+      var phone = try site.pair()
+      for _ in 1...14 {
+        site.advance(by: .seconds(6 * 86_400))
+        phone = try Paired(site.refreshPairing(phone.refresh))
+      }
+      let answer = site.refreshPairing(phone.refresh)
+      let end = (site.now + .seconds(6 * 86_400)).rfc3339
+      #expect(answer.string("refresh_token_expires_at") == end)
+      phone = try Paired(answer)
+      site.advance(by: .seconds(6 * 86_400 - 1))
+      phone = try Paired(site.refreshPairing(phone.refresh))
+      #expect(site.ask(bearer: phone.access) == 204)
+      site.advance(by: .seconds(1))
+      #expect(site.ask(bearer: phone.access) == 401)
+      #expect(site.refreshPairing(phone.refresh).status == 401)
+    }
+  }
+
   @Test func refreshesAreLimitedToThirtyAnHour() throws {
     try withAgent { site in
       var phone = try site.pair()

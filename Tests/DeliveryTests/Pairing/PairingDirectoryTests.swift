@@ -147,10 +147,10 @@ import Testing
   @Test func aRevokedPhoneIsRefusedAndThatIsAudited() throws {
     try withSite { site in
       let (gone, other) = (try site.pair(), try site.pair())
-      #expect(try site.admission(of: gone) == .admitted)
+      #expect(try site.admission(of: gone) == .admitted(.phone(id: gone.id, name: "cdev/1.0")))
       #expect(try site.phones().revoke(gone.id) != nil)
       #expect(try site.admission(of: gone) == .refused)
-      #expect(try site.admission(of: other) == .admitted)
+      #expect(try site.admission(of: other) == .admitted(.phone(id: other.id, name: "cdev/1.0")))
       #expect(
         site.sql("SELECT end_reason, is_live FROM paired_devices WHERE device_id = '\(gone.id)'")
           == "administrator\t0")

@@ -14,8 +14,15 @@ struct Phone: Sendable {
 extension Site {
   func pairingToken() throws -> String { try curl("/api/pair/info").string("token") }
 
-  func pair() throws -> Phone {
-    let answer = post("/api/auth/exchange", #"{"pairing_token":"\#(try pairingToken())"}"#)
+  func pair(userAgent: String = "cdev/1.0") throws -> Phone {
+    let answer = curl(
+      "/api/auth/exchange", "--user-agent", userAgent, "--data",
+      #"{"pairing_token":"\#(try pairingToken())"}"#)
+    return try phone(answer)
+  }
+
+  /// The tokens in an answer to an exchange or a refresh.
+  func phone(_ answer: Answer) throws -> Phone {
     try #require(answer.status == 200, "\(answer.body)")
     return Phone(
       access: try answer.string("access_token"), refresh: try answer.string("refresh_token"))

@@ -94,18 +94,31 @@ import Testing
       #expect(broken.status == 500)
       #expect(broken.body == #"{"agent":true}"#)
       let file = site.state + "/body"
-      try Data(repeating: 32, count: 65_537).write(to: URL(filePath: file))
-      for path in ["/api/claude/run", "/api/auth/exchange", "/api/pair/refresh"] {
+      let limit = 16 << 20
+      for (path, size, text) in [
+        ("/api/auth/exchange", 65_537, "65536 bytes"), ("/api/pair/refresh", 65_537, "65536 bytes"),
+        ("/api/claude/run", limit + 1, "16 MiB"),
+      ] {
+        try Data(repeating: 32, count: size).write(to: URL(filePath: file))
         let large = site.curl(path, "--header", bearer, "--data-binary", "@\(file)")
         #expect(large.status == 413, "\(path)")
-        #expect(large.body == #"{"error":"The body is larger than 65536 bytes"}"#, "\(path)")
+        #expect(large.body == #"{"error":"The body is larger than \#(text)"}"#, "\(path)")
       }
+      try Data(repeating: 97, count: limit).write(to: URL(filePath: file))
+      let largest = site.curl("/api/claude/run", "--header", bearer, "--data-binary", "@\(file)")
+      #expect(largest.status == 200)
+      #expect(agent.seen.last?.hasSuffix(String(repeating: "a", count: limit)) == true)
+      #expect(try site.curl("/api/status", "--header", bearer).string("agent") == "up")
       agent.end()
-      let gone = site.curl("/api/git/status", "--header", bearer)
-      #expect(gone.status == 502)
-      #expect(gone.body == #"{"error":"Temporarily unavailable"}"#)
-      #expect(gone.fields["retry-after"] == "2")
-      #expect(gone.fields["content-type"] == "application/json")
+      #expect(try site.curl("/api/status", "--header", bearer).string("agent") == "away")
+      for options in [["--data-binary", "@\(file)"], []] {
+        let gone = site.curl("/api/git/status", ["--header", bearer] + options)
+        #expect(gone.status == 503)
+        #expect(
+          gone.body == #"{"error":"The agent does not answer. Start it, and then try again."}"#)
+        #expect(gone.fields["retry-after"] == "2")
+        #expect(gone.fields["content-type"] == "application/json")
+      }
       kill(try #require(site.keeper(of: "responder")), SIGKILL)
       let responder = try #require(site.pid(of: "responder"))
       kill(responder, SIGKILL)
@@ -246,7 +259,7 @@ import Testing
 }
 
 /// Calls `body` with a site that guards an agent.
-private func withAgent(
+func withAgent(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site, FakeAgent) async throws -> Void
 ) async throws {

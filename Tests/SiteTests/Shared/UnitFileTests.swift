@@ -8,6 +8,7 @@ import Testing
     "responder/switchboard-responder.service", "responder/switchboard-responder.socket",
     "companion/switchboard-companion.service", "companion/switchboard-companion.socket",
     "companion/switchboard-companion.timer", "companion/switchboard-failure@.service",
+    "companion/switchboard-relay.service", "companion/switchboard-relay.socket",
   ]
 
   /// Copies in a folder of their own. Of the paths only those of the programs are replaced, because
@@ -54,7 +55,7 @@ import Testing
 
   /// Threshold: tenths of what `systemd-analyze security` calls exposure.
   @Test(arguments: [
-    ("responder", false, 10), ("responder", true, 10), ("companion", false, 12),
+    ("responder", false, 10), ("responder", true, 10), ("companion", false, 12), ("relay", false, 12),
     ("failure@", false, 15),
   ])
   func aBrokenProgramReachesLittle(_ program: String, dropIn: Bool, threshold: Int) throws {

@@ -9,7 +9,7 @@ import Testing
 
   private func content(_ token: SignedPairingToken?) -> String {
     let info = PairingInfo(
-      agent: agent, session: "6f57d617-8d94-4810-b135-cddff5bc1007", token: token)
+      agent: agent, session: "6f57d617-8d94-4810-b135-cddff5bc1007", token: token, code: nil)
     return String(decoding: info.qrContent, as: UTF8.self)
   }
 

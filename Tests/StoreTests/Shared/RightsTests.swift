@@ -165,6 +165,17 @@ import Testing
         "CREATE TABLE own (id INT PRIMARY KEY)", "SELECT * FROM mysql.user",
       ]
     ),
+    (
+      "relay",
+      [
+        "SELECT user_agent FROM pairings", "SELECT address FROM pairings",
+        "UPDATE pairings SET ended_at = NULL", "DELETE FROM pairings",
+        "UPDATE pairing_tokens SET revoked_at = NOW(3)", "SELECT server_id FROM pairing_server",
+        "SELECT ticket_hash FROM pairing_tickets", "SELECT id FROM accounts",
+        "SELECT token FROM push_tokens", "INSERT INTO audit_log (event) VALUES ('x')",
+        "SELECT * FROM paired_devices", "CREATE TABLE own (id INT PRIMARY KEY)",
+      ]
+    ),
   ]
 
   @Test(arguments: denied.indices)

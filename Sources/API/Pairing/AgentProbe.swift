@@ -1,0 +1,31 @@
+import Base
+import Glibc
+
+/// Asks the relay whether the agent answers.
+struct AgentProbe {
+  /// How long connecting, and each wait for the answer, may take.
+  private static let limit = timeval(tv_sec: 3, tv_usec: 0)
+  private static let question = "GET /_agent HTTP/1.1\r\n\r\n"
+
+  /// Path of the relay's unix socket.
+  let socketPath: String
+
+  /// Whether the agent answers. Without a relay it cannot.
+  func agentAnswers() -> Bool {
+    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var limit = Self.limit
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+    let question = Self.question
+    guard connectSocket(descriptor, to: socketPath),
+      send(descriptor, question, question.utf8.count, CInt(MSG_NOSIGNAL)) == question.utf8.count
+    else { return false }
+    let yes = "HTTP/1.1 204 "
+    var answer = [UInt8](repeating: 0, count: yes.utf8.count)
+    return recv(descriptor, &answer, answer.count, CInt(MSG_WAITALL)) == answer.count
+      && answer.elementsEqual(yes.utf8)
+  }
+}

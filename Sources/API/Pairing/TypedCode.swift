@@ -1,0 +1,31 @@
+import Base
+import HTTP
+import Store
+
+/// `POST /api/pair/code`: the pairing token for the six digits that the page shows, for a phone that
+/// cannot scan.
+///
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/badRequest(_:)``;
+///   ``Failure/noTokensHere``; ``Failure/unauthorized(_:)``; ``Failure/tooManyRequests(retryAfter:)`` after
+///   ten tries of one token, or ten that failed from one address.
+func exchangeTypedCode(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable {
+    let code: String?
+  }
+  try context.requirePairingAccess(request)
+  guard context.settings.agent.requiresAuth else { throw Failure.noTokensHere }
+  let body = try request.decode(Body?.self, orSay: Failure.invalidPairingBody.message)
+  guard let code = body?.code?.trimmed, !code.isEmpty else {
+    throw Failure.badRequest("code is required")
+  }
+  guard
+    let token = try context.records.pairingTokens.token(ofCode: code, issuer: context.pairingIssuer)
+  else {
+    try context.records.pairedDevices.countFailedExchange()
+    throw Failure.unauthorized("Invalid or expired pairing code")
+  }
+  return .json { json in
+    json.member("pairing_token", token.text)
+    json.member("token_expires_at", token.expiresAt.rfc3339)
+  }
+}

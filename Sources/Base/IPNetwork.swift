@@ -1,0 +1,47 @@
+import Glibc
+
+/// An IP address, or a network of addresses.
+package struct IPNetwork: Hashable, Sendable {
+  /// An IPv6 address; one of IPv4 as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
+  private let bytes: [UInt8]
+  /// How many bits of ``bytes`` count.
+  private let length: Int
+
+  /// - Parameter text: `192.0.2.1`, `192.0.2.0/24`, `2001:db8::1` or `2001:db8::/32`.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let bytes = Self.bytes(of: String(parts[0])) else { return nil }
+    let isIPv4 = !parts[0].contains(":")
+    var length = 128
+    if parts.count == 2 {
+      let digits = parts[1]
+      guard digits.utf8.allSatisfy(\.isDigit), let number = Int(digits),
+        number <= (isIPv4 ? 32 : 128)
+      else { return nil }
+      length = number + (isIPv4 ? 96 : 0)
+    }
+    self.bytes = bytes
+    self.length = length
+  }
+
+  /// This machine's own addresses.
+  package static let loopback = [IPNetwork("127.0.0.1")!, IPNetwork("::1")!]
+
+  /// Whether the address is in the network; false for text that is no address.
+  package func contains(_ address: String) -> Bool {
+    guard let other = Self.bytes(of: address) else { return false }
+    return (0..<length).allSatisfy { bit in
+      let mask = UInt8(0x80) >> UInt8(bit % 8)
+      return bytes[bit / 8] & mask == other[bit / 8] & mask
+    }
+  }
+
+  /// The corresponding C function is `inet_pton`.
+  private static func bytes(of address: String) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    if inet_pton(AF_INET6, address, &bytes) == 1 { return bytes }
+    var ipv4 = [UInt8](repeating: 0, count: 4)
+    guard inet_pton(AF_INET, address, &ipv4) == 1 else { return nil }
+    return [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + ipv4
+  }
+}

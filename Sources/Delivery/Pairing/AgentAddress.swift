@@ -1,0 +1,43 @@
+import Glibc
+
+/// Where the agent listens: an address of TCP.
+package struct AgentAddress: Sendable {
+  private let bytes: [UInt8]
+
+  /// The addresses of `HOST:PORT`, where an IPv6 address stands in brackets; empty where the name has none.
+  package static func addresses(of text: String) -> [AgentAddress] {
+    guard let colon = text.lastIndex(of: ":") else { return [] }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    let port = text[text.index(after: colon)...]
+    guard !host.isEmpty, let number = UInt16(port), number > 0 else { return [] }
+    var hints = addrinfo()
+    hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(String(host), String(port), &hints, &list) == 0 else { return [] }
+    defer { freeaddrinfo(list) }
+    return sequence(first: list) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { entry in
+      guard let entry = entry?.pointee, let address = entry.ai_addr else { return nil }
+      return AgentAddress(
+        bytes: Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))))
+    }
+  }
+
+  /// A socket that has begun to connect and does not block, for the caller to close; -1 where it cannot.
+  func connectingSocket() -> CInt {
+    bytes.withUnsafeBytes { raw in
+      let address = raw.baseAddress!.assumingMemoryBound(to: sockaddr.self)  // never empty
+      let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+      let socket = Glibc.socket(CInt(address.pointee.sa_family), type, 0)
+      guard socket >= 0 else { return -1 }
+      var yes: CInt = 1
+      setsockopt(socket, CInt(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<CInt>.size))
+      if connect(socket, address, socklen_t(raw.count)) == 0 || errno == EINPROGRESS {
+        return socket
+      }
+      close(socket)
+      return -1
+    }
+  }
+}

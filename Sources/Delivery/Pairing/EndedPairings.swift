@@ -1,0 +1,79 @@
+import Glibc
+import Logging
+import Store
+import Synchronization
+
+/// Asks the database once a second which of the clients that hold connections are admitted no more.
+///
+/// It has a thread of its own, so that a slow database keeps no bytes waiting.
+final class EndedPairings: Sendable {
+  static let interval = Duration.seconds(1)
+
+  private struct State {
+    var held: Set<AgentClient> = []
+    var ended: Set<AgentClient> = []
+  }
+
+  private let state = Mutex(State())
+  private let database: Database
+  private let log: Logger
+  private let pipe = makePipe()
+  private let stop = Flag()
+
+  init(database: Database, log: Logger) {
+    self.database = database
+    self.log = log
+    _ = fcntl(pipe.reader, F_SETFL, O_NONBLOCK)
+  }
+
+  /// Becomes readable when somebody's pairing has ended.
+  var descriptor: CInt { pipe.reader }
+
+  /// Asks until ``end()``.
+  func begin() {
+    pthread_detach(
+      startThread { [self] in
+        var isAway = false
+        while !stop.isSet {
+          let next = ContinuousClock.now + Self.interval
+          ask(&isAway)
+          usleep(useconds_t(max(0, (next - .now) / .microseconds(1))))
+        }
+      })
+  }
+
+  func end() { stop.set() }
+
+  /// Who holds connections from now on.
+  func watch(_ clients: Set<AgentClient>) { state.withLock { $0.held = clients } }
+
+  /// Whose connections have to be closed.
+  func take() -> Set<AgentClient> {
+    var byte: UInt8 = 0
+    while read(pipe.reader, &byte, 1) == 1 {}
+    return state.withLock { state in
+      defer { state.ended = [] }
+      return state.ended
+    }
+  }
+
+  /// While the database is away, nothing can be revoked, and so connections stay.
+  private func ask(_ isAway: inout Bool) {
+    let held = state.withLock(\.held)
+    guard held.contains(where: { $0 != .anyone }) else { return }
+    do {
+      let ended = try database.records(at: .now(), from: .companion).agentAccess.ended(among: held)
+      if isAway { log.notice("The database answers again.") }
+      isAway = false
+      guard !ended.isEmpty else { return }
+      state.withLock { $0.ended.formUnion(ended) }
+      var byte: UInt8 = 1
+      write(pipe.writer, &byte, 1)
+    } catch {
+      if !isAway {
+        log.error("Connections to the agent stay open: nobody knows who is revoked. \(error)")
+      }
+      isAway = true
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Base
+
+/// The target of a request to the agent.
+struct RelayTarget {
+  let path: ArraySlice<UInt8>
+  private let query: ArraySlice<UInt8>?
+
+  init(_ target: ArraySlice<UInt8>) {
+    let mark = target.firstIndex(of: UInt8(ascii: "?"))
+    path = target[..<(mark ?? target.endIndex)]
+    query = mark.map { target[($0 + 1)...] }
+  }
+
+  /// Whether the path is one of the agent's. It counts as it is written: what could be read in two ways
+  /// is none of the agent's.
+  var isOfAgent: Bool {
+    let text = String(decoding: path, as: UTF8.self)
+    guard
+      ["/ws", "/api/file"].contains(text)
+        || ["/api/claude/", "/api/git/"].contains(where: { text.hasPrefix($0) })
+    else { return false }
+    let plain = path.decodedFully
+    let segments = plain.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .dropFirst()
+    return plain.count(where: { $0 == UInt8(ascii: "/") })
+      == path.count(where: { $0 == UInt8(ascii: "/") })
+      && !plain.contains { $0 == UInt8(ascii: "\\") || $0 < 0x20 || $0 == 0x7f }
+      && !segments.dropLast().contains { $0.isEmpty }
+      && !segments.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
+      && !path.showsToken
+  }
+
+  /// The target without each item of the query that has, or may have, a token.
+  var withoutTokens: [UInt8] {
+    guard let query else { return Array(path) }
+    let items = query.split { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }
+    let kept = items.filter { !Self.namesToken($0) && !$0.showsToken }
+    if kept.isEmpty { return Array(path) }
+    return Array(path) + "?".utf8 + Array(kept.joined(separator: "&".utf8))
+  }
+
+  /// Whether any reader could take the name for `token`, however it is spelled.
+  private static func namesToken(_ item: ArraySlice<UInt8>) -> Bool {
+    let name = item.decodedFully.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "[") }
+    let letters = String(decoding: name.filter(\.isAlphanumeric), as: UTF8.self).lowercased()
+    return ["token", "accesstoken", "refreshtoken", "pairingtoken"].contains(letters)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Whether a token of ours is in it, percent-encoded or not.
+  var showsToken: Bool {
+    let text = String(decoding: decodedFully, as: UTF8.self).lowercased()
+    return ["p", "s", "r", "c"].contains { text.contains("cdev_\($0)_") }
+  }
+
+  /// With each `%XX` as its octet, and so again, as often as a careless reader might.
+  var decodedFully: [UInt8] {
+    var decoded = Array(self)
+    for _ in 1...4 {
+      guard let next = decoded.decodedOnce else { break }
+      decoded = next
+    }
+    return decoded
+  }
+}
+
+extension [UInt8] {
+  /// nil where there is nothing to decode.
+  fileprivate var decodedOnce: [UInt8]? {
+    var result: [UInt8] = []
+    var index = 0
+    while index < count {
+      if self[index] == UInt8(ascii: "%"), index + 2 < count,
+        let high = self[index + 1].hexDigitValue, let low = self[index + 2].hexDigitValue
+      {
+        result.append(high << 4 | low)
+        index += 3
+      } else {
+        result.append(self[index])
+        index += 1
+      }
+    }
+    return result.count == count ? nil : result
+  }
+}

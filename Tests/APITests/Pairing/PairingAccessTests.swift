@@ -1,0 +1,143 @@
+import Base
+import Program
+import Store
+import Support
+import Testing
+
+@testable import API
+@testable import switchboard_responder
+
+/// From where phones are paired, and who reaches an agent that asks for no token.
+@Suite struct PairingAccessTests {
+  private static let access = PairingAccess(
+    allowed: [IPNetwork("198.51.100.0/24")!, IPNetwork("2001:db8::/32")!],
+    proxies: [IPNetwork("203.0.113.7")!])
+
+  private func site<T>(
+    requiresAuth: Bool = true, _ body: (TestApplication) throws -> T
+  ) throws -> T {
+    let agent = GuardedAgent(publicURL: "http://127.0.0.1:8766", requiresAuth: requiresAuth)
+    return try withAgent(agent) { site in
+      let other = TestApplication(
+        site.root, settings: .ofTests(agent: agent, pairingAccess: Self.access))
+      return try body(other)
+    }
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1", true), ("::1", true), ("::ffff:127.0.0.1", true), ("198.51.100.200", true),
+    ("2001:db8:1::5", true), ("127.0.0.2", false), ("198.51.101.1", false), ("2001:db9::1", false),
+    ("203.0.113.7", false), ("", false), ("localhost", false), ("unix:", false),
+  ])
+  func onlyTheListedAddressesPair(_ address: String, _ isAllowed: Bool) throws {
+    try site { site in
+      for (method, path) in [
+        ("GET", "/pair"), ("POST", "/pair"), ("GET", "/pair/phones"), ("POST", "/pair/phones"),
+        ("GET", "/api/pair/info"), ("GET", "/api/pair/qr"), ("POST", "/api/pair/refresh"),
+        ("POST", "/api/pair/code"),
+      ] {
+        let answer = site.send(method, path, address: address)
+        #expect((answer.status == 403) == !isAllowed, "\(method) \(path): \(answer.status)")
+      }
+    }
+  }
+
+  @Test(arguments: PairingAccess.forwardingFields)
+  func whatAnUnknownProxyHasPassedOnIsRefused(_ field: String) throws {
+    try site { site in
+      let fields = [(name: field, value: "127.0.0.1")]
+      #expect(
+        site.send("GET", "/api/pair/info", fields: fields, address: "127.0.0.1").status == 403)
+    }
+  }
+
+  @Test(arguments: [
+    ("198.51.100.1", true), ("192.0.2.9, 198.51.100.1", true), ("198.51.100.1, 203.0.113.7", true),
+    ("198.51.100.1, 192.0.2.9", false), ("203.0.113.7", false), ("", false), ("x", false),
+    ("127.0.0.1:80", false),
+  ])
+  func aTrustedProxySaysWhoAsks(_ hops: String, _ isAllowed: Bool) throws {
+    try site { site in
+      let fields = [(name: "X-Forwarded-For", value: hops)]
+      let answer = site.send("GET", "/api/pair/info", fields: fields, address: "203.0.113.7")
+      #expect((answer.status == 200) == isAllowed)
+    }
+  }
+
+  @Test(arguments: [
+    (["Sec-Fetch-Site": "cross-site"], 403), (["Sec-Fetch-Site": "same-site"], 403),
+    (
+      ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"],
+      403
+    ),
+    (
+      ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"],
+      200
+    ), (["Sec-Fetch-Site": "same-origin"], 200), (["Sec-Fetch-Site": "none"], 200),
+  ])
+  func anotherSitesPageCannotShowTheCode(_ fields: [String: String], _ status: Int) throws {
+    try site { site in
+      let given = fields.map { (name: $0.key, value: $0.value) }
+      #expect(site.send("GET", "/pair", fields: given, address: "127.0.0.1").status == status)
+    }
+  }
+
+  /// The status for a web socket with a good token.
+  private func status(of fields: [(String, String)], _ site: TestApplication) throws -> Int {
+    let token = site.send("GET", "/api/pair/info", address: "127.0.0.1").string("token") ?? ""
+    let all = fields + [("Authorization", "Bearer \(token)")]
+    return site.application.respond(
+      to: Request(path: "/_auth", fields: all.map { (name: $0, value: $1) }, requestURI: "/ws")
+    ).status
+  }
+
+  @Test(arguments: [
+    (nil, 204), ("http://127.0.0.1:8766", 204), (TestApplication.publicURL, 204), ("null", 403),
+    ("http://evil.example", 403), ("", 403), ("http://127.0.0.1", 403),
+  ])
+  func aWebSocketIsOpenedByOwnPagesAndByAppsOnly(_ origin: String?, _ expected: Int) throws {
+    try site { site in
+      let fields = [("Host", "127.0.0.1:8766")] + (origin.map { [("Origin", $0)] } ?? [])
+      #expect(try status(of: fields, site) == expected)
+    }
+  }
+
+  @Test(arguments: [
+    ([:], "127.0.0.1", 204), ([:], "198.51.100.3", 204), ([:], "192.0.2.1", 403),
+    (["Host": "evil.example"], "127.0.0.1", 403), (["X-Forwarded-For": "::1"], "127.0.0.1", 403),
+    (["Host": "localhost", "Origin": "http://evil.example"], "127.0.0.1", 403),
+  ])
+  func withoutTokensThisMachineAloneReachesTheAgent(
+    _ fields: [String: String], _ address: String, _ status: Int
+  ) throws {
+    try site(requiresAuth: false) { site in
+      for target in ["/ws", "/api/file", "/api/claude/run"] {
+        let request = Request(
+          path: "/_auth", fields: fields.map { (name: $0.key, value: $0.value) },
+          remoteAddress: address, requestURI: target)
+        #expect(site.application.respond(to: request).status == status, "\(target)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("SWITCHBOARD_REQUIRE_AUTH", "false"), ("SWITCHBOARD_PAIRING_ALLOW", "192.0.2.0/33"),
+    ("SWITCHBOARD_PAIRING_ALLOW", "my-laptop"), ("SWITCHBOARD_TRUSTED_PROXIES", "192.0.2.1;::1"),
+    ("SWITCHBOARD_TRUSTED_PROXIES", "192.0.2.0/x"),
+  ])
+  func productionRefusesTheSetting(_ name: String, _ value: String) {
+    var environment = Environment([name: value])
+    _ = API.Settings(from: &environment)
+    #expect(environment.complaints.contains { $0.hasPrefix("\(name) must") })
+  }
+
+  @Test func elsewhereTheTokenMayBeLeftOut() {
+    var environment = Environment([
+      "SWITCHBOARD_REQUIRE_AUTH": "false", "SWITCHBOARD_ENV": "development",
+      "SWITCHBOARD_PAIRING_ALLOW": "192.0.2.0/24, 2001:db8::1",
+    ])
+    _ = API.Settings(from: &environment)
+    #expect(
+      !environment.complaints.contains { $0.contains("REQUIRE_AUTH") || $0.contains("ALLOW") })
+  }
+}

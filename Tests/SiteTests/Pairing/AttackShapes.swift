@@ -1,0 +1,114 @@
+/// Requests by which somebody who may not tries to get a pairing token or to reach the agent. In each,
+/// PORT stands for the site's port.
+enum AttackShapes {
+  struct Shape: Sendable {
+    let name: String
+    /// The request line and the fields.
+    let lines: [String]
+
+    init(_ name: String, _ lines: String...) {
+      self.name = name
+      self.lines = lines
+    }
+
+    init(_ line: String, fields: [String]) {
+      name = ([line] + fields).joined(separator: " | ")
+      lines = [line] + fields
+    }
+  }
+
+  static let all = origins + hosts + forwarded + fetches + paths + credentials + targets
+
+  private static let host = "Host: 127.0.0.1:PORT"
+  private static let pairing = [
+    "GET /api/pair/info HTTP/1.1", "GET /api/pair/qr HTTP/1.1", "GET /pair HTTP/1.1",
+    "POST /api/pair/refresh HTTP/1.1",
+  ]
+  private static let socket = [
+    "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  ]
+
+  /// Pages of others; the web socket has a token that is good.
+  private static let origins = [
+    "http://evil.example", "https://evil.example", "null", "", "http://127.0.0.1",
+    "http://127.0.0.1:1", "http://localhost:PORT", "http://127.0.0.1:PORT.evil.example",
+    "http://evil.example/127.0.0.1:PORT", "http://127.0.0.1:PORT@evil.example", "file://",
+    "chrome-extension://abcdefgh", "http://127.0.0.1:PORT, http://evil.example",
+  ].flatMap { origin in
+    ([pairing[0], pairing[3]].map { Shape($0, fields: [host, "Origin: \(origin)"]) })
+      + [
+        Shape(
+          "GET /ws HTTP/1.1",
+          fields: [host, "Origin: \(origin)", "Authorization: Bearer TOKEN"] + socket)
+      ]
+  }
+
+  /// Names that a stranger's name server gives this address to.
+  private static let hosts = [
+    "evil.example", "evil.example:PORT", "127.0.0.1.evil.example:PORT", "localhost.evil.example",
+    "127.0.0.1:PORT.evil.example", "foo.localhost:PORT", "localhost.:PORT", "127.0.0.1.nip.io",
+    "xn--localhost-9za", "[::1].evil.example", "a@127.0.0.1",
+  ].flatMap { name in pairing.map { Shape($0, fields: ["Host: \(name)"]) } }
+
+  /// Proxies that nobody has named.
+  private static let forwarded = [
+    "X-Forwarded-For: 127.0.0.1", "X-Forwarded-For: 203.0.113.9", "X-Forwarded-For: ::1, 127.0.0.1",
+    "x-forwarded-for: ", "Forwarded: for=127.0.0.1", "X-Real-IP: 127.0.0.1", "Via: 1.1 proxy",
+    "X-Forwarded-Host: 127.0.0.1", "X-Forwarded-Proto: https", "X-Forwarded-Port: 443",
+    "X-Forwarded-Server: a", "X-Client-IP: 127.0.0.1", "X-Cluster-Client-IP: 127.0.0.1",
+    "True-Client-IP: 127.0.0.1", "CF-Connecting-IP: 127.0.0.1", "Fastly-Client-IP: 127.0.0.1",
+    "Client-IP: 127.0.0.1", "X-Original-Forwarded-For: 127.0.0.1",
+  ].flatMap { field in
+    [pairing[0], pairing[3], pairing[2]].map { Shape($0, fields: [host, field]) }
+  }
+
+  /// What browsers say of a page of another origin that shows the answer as a part of itself.
+  private static let fetches = ["cross-site", "same-site"].flatMap { site in
+    pairing.map { Shape($0, fields: [host, "Sec-Fetch-Site: \(site)", "Sec-Fetch-Mode: no-cors"]) }
+  }
+
+  /// Other spellings of the paths, without a token.
+  private static let paths = [
+    "/api/%63laude/run", "/api/claude/run", "//ws", "/ws/", "/%77s", "/ws%00", "/ws%2f", "/./ws",
+    "/x/../ws", "/api/claude/../file", "/api/claude/..%2ffile", "/api//git/status",
+    "/api/git/%2e%2e/file",
+    "/api/file/", "/api/file%3ftoken=x", "/api/file;token=x", "/API/file", "/api/file?token=",
+    "/api/file?token", "/api/file?TOKEN=TOKEN", "/api/file?token[]=TOKEN",
+    "/api/file?to%256ben=TOKEN",
+    "/api/file?x=1;token=TOKEN", "/_auth", "/_auth?token=TOKEN",
+    "/_agent",
+    "/api/claude/%5c..%5cpair", "/api/claude/%2e%2e/%2e%2e/_agent",
+    "/ws?token=cdev_s_x&token=TOKEN",
+  ].map { Shape("GET \($0) HTTP/1.1", fields: [host]) }
+
+  /// Fields that could stand for a token, or for what nginx says.
+  private static let credentials = [
+    "X-Admitted-By: anyone", "X_Admitted_By: anyone", "X-Admitted-By: phone x y",
+    "X-Paired-Device: id=\"x\"", "Authorization: Basic TOKEN", "Authorization: TOKEN",
+    "X_Authorization: Bearer TOKEN", "Authorization : Bearer TOKEN", "Cookie: token=TOKEN",
+    "X-Original-URI: /ws?token=TOKEN", "X-Original-URL: /ws?token=TOKEN", "X-Rewrite-URL: /pair",
+    "Transfer-Encoding: chunked", "Content-Length: 0\r\nContent-Length: 1",
+    "Proxy-Authorization: Bearer TOKEN",
+    "Sec-WebSocket-Protocol: TOKEN",
+  ].flatMap { field in
+    ["GET /ws HTTP/1.1", "GET /api/file HTTP/1.1"].map { Shape($0, fields: [host, field]) }
+  }
+
+  /// Targets with a server in them, old versions, and more than one host.
+  private static let targets = [
+    Shape("GET http://evil.example/api/pair/info HTTP/1.1", fields: [host]),
+    Shape("GET http://evil.example:PORT/pair HTTP/1.1", fields: [host]),
+    Shape("GET http://127.0.0.1:PORT/ws HTTP/1.1", fields: [host] + socket),
+    Shape(
+      "GET http://user@127.0.0.1:PORT/pair HTTP/1.1", fields: [host, "Origin: http://evil.example"]),
+    Shape("GET /ws HTTP/1.0", fields: socket), Shape("GET /api/file HTTP/1.0", fields: []),
+    Shape("GET /api/pair/info HTTP/1.0", fields: ["Origin: http://localhost:PORT"]),
+    Shape("POST /pair HTTP/1.0", fields: ["Origin: http://evil.example"]),
+    Shape("GET /api/pair/info HTTP/1.1", fields: [host, "Host: evil.example"]),
+    Shape("GET /api/pair/info HTTP/1.1", fields: ["Host: evil.example", host]),
+    Shape("CONNECT 127.0.0.1:PORT HTTP/1.1", fields: [host]), Shape("GET /ws", fields: []),
+    Shape("OPTIONS * HTTP/1.1", fields: [host]), Shape("TRACE /pair HTTP/1.1", fields: [host]),
+    Shape("PUT /api/pair/info HTTP/1.1", fields: [host]),
+  ]
+}
