@@ -332,9 +332,11 @@ CREATE TABLE IF NOT EXISTS attestation_keys (
 CREATE TABLE IF NOT EXISTS push_tokens (
   token         VARCHAR(512) NOT NULL PRIMARY KEY COMMENT 'case matters; one row and one owner, whichever endpoint brought it',
   device_id     UUID NOT NULL,
-  platform      ENUM('ios', 'macos', 'android') NOT NULL COMMENT 'android tokens are kept and never sent to APNs',
+  platform      ENUM('ios', 'macos', 'android', 'web') NOT NULL COMMENT 'decides the channel; the token of a browser is web: and the id of its subscription',
+  bundle_id     VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at DATETIME(3) NOT NULL COMMENT 'UTC; last registration, compared with the time that Apple gives for a dead token',
   KEY push_tokens_device (device_id),
+  KEY push_tokens_registered (registered_at),
   CONSTRAINT push_tokens_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
   CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
@@ -550,6 +552,7 @@ CREATE TABLE IF NOT EXISTS ogs_users (
 CREATE TABLE IF NOT EXISTS ogs_registrations (
   ogs_user_id      BIGINT UNSIGNED NOT NULL,
   device_token     VARCHAR(400) NOT NULL COMMENT 'lower-case hex',
+  bundle_id        VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
   last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification for it was last written',
   PRIMARY KEY (ogs_user_id, device_token),
@@ -667,6 +670,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
   id              UUID NOT NULL PRIMARY KEY COMMENT 'apns-id',
   notification_id UUID NOT NULL,
   token           VARCHAR(512) NOT NULL,
+  bundle_id       VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   channel         VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent',
   shard           TINYINT UNSIGNED NOT NULL COMMENT 'of the lease that covers it',
   state           ENUM('open', 'delivered', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up, see reason',
@@ -715,6 +719,16 @@ CREATE TABLE IF NOT EXISTS apns_hosts (
   PRIMARY KEY (token, topic)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Where Apple takes notifications to a token, for all rooms';
+
+CREATE TABLE IF NOT EXISTS fcm_access_tokens (
+  account       VARCHAR(255) NOT NULL PRIMARY KEY COMMENT 'e-mail address of the service account',
+  sealed        VARCHAR(4000) NULL COMMENT 'Google''s access token, sealed for the companion alone; who knows the token can send for an hour',
+  expires_at    DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  generation    INT UNSIGNED NOT NULL DEFAULT 0,
+  claim_id      UUID NULL COMMENT 'of the process that asks for a token',
+  claimed_until DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock; until then no other process asks',
+  CONSTRAINT fcm_access_tokens_whole CHECK ((sealed IS NULL) = (expires_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS dead_tokens (
   token      VARCHAR(512) NOT NULL PRIMARY KEY,
@@ -1446,6 +1460,26 @@ END IF //
 IF @found < 25 THEN
   ALTER TABLE ogs_games ADD KEY IF NOT EXISTS ogs_games_game (game_id), ALGORITHM=INPLACE, LOCK=NONE;
 END IF //
+IF @found < 25 THEN
+  ALTER TABLE push_tokens
+    MODIFY platform ENUM('ios', 'macos', 'android', 'web') NOT NULL COMMENT 'decides the channel; the token of a browser is web: and the id of its subscription',
+    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER platform,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE push_tokens
+    ADD KEY IF NOT EXISTS push_tokens_registered (registered_at), ALGORITHM=INPLACE, LOCK=NONE;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_registrations
+    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER device_token,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE deliveries
+    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER token,
+    ALGORITHM=INSTANT;
+END IF //
 
 DELIMITER ;
 
@@ -1701,7 +1735,7 @@ GRANT SELECT ON attested_keys TO switchboard_administrator;
 
 -- Push
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
-GRANT SELECT (token, device_id, platform, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;
@@ -1769,6 +1803,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
 GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON fcm_access_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;

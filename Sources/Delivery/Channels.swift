@@ -1,5 +1,14 @@
 import Store
 
+extension [DeliveryChannel] {
+  /// The channel of each platform; of two that take a platform, the first.
+  var byPlatform: [PushPlatform: Channel] {
+    Dictionary(
+      flatMap { channel in channel.platforms.map { ($0, channel.name) } },
+      uniquingKeysWith: { first, _ in first })
+  }
+}
+
 extension DeliveryChannel {
   /// The channels that `settings` configure. A new channel is a line here.
   static func configured(by settings: Settings, _ database: Database) -> [DeliveryChannel] {

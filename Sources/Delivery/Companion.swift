@@ -42,7 +42,7 @@ package struct Companion: Sendable {
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
       compose: message.text, announce: NoticePush.announcement,
-      channel: settings.apns.map { _ in .apns }, observations: observations)
+      channels: channels.byPlatform, observations: observations)
     jobs = JobRunner(
       database: database,
       handlers: [

@@ -26,7 +26,7 @@ extension Companion {
 
   /// Where a test to `target` would go, in a whole sentence.
   package func describeTestPush(to target: PushTest.Target) throws -> String {
-    let platform = DevicePlatform(rawValue: target.platform)
+    let platform = PushPlatform(rawValue: target.platform)
     let sender = senders.first { platform.map($0.channel.platforms.contains) == true }
     guard let channel = sender?.channel else {
       return

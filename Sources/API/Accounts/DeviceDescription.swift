@@ -27,7 +27,7 @@ extension DevicePlatform: Decodable {
 extension PushToken: Decodable {
   package init(from decoder: any Decoder) throws {
     let text = try decoder.singleValueContainer().decode(String.self)
-    guard let token = PushToken(text) else {
+    guard let token = PushToken(text), !token.isOfBrowser else {
       throw Failure.validation(field: decoder.field, reason: "not_a_push_token")
     }
     self = token

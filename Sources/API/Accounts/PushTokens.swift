@@ -19,7 +19,7 @@ func setPushToken(_ request: Request, in context: borrowing Context) throws -> R
   if let device = body.deviceId, device.text != caller.clientDeviceID {
     throw Failure.forbidden(\.otherDevice)
   }
-  let platform = body.tokenType == .fcm ? .android : body.platform
+  let platform = body.tokenType == .fcm ? .android : body.platform.map(PushPlatform.init)
   try context.records.pushTokens.set(body.pushToken, platform: platform, by: caller)
   return .json { json in
     json.member("success", true)

@@ -5,13 +5,14 @@ import Store
 /// The body of `POST /api/push/register`.
 struct PushRegistration {
   let token: PushToken
-  let platform: DevicePlatform
+  let platform: PushPlatform
 
   init(_ members: PushMembers) throws {
     guard let text = try members.tokenText(), !text.isEmpty else {
       throw Failure.badRequest("Push token is required")
     }
     token = try members.pushToken(text)
+    guard !token.isOfBrowser else { throw Failure.badRequest(PushMembers.malformedToken) }
     switch try members.text(.platform, or: "Unsupported push platform")?.lowercased() {
     case nil, "ios": platform = .ios
     case "android": platform = .android
@@ -111,7 +112,7 @@ struct PushMembers {
     try value(name, or: complaint) { try $0.string().trimmed }
   }
 
-  private static let malformedToken = "Invalid push token format"
+  fileprivate static let malformedToken = "Invalid push token format"
 
   func tokenText() throws -> String? { try text(.token, or: Self.malformedToken) }
 

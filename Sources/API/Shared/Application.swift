@@ -50,7 +50,10 @@ package final class Application: Sendable {
     let context = Context(
       application: self, pathItem: found?.pathItem ?? "",
       records: database.records(
-        at: clock(), from: Origin(requestID: request.requestID, address: request.remoteAddress)))
+        at: clock(),
+        from: Origin(
+          requestID: request.requestID, address: request.remoteAddress,
+          bundleID: request.bundleID)))
     var response: Response
     do {
       if found != nil { try families[family].before?(request, context) }

@@ -66,7 +66,7 @@ struct PushTestSender: Sendable {
   }
 
   private func plan(for target: PushTest.Target, payload: [UInt8]) -> Plan {
-    let platform = DevicePlatform(rawValue: target.platform)
+    let platform = PushPlatform(rawValue: target.platform)
     let channel = channels.first { $0.direct != nil && platform.map($0.platforms.contains) == true }
     guard let channel else { return .refuse("UnsupportedPlatform") }
     guard target.isEnabled else { return .refuse("PushDisabled") }

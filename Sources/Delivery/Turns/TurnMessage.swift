@@ -12,7 +12,7 @@ extension TurnMessage {
     precondition(!turns.isEmpty, "there is something to tell")
     self.init(
       collapseID: "turns-\(userID)", payload: Self.payload(of: turns, prefix: prefix),
-      lifetime: .seconds(86_400), channel: .apns)
+      lifetime: .seconds(86_400))
   }
 
   /// The payload with as much of the game's name as fits, cut between Unicode scalars.

@@ -6,7 +6,7 @@ package import Store
 package struct DeliveryChannel: Sendable {
   package let name: Channel
   /// The platforms whose push tokens it takes.
-  package let platforms: Set<DevicePlatform>
+  package let platforms: Set<PushPlatform>
   /// What the channel has learned of tokens, by token; asked once for each batch.
   let routes: @Sendable (_ tokens: [String]) throws -> [String: String]
   /// Begins one run, which takes and sends nothing after `deadline`. Used by one thread.
@@ -19,7 +19,7 @@ package struct DeliveryChannel: Sendable {
   package let direct: DirectSender?
 
   package init(
-    name: Channel, platforms: Set<DevicePlatform>,
+    name: Channel, platforms: Set<PushPlatform>,
     routes: @escaping @Sendable (_ tokens: [String]) throws -> [String: String] = { _ in [:] },
     beginRun: @escaping @Sendable (_ deadline: ContinuousClock.Instant) -> any ChannelRun,
     describe: @escaping @Sendable (_ route: String?) -> String,

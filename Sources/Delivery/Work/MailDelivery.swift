@@ -18,8 +18,8 @@ struct MailDelivery: Sendable {
   let compose: Compose
   /// Makes the payload of the push that goes with a mail; nil where none does.
   let announce: @Sendable (_ opened: [UInt8], Mail) -> [UInt8]?
-  /// By which the pushes go; nil where none are sent.
-  let channel: Channel?
+  /// The way of a push to each platform; empty where none are sent.
+  let channels: [PushPlatform: Channel]
   var observations = Observations()
 
   /// After this time no mail is begun, however many wait.
@@ -67,8 +67,8 @@ struct MailDelivery: Sendable {
     guard let message = compose(opened, mail, .now()) else {
       return .dead(reason: "the mail is none that the companion sends")
     }
-    if let channel, let payload = announce(opened, mail) {
-      try records.notices.push(payload, with: mail, on: channel)
+    if !channels.isEmpty, let payload = announce(opened, mail) {
+      try records.notices.push(payload, with: mail, by: channels)
     }
     let outcome = mailer.send(message, named: mail.id)
     observe(outcome)

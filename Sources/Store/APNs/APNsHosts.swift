@@ -1,11 +1,6 @@
 import Base
 import MariaDB
 
-extension Channel {
-  /// Apple Push Notification service.
-  package static let apns = Channel("apns")
-}
-
 extension Room {
   static let apns = Room(
     name: "APNs", whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"],

@@ -31,6 +31,9 @@ extension Room {
       Retention(.after(Retention.day), "DELETE FROM phone_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
+      // An app registers at each start. Who has not used one for a year has another phone.
+      Retention(
+        .after(Retention.day * 365), "DELETE FROM push_tokens WHERE registered_at < ? LIMIT ?"),
       Retention(.after(.zero), "DELETE FROM address_changes WHERE expires_at < ? LIMIT ?"),
       Retention(.after(.zero), "DELETE FROM account_visits WHERE expires_at < ? LIMIT ?"),
     ],

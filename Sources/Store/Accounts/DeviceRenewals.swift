@@ -87,7 +87,8 @@ struct DeviceRenewalStatements: ~Copyable {
     guard changed == 1 else { throw LostRace() }
     if let token = device.pushToken {
       try transaction.pushTokens.removeAll(of: renewed.id, except: token)
-      try transaction.pushTokens.store(token, platform: device.platform, of: renewed.id)
+      try transaction.pushTokens.store(
+        token, platform: PushPlatform(device.platform), of: renewed.id)
     }
     try transaction.audit.write(
       .deviceRegistered, account: renewed.accountID, device: renewed.id, detail: "renewed")

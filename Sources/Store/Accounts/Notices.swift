@@ -152,28 +152,36 @@ package struct EndedSession: Sendable {
 package struct Notices: Sendable {
   let records: Records
 
-  /// Puts a push beside a mail into the outbox, for all Apple devices of the account that the mail goes to, where
-  /// pushes are not switched off. The
-  /// same mail again makes no second push.
+  /// Puts a push beside a mail into the outbox, for all devices of the account that the mail goes to, where pushes
+  /// are not switched off. The same mail again makes no second push.
   ///
-  /// - Parameter payload: JSON, at most 4096 bytes.
-  package func push(_ payload: [UInt8], with mail: Mail, on channel: Channel) throws {
+  /// - Parameters:
+  ///   - payload: JSON, at most 4096 bytes.
+  ///   - channels: for each platform to which something can be sent, by which way.
+  package func push(
+    _ payload: [UInt8], with mail: Mail, by channels: [PushPlatform: Channel]
+  ) throws {
     try records.transaction { transaction in
-      let tokens = try transaction.connection.rows(
+      let addresses = try transaction.connection.rows(
         """
-        SELECT t.token FROM accounts a JOIN devices d ON d.account_id = a.id
+        SELECT t.token, t.platform, t.bundle_id FROM accounts a JOIN devices d ON d.account_id = a.id
         JOIN push_tokens t ON t.device_id = d.id
         JOIN device_preferences p ON p.device_id = d.id
-        WHERE a.email = ? AND t.platform <> 'android' AND (p.version = 0 OR p.push_enabled)
+        WHERE a.email = ? AND FIND_IN_SET(t.platform, ?)
+          AND (p.version = 0 OR p.push_enabled)
         ORDER BY t.token LIMIT 100
         """,
-        [.text(mail.recipient)]
-      ) { row in row.text(0) }
-      guard !tokens.isEmpty else { return }
+        [.text(mail.recipient), .text(channels.keys.map(\.rawValue).joined(separator: ","))]
+      ) { row in
+        channels[PushPlatform(row: row, 1)].map {
+          PushAddress(row.text(0), by: $0, bundleID: row.optionalText(2))
+        }
+      }.compactMap { $0 }
+      guard !addresses.isEmpty else { return }
       _ = try transaction.notifications.post(
         NewNotification(
           kind: .account, eventKey: "mail \(mail.id)", collapseID: mail.id, payload: payload,
-          lifetime: Retention.day, channel: channel, tokens: tokens))
+          lifetime: Retention.day, to: addresses))
     }
   }
 }

@@ -10,4 +10,8 @@ package struct PushToken: Sendable, Equatable {
     else { return nil }
     self.text = text
   }
+
+  /// Whether it names a subscription of a browser: `web:` and the id of its row. Only the endpoint of subscriptions
+  /// makes such tokens.
+  package var isOfBrowser: Bool { text.hasPrefix("web:") }
 }

@@ -4,7 +4,7 @@ import MariaDB
 /// A push token of an account's device, as administrators see it.
 package struct PushTokenRecord: Sendable {
   package let token: String
-  package let platform: DevicePlatform
+  package let platform: PushPlatform
   package let registeredAt: Timestamp
   package let deviceID: String
   package let accountID: String
@@ -16,7 +16,7 @@ package struct PushTokenRecord: Sendable {
   /// that order from 0.
   fileprivate init(row: borrowing Row) {
     token = row.text(0)
-    platform = DevicePlatform(row: row, 1)
+    platform = PushPlatform(row: row, 1)
     registeredAt = row.timestamp(2)
     deviceID = row.text(3)
     accountID = row.text(4)

@@ -5,18 +5,21 @@ import MariaDB
 struct PushTokenStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Gives `token` to the device, whoever had it before.
+  /// Gives `token` to the device, whoever had it before. Its app is the one that sends the request; where the app does
+  /// not name itself, the one that was known before, for a token never goes to another app.
   func store(
-    _ token: PushToken, platform: DevicePlatform, of deviceID: String
+    _ token: PushToken, platform: PushPlatform, of deviceID: String
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
-      INSERT INTO push_tokens (token, device_id, platform, registered_at) VALUES (?, ?, ?, ?)
+      INSERT INTO push_tokens (token, device_id, platform, bundle_id, registered_at)
+      VALUES (?, ?, ?, ?, ?)
       ON DUPLICATE KEY UPDATE device_id = VALUES(device_id), platform = VALUES(platform),
-        registered_at = VALUES(registered_at)
+        bundle_id = COALESCE(VALUES(bundle_id), bundle_id), registered_at = VALUES(registered_at)
       """,
       [
-        .text(token.text), .text(deviceID), .text(platform.rawValue), .time(transaction.now),
+        .text(token.text), .text(deviceID), .text(platform.rawValue),
+        .text(transaction.origin.bundleID), .time(transaction.now),
       ])
   }
 

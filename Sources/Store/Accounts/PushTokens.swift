@@ -6,12 +6,12 @@ package struct PushTokens: Sendable {
   ///
   /// - Parameter platform: nil means the device's own.
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 an hour of one account.
-  package func set(_ token: PushToken, platform: DevicePlatform?, by caller: Caller) throws {
+  package func set(_ token: PushToken, platform: PushPlatform?, by caller: Caller) throws {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let device = try transaction.sessions.live(caller).deviceID
       try transaction.limits.count(.pushTokens, of: caller.accountID)
-      let platform = try platform ?? transaction.devices.platform(of: device)
+      let platform = try platform ?? PushPlatform(transaction.devices.platform(of: device))
       try transaction.pushTokens.removeAll(of: device, except: token)
       try transaction.pushTokens.store(token, platform: platform, of: device)
       try transaction.audit.write(.pushTokenSet, account: caller.accountID, device: device)

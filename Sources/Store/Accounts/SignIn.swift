@@ -179,7 +179,8 @@ struct SignInStatements: ~Copyable {
         .time(trustedAt), .text(deviceID),
       ])
     if let token = registration.pushToken {
-      try transaction.pushTokens.store(token, platform: registration.platform, of: deviceID)
+      try transaction.pushTokens.store(
+        token, platform: PushPlatform(registration.platform), of: deviceID)
     }
     _ = try transaction.connection.execute(
       """

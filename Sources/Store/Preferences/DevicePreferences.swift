@@ -157,8 +157,9 @@ struct PreferencesStatements: ~Copyable {
     if let token = old.pushToken, token != new.pushToken {
       try transaction.pushTokens.remove(token, of: old.deviceID)
     }
-    if case .set(let text) = change, let token = PushToken(text) {
-      try transaction.pushTokens.store(token, platform: platform, of: new.deviceID)
+    if case .set(let text) = change, let token = PushToken(text), !token.isOfBrowser {
+      try transaction.pushTokens.store(
+        token, platform: PushPlatform(platform), of: new.deviceID)
     }
   }
 }

@@ -18,7 +18,7 @@ extension PushTokens {
         [.text(email)]
       ) { row in
         PushTest.Target(
-          token: row.text(0), platform: DevicePlatform(row: row, 1), registeredAt: .unknown,
+          token: row.text(0), platform: PushPlatform(row: row, 1), registeredAt: .unknown,
           isEnabled: row.boolean(2))
       }
     }
@@ -29,7 +29,7 @@ extension PushTokens {
     let platform = try records.read { transaction in
       try transaction.connection.row(
         "SELECT platform FROM push_tokens WHERE token = ?", [.text(token.text)]
-      ) { row in DevicePlatform(row: row, 0) }
+      ) { row in PushPlatform(row: row, 0) }
     }
     return PushTest.Target(
       token: token.text, platform: platform ?? .ios, registeredAt: .unknown, isEnabled: true)

@@ -15,7 +15,7 @@ extension PushTokens {
   ///
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 an hour of one account.
   package func register(
-    _ token: PushToken, platform: DevicePlatform, by caller: Caller
+    _ token: PushToken, platform: PushPlatform, by caller: Caller
   ) throws {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)

@@ -16,8 +16,7 @@ package struct PushTest: Codable, Sendable, Equatable {
     /// a token wants to know whether it works.
     package let isEnabled: Bool
 
-    package init(token: String, platform: DevicePlatform, registeredAt: Timestamp, isEnabled: Bool)
-    {
+    package init(token: String, platform: PushPlatform, registeredAt: Timestamp, isEnabled: Bool) {
       self.token = token
       self.platform = platform.rawValue
       self.registeredAt = registeredAt.milliseconds

@@ -74,7 +74,7 @@ extension Records {
 extension PushTest.Target {
   fileprivate init(row: borrowing Row, isNamed: Bool) {
     self.init(
-      token: row.text(0), platform: DevicePlatform(row: row, 1), registeredAt: row.timestamp(2),
+      token: row.text(0), platform: PushPlatform(row: row, 1), registeredAt: row.timestamp(2),
       isEnabled: isNamed || row.boolean(3))
   }
 }

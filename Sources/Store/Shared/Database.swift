@@ -60,16 +60,19 @@ extension Database {
   }
 }
 
-/// Where a request came from, for the audit log.
+/// Where a request came from.
 package struct Origin: Sendable {
   /// nginx's `$request_id`.
   package let requestID: String
   /// The caller's address, as the web server gives it.
   package let address: String
+  /// The app that sent it, as it names itself: Apple's bundle id; nil: it did not.
+  package let bundleID: String?
 
-  package init(requestID: String, address: String) {
+  package init(requestID: String, address: String, bundleID: String? = nil) {
     self.requestID = requestID
     self.address = address
+    self.bundleID = bundleID
   }
 
   /// The companion's own work.

@@ -21,11 +21,11 @@ extension Polls {
       let stored = try transaction.games.find(of: user.id)
       let marks = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0.notifiedMove) })
       let turns = Turns(in: seen.games, of: user.id) { marks[$0] ?? 0 }
-      let tokens =
-        turns.new.isEmpty ? [] : try transaction.turnRegistrations.tokens(of: user.id)
-      let told = tokens.isEmpty ? [] : turns.new
+      let addresses =
+        turns.new.isEmpty ? [] : try transaction.turnRegistrations.addresses(of: user.id)
+      let told = addresses.isEmpty ? [] : turns.new
       if !told.isEmpty {
-        try statements.notify(user, of: told, by: message(told), on: tokens)
+        try statements.notify(user, of: told, by: message(told), to: addresses)
       }
       let hasMoved = try transaction.games.replace(stored, with: seen, told: told, of: user.id)
       try statements.schedule(user, hasMoved: hasMoved, pace: pace)
@@ -89,7 +89,7 @@ extension PollStatements {
   /// Puts the notification into the outbox. The same turns of the same registration are the same
   /// event, and make no second notification.
   fileprivate func notify(
-    _ user: ClaimedUser, of turns: [TurnGame], by message: TurnMessage, on tokens: [String]
+    _ user: ClaimedUser, of turns: [TurnGame], by message: TurnMessage, to addresses: [PushAddress]
   ) throws(DatabaseError) {
     let marks = turns.map { "\($0.id):\($0.lastMove)" }.sorted().joined(separator: " ")
     let event = hexEncoded(Array(sha256(marks).prefix(16)))
@@ -97,7 +97,7 @@ extension PollStatements {
       NewNotification(
         kind: .turn, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(event)",
         collapseID: message.collapseID, payload: message.payload, lifetime: message.lifetime,
-        channel: message.channel, tokens: tokens))
+        to: addresses))
     if isNew { try transaction.turnRegistrations.markNotified(of: user.id) }
   }
 }

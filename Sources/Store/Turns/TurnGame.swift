@@ -63,15 +63,13 @@ package struct Turns: Sendable {
 package struct TurnMessage: Sendable {
   /// At most 64 bytes.
   package let collapseID: String
-  /// JSON, at most 4096 bytes, as ``channel`` takes it.
+  /// JSON, at most 4096 bytes, as Apple takes it.
   package let payload: [UInt8]
   package let lifetime: Duration
-  package let channel: Channel
 
-  package init(collapseID: String, payload: [UInt8], lifetime: Duration, channel: Channel) {
+  package init(collapseID: String, payload: [UInt8], lifetime: Duration) {
     self.collapseID = collapseID
     self.payload = payload
     self.lifetime = lifetime
-    self.channel = channel
   }
 }

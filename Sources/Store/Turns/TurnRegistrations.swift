@@ -70,10 +70,15 @@ struct TurnRegistrationStatements: ~Copyable {
       "INSERT IGNORE INTO ogs_users (id) VALUES (?)", [.integer(userID)])
     return try transaction.connection.execute(
       """
-      INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at) VALUES (?, ?, ?)
-      ON DUPLICATE KEY UPDATE registered_at = VALUES(registered_at)
+      INSERT INTO ogs_registrations (ogs_user_id, device_token, bundle_id, registered_at)
+      VALUES (?, ?, ?, ?)
+      ON DUPLICATE KEY UPDATE bundle_id = COALESCE(VALUES(bundle_id), bundle_id),
+        registered_at = VALUES(registered_at)
       """,
-      [.integer(userID), .text(token.text), .time(transaction.now)]) == 1
+      [
+        .integer(userID), .text(token.text), .text(transaction.origin.bundleID),
+        .time(transaction.now),
+      ]) == 1
   }
 
   fileprivate func makeDue(_ userID: Int64) throws(DatabaseError) {
@@ -85,12 +90,15 @@ struct TurnRegistrationStatements: ~Copyable {
       [.integer(userID)])
   }
 
-  /// The device tokens that are registered for a user.
-  func tokens(of userID: Int64) throws(DatabaseError) -> [String] {
+  /// Where a user is told of turns: all of Apple's devices that are registered.
+  func addresses(of userID: Int64) throws(DatabaseError) -> [PushAddress] {
     try transaction.connection.rows(
-      "SELECT device_token FROM ogs_registrations WHERE ogs_user_id = ? ORDER BY device_token",
+      """
+      SELECT device_token, bundle_id FROM ogs_registrations
+      WHERE ogs_user_id = ? ORDER BY device_token
+      """,
       [.integer(userID)]
-    ) { row in row.text(0) }
+    ) { row in PushAddress(row.text(0), by: .apns, bundleID: row.optionalText(1)) }
   }
 
   /// Remembers that the devices of a user are notified now.

@@ -16,6 +16,8 @@ package struct Delivery: Sendable {
   package let attempts: Int64
   /// Of these, those whose sender ended without an outcome.
   package let losses: Int64
+  /// The app that registered the token, as it named itself; nil: it did not.
+  package let bundleID: String?
 
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
@@ -26,6 +28,7 @@ package struct Delivery: Sendable {
     isExpired = row.boolean(5)
     attempts = row.integer(6)
     losses = row.integer(7)
+    bundleID = row.optionalText(8)
   }
 }
 
@@ -128,7 +131,7 @@ package struct Deliveries: Sendable {
       var deliveries = try transaction.connection.rows(
         """
         SELECT d.id, d.token, n.collapse_id, n.payload, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
-          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses
+          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses, d.bundle_id
         FROM deliveries d JOIN notifications n ON n.id = d.notification_id
         WHERE d.channel = ? AND d.shard = ? AND d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3)
         ORDER BY d.due_at LIMIT ?

@@ -7,6 +7,28 @@ package struct Channel: Hashable, Sendable {
   package let name: String
 
   package init(_ name: String) { self.name = name }
+
+  /// Apple Push Notification service.
+  package static let apns = Channel("apns")
+  /// Firebase Cloud Messaging, Google's.
+  package static let fcm = Channel("fcm")
+  /// Web Push (RFC 8030).
+  package static let webPush = Channel("webpush")
+}
+
+/// Where a notification goes.
+package struct PushAddress: Sendable, Equatable {
+  package let channel: Channel
+  /// As the channel knows the device.
+  package let token: String
+  /// The app that registered the token, as it named itself; nil: it did not.
+  package let bundleID: String?
+
+  package init(_ token: String, by channel: Channel, bundleID: String? = nil) {
+    self.channel = channel
+    self.token = token
+    self.bundleID = bundleID
+  }
 }
 
 /// A notification that is new to the outbox.
@@ -28,21 +50,18 @@ package struct NewNotification: Sendable {
   package let payload: [UInt8]
   /// After this it is neither sent nor kept for the device.
   package let lifetime: Duration
-  package let channel: Channel
-  /// As the channel knows devices.
-  package let tokens: [String]
+  package let addresses: [PushAddress]
 
   package init(
     kind: Kind, eventKey: String, collapseID: String, payload: [UInt8], lifetime: Duration,
-    channel: Channel, tokens: [String]
+    to addresses: [PushAddress]
   ) {
     self.kind = kind
     self.eventKey = eventKey
     self.collapseID = collapseID
     self.payload = payload
     self.lifetime = lifetime
-    self.channel = channel
-    self.tokens = tokens
+    self.addresses = addresses
   }
 }
 
@@ -66,15 +85,15 @@ struct NotificationStatements: ~Copyable {
         .bytes(new.payload), .integer(new.lifetime.components.seconds),
       ])
     guard inserted == 1 else { return false }
-    for token in new.tokens {
+    for address in new.addresses {
       _ = try transaction.connection.execute(
         """
-        INSERT INTO deliveries (id, notification_id, token, channel, shard)
-        VALUES (?, ?, ?, ?, ?)
+        INSERT INTO deliveries (id, notification_id, token, bundle_id, channel, shard)
+        VALUES (?, ?, ?, ?, ?, ?)
         """,
         [
-          .text(transaction.makeID()), .text(id), .text(token), .text(new.channel.name),
-          .integer(Int64(sha256(token)[0] & 15)),
+          .text(transaction.makeID()), .text(id), .text(address.token), .text(address.bundleID),
+          .text(address.channel.name), .integer(Int64(sha256(address.token)[0] & 15)),
         ])
     }
     return true

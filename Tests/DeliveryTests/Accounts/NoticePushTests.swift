@@ -12,7 +12,7 @@ import Testing
     id: "01890a5d-ac96-774b-bcce-b302099a8057", kind: .passkeyAdded, recipient: "ann@example.org",
     sealed: "")
 
-  /// A phone of Ann's for each of `tokens`: `c` is no phone of Apple's, and `d` takes no pushes.
+  /// A phone of Ann's for each of `tokens`: `c` is no phone of Apple's, `d` takes no pushes, and `e` is a browser.
   private func arrange(_ delivery: TestDelivery, tokens: [String]) {
     for letter in tokens {
       delivery.sql(
@@ -21,7 +21,7 @@ import Testing
         INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
         SELECT @id, id, '\(letter)', 'D', 'ios', NOW(3), NOW(3) FROM accounts;
         INSERT INTO push_tokens (token, device_id, platform, registered_at)
-        VALUES (REPEAT('\(letter)', 64), @id, IF('\(letter)' = 'c', 'android', 'ios'), NOW(3));
+        VALUES (REPEAT('\(letter)', 64), @id, CASE '\(letter)' WHEN 'c' THEN 'android' WHEN 'e' THEN 'web' ELSE 'ios' END, NOW(3));
         INSERT INTO device_preferences (device_id, last_updated_at, version, push_enabled)
         VALUES (@id, NOW(3), 1, '\(letter)' <> 'd')
         """)
@@ -46,8 +46,23 @@ import Testing
       #expect(text.contains(#""title":"Ihr Konto hat einen neuen Passkey""#))
       #expect(!text.contains("a.b"))
       let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
-      for _ in 1...2 { try notices.push(payload, with: mail, on: .apns) }
+      for _ in 1...2 { try notices.push(payload, with: mail, by: [.ios: .apns]) }
       #expect(pushes(delivery) == "account\ta\topen\naccount\tb\topen")
+    }
+  }
+
+  @Test func eachTokenGetsItByTheChannelOfItsPlatform() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: ["a", "c", "d", "e"])
+      delivery.sql(
+        "UPDATE push_tokens SET bundle_id = 'com.example.other' WHERE token LIKE 'a%'")
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      try notices.push(
+        Array("{}".utf8), with: mail, by: [.ios: .apns, .android: .fcm, .web: .webPush])
+      #expect(
+        delivery.sql(
+          "SELECT LEFT(token, 1), channel, bundle_id FROM deliveries ORDER BY token")
+          == "a\tapns\tcom.example.other\nc\tfcm\tNULL\ne\twebpush\tNULL")
     }
   }
 
@@ -55,7 +70,7 @@ import Testing
     try withDelivery { delivery throws in
       arrange(delivery, tokens: [])
       let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
-      try notices.push(Array("{}".utf8), with: mail, on: .apns)
+      try notices.push(Array("{}".utf8), with: mail, by: [.ios: .apns])
       #expect(pushes(delivery) == "")
       #expect(delivery.sql("SELECT COUNT(*) FROM notifications") == "0")
     }

@@ -8,8 +8,8 @@ import Testing
 @Suite struct PlanTests {
   /// Named by administrators or some per host: a few rows. `TABLES` is InnoDB's list of tables.
   private static let smallTables: Set = [
-    "TABLES", "banks", "companion_status", "conditions", "counters", "delivery_leases", "health",
-    "merchants", "models", "ogs_pause",
+    "TABLES", "banks", "companion_status", "conditions", "counters", "delivery_leases",
+    "fcm_access_tokens", "health", "merchants", "models", "ogs_pause",
     "pairing_server", "provider_tokens", "schema_version",
   ]
 
@@ -23,7 +23,7 @@ import Testing
       SELECT \(id(2)), \(id(1)), CONCAT('device-', seq), 'D', 'ios', NOW(3), NOW(3) FROM seq_1_to_10000;
     INSERT INTO device_preferences (device_id, last_updated_at) SELECT \(id(2)), NOW(3) FROM seq_1_to_10000;
     INSERT INTO push_tokens (token, device_id, platform, registered_at)
-      SELECT LPAD(seq, 64, 'a'), \(id(2)), 'ios', NOW(3) FROM seq_1_to_10000;
+      SELECT LPAD(seq, 64, 'a'), \(id(2)), 'ios', NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
         credential_expires_at, registered_at)
       SELECT CONCAT('device-', seq), '192.0.2.1', 'D', 'ios', UNHEX(SHA2(seq, 256)),

@@ -113,6 +113,7 @@ import Testing
         "UPDATE errands SET result = '{}'", "DELETE FROM errands", "SELECT token FROM apns_hosts",
         "SELECT token FROM dead_tokens",
         "SELECT shard FROM delivery_leases", "SELECT team_id FROM provider_tokens",
+        "SELECT account FROM fcm_access_tokens",
         "SELECT * FROM enrolled_banks",
         "UPDATE companion_status SET version = 'x'", "UPDATE conditions SET reason = ''",
         "SELECT total FROM counters", "DELETE FROM health", "UPDATE schema_version SET version = 2",

@@ -89,6 +89,7 @@ enum SampleRows {
     INSERT INTO deliveries (id, notification_id, token, shard)
       VALUES ('\(delivery)', '\(notification)', '\(pushToken)\(pushToken)', 1);
     INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key');
+    INSERT INTO fcm_access_tokens (account) VALUES ('switchboard@example.iam.gserviceaccount.com');
     INSERT INTO apns_hosts (token, topic, environment, learned_at)
       VALUES ('\(pushToken)\(pushToken)', 'com.example.app', 'sandbox', NOW(3));
     INSERT INTO jobs (id, kind, request, request_id)

@@ -43,6 +43,13 @@ extension ConstraintTests {
       "INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key')"),
     Case("provider_tokens.provider_tokens_whole", "UPDATE provider_tokens SET sealed = 'x'"),
     Case(
+      "fcm_access_tokens.PRIMARY",
+      "INSERT INTO fcm_access_tokens (account) SELECT account FROM fcm_access_tokens"),
+    Case("fcm_access_tokens.fcm_access_tokens_whole", "UPDATE fcm_access_tokens SET sealed = 'x'"),
+    Case(
+      "fcm_access_tokens.fcm_access_tokens_whole",
+      "UPDATE fcm_access_tokens SET expires_at = NOW(3)"),
+    Case(
       "apns_hosts.PRIMARY",
       "INSERT INTO apns_hosts (token, topic, environment, learned_at) SELECT token, topic, 'production', NOW(3) FROM apns_hosts"
     ),
