@@ -15,7 +15,8 @@ extension DeliveryChannel {
     [
       settings.apns.map {
         DeliveryChannel.apns($0, database, sealingKeys: settings.keys)
-      }
+      },
+      settings.webPush.map { DeliveryChannel.webPush($0, database, keys: settings.keys) },
     ].compactMap { $0 }
   }
 }

@@ -21,6 +21,8 @@ package struct Settings: Sendable {
   package let polling: PollSettings?
   /// nil where no push is sent.
   package let apns: APNsSettings?
+  /// nil where nothing is sent to browsers.
+  package let webPush: WebPushSettings?
   /// Names of the variables without which no push is sent.
   package let missingForPushes: [String]
   /// The file for metrics, which each pass replaces; nil for none.
@@ -30,7 +32,8 @@ package struct Settings: Sendable {
     keys: CompanionKeys, mailer: Mailer?, sender: String,
     senderName: String = "Switchboard", auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: APNsSettings? = nil,
-    missingForPushes: [String] = [], publicURL: String? = nil, metricsFile: String? = nil
+    webPush: WebPushSettings? = nil, missingForPushes: [String] = [],
+    publicURL: String? = nil, metricsFile: String? = nil
   ) {
     self.keys = keys
     self.mailer = mailer
@@ -40,6 +43,7 @@ package struct Settings: Sendable {
     self.interval = interval
     self.polling = polling
     self.apns = apns
+    self.webPush = webPush
     self.missingForPushes = missingForPushes
     self.publicURL = publicURL
     self.metricsFile = metricsFile

@@ -28,6 +28,7 @@ extension Settings {
       case .configured(let settings): (settings, [])
       case .notConfigured(let names): (nil, names)
       }
+    let webPush = WebPushSettings(from: &environment)
     let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
     if let metricsFile, !metricsFile.hasPrefix("/") || !metricsFile.hasSuffix(".prom") {
       environment.complain(
@@ -39,7 +40,7 @@ extension Settings {
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
       sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
-      polling: polling, apns: apns, missingForPushes: missingForPushes,
+      polling: polling, apns: apns, webPush: webPush, missingForPushes: missingForPushes,
       publicURL: environment.optionalPublicURL(), metricsFile: metricsFile)
   }
 }

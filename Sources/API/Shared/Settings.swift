@@ -36,6 +36,8 @@ package struct Settings: Sendable {
   package let relyingParty: RelyingParty
   /// A number that the answers of push repeat.
   package let pushLookupConcurrency: Int
+  /// nil where no browser can subscribe.
+  package let webPush: WebPushSettings?
   /// What phones that pair learn.
   package let agent: GuardedAgent
   /// What the apps of device preferences have to prove.
@@ -50,7 +52,7 @@ package struct Settings: Sendable {
     masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
     passkeyOrigins: [String] = [], androidApps: [AndroidApp] = [], pushLookupConcurrency: Int = 8,
-    agent: GuardedAgent? = nil,
+    webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
     attestation: AttestationPolicy = AttestationPolicy()
   ) {
     self.environment = environment
@@ -71,6 +73,7 @@ package struct Settings: Sendable {
     relyingParty = RelyingParty(
       id: sites[0].host, origins: origins + passkeyOrigins + appOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
+    self.webPush = webPush
     self.agent = agent ?? GuardedAgent(publicURL: publicURLs[0])
     self.attestation = attestation
   }

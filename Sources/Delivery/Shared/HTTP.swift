@@ -42,16 +42,21 @@ struct HTTPClient: ~Copyable {
 
   private let handle: OpaquePointer
   private let userAgent: String
+  /// PEM
+  private let certificatesFile: String?
 
   /// `curl_global_init` is safe to call once only, before any thread uses the library.
   private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
 
-  /// - Parameter userAgent: names us, our version and our contact.
-  init(userAgent: String) {
+  /// - Parameters:
+  ///   - userAgent: names us, our version and our contact.
+  ///   - certificatesFile: PEM certificates that are trusted beside the system's.
+  init(userAgent: String, trusting certificatesFile: String? = nil) {
     _ = Self.library
     guard let handle = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
     self.handle = OpaquePointer(handle)
     self.userAgent = userAgent
+    self.certificatesFile = certificatesFile
   }
 
   deinit { curl_easy_cleanup(UnsafeMutableRawPointer(handle)) }
@@ -90,7 +95,17 @@ struct HTTPClient: ~Copyable {
       throw HTTPError(kind: .redirected, reason: "not an https address")
     }
     return try perform(
-      url, fields: ["Authorization: \(authorization)", "Expect:"], form: form, limits: limits)
+      url, fields: ["Authorization: \(authorization)", "Expect:"],
+      body: form.map { Array($0.utf8) }, limits: limits)
+  }
+
+  /// The answer to `body`, posted with `fields`. A redirect is an answer as well.
+  ///
+  /// - Parameter url: https.
+  func post(
+    _ body: [UInt8], to url: String, fields: [String], limits: Limits
+  ) throws(HTTPError) -> HTTPAnswer {
+    try perform(url, fields: fields + ["Expect:"], body: body, limits: limits)
   }
 
   /// Whether what is sent to `url` is read by its host alone: it is https, or goes to this machine.
@@ -105,20 +120,23 @@ struct HTTPClient: ~Copyable {
   }
 
   private func perform(
-    _ url: String, fields: [String], form: String? = nil, limits: Limits
+    _ url: String, fields: [String], body sent: [UInt8]? = nil, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
     curl_easy_reset(curl)  // the connection stays
     let body = ReceivedBody(limit: limits.body)
     var list = curl_slist_append(nil, "Accept: application/json")
     for field in fields { list = curl_slist_append(list, field) }
     defer { curl_slist_free_all(list) }
-    if let form { set(CURLOPT_COPYPOSTFIELDS, form) }
+    if var sent {
+      switchboard_set_number(curl, CURLOPT_POSTFIELDSIZE, sent.count)
+      switchboard_set_pointer(curl, CURLOPT_COPYPOSTFIELDS, &sent)
+    }
     set(CURLOPT_URL, url)
     set(CURLOPT_USERAGENT, userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "gzip")
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_CAPATH, "/etc/ssl/certs")  // the bundle file costs 27 ms to read
-    switchboard_set_text(curl, CURLOPT_CAINFO, nil)
+    switchboard_set_text(curl, CURLOPT_CAINFO, certificatesFile)
     if Self.isOfThisMachine(url) { set(CURLOPT_PROXY, "") }
     switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
     switchboard_set_number(

@@ -98,7 +98,8 @@ extension API.Settings {
     companionKeys: BoxPublicKeys = TestApplication.boxKeys.publicKeys,
     masterKey: String? = "test-master-key-123",
     allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
-    agent: GuardedAgent? = nil, attestation: AttestationPolicy = AttestationPolicy()
+    webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
+    attestation: AttestationPolicy = AttestationPolicy()
   ) -> API.Settings {
     API.Settings(
       environment: environment, publicURLs: publicURLs ?? [publicURL], jwtKeys: jwtKeys,
@@ -106,7 +107,8 @@ extension API.Settings {
       credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: nil,
       masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
-      pushLookupConcurrency: pushLookupConcurrency, agent: agent, attestation: attestation)
+      pushLookupConcurrency: pushLookupConcurrency, webPush: webPush, agent: agent,
+      attestation: attestation)
   }
 }
 
