@@ -341,6 +341,15 @@ CREATE TABLE IF NOT EXISTS push_tokens (
   CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS web_subscriptions (
+  token  VARCHAR(512) NOT NULL PRIMARY KEY COMMENT 'web: and a UUID made of the endpoint; whatever removes the push token removes the subscription',
+  sealed VARCHAR(2500) NOT NULL COMMENT 'endpoint, key and secret of the browser, sealed for the companion alone; who knows them can write to the browser',
+  KEY web_subscriptions_sealed (sealed(48)),
+  CONSTRAINT web_subscriptions_token FOREIGN KEY (token) REFERENCES push_tokens (token) ON DELETE CASCADE,
+  CONSTRAINT web_subscriptions_boxed CHECK (sealed LIKE 'box:%')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Browsers that take notifications (Web Push)';
+
 -- Wallet -----------------------------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS banks (
@@ -1804,6 +1813,8 @@ GRANT SELECT ON attested_keys TO switchboard_administrator;
 -- Push
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
 GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT INSERT, UPDATE (sealed) ON web_subscriptions TO switchboard_responder;
+GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO switchboard_companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;

@@ -1,9 +1,10 @@
 import COpenSSL
 
-// Fetched once: looking the algorithm up by name takes as long as encrypting a short value.
-private nonisolated(unsafe) let algorithm = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+// Fetched once: looking an algorithm up by name takes as long as encrypting a short value.
+private nonisolated(unsafe) let aes256GCM = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+private nonisolated(unsafe) let aes128GCM = EVP_CIPHER_fetch(nil, "AES-128-GCM", nil)
 
-/// Encrypts or decrypts one value with AES-256-GCM.
+/// Encrypts or decrypts one value with AES-256-GCM, or with AES-128-GCM.
 ///
 /// The corresponding C type is `EVP_CIPHER_CTX`.
 struct Cipher: ~Copyable {
@@ -20,13 +21,14 @@ struct Cipher: ~Copyable {
   private let context: OpaquePointer
 
   /// - Parameters:
-  ///   - key: 32 bytes.
+  ///   - key: 32 bytes, or 16 for AES-128.
   ///   - nonce: 12 bytes, never used before with `key`.
   init(
     _ direction: Direction, key: borrowing Secret, nonce: [UInt8]
   ) throws(CryptographyError) {
     guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
     self.context = context
+    let algorithm = key.count == 16 ? aes128GCM : aes256GCM
     let isReady = key.withBytes { key in
       key.withUnsafeBufferPointer {
         EVP_CipherInit_ex2(context, algorithm, $0.baseAddress, nonce, direction.rawValue, nil)

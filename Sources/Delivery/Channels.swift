@@ -16,6 +16,7 @@ extension DeliveryChannel {
       settings.apns.isEmpty
         ? nil : DeliveryChannel.apns(settings.apns, database, sealingKeys: settings.keys),
       settings.fcm.map { DeliveryChannel.fcm($0, database, sealingKeys: settings.keys) },
+      settings.webPush.map { DeliveryChannel.webPush($0, database, keys: settings.keys) },
     ].compactMap { $0 }
   }
 }

@@ -87,6 +87,7 @@ package struct Companion: Sendable {
     }
     try polling?.pollDueUsers(atMost: limit) { work.wake() }
     try bankEnrollments.resealSecrets()
+    try WebSubscriptionSeals(database: database, keys: settings.keys, log: log).renew()
     try recordPass(begunAt: began)
     try purge(until: max(began + Self.roundTime, .now + .seconds(5)))
   }

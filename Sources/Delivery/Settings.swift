@@ -23,6 +23,8 @@ package struct Settings: Sendable {
   package let apns: [APNsSettings]
   /// nil where nothing is sent to Android.
   package let fcm: FCMSettings?
+  /// nil where nothing is sent to browsers.
+  package let webPush: WebPushSettings?
   /// Names of the variables without which no push is sent to Apple.
   package let missingForPushes: [String]
   /// The file for metrics, which each pass replaces; nil for none.
@@ -32,7 +34,7 @@ package struct Settings: Sendable {
     keys: CompanionKeys, mailer: Mailer?, sender: String,
     senderName: String = "Switchboard", auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: [APNsSettings] = [],
-    fcm: FCMSettings? = nil,
+    fcm: FCMSettings? = nil, webPush: WebPushSettings? = nil,
     missingForPushes: [String] = [], publicURL: String? = nil, metricsFile: String? = nil
   ) {
     self.keys = keys
@@ -44,6 +46,7 @@ package struct Settings: Sendable {
     self.polling = polling
     self.apns = apns
     self.fcm = fcm
+    self.webPush = webPush
     self.missingForPushes = missingForPushes
     self.publicURL = publicURL
     self.metricsFile = metricsFile

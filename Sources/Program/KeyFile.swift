@@ -115,6 +115,8 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   case malformed(String)
   /// A key has more than 32 bytes, or there is none.
   case unboxable(String)
+  /// Another kind of key than Web Push needs.
+  case foreign(String)
   case unwritable(String)
   /// No key has the id.
   case unknown(String)
@@ -131,6 +133,7 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
       "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
     case .unboxable(let path):
       "\(path) does not hold keys of exactly 32 bytes, as the companion's are."
+    case .foreign(let path): "\(path) does not hold a P-256 private key in PEM."
     case .unwritable(let path): "\(path) cannot be replaced."
     case .unknown(let id): "No key has the id \(id)."
     case .signs(let id): "\(id) signs: put another key in front first."

@@ -14,7 +14,7 @@ struct Keys: ParsableCommand {
       The companion's own keys have public halves, which the responder knows: write them anew with "keys public" after \
       you have used or removed a key.
       """,
-    subcommands: [List.self, Add.self, Use.self, Remove.self, Public.self],
+    subcommands: [List.self, Add.self, Use.self, Remove.self, Public.self, VAPID.self],
     defaultSubcommand: List.self)
 
   struct File: ParsableArguments {
@@ -98,6 +98,29 @@ struct Keys: ParsableCommand {
         Change(
           isRehearsal: rehearsal.dryRun, "Removed", or: "remove",
           "the key \(key.id): what it signed is refused after a restart of the programs."))
+    }
+  }
+
+  struct VAPID: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "vapid",
+      abstract:
+        "Prints the public half of the key for Web Push, for the responder. Makes the key if there is none.",
+      discussion: """
+        Pages subscribe for this key: with another one, every browser must subscribe again.
+        Example: switchboard-companion keys vapid /etc/switchboard/secrets/vapid-key \
+        >/etc/switchboard/secrets/vapid-public-key
+        """)
+
+    @Argument(help: "The file that WEBPUSH_VAPID_KEY_FILE names.", completion: .file())
+    var path: String
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
+
+    func run() throws {
+      let file = try VAPIDKeyFile(atPath: path, isRehearsal: rehearsal.dryRun)
+      output.print(
+        VAPIDKey(publicKey: file.publicKey, isNew: file.isNew, isRehearsal: rehearsal.dryRun))
     }
   }
 

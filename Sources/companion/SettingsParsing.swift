@@ -24,6 +24,7 @@ extension Settings {
     }
     let polling = PollSettings(from: &environment, interval: .seconds(interval))
     let (apns, missingForPushes) = APNsSettings.parseFamily(from: &environment)
+    let webPush = WebPushSettings(from: &environment)
     let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
     if let metricsFile, !metricsFile.hasPrefix("/") || !metricsFile.hasSuffix(".prom") {
       environment.complain(
@@ -36,7 +37,7 @@ extension Settings {
       sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
       polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
-      missingForPushes: missingForPushes,
+      webPush: webPush, missingForPushes: missingForPushes,
       publicURL: environment.optionalPublicURL(), metricsFile: metricsFile)
   }
 }

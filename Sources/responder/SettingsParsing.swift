@@ -33,6 +33,7 @@ extension Settings {
     ) { AndroidApp($0) != nil }
     let concurrency = environment.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
+    let webPush = WebPushSettings(from: &environment)
     let attestation = AttestationPolicy(of: kind, from: &environment)
     let agent = environment.agent(at: publicURLs?.first ?? "")
     if !agent.requiresAuth, kind == .production {
@@ -60,8 +61,8 @@ extension Settings {
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
       passkeyOrigins: passkeyOrigins, androidApps: AndroidApp.merging(androidApps),
-      pushLookupConcurrency: concurrency, agent: agent, pairingAccess: pairingAccess,
-      relaySocket: relaySocket,
+      pushLookupConcurrency: concurrency, webPush: webPush, agent: agent,
+      pairingAccess: pairingAccess, relaySocket: relaySocket,
       attestation: attestation)
   }
 }
@@ -102,6 +103,22 @@ private func isPasskeyOrigin(_ text: String) -> Bool {
     return base64URLDecoded(String(text.dropFirst(android.count)))?.count == 32
   }
   return WebURL(text)?.origin == text
+}
+
+extension WebPushSettings {
+  /// - Returns: nil where no key is given, and after a complaint.
+  fileprivate init?(from environment: inout Program.Environment) {
+    let services = environment.pushServices()
+    let name = "WEBPUSH_VAPID_PUBLIC_KEY"
+    guard let key = environment.optional(name) else { return nil }
+    guard let point = base64URLDecoded(key),
+      (try? P256PublicKey(uncompressedPoint: point)) != nil  // why not is plain from the rule
+    else {
+      environment.complain(about: name, "must be what `switchboard-companion keys vapid` prints")
+      return nil
+    }
+    self.init(publicKey: key, services: services)
+  }
 }
 
 extension AttestationPolicy {

@@ -68,7 +68,7 @@ struct PushTestBody {
 
 /// The members of a body of the push family.
 struct PushMembers {
-  enum Name: String { case token, platform, title, body, badge, sound, data }
+  enum Name: String { case token, platform, title, body, badge, sound, data, endpoint, keys }
 
   /// A reader for each value: the order of the checks is not that of the members.
   private var values: [String: JSONReader] = [:]
@@ -111,6 +111,21 @@ struct PushMembers {
   func text(_ name: Name, or complaint: String) throws -> String? {
     try value(name, or: complaint) { try $0.string().trimmed }
   }
+
+  /// `keys` of a browser's subscription: `p256dh` and `auth`, as they are written.
+  func subscriptionKeys() throws -> (publicKey: String, authentication: String)? {
+    let members = try value(.keys, or: Self.malformedKeys) { reader in
+      var members: [String: String] = [:]
+      try reader.object { name, value in members[name] = try value.string() }
+      return members
+    }
+    guard let publicKey = members?["p256dh"], let authentication = members?["auth"] else {
+      return nil
+    }
+    return (publicKey, authentication)
+  }
+
+  static let malformedKeys = "Keys must be p256dh and auth of a push subscription, in base64url"
 
   fileprivate static let malformedToken = "Invalid push token format"
 

@@ -53,7 +53,7 @@ extension Context {
   /// that first.
   ///
   /// - Throws: ``Failure/badRequest(_:)``; `Refusal`.
-  fileprivate func pushBody<Body>(
+  func pushBody<Body>(
     of request: Request, from caller: Caller, _ read: (PushMembers) throws -> Body
   ) throws -> Body {
     do {

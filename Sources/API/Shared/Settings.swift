@@ -36,6 +36,8 @@ package struct Settings: Sendable {
   package let relyingParty: RelyingParty
   /// A number that the answers of push repeat.
   package let pushLookupConcurrency: Int
+  /// nil where no browser can subscribe.
+  package let webPush: WebPushSettings?
   /// What phones that pair learn.
   package let agent: GuardedAgent
   /// From where phones are paired.
@@ -54,8 +56,8 @@ package struct Settings: Sendable {
     masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
     passkeyOrigins: [String] = [], androidApps: [AndroidApp] = [], pushLookupConcurrency: Int = 8,
-    agent: GuardedAgent? = nil, pairingAccess: PairingAccess = PairingAccess(),
-    relaySocket: String? = nil,
+    webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
+    pairingAccess: PairingAccess = PairingAccess(), relaySocket: String? = nil,
     attestation: AttestationPolicy = AttestationPolicy()
   ) {
     self.environment = environment
@@ -76,6 +78,7 @@ package struct Settings: Sendable {
     relyingParty = RelyingParty(
       id: sites[0].host, origins: origins + passkeyOrigins + appOrigins)
     self.pushLookupConcurrency = pushLookupConcurrency
+    self.webPush = webPush
     self.agent = agent ?? GuardedAgent(publicURL: publicURLs[0])
     self.pairingAccess = pairingAccess
     self.relaySocket = relaySocket

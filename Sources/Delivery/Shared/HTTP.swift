@@ -42,16 +42,21 @@ struct HTTPClient: ~Copyable {
 
   private let handle: OpaquePointer
   private let userAgent: String
+  /// PEM
+  private let certificatesFile: String?
 
   /// `curl_global_init` is safe to call once only, before any thread uses the library.
   private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
 
-  /// - Parameter userAgent: names us, our version and our contact.
-  init(userAgent: String) {
+  /// - Parameters:
+  ///   - userAgent: names us, our version and our contact.
+  ///   - certificatesFile: PEM certificates that are trusted beside the system's.
+  init(userAgent: String, trusting certificatesFile: String? = nil) {
     _ = Self.library
     guard let handle = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
     self.handle = OpaquePointer(handle)
     self.userAgent = userAgent
+    self.certificatesFile = certificatesFile
   }
 
   deinit { curl_easy_cleanup(UnsafeMutableRawPointer(handle)) }
@@ -131,7 +136,7 @@ struct HTTPClient: ~Copyable {
     set(CURLOPT_ACCEPT_ENCODING, "gzip")
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_CAPATH, "/etc/ssl/certs")  // the bundle file costs 27 ms to read
-    switchboard_set_text(curl, CURLOPT_CAINFO, nil)
+    switchboard_set_text(curl, CURLOPT_CAINFO, certificatesFile)
     if Self.isOfThisMachine(url) { set(CURLOPT_PROXY, "") }
     switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
     switchboard_set_number(

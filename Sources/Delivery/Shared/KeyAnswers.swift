@@ -23,6 +23,30 @@ package struct PublicKeys: CommandAnswer, Sendable {
   }
 }
 
+/// The key that names the site to push services.
+package struct VAPIDKey: CommandAnswer, Sendable {
+  private let publicKey: String
+  /// Whether the key is not in the file yet, because this is a rehearsal.
+  private let isMissing: Bool
+
+  /// - Parameter isNew: whether its file was made, or would be.
+  package init(publicKey: String, isNew: Bool, isRehearsal: Bool) {
+    self.publicKey = publicKey
+    isMissing = isNew && isRehearsal
+  }
+
+  /// The public half alone, so that it can go into a file.
+  package var text: String { isMissing ? rehearsal.text : publicKey }
+
+  package var json: [UInt8] {
+    isMissing ? rehearsal.json : JSONWriter.object { $0.member("public_key", publicKey) }
+  }
+
+  private var rehearsal: Change {
+    Change(isRehearsal: true, "Made", or: "make", "the file with a new key.")
+  }
+}
+
 /// A key that was added to a file, or that would be.
 package struct NewKey: CommandAnswer, Sendable {
   let id: String

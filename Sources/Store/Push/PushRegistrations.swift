@@ -18,18 +18,7 @@ extension PushTokens {
     _ token: PushToken, platform: PushPlatform, by caller: Caller
   ) throws {
     try records.transaction { transaction in
-      try transaction.sessions.lock(caller)
-      let device = try transaction.sessions.live(caller).deviceID
-      try transaction.limits.count(.pushTokens, of: caller.accountID)
-      try transaction.pushTokens.store(token, platform: platform, of: device)
-      _ = try transaction.connection.execute(
-        """
-        DELETE FROM push_tokens WHERE device_id = ? AND registered_at <
-          (SELECT registered_at FROM push_tokens WHERE device_id = ?
-           ORDER BY registered_at DESC LIMIT 1 OFFSET 99)
-        """,
-        [.text(device), .text(device)])
-      try transaction.audit.write(.pushTokenSet, account: caller.accountID, device: device)
+      try transaction.pushTokens.add(token, platform: platform, by: caller)
     }
   }
 
@@ -69,6 +58,24 @@ extension PushTokens {
 }
 
 extension PushTokenStatements {
+  /// Adds `token` to those of the caller's device, of which the newest 100 stay.
+  ///
+  /// - Throws: ``Refusal``; ``RateLimited``.
+  func add(_ token: PushToken, platform: PushPlatform, by caller: Caller) throws {
+    try transaction.sessions.lock(caller)
+    let device = try transaction.sessions.live(caller).deviceID
+    try transaction.limits.count(.pushTokens, of: caller.accountID)
+    try store(token, platform: platform, of: device)
+    _ = try transaction.connection.execute(
+      """
+      DELETE FROM push_tokens WHERE device_id = ? AND registered_at <
+        (SELECT registered_at FROM push_tokens WHERE device_id = ?
+         ORDER BY registered_at DESC LIMIT 1 OFFSET 99)
+      """,
+      [.text(device), .text(device)])
+    try transaction.audit.write(.pushTokenSet, account: caller.accountID, device: device)
+  }
+
   /// - Returns: how many tokens of the account were not what ``PushToken`` takes.
   func removeMalformed(of account: String) throws(DatabaseError) -> Int {
     try transaction.connection.execute(

@@ -98,7 +98,7 @@ extension API.Settings {
     companionKeys: BoxPublicKeys = TestApplication.boxKeys.publicKeys,
     masterKey: String? = "test-master-key-123",
     allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
-    agent: GuardedAgent? = nil,
+    webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
     // The tests' requests come from there.
     pairingAccess: PairingAccess = PairingAccess(allowed: [IPNetwork("192.0.2.0/24")!]),
     attestation: AttestationPolicy = AttestationPolicy()
@@ -109,7 +109,8 @@ extension API.Settings {
       credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: nil,
       masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
-      pushLookupConcurrency: pushLookupConcurrency, agent: agent, pairingAccess: pairingAccess,
+      pushLookupConcurrency: pushLookupConcurrency, webPush: webPush, agent: agent,
+      pairingAccess: pairingAccess,
       attestation: attestation)
   }
 }

@@ -197,6 +197,15 @@ extension ConstraintTests {
     Case("push_tokens.push_tokens_form", "UPDATE push_tokens SET token = CONCAT(token, ' ')"),
     Case("push_tokens.push_tokens_form", #"UPDATE push_tokens SET token = CONCAT(token, '\n')"#),
     Case(
+      "web_subscriptions.PRIMARY",
+      "INSERT INTO web_subscriptions (token, sealed) SELECT token, sealed FROM web_subscriptions"),
+    Case(
+      "web_subscriptions.web_subscriptions_token",
+      "INSERT INTO web_subscriptions (token, sealed) VALUES ('web:nobody', 'box:k.x')"),
+    Case(
+      "web_subscriptions.web_subscriptions_boxed",
+      "UPDATE web_subscriptions SET sealed = '{\"endpoint\":\"https://push.example\"}'"),
+    Case(
       "device_registrations.device_registrations_id_not_empty",
       "UPDATE device_registrations SET client_device_id = ''"),
     Case(

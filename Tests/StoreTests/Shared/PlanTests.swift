@@ -24,6 +24,8 @@ import Testing
     INSERT INTO device_preferences (device_id, last_updated_at) SELECT \(id(2)), NOW(3) FROM seq_1_to_10000;
     INSERT INTO push_tokens (token, device_id, platform, registered_at)
       SELECT LPAD(seq, 64, 'a'), \(id(2)), 'ios', NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO web_subscriptions (token, sealed)
+      SELECT LPAD(seq, 64, 'a'), CONCAT('box:2026.', seq) FROM seq_1_to_10000;
     INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
         credential_expires_at, registered_at)
       SELECT CONCAT('device-', seq), '192.0.2.1', 'D', 'ios', UNHEX(SHA2(seq, 256)),
@@ -117,7 +119,7 @@ import Testing
       SELECT 'n', seq, NOW(3) + INTERVAL seq SECOND, 3600, 1, 1 FROM seq_1_to_10000;
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
-    ANALYZE TABLE accounts, devices, device_preferences, push_tokens, device_registrations, sessions,
+    ANALYZE TABLE accounts, devices, device_preferences, push_tokens, web_subscriptions, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_notices, pairing_tokens, pairings, pairing_tickets;

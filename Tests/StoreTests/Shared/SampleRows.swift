@@ -33,6 +33,7 @@ enum SampleRows {
         '\(device)', NOW(3), NOW(3));
     INSERT INTO push_tokens (token, device_id, platform, registered_at)
       VALUES ('\(pushToken)', '\(device)', 'ios', NOW(3));
+    INSERT INTO web_subscriptions (token, sealed) VALUES ('\(pushToken)', 'box:c1.sealed');
     INSERT INTO device_registrations (client_device_id, address, name, platform, credential_hash,
         credential_expires_at, registered_at)
       VALUES ('device-1', '192.0.2.1', 'Phone', 'ios', REPEAT('h', 32), NOW(3) + INTERVAL 1 DAY,

@@ -1,0 +1,76 @@
+import Base
+import Cryptography
+import HTTP
+import Store
+
+/// `GET /api/push/vapid-key`: the `applicationServerKey` with which a page subscribes.
+///
+/// - Throws: ``Failure/webPushNotConfigured``.
+func getVAPIDKey(_ request: Request, in context: borrowing Context) throws -> Response {
+  guard let key = context.settings.webPush?.publicKey else { throw Failure.webPushNotConfigured }
+  return .json { json in json.member("publicKey", key) }
+}
+
+/// `POST /api/push/subscribe`: adds a browser's subscription to the push tokens of the signed-in device.
+///
+/// - Throws: ``Failure/badRequest(_:)``; ``Failure/webPushNotConfigured``.
+func addWebSubscription(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticateByName(request)
+  guard let webPush = context.settings.webPush else { throw Failure.webPushNotConfigured }
+  let subscription = try context.pushBody(of: request, from: caller) {
+    try $0.webSubscription(for: webPush.services)
+  }
+  try context.records.webSubscriptions.register(
+    subscription.token, sealed: subscription.sealed(for: context.settings.companionKeys),
+    by: caller)
+  return .json { json in
+    json.member("success", true)
+    json.member("token", subscription.token.text)
+    json.member("platform", PushPlatform.web.rawValue)
+  }
+}
+
+/// `POST /api/push/unsubscribe`: removes the subscription with this `endpoint` from those of the account.
+///
+/// - Throws: ``Failure/badRequest(_:)``.
+func removeWebSubscription(_ request: Request, in context: borrowing Context) throws -> Response {
+  let caller = try context.authenticateByName(request)
+  let endpoint = try context.pushBody(of: request, from: caller) { try $0.endpoint() }
+  let removed = try context.records.pushTokens.unregister(
+    WebSubscription.token(ofEndpoint: endpoint), by: caller)
+  return .json { json in
+    json.member("success", true)
+    json.member("removed", Int64(removed.tokens))
+  }
+}
+
+extension PushMembers {
+  fileprivate func endpoint() throws -> String {
+    let complaint = "Endpoint is required"
+    guard let endpoint = try text(.endpoint, or: complaint), !endpoint.isEmpty else {
+      throw Failure.badRequest(complaint)
+    }
+    return endpoint
+  }
+
+  /// What a browser's `PushSubscription` is as JSON. `expirationTime` says nothing: no push service sets it, and one
+  /// that ends a subscription says so when it is sent to.
+  fileprivate func webSubscription(for services: PushServices) throws -> WebSubscription {
+    let endpoint = try endpoint()
+    guard services.allow(endpoint) else {
+      throw Failure.badRequest("Endpoint must be the https address of a known push service")
+    }
+    guard let keys = try subscriptionKeys(), let point = base64URLDecoded(keys.publicKey),
+      let secret = base64URLDecoded(keys.authentication),
+      (try? WebPushKeys(point: point, authentication: secret)) != nil  // why not would help nobody
+    else { throw Failure.badRequest(Self.malformedKeys) }
+    return WebSubscription(
+      endpoint: endpoint, publicKey: keys.publicKey, authentication: keys.authentication)
+  }
+}
+
+extension Failure {
+  static let webPushNotConfigured = Failure(status: 500, message: "Web Push is not configured.") {
+    $0.member("missingEnvVars", array: { $0.string("WEBPUSH_VAPID_PUBLIC_KEY") })
+  }
+}

@@ -1,0 +1,31 @@
+/// The push services of browsers to which notifications may go: whatever a subscription says, no other host is asked.
+package struct PushServices: Sendable {
+  /// Those of Chrome, Edge and their kin, of Firefox, Safari, and Edge on Windows.
+  package static let known = [
+    "fcm.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
+    "*.notify.windows.com",
+  ]
+
+  private let entries: [String]
+
+  /// - Parameter more: hosts beside ``known``, as ``isEntry(_:)`` takes them.
+  package init(more: [String] = []) { entries = Self.known + more }
+
+  /// Whether `text` is a host, `*.` and a host for all below it, or either with `:` and a port.
+  package static func isEntry(_ text: String) -> Bool {
+    let host = text.hasPrefix("*.") ? String(text.dropFirst(2)) : text
+    guard let url = WebURL("https://\(host)") else { return false }
+    return url.rest.isEmpty && host == host.lowercased()
+  }
+
+  /// Whether `endpoint` is an https address of one of the hosts, at most 1024 bytes of visible ASCII.
+  package func allow(_ endpoint: String) -> Bool {
+    guard endpoint.isVisibleASCII(atMost: 1024), let url = WebURL(endpoint), url.isHTTPS,
+      !url.rest.contains("#")
+    else { return false }
+    let host = url.effectivePort == 443 ? url.host : "\(url.host):\(url.effectivePort!)"
+    return entries.contains { entry in
+      entry.hasPrefix("*.") ? host.hasSuffix(entry.dropFirst(1)) : host == entry
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Base
+package import Store
+
+extension DeliveryChannel {
+  /// Web Push, to the browsers of subscriptions.
+  ///
+  /// - Parameter keys: open the subscriptions.
+  package static func webPush(
+    _ settings: WebPushSettings, _ database: Database, keys: CompanionKeys
+  ) -> DeliveryChannel {
+    @Sendable func sealed(_ tokens: [String]) throws -> [String: String] {
+      try database.records(at: .now(), from: .companion).webSubscriptions.sealed(of: tokens)
+    }
+    return DeliveryChannel(
+      name: .webPush, platforms: [.web],
+      routes: sealed,
+      beginRun: { deadline in WebPushRun(settings, keys: keys, until: deadline) },
+      describe: { _ in "the push service of the browser" },
+      direct: DirectSender(settings, keys: keys, subscriptions: sealed))
+  }
+}
+
+extension DirectSender {
+  /// Sends to a few browsers one after the other, until the time is up.
+  fileprivate init(
+    _ settings: WebPushSettings, keys: CompanionKeys,
+    subscriptions: @escaping @Sendable ([String]) throws -> [String: String]
+  ) {
+    self.init(concurrency: 1) { messages in
+      var limits = HTTPClient.Limits()
+      limits.connecting = .seconds(3)
+      limits.total = .seconds(4)
+      limits.body = 65_536
+      // Below the ten seconds that the request waits.
+      let deadline = ContinuousClock.now + .seconds(5)
+      var sender = WebPushSender(settings, keys: keys, limits: limits)
+      guard let found = try? subscriptions(messages.map(\.token.text)) else { return [:] }
+      var results: [String: DirectResult] = [:]
+      for message in messages where ContinuousClock.now < deadline {
+        let outcome = sender.send(
+          WebPushSender.Message(
+            token: message.token.text, sealed: found[message.token.text],
+            payload: message.payload, collapseID: nil, lifetime: 60))
+        results[message.id] = DirectResult(outcome, of: message)
+      }
+      return results
+    }
+  }
+}
+
+extension DirectResult {
+  fileprivate init(_ outcome: WebPushOutcome, of message: DirectMessage) {
+    let isAccepted = if case .accepted = outcome { true } else { false }
+    self.init(
+      isAccepted: isAccepted, status: Int64(outcome.status),
+      serviceID: outcome.status == 0 ? nil : message.id, reason: isAccepted ? nil : outcome.reason,
+      // Of the registration that was tried; a later one is another matter.
+      deadBefore: outcome.isGone ? message.registeredAt + .milliseconds(1) : nil)
+  }
+}

@@ -1,0 +1,42 @@
+import Cryptography
+import Glibc
+
+/// A file with the private key that names a site to push services (RFC 8292), in PEM.
+///
+/// There is one key and no rotation: pages subscribe for this key, and services refuse every other one.
+package struct VAPIDKeyFile {
+  /// Of the key, as pages take it: the point in base64url.
+  package let publicKey: String
+  /// Whether the file was not there.
+  package let isNew: Bool
+
+  /// - Parameter isRehearsal: whether a new key is not written.
+  package init(atPath path: String, isRehearsal: Bool) throws {
+    var file = stat()
+    isNew = stat(path, &file) != 0 && errno == ENOENT
+    let key: P256PrivateKey
+    if isNew {
+      key = try P256PrivateKey.generate()
+      if !isRehearsal { try Self.write(key, toPath: path) }
+    } else {
+      guard file.st_mode & S_IRWXO == 0 else { throw KeyFileError.exposed(path) }
+      guard let text = Environment.content(ofFile: path) else {
+        throw KeyFileError.unreadable(path)
+      }
+      do { key = try P256PrivateKey(pem: text) } catch { throw KeyFileError.foreign(path) }
+    }
+    publicKey = base64URLEncoded(try key.publicKey().uncompressedPoint)
+  }
+
+  /// A file of its owner's alone.
+  private static func write(_ key: P256PrivateKey, toPath path: String) throws {
+    let pem = try key.pem()
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw KeyFileError.unwritable(path) }
+    defer { close(file) }
+    guard Glibc.write(file, pem, pem.count) == pem.count, fsync(file) == 0 else {
+      unlink(path)
+      throw KeyFileError.unwritable(path)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Base
+import Cryptography
+import Delivery
+import Program
+
+extension WebPushSettings {
+  /// - Returns: nil where no key is given, and after a complaint.
+  init?(from environment: inout Environment) {
+    let services = environment.pushServices()
+    let certificates = environment.optional("WEBPUSH_CA_CERT")
+    let subject = Self.subject(&environment)
+    let name = "WEBPUSH_VAPID_KEY"
+    guard let text = environment.optional(name) else { return nil }
+    do throws(CryptographyError) {
+      let key = try P256PrivateKey(pem: text)
+      guard let subject else {
+        environment.complain(
+          about: "WEBPUSH_SUBJECT", "is missing: whom push services may ask, mailto:you@example.org"
+        )
+        return nil
+      }
+      self.init(
+        vapid: try VAPID(key: key, subject: subject), services: services,
+        certificatesFile: certificates)
+    } catch {
+      environment.complain(about: name, "must be what `switchboard-companion keys vapid` made")
+      return nil
+    }
+  }
+
+  /// Whom push services may ask: as named, or the administrator, or the site.
+  private static func subject(_ environment: inout Environment) -> String? {
+    let name = "WEBPUSH_SUBJECT"
+    if let subject = environment.optional(name) {
+      guard subject.isVisibleASCII(atMost: 255),
+        subject.hasPrefix("mailto:") || subject.hasPrefix("https://")
+      else {
+        environment.complain(about: name, "must be a mailto: or https: address")
+        return nil
+      }
+      return subject
+    }
+    if let administrator = environment.optional("SWITCHBOARD_ADMINISTRATOR") {
+      return "mailto:\(administrator)"
+    }
+    return environment.optionalPublicURL().flatMap { $0.hasPrefix("https://") ? $0 : nil }
+  }
+}
