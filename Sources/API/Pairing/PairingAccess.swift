@@ -56,7 +56,7 @@ extension Context {
   /// Whether the request names the site in a way that no stranger's page can (against DNS rebinding).
   private func isOwnHost(of request: Request) -> Bool {
     // A server that the request line names counts over Host (RFC 9112 §3.2.2).
-    guard request.requestURI.hasPrefix("/") else { return false }
+    guard request.requestURI.isEmpty || request.requestURI.hasPrefix("/") else { return false }
     guard let authority = request.field("Host"), !authority.isEmpty else { return true }
     guard let url = WebURL("http://\(authority)"), url.rest.isEmpty else { return false }
     return url.host == "localhost" || url.hasAddress

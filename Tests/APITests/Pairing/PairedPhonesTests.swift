@@ -1,4 +1,5 @@
 import Base
+import HTTP
 import Store
 import Support
 import Testing

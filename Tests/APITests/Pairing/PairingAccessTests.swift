@@ -1,4 +1,5 @@
 import Base
+import HTTP
 import Program
 import Store
 import Support
@@ -30,7 +31,7 @@ import Testing
     ("203.0.113.7", false), ("", false), ("localhost", false), ("unix:", false),
   ])
   func onlyTheListedAddressesPair(_ address: String, _ isAllowed: Bool) throws {
-    try site { site in
+    try site { site throws in
       for (method, path) in [
         ("GET", "/pair"), ("POST", "/pair"), ("GET", "/pair/phones"), ("POST", "/pair/phones"),
         ("GET", "/api/pair/info"), ("GET", "/api/pair/qr"), ("POST", "/api/pair/refresh"),
@@ -44,7 +45,7 @@ import Testing
 
   @Test(arguments: PairingAccess.forwardingFields)
   func whatAnUnknownProxyHasPassedOnIsRefused(_ field: String) throws {
-    try site { site in
+    try site { site throws in
       let fields = [(name: field, value: "127.0.0.1")]
       #expect(
         site.send("GET", "/api/pair/info", fields: fields, address: "127.0.0.1").status == 403)
@@ -57,7 +58,7 @@ import Testing
     ("127.0.0.1:80", false),
   ])
   func aTrustedProxySaysWhoAsks(_ hops: String, _ isAllowed: Bool) throws {
-    try site { site in
+    try site { site throws in
       let fields = [(name: "X-Forwarded-For", value: hops)]
       let answer = site.send("GET", "/api/pair/info", fields: fields, address: "203.0.113.7")
       #expect((answer.status == 200) == isAllowed)
@@ -76,7 +77,7 @@ import Testing
     ), (["Sec-Fetch-Site": "same-origin"], 200), (["Sec-Fetch-Site": "none"], 200),
   ])
   func anotherSitesPageCannotShowTheCode(_ fields: [String: String], _ status: Int) throws {
-    try site { site in
+    try site { site throws in
       let given = fields.map { (name: $0.key, value: $0.value) }
       #expect(site.send("GET", "/pair", fields: given, address: "127.0.0.1").status == status)
     }
@@ -96,9 +97,10 @@ import Testing
     ("http://evil.example", 403), ("", 403), ("http://127.0.0.1", 403),
   ])
   func aWebSocketIsOpenedByOwnPagesAndByAppsOnly(_ origin: String?, _ expected: Int) throws {
-    try site { site in
+    try site { site throws in
       let fields = [("Host", "127.0.0.1:8766")] + (origin.map { [("Origin", $0)] } ?? [])
-      #expect(try status(of: fields, site) == expected)
+      let found = try status(of: fields, site)
+      #expect(found == expected)
     }
   }
 
@@ -110,7 +112,7 @@ import Testing
   func withoutTokensThisMachineAloneReachesTheAgent(
     _ fields: [String: String], _ address: String, _ status: Int
   ) throws {
-    try site(requiresAuth: false) { site in
+    try site(requiresAuth: false) { site throws in
       for target in ["/ws", "/api/file", "/api/claude/run"] {
         let request = Request(
           path: "/_auth", fields: fields.map { (name: $0.key, value: $0.value) },

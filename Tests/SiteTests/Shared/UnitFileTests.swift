@@ -55,7 +55,8 @@ import Testing
 
   /// Threshold: tenths of what `systemd-analyze security` calls exposure.
   @Test(arguments: [
-    ("responder", false, 10), ("responder", true, 10), ("companion", false, 12), ("relay", false, 12),
+    ("responder", false, 10), ("responder", true, 10), ("companion", false, 12),
+    ("relay", false, 12),
     ("failure@", false, 15),
   ])
   func aBrokenProgramReachesLittle(_ program: String, dropIn: Bool, threshold: Int) throws {
