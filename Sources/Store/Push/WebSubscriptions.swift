@@ -48,9 +48,10 @@ package struct WebSubscriptions: Sendable {
       _ = try transaction.connection.execute(
         """
         INSERT INTO web_subscriptions (token, sealed) VALUES (?, ?)
-        ON DUPLICATE KEY UPDATE sealed = VALUES(sealed)
+        ON DUPLICATE KEY UPDATE sealed = ?
         """,
-        [.text(token.text), .text(sealed)])
+        // Not VALUES(sealed), which would need the right to read the column.
+        [.text(token.text), .text(sealed), .text(sealed)])
     }
   }
 
