@@ -148,7 +148,7 @@ private final class TLSFront: Sendable {
     precondition(made.status == 0, made.output)
     try """
     \(geteuid() == 0 ? "user root root;" : "")
-    pid \(folder)/pid; daemon off; master_process off; error_log \(folder)/error.log;
+    pid \(folder)/pid; daemon off; error_log \(folder)/error.log;
     events {}
     http {
       access_log off; client_body_temp_path \(folder)/body; proxy_temp_path \(folder)/proxy;
