@@ -1813,7 +1813,7 @@ GRANT SELECT ON attested_keys TO switchboard_administrator;
 -- Push
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
 GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
-GRANT INSERT, UPDATE (sealed) ON web_subscriptions TO switchboard_responder;
+GRANT INSERT, DELETE ON web_subscriptions TO switchboard_responder;
 GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO switchboard_companion;
 
 -- Wallet

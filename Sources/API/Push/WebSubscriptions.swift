@@ -16,9 +16,10 @@ func getVAPIDKey(_ request: Request, in context: borrowing Context) throws -> Re
 /// - Throws: ``Failure/badRequest(_:)``; ``Failure/webPushNotConfigured``.
 func addWebSubscription(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticateByName(request)
-  guard let webPush = context.settings.webPush else { throw Failure.webPushNotConfigured }
-  let subscription = try context.pushBody(of: request, from: caller) {
-    try $0.webSubscription(for: webPush.services)
+  let settings = context.settings
+  let subscription = try context.pushBody(of: request, from: caller) { members in
+    guard let webPush = settings.webPush else { throw Failure.webPushNotConfigured }
+    return try members.webSubscription(for: webPush.services)
   }
   try context.records.webSubscriptions.register(
     subscription.token, sealed: subscription.sealed(for: context.settings.companionKeys),

@@ -46,10 +46,8 @@ package struct WebSubscriptions: Sendable {
     try records.transaction { transaction in
       try transaction.pushTokens.add(token, platform: .web, by: caller)
       _ = try transaction.connection.execute(
-        """
-        INSERT INTO web_subscriptions (token, sealed) VALUES (?, ?)
-        ON DUPLICATE KEY UPDATE sealed = VALUES(sealed)
-        """,
+        // ON DUPLICATE KEY UPDATE would need the right to read.
+        "REPLACE INTO web_subscriptions (token, sealed) VALUES (?, ?)",
         [.text(token.text), .text(sealed)])
     }
   }

@@ -6,7 +6,7 @@ import Testing
 
 /// Who may use `/api/push/…`, and the order of the checks.
 @Suite struct PushGuardTests {
-  private static let actions = ["register", "unregister", "test"]
+  private static let actions = ["register", "unregister", "subscribe", "unsubscribe", "test"]
   private static let missing = "Unauthorized - missing credentials"
   private static let invalid = "Unauthorized - invalid token"
 

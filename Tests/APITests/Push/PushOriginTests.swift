@@ -8,7 +8,7 @@ import Testing
 /// Which origins may call `/api/push/…`, and the fields that browsers get.
 @Suite struct PushOriginTests {
   private let application = Application.withoutDatabase()
-  private static let actions = ["register", "unregister", "test"]
+  private static let actions = ["register", "unregister", "subscribe", "unsubscribe", "test"]
 
   private static let origins: [(API.Settings.Environment, String, Bool)] = [
     (.production, "https://os.ryo.lu", true), (.production, "  https://os.ryo.lu ", true),

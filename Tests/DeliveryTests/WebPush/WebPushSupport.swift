@@ -1,0 +1,107 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Browsers of Ann's that subscribe, and a push service that takes messages to them.
+struct Browsers {
+  let delivery: TestDelivery
+  let service: FakePushService
+  let settings: WebPushSettings
+
+  /// A browser with a subscription.
+  struct Subscribed {
+    let name: String
+    let token: String
+    let key: P256PrivateKey
+    let secret: [UInt8]
+
+    /// What it reads in a message.
+    func read(_ message: FakePushService.Message) throws -> String {
+      let content = try EncryptedContent(message.body)
+      return String(decoding: try content.open(as: key, authentication: secret), as: UTF8.self)
+    }
+  }
+
+  var channel: DeliveryChannel {
+    .webPush(settings, delivery.companionDatabase, keys: TestDelivery.keys)
+  }
+
+  func pass() throws {
+    try delivery.companion(mailer: nil, channels: [channel]).pass()
+  }
+
+  /// Subscribes a browser at `endpoint`, else at the service.
+  func subscribe(
+    _ name: String, at endpoint: String? = nil,
+    sealedFor keys: BoxPublicKeys = TestDelivery.boxKeys.publicKeys
+  ) throws -> Subscribed {
+    let (key, secret) = (try P256PrivateKey.generate(), randomBytes(16))
+    let subscription = WebSubscription(
+      endpoint: endpoint ?? service.endpoint(name),
+      publicKey: base64URLEncoded(try key.publicKey().uncompressedPoint),
+      authentication: base64URLEncoded(secret))
+    delivery.sql(
+      """
+      INSERT IGNORE INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+        SELECT UUID(), id, 'page', 'Page', 'macos', NOW(3), NOW(3) FROM accounts;
+      INSERT IGNORE INTO device_preferences (device_id, last_updated_at) SELECT id, NOW(3) FROM devices;
+      INSERT INTO push_tokens (token, device_id, platform, registered_at)
+        SELECT '\(subscription.token.text)', id, 'web', UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE FROM devices;
+      INSERT INTO web_subscriptions (token, sealed)
+        VALUES ('\(subscription.token.text)', '\(try subscription.sealed(for: keys))');
+      """)
+    return Subscribed(name: name, token: subscription.token.text, key: key, secret: secret)
+  }
+
+  /// Puts a notification to the browser into the outbox.
+  func notify(_ browser: Subscribed, _ payload: String = #"{"aps":{"alert":"Your turn"}}"#) {
+    delivery.sql(
+      """
+      SET @id = UUID();
+      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+        VALUES (@id, 'turn', @id, 'turns-7', '\(payload)', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+      INSERT INTO deliveries (id, notification_id, token, channel, shard)
+        VALUES (UUID(), @id, '\(browser.token)', 'webpush', 1);
+      """)
+  }
+
+  /// State, reason and attempts of each delivery to the browser.
+  func state(of browser: Subscribed) -> String {
+    delivery.sql(
+      """
+      SELECT CONCAT_WS(' ', state, reason, attempts) FROM deliveries WHERE token = '\(browser.token)'
+      ORDER BY id
+      """)
+  }
+
+  func isKnown(_ browser: Subscribed) -> Bool {
+    delivery.sql("SELECT COUNT(*) FROM web_subscriptions WHERE token = '\(browser.token)'") == "1"
+  }
+}
+
+/// Calls `body` with a database and a push service.
+///
+/// - Parameters:
+///   - key: the one for which browsers subscribe; nil: ours.
+///   - isAllowed: whether the settings name the service.
+func withBrowsers(
+  subject: String = "mailto:admin@example.org", subscribedFor key: P256PrivateKey? = nil,
+  isAllowed: Bool = true, isTrusted: Bool = true, _ body: (Browsers) throws -> Void
+) throws {
+  try withDelivery { delivery in
+    let ours = try P256PrivateKey.generate()
+    let vapid = try VAPID(key: ours, subject: subject)
+    let theirs = try VAPID(key: key ?? ours, subject: subject)
+    let service = try FakePushService(applicationServerKey: theirs.publicKey)
+    defer { service.end() }
+    let settings = WebPushSettings(
+      vapid: vapid, services: PushServices(more: isAllowed ? [service.host] : []),
+      certificatesFile: isTrusted ? service.certificatesFile : nil)
+    try body(Browsers(delivery: delivery, service: service, settings: settings))
+  }
+}

@@ -1,0 +1,181 @@
+import Base
+import Cryptography
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Deliveries to browsers, through a push service that refuses as real ones do.
+@Suite struct WebPushTests {
+  @Test func theBrowserReadsWhatWasSentAndTheServiceCannot() throws {
+    try withBrowsers { browsers in
+      let (ann, bob) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      let payload = #"{"aps":{"alert":{"title":"Go","body":"Zug ✓"}},"data":{"game":7}}"#
+      browsers.notify(ann, payload)
+      browsers.notify(bob, payload)
+      try browsers.pass()
+      let messages = browsers.service.accepted.sorted { $0.subscription < $1.subscription }
+      try #require(messages.map(\.subscription) == ["a", "b"])
+      #expect(try ann.read(messages[0]) == payload)
+      #expect(try bob.read(messages[1]) == payload)
+      #expect(throws: EncryptedContent.Malformed.self) { try ann.read(messages[1]) }
+      let lifetime = try #require(messages[0].fields["ttl"].flatMap { Int($0) })
+      #expect(3500...3600 ~= lifetime)
+      #expect(messages[0].fields["urgency"] == "high")
+      #expect(
+        messages[0].fields["topic"]
+          == String(base64URLEncoded(sha256("turns-7")).prefix(32)))
+      for browser in [ann, bob] { #expect(browsers.state(of: browser) == "delivered 1") }
+    }
+  }
+
+  private static let answers: [(FakePushService.Fault, String, isKept: Bool)] = [
+    (.init(404), "dead SubscriptionGone 1", false), (.init(410), "dead SubscriptionGone 1", false),
+    (.init(413), "dead PayloadTooLarge 1", true), (.init(400), "dead HTTP_400 1", true),
+    (.init(302, fields: "Location: https://127.0.0.1:9/\r\n"), "dead HTTP_302 1", true),
+    (.init(429), "open TooManyRequests 1", true), (.init(500), "open HTTP_500 1", true),
+    (.init(503), "open HTTP_503 1", true), (.init(202), "delivered 1", true),
+  ]
+
+  @Test(arguments: answers)
+  func everyAnswerHasItsConsequence(
+    _ fault: FakePushService.Fault, _ state: String, isKept: Bool
+  ) throws {
+    try withBrowsers { browsers in
+      let (one, other) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      browsers.service.play(fault, for: "a")
+      browsers.notify(one)
+      browsers.notify(other)
+      try browsers.pass()
+      #expect(browsers.state(of: one) == state)
+      #expect(browsers.isKnown(one) == isKept)
+      #expect(browsers.state(of: other) == "delivered 1")
+      let tokens = browsers.delivery.sql("SELECT COUNT(*) FROM push_tokens")
+      #expect(tokens == (isKept ? "2" : "1"))
+    }
+  }
+
+  @Test func aServiceSaysHowLongToWait() throws {
+    try withBrowsers { browsers in
+      let browser = try browsers.subscribe("a")
+      browsers.service.play(.init(429, fields: "Retry-After: 7200\r\n"), for: "a")
+      browsers.notify(browser)
+      try browsers.pass()
+      let wait = browsers.delivery.sql(
+        "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), due_at) FROM deliveries")
+      #expect(["118", "119", "120"].contains(wait))
+    }
+  }
+
+  /// 401 and 403 are about us: nothing is removed, and an administrator learns of it.
+  @Test func anotherVAPIDKeyIsAnAlarmAndCostsNoSubscription() throws {
+    try withBrowsers(subscribedFor: P256PrivateKey.generate()) { browsers in
+      let browser = try browsers.subscribe("a")
+      browsers.notify(browser)
+      let alarm = #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
+      #expect(alarm?.description.contains("VAPID") == true)
+      #expect(browsers.state(of: browser) == "open VapidKeyRefused 1")
+      #expect(browsers.isKnown(browser))
+    }
+  }
+
+  @Test func aSubjectThatIsNoAddressIsRefused() throws {
+    try withBrowsers(subject: "nobody") { browsers in
+      let browser = try browsers.subscribe("a")
+      browsers.notify(browser)
+      #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
+      #expect(browsers.service.accepted.isEmpty)
+    }
+  }
+
+  @Test func noOtherHostThanTheAllowedOnesIsAsked() throws {
+    try withBrowsers(isAllowed: false) { browsers in
+      let before = browsers.service.requests
+      let browser = try browsers.subscribe("a")
+      browsers.notify(browser)
+      try browsers.pass()
+      #expect(browsers.state(of: browser) == "dead UnknownPushService 1")
+      #expect(browsers.service.requests == before)
+    }
+  }
+
+  @Test func aServiceWithoutATrustedCertificateIsNotSpokenTo() throws {
+    try withBrowsers(isTrusted: false) { browsers in
+      let before = browsers.service.requests
+      let browser = try browsers.subscribe("a")
+      browsers.notify(browser)
+      try browsers.pass()
+      #expect(browsers.state(of: browser) == "open NoAnswer 1")
+      #expect(browsers.service.requests == before)
+    }
+  }
+
+  @Test func aSubscriptionInTheRowOfAnotherIsNotOpened() throws {
+    try withBrowsers { browsers in
+      let (one, other) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      browsers.delivery.sql(
+        """
+        SELECT sealed INTO @theirs FROM web_subscriptions WHERE token = '\(other.token)';
+        UPDATE web_subscriptions SET sealed = @theirs WHERE token = '\(one.token)';
+        """)
+      browsers.notify(one)
+      try browsers.pass()
+      #expect(browsers.state(of: one) == "open SealedForOtherKeys 1")
+      #expect(browsers.service.accepted.isEmpty)
+    }
+  }
+
+  @Test func whatDoesNotFitIntoAMessageIsNotSent() throws {
+    try withBrowsers { browsers in
+      let (fits, large) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      func payload(_ size: Int) -> String {
+        #"{"x":""# + String(repeating: "x", count: size - 8) + #""}"#
+      }
+      browsers.notify(fits, payload(3993))
+      browsers.notify(large, payload(3994))
+      try browsers.pass()
+      #expect(browsers.service.accepted.map(\.body.count) == [4096])
+      #expect(browsers.state(of: fits) == "delivered 1")
+      #expect(browsers.state(of: large) == "dead PayloadTooLarge 1")
+    }
+  }
+
+  @Test func aTestSaysWhatTheServiceSaid() throws {
+    try withBrowsers { browsers in
+      let (one, gone) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      browsers.service.play(.init(410), for: "b")
+      let now = Timestamp.now()
+      let test = PushTest(
+        tokens: [one, gone].map {
+          PushTest.Target(
+            token: $0.token, platform: .web, registeredAt: now, isEnabled: true)
+        }, payload: Array(#"{"aps":{"alert":"Test"}}"#.utf8))
+      let sender = PushTestSender(
+        database: browsers.delivery.companionDatabase, channels: [browsers.channel], missing: [])
+      let outcome = try sender.run(test)
+      #expect(outcome.results.map(\.ok) == [true, false])
+      #expect(outcome.results.map(\.status) == [201, 410])
+      #expect(outcome.results.map(\.reason) == [nil, "SubscriptionGone"])
+      #expect(outcome.staleTokensRemoved == 1)
+      #expect(try one.read(#require(browsers.service.accepted.first)).contains("Test"))
+      #expect(!browsers.isKnown(gone))
+    }
+  }
+
+  @Test func aPassSealsSubscriptionsUnderTheNewestKey() throws {
+    try withBrowsers { browsers in
+      let browser = try browsers.subscribe("a")
+      let both = try BoxKeys(
+        parsing: "c2:\(base64URLEncoded([UInt8](repeating: 9, count: 32))),"
+          + "c1:\(base64URLEncoded([UInt8](repeating: 7, count: 32)))")
+      let keys = CompanionKeys(both)
+      try browsers.delivery.companion(mailer: nil, keys: keys, channels: []).pass()
+      let sealed = browsers.delivery.sql("SELECT sealed FROM web_subscriptions")
+      #expect(sealed.hasPrefix("box:c2."))
+      let context = WebSubscription.sealingContext(of: browser.token)
+      #expect(try !keys.open(sealed, authenticating: context).isEmpty)
+    }
+  }
+}
