@@ -37,7 +37,7 @@ extension Companion {
     return "\(target.shortToken) would get the notification by \(channel.describe(route))."
   }
 
-  /// Sends a notification to each target now, and removes the tokens that Apple calls dead.
+  /// Sends a notification to each target now, and removes the tokens that Apple or Google calls dead.
   package func testPush(to targets: [PushTest.Target]) throws -> [TestPushResult] {
     defer { closeConnections() }
     let alert = JSONWriter.object { json in
@@ -60,10 +60,12 @@ extension Companion {
           sentence: "\($0.shortToken) got nothing: set \(missing).")
       }
     }
-    return outcome.results.map { result in
-      TestPushResult(
+    return zip(targets, outcome.results).map { target, result in
+      let isAndroid = target.platform == PushPlatform.android.rawValue
+      let words = isAndroid ? androidExplanation(of: result) : explanation(of: result)
+      return TestPushResult(
         isAccepted: result.ok, token: result.token, status: result.status, reason: result.reason,
-        sentence: "\(shortened(result.token)) \(explanation(of: result))")
+        sentence: "\(shortened(result.token)) \(words)")
     }
   }
 }
@@ -74,6 +76,21 @@ extension PushTest.Target {
 
 /// As much of a token as tells it from others: whoever has all of it can be sent to.
 private func shortened(_ token: String) -> String { "Device \(token.prefix(16))…" }
+
+private func androidExplanation(of result: PushTestOutcome.TokenResult) -> String {
+  if result.ok { return "will get it: Google accepted the notification." }
+  switch result.reason {
+  case "PushDisabled", "UnsupportedPlatform": return explanation(of: result)
+  case "NoAccessToken":
+    return "got nothing: Google gives us no access token. Run switchboard check."
+  case let reason where result.status == 0:
+    return
+      "got nothing: Google did not answer (\(reason ?? "no reason")). Check the way to fcm.googleapis.com, port 443."
+  case let reason:
+    return
+      "got nothing: Google answered \(result.status) \(reason ?? "without a reason"). \(advice(onStatus: result.status, reason ?? ""))"
+  }
+}
 
 private func explanation(of result: PushTestOutcome.TokenResult) -> String {
   if result.ok { return "will get it: Apple accepted the notification." }

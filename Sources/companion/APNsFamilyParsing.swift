@@ -10,10 +10,10 @@ private struct WrittenApp: Decodable {
   enum Host: String, Decodable { case production, sandbox }
 
   let name: String
-  let bundle_id: String
-  let team_id: String
-  let key_id: String
-  let key_file: String
+  let bundleId: String
+  let teamId: String
+  let keyId: String
+  let keyFile: String
   let host: Host?
 }
 
@@ -47,14 +47,16 @@ extension APNsSettings {
   private static func read(_ path: String) throws(MalformedApps) -> [WrittenApp] {
     let apps: [WrittenApp]
     do {
-      apps = try JSONDecoder().decode(
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      apps = try decoder.decode(
         [WrittenApp].self, from: Data(contentsOf: URL(filePath: path)))
     } catch {
       throw MalformedApps(
         "must be a file with a JSON array of apps, as the page Configure shows it")
     }
     if apps.isEmpty { throw MalformedApps("must name at least one app") }
-    for values in [apps.map(\.name), apps.map(\.bundle_id)] where Set(values).count < apps.count {
+    for values in [apps.map(\.name), apps.map(\.bundleId)] where Set(values).count < apps.count {
       throw MalformedApps("must name each app once, with a bundle_id of its own")
     }
     return apps
@@ -63,15 +65,15 @@ extension APNsSettings {
   private static func settings(
     of app: WrittenApp, _ common: Common
   ) throws(MalformedApps) -> APNsSettings {
-    guard app.bundle_id.isBundleID, let name = visible(app.name),
-      let team = visible(app.team_id), let keyID = visible(app.key_id)
+    guard app.bundleId.isBundleID, let name = visible(app.name),
+      let team = visible(app.teamId), let keyID = visible(app.keyId)
     else {
       throw MalformedApps(
         "must give each app a name, a bundle_id, a team_id and a key_id in visible ASCII")
     }
     let key: P256PrivateKey
     do {
-      key = try P256PrivateKey(pem: String(contentsOfFile: app.key_file, encoding: .utf8))
+      key = try P256PrivateKey(pem: String(contentsOfFile: app.keyFile, encoding: .utf8))
     } catch {
       // Which rule it breaks would say something of it.
       throw MalformedApps(
@@ -79,7 +81,7 @@ extension APNsSettings {
       )
     }
     return common.settings(
-      name: name, keyID: keyID, teamID: team, topic: app.bundle_id, key: key,
+      name: name, keyID: keyID, teamID: team, topic: app.bundleId, key: key,
       environment: app.host == .sandbox ? .sandbox : .production)
   }
 }

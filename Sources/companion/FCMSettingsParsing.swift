@@ -7,11 +7,11 @@ import Program
 /// The file that Google gives for a service account.
 private struct WrittenAccount: Decodable {
   let type: String
-  let project_id: String
-  let private_key_id: String
-  let private_key: String
-  let client_email: String
-  let token_uri: String
+  let projectId: String
+  let privateKeyId: String
+  let privateKey: String
+  let clientEmail: String
+  let tokenUri: String
 }
 
 extension FCMSettings {
@@ -27,19 +27,21 @@ extension FCMSettings {
     }
     guard let path = environment.optional("FCM_SERVICE_ACCOUNT_FILE") else { return nil }
     do {
-      let account = try JSONDecoder().decode(
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      let account = try decoder.decode(
         WrittenAccount.self, from: Data(contentsOf: URL(filePath: path)))
-      let key = try RSAPrivateKey(pem: account.private_key)
-      let words = [account.private_key_id, account.client_email, account.token_uri]
-      guard account.type == "service_account", WebURL(account.token_uri)?.isHTTP == true,
-        account.project_id.isBundleID, words.allSatisfy({ $0.isVisibleASCII(atMost: 255) })
+      let key = try RSAPrivateKey(pem: account.privateKey)
+      let words = [account.privateKeyId, account.clientEmail, account.tokenUri]
+      guard account.type == "service_account", WebURL(account.tokenUri)?.isHTTP == true,
+        account.projectId.isBundleID, words.allSatisfy({ $0.isVisibleASCII(atMost: 255) })
       else {
         environment.complain(about: "FCM_SERVICE_ACCOUNT_FILE", Self.rule)
         return nil
       }
       self.init(
-        project: account.project_id, account: account.client_email,
-        keyID: account.private_key_id, key: key, tokenURL: account.token_uri,
+        project: account.projectId, account: account.clientEmail,
+        keyID: account.privateKeyId, key: key, tokenURL: account.tokenUri,
         endpoint: override ?? Self.google)
     } catch {
       // What is wrong with it would say something of the key.

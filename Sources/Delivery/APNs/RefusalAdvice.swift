@@ -1,7 +1,12 @@
-/// What a refusal of Apple means, and what to do, in sentences for an administrator.
+/// What a refusal of Apple or Google means, and what to do, in sentences for an administrator.
 ///
-/// The words are those of "Handling notification responses from APNs"; others get the advice of their status.
+/// The words are those of "Handling notification responses from APNs" and "FCM error codes"; others get the advice of
+/// their status.
 func advice(onStatus status: Int64, _ reason: String) -> String {
+  fcmAdvice(on: reason) ?? apnsAdvice(onStatus: status, reason)
+}
+
+private func apnsAdvice(onStatus status: Int64, _ reason: String) -> String {
   switch APNsOutcome.Reason(rawValue: reason) {
   case .badDeviceToken:
     "Apple does not know the token at this host: it is malformed, or belongs to the other host (sandbox or production). "

@@ -81,7 +81,7 @@ struct RelayHead {
       name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
         .split(separator: "_", omittingEmptySubsequences: false).joined(separator: "-")
       let rest = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
-      value = rest.prefix((rest.lastIndex { $0 != 0x20 && $0 != 0x09 } ?? -1) - rest.startIndex + 1)
+      value = rest.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { rest[...$0] } ?? []
     }
 
     var isWithheld: Bool { Self.withheld.contains(name) || value.showsToken }

@@ -13,7 +13,7 @@ extension DeliveryChannel {
     }
     return DeliveryChannel(
       name: .webPush, platforms: [.web],
-      routes: sealed,
+      routes: { try sealed($0.map(\.token)) },
       beginRun: { deadline in WebPushRun(settings, keys: keys, until: deadline) },
       describe: { _ in "the push service of the browser" },
       direct: DirectSender(settings, keys: keys, subscriptions: sealed))

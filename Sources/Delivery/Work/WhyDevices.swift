@@ -90,7 +90,8 @@ extension WhyDirectory {
     if token.platform == .android {
       explanation.blame(
         "android",
-        "The token \(name) is of an Android device. Those get no notifications from this site.")
+        "The token \(name) is of an Android device. Those get notifications only where FCM_SERVICE_ACCOUNT_FILE is set."
+      )
     }
     if !token.takesPushes {
       explanation.blame(

@@ -33,8 +33,8 @@ package struct Condition: Sendable, Equatable {
 extension Condition {
   /// What can fail. ``meaning`` and ``advice`` are all that status, metrics, alerts and the manual say.
   package enum Name: String, Sendable, CaseIterable {
-    case database, schema, companion, site, mail, keys, apns, fcm, ogs, bank, disk, clock, certificate,
-      purge
+    case database, schema, companion, site, mail, keys, apns, fcm, ogs, bank, disk, clock,
+      certificate, purge
 
     /// A sentence that holds while it fails.
     package var meaning: String {

@@ -17,7 +17,10 @@ import Testing
   private func insert(_ delivery: TestDelivery, _ count: Int = 20) {
     delivery.insert(count)
     delivery.sql(
-      "SET @n = 0; UPDATE deliveries SET bundle_id = '\(Self.other)' WHERE (@n := @n + 1) % 2 = 0")
+      """
+      UPDATE deliveries d JOIN notifications n ON n.id = d.notification_id
+      SET d.bundle_id = '\(Self.other)' WHERE SUBSTRING(n.event_key, 7) % 2 = 0
+      """)
   }
 
   private func send(

@@ -81,7 +81,6 @@ import Testing
         delivery.insertAndroid([androidToken(1)])
         _ = try delivery.send(by: fake)
         fake.revokeAccessTokens()
-        delivery.insertAndroid([])
         delivery.sql(
           """
           UPDATE deliveries SET state = 'open', finished_at = NULL, due_at = UTC_TIMESTAMP(3)
@@ -124,8 +123,8 @@ import Testing
   @Test func aCompanionSendsToEachPlatformByItsChannel() throws {
     try withDelivery { delivery throws in
       try withFCM { fcm throws in
-        delivery.insertAndroid([androidToken(1)])
         delivery.insert(1)
+        delivery.insertAndroid([androidToken(1)])
         try withAPNs { apple throws in
           let channels = [
             DeliveryChannel.apns(

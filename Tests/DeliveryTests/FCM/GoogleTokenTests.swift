@@ -76,7 +76,7 @@ import Testing
       ]
       for settings in wrong {
         try withDelivery { delivery throws in
-          #expect(throws: GoogleTokenError.self) {
+          _ = #expect(throws: GoogleTokenError.self) {
             try tokens(delivery, fake, settings).current(insteadOf: nil)
           }
         }

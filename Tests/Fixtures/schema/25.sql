@@ -332,12 +332,23 @@ CREATE TABLE IF NOT EXISTS attestation_keys (
 CREATE TABLE IF NOT EXISTS push_tokens (
   token         VARCHAR(512) NOT NULL PRIMARY KEY COMMENT 'case matters; one row and one owner, whichever endpoint brought it',
   device_id     UUID NOT NULL,
-  platform      ENUM('ios', 'macos', 'android') NOT NULL COMMENT 'android tokens are kept and never sent to APNs',
+  platform      ENUM('ios', 'macos', 'android', 'web') NOT NULL COMMENT 'decides the channel; the token of a browser is web: and the id of its subscription',
+  bundle_id     VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at DATETIME(3) NOT NULL COMMENT 'UTC; last registration, compared with the time that Apple gives for a dead token',
   KEY push_tokens_device (device_id),
+  KEY push_tokens_registered (registered_at),
   CONSTRAINT push_tokens_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
   CONSTRAINT push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS web_subscriptions (
+  token  VARCHAR(512) NOT NULL PRIMARY KEY COMMENT 'web: and a UUID made of the endpoint; whatever removes the push token removes the subscription',
+  sealed VARCHAR(2500) NOT NULL COMMENT 'endpoint, key and secret of the browser, sealed for the companion alone; who knows them can write to the browser',
+  KEY web_subscriptions_sealed (sealed(48)),
+  CONSTRAINT web_subscriptions_token FOREIGN KEY (token) REFERENCES push_tokens (token) ON DELETE CASCADE,
+  CONSTRAINT web_subscriptions_boxed CHECK (sealed LIKE 'box:%')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Browsers that take notifications (Web Push)';
 
 -- Wallet -----------------------------------------------------------------------------------------------------------
 
@@ -551,6 +562,7 @@ CREATE TABLE IF NOT EXISTS ogs_users (
 CREATE TABLE IF NOT EXISTS ogs_registrations (
   ogs_user_id      BIGINT UNSIGNED NOT NULL,
   device_token     VARCHAR(400) NOT NULL COMMENT 'lower-case hex',
+  bundle_id        VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
   last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
   PRIMARY KEY (ogs_user_id, device_token),
@@ -695,6 +707,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
   id              UUID NOT NULL PRIMARY KEY COMMENT 'apns-id',
   notification_id UUID NOT NULL,
   token           VARCHAR(512) NOT NULL,
+  bundle_id       VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   channel         VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent',
   shard           TINYINT UNSIGNED NOT NULL COMMENT 'of the lease that covers it',
   state           ENUM('open', 'delivered', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up, see reason',
@@ -755,6 +768,16 @@ CREATE TABLE IF NOT EXISTS apns_hosts (
   PRIMARY KEY (token, topic)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Where Apple takes notifications to a token, for all rooms';
+
+CREATE TABLE IF NOT EXISTS fcm_access_tokens (
+  account       VARCHAR(255) NOT NULL PRIMARY KEY COMMENT 'e-mail address of the service account',
+  sealed        VARCHAR(4000) NULL COMMENT 'Google''s access token, sealed for the companion alone; who knows the token can send for an hour',
+  expires_at    DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  generation    INT UNSIGNED NOT NULL DEFAULT 0,
+  claim_id      UUID NULL COMMENT 'of the process that asks for a token',
+  claimed_until DATETIME(3) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC, the database''s clock; until then no other process asks',
+  CONSTRAINT fcm_access_tokens_whole CHECK ((sealed IS NULL) = (expires_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS dead_tokens (
   token      VARCHAR(512) NOT NULL PRIMARY KEY,
@@ -1513,6 +1536,26 @@ END IF //
 IF @found < 25 THEN
   ALTER TABLE notifications MODIFY kind ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL, ALGORITHM=INSTANT;
 END IF //
+IF @found < 25 THEN
+  ALTER TABLE push_tokens
+    MODIFY platform ENUM('ios', 'macos', 'android', 'web') NOT NULL COMMENT 'decides the channel; the token of a browser is web: and the id of its subscription',
+    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER platform,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE push_tokens
+    ADD KEY IF NOT EXISTS push_tokens_registered (registered_at), ALGORITHM=INPLACE, LOCK=NONE;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE ogs_registrations
+    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER device_token,
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 25 THEN
+  ALTER TABLE deliveries
+    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER token,
+    ALGORITHM=INSTANT;
+END IF //
 
 DELIMITER ;
 
@@ -1711,10 +1754,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_checksums AS
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
 
-CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_administrator;
+CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_relay, switchboard_administrator;
 
 GRANT SELECT ON schema_version TO switchboard_responder;
 GRANT SELECT ON schema_version TO switchboard_companion;
+GRANT SELECT ON schema_version TO switchboard_relay;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
@@ -1768,7 +1812,9 @@ GRANT SELECT ON attested_keys TO switchboard_administrator;
 
 -- Push
 GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
-GRANT SELECT (token, device_id, platform, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
+GRANT INSERT, DELETE ON web_subscriptions TO switchboard_responder;
+GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO switchboard_companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;
@@ -1800,6 +1846,8 @@ GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
 GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;
 GRANT SELECT, UPDATE (ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
+GRANT SELECT (nonce, expires_at, spent_at, revoked_at) ON pairing_tokens TO switchboard_relay;
+GRANT SELECT (id, expires_at, ended_at) ON pairings TO switchboard_relay;
 GRANT SELECT ON paired_devices TO switchboard_administrator;
 
 -- Turns
@@ -1843,6 +1891,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
 GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE ON fcm_access_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
 GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;

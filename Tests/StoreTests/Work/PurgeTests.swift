@@ -40,6 +40,24 @@ import Testing
     #expect(try purge(store) == 0, sourceLocation: sourceLocation)
   }
 
+  @Test func aPushTokenGoesAYearAfterItsLastRegistration() throws {
+    try withStore { store throws in
+      insert(
+        store,
+        """
+        SET @account = UUID(), @device = UUID();
+        INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+        VALUES (@account, 'ann@example.org', 'Ann', 'ann', 'wsim_ABCDEFGHIJKL', NOW(3));
+        INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+        VALUES (@device, @account, 'd', 'D', 'ios', NOW(3), NOW(3));
+        INSERT INTO push_tokens (token, device_id, platform, registered_at)
+        VALUES (REPEAT('y', 64), @device, 'ios', \(ago("364 DAY"))),
+          (REPEAT('o', 64), @device, 'ios', \(ago("366 DAY")));
+        """)
+      try expect(["y"], of: "SELECT LEFT(token, 1) FROM push_tokens", in: store, deleted: 1)
+    }
+  }
+
   @Test func mailsStayADayDeliveredAndThirtyDaysDead() throws {
     try withStore { store throws in
       let mails = [
