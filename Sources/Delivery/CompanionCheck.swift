@@ -47,7 +47,7 @@ extension Companion {
         "\(apns.endpoint) takes connections for \(apns.topic); whether it takes the key, a notification tells"
       )
     } catch {
-      return .fault("notifications of \(apns.topic) are not sent to Apple: \(error)")
+      return .fault("notifications are not sent to Apple: \(error) (\(apns.topic))")
     }
   }
 

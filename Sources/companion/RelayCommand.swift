@@ -11,8 +11,10 @@ struct RunRelay: ParsableCommand {
     abstract:
       "Passes the requests of paired phones to the agent, and cuts those of revoked phones.",
     discussion: """
-      Its socket is the standard input, or comes from systemd.
-      Example: spawn-fcgi -n -s /run/switchboard/relay.sock -- switchboard-companion relay
+      Its socket is the standard input, or comes from systemd. Without systemd, spawn-fcgi makes one:
+      spawn-fcgi -n -s /run/switchboard/relay.sock -- switchboard-companion relay
+
+      Example: switchboard-companion relay
       """)
 
   func run() throws {

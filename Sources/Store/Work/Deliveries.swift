@@ -121,7 +121,7 @@ package struct Deliveries: Sendable {
         UPDATE delivery_leases
         SET claim_id = ?, leased_until = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
         WHERE channel = ? AND shard = ?
-          AND NOT leased_until BETWEEN UTC_TIMESTAMP(3) AND UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE
+          AND (leased_until <= UTC_TIMESTAMP(3) OR leased_until > UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE)
         """,
         [.text(claimID), .text(channel.name), .integer(shard)])
       guard claimed == 1 else { return nil }
@@ -218,7 +218,8 @@ package struct Deliveries: Sendable {
           AND d.due_at <= UTC_TIMESTAMP(3)
         JOIN notifications n ON n.id = d.notification_id
         WHERE n.expires_at > UTC_TIMESTAMP(3)
-          AND NOT l.leased_until BETWEEN UTC_TIMESTAMP(3) AND UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE
+          AND (l.leased_until <= UTC_TIMESTAMP(3)
+            OR l.leased_until > UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE)
         ORDER BY d.due_at LIMIT ?
         """,
         [.integer(Int64(limit))]

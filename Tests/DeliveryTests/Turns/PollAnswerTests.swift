@@ -25,6 +25,7 @@ import Testing
       polling.site.answer(7, .body(full([FakeGame()])))
       try polling.poll()
       #expect(polling.alerts.count == 2)
+      try polling.deliver()
       polling.site.answer(7, Self.hostile[number])
       let began = try polling.poll()
       #expect(polling.failure.hasPrefix("1\t"))

@@ -138,6 +138,7 @@ import Testing
       try polling.register()
       polling.site.answer(7, .body(full([FakeGame()])))
       try polling.poll()
+      try polling.deliver()
       _ = polling.sql("DELETE FROM ogs_registrations")
       try polling.poll()
       #expect(polling.sql("SELECT COUNT(*) FROM ogs_users") == "0")
