@@ -27,10 +27,10 @@ def measure(stage, programs, rows, seconds, budgets):
     site.seed("old_rows.sql", rows, "old_rows")
     responder = stage.fastcgi("responder", programs / "switchboard-responder", site.environment("old_rows"))
     client = Client(site, responder)
-    companion = stage.start("companion", [programs / "switchboard-companion", "watch"],
-                            site.environment("old_rows", "companion") | {"SWITCHBOARD_MAIL_DIRECTORY": str(stage.directory)})
     old = sum(int(site.sql(f"SELECT COUNT(*) FROM {table}", "old_rows")) for table in TABLES)
     begin, before, deleted, paused = time.monotonic(), deleted_so_far(site), 0, 0
+    companion = stage.start("companion", [programs / "switchboard-companion", "watch"],
+                            site.environment("old_rows", "companion") | {"SWITCHBOARD_MAIL_DIRECTORY": str(stage.directory)})
     spans = {signal.SIGSTOP: seconds, signal.SIGCONT: seconds * WORKING_TIMES}
     latencies, shares = {order: [] for order in spans}, []
     while deleted < old and time.monotonic() - begin - paused < HOUR:
