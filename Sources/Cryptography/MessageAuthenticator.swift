@@ -15,14 +15,17 @@ struct MessageAuthenticator: ~Copyable {
     self.context = context
 
     var digest = "SHA256".utf8CString
+    // A parameter keeps the addresses of its name and its value.
     let isKeyed = digest.withUnsafeMutableBufferPointer { digest in
-      let parameters = [
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.baseAddress, 0),
-        OSSL_PARAM_construct_end(),
-      ]
-      return secret.withBytes { bytes in
-        bytes.withUnsafeBufferPointer {
-          EVP_MAC_init(context, $0.baseAddress, $0.count, parameters)
+      OSSL_MAC_PARAM_DIGEST.withCString { name in
+        let parameters = [
+          OSSL_PARAM_construct_utf8_string(name, digest.baseAddress, 0),
+          OSSL_PARAM_construct_end(),
+        ]
+        return secret.withBytes { bytes in
+          bytes.withUnsafeBufferPointer {
+            EVP_MAC_init(context, $0.baseAddress, $0.count, parameters)
+          }
         }
       }
     }
