@@ -13,12 +13,12 @@ import Testing
 /// A round is a poll of everybody, as every five minutes. A whole week of 200 players: `SWITCHBOARD_ROUNDS=2016`.
 @Suite(.serialized) struct WeekTests {
   @Test func phonesShowTheGamesThatWait() throws {
-    let count = rounds(default: 40)
+    let count = rounds(default: 24)
     try withDeliveryOnItsOwnServer { delivery throws in
       let site = try #require(FakeOGS())
       defer { site.end() }
       try withAPNs { fake throws in
-        let week = try Week(delivery, site, fake, players: count > 1000 ? 200 : 40)
+        let week = try Week(delivery, site, fake, players: count > 1000 ? 200 : 30)
         for _ in 1...count { try week.round() }
         week.report()
       }
