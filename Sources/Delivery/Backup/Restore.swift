@@ -68,8 +68,8 @@ package struct Restore: Sendable {
     if !connected.isEmpty {
       let users = connected.map { $0.replacing("\t", with: "@") }.joined(separator: ", ")
       found.append(
-        "\(users.printable) is connected to the database \(database). Stop the responders and companions of all hosts "
-          + "first, with their sockets and the timer; see the manual.")
+        "\(users.printable) is connected to the database \(database). Stop the responders, companions and relays of all "
+          + "hosts first, with their sockets and the timer; see the manual.")
     }
     found += runningUnits().map {
       "\($0) runs, and would use the database meanwhile. Stop it: systemctl stop \($0)"
@@ -97,7 +97,8 @@ package struct Restore: Sendable {
     return [
       "switchboard-responder.socket", "switchboard-responder.service",
       "switchboard-companion.socket",
-      "switchboard-companion.timer", "switchboard-companion.service",
+      "switchboard-companion.timer", "switchboard-companion.service", "switchboard-relay.socket",
+      "switchboard-relay.service",
     ].filter { unit in
       guard
         var systemctl = try? Pipeline([["systemctl", "is-active", "--quiet", unit]], to: .nothing)

@@ -5,7 +5,7 @@ import Testing
 /// What people notice of a restore, and of keys that are lost.
 @Suite(.serialized) struct BackupTests {
   private func restart(_ site: Site, _ order: String) {
-    for program in ["companion", "responder"] {
+    for program in ["companion", "relay", "responder"] {
       let outcome = Site.run(["sv", "-w", "30", order, "\(site.state)/services/\(program)"])
       #expect(outcome.status == 0, "\(outcome.output)")
     }

@@ -27,7 +27,8 @@ import Testing
         payload == [
           "aps": ["alert": "It's your turn in: test game", "badge": 1, "sound": "default"],
           "web_url": "https://online-go.com/game/79504463", "app_url": "ogs://game/79504463",
-          "game_id": 79_504_463, "action": "open_game", "game_name": "test game",
+          "game_id": 79_504_463, "user_id": "1783478", "action": "open_game",
+          "game_name": "test game",
         ])
 
       #expect(try site.pollTwice(player))
