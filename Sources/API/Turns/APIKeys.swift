@@ -96,11 +96,11 @@ extension Context {
   ///
   /// - Throws: ``Failure/unauthorized(_:)``.
   func userOfAPIKey(_ request: Request) throws -> Int64 {
-    guard let user = try records.apiKeys.user(ofKey: try hashOfAPIKey(request)) else {
-      throw Failure.unauthorized("Invalid API key")
-    }
-    try records.turnUsers.noteRequest(of: user, interval: settings.checkInterval)
-    return user
+    let interval = settings.checkInterval
+    let user = try records.apiKeys.user(ofKey: try hashOfAPIKey(request), notedEach: interval)
+    guard let user else { throw Failure.unauthorized("Invalid API key") }
+    if user.isNoteDue { try records.turnUsers.noteRequest(of: user.id, interval: interval) }
+    return user.id
   }
 
   /// SHA-256 of the request's `X-API-Key`.

@@ -84,13 +84,23 @@ package struct APIKeys: Sendable {
     }
   }
 
-  /// The user of the key with this SHA-256; nil where no such key exists, or it is revoked.
-  package func user(ofKey hash: [UInt8]) throws -> Int64? {
+  /// The user of the key with this SHA-256, and whether ``TurnUsers/noteRequest(of:interval:)`` is due; nil where no such
+  /// key exists, or it is revoked.
+  ///
+  /// - Parameter interval: between two notes.
+  package func user(
+    ofKey hash: [UInt8], notedEach interval: Duration
+  ) throws -> (id: Int64, isNoteDue: Bool)? {
     try records.read { transaction in
       try transaction.connection.row(
-        "SELECT ogs_user_id FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL",
-        [.bytes(hash)]
-      ) { row in row.integer(0) }
+        """
+        SELECT k.ogs_user_id, u.id IS NOT NULL AND COALESCE(
+          u.asked_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL ? SECOND AND UTC_TIMESTAMP(3), TRUE)
+        FROM api_keys k LEFT JOIN ogs_users u ON u.id = k.ogs_user_id
+        WHERE k.key_hash = ? AND k.revoked_at IS NULL
+        """,
+        [.integer(interval.components.seconds), .bytes(hash)]
+      ) { row in (row.integer(0), row.boolean(1)) }
     }
   }
 }

@@ -57,18 +57,8 @@ package struct TurnUsers: Sendable {
     }
   }
 
-  /// Notes that the user's app asks, at most once in `interval`: the user is polled at that interval again.
+  /// Notes that the user's app asks: the user is polled at this interval again.
   package func noteRequest(of userID: Int64, interval: Duration) throws {
-    let isNoted = try records.read { transaction in
-      try transaction.connection.row(
-        """
-        SELECT asked_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL ? SECOND AND UTC_TIMESTAMP(3)
-        FROM ogs_users WHERE id = ?
-        """,
-        [.integer(interval.components.seconds), .integer(userID)]
-      ) { row in row.isNull(0) ? false : row.boolean(0) }
-    }
-    guard isNoted == false else { return }
     try records.write { transaction in
       _ = try transaction.connection.execute(
         """

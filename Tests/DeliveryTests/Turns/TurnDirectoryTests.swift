@@ -56,7 +56,7 @@ import Testing
       _ = try delivery.rehearseAndDo {
         try TurnDirectory(records: $0).revokeKey(beginning: "Abcdefgh", of: 7)
       }
-      #expect(try delivery.responder().apiKeys.user(ofKey: hash) == nil)
+      #expect(try delivery.responder().apiKeys.user(ofKey: hash, notedEach: .seconds(30)) == nil)
       #expect(delivery.sql("SELECT COUNT(*) FROM api_keys WHERE revoked_at IS NULL") == "1")
       #expect(
         delivery.administratorsEvents == [
