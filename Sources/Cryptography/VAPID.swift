@@ -5,7 +5,7 @@ package struct VAPID: Sendable {
   private let key: P256PrivateKey
   /// The public half in its uncompressed form, in base64url: the `applicationServerKey` of a page.
   package let publicKey: String
-  /// Whom a push service may ask about us: a `mailto:` or `https:` address.
+  /// The address of a person that a push service may ask about us: a `mailto:` or `https:` address.
   private let subject: String
 
   package init(key: P256PrivateKey, subject: String) throws(CryptographyError) {

@@ -15,7 +15,8 @@ extension WebPushSettings {
       let key = try P256PrivateKey(pem: text)
       guard let subject else {
         environment.complain(
-          about: "WEBPUSH_SUBJECT", "is missing: whom push services may ask, mailto:you@example.org"
+          about: "WEBPUSH_SUBJECT",
+          "is missing: the address of a person that push services may ask, such as mailto:you@example.org"
         )
         return nil
       }
@@ -28,7 +29,7 @@ extension WebPushSettings {
     }
   }
 
-  /// Whom push services may ask: as named, or the administrator, or the site.
+  /// The address of a person that push services may ask: as named, or the administrator, or the site.
   private static func subject(_ environment: inout Environment) -> String? {
     let name = "WEBPUSH_SUBJECT"
     if let subject = environment.optional(name) {

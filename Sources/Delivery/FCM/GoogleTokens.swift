@@ -31,7 +31,7 @@ struct GoogleTokens: Sendable {
   private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
   /// A token that ends sooner is not used. One that ends later was kept before the clock was set back.
   private static let usable = Duration.seconds(300)...Duration.seconds(2 * 3600)
-  private static let patience = Duration.seconds(8)
+  private static let waitLimit = Duration.seconds(8)
 
   private var context: String { "FCM access token \(settings.account)" }
 
@@ -40,7 +40,7 @@ struct GoogleTokens: Sendable {
   /// - Parameter refused: the token that Google has just refused, nil at first.
   /// - Throws: ``GoogleTokenError``; where the database does not answer.
   func current(insteadOf refused: String?) throws -> String {
-    let deadline = ContinuousClock.now + Self.patience
+    let deadline = ContinuousClock.now + Self.waitLimit
     repeat {
       let shared = try tokens.newest(of: settings.account)
       if let token = open(shared), token != refused { return token }

@@ -193,7 +193,7 @@ private struct GameFields {
       isRunning: !isPaused && (phase == "stone removal" || phase == "play" && !isRemoving))
   }
 
-  /// Both must accept, whomever the clock names: the user first, then whoever has not.
+  /// Both must accept, whichever player the clock names: the user first, then the other one.
   private func awaitedByRemoval(_ userID: Int64) -> Int64 {
     let awaited = players.subtracting(accepted)
     return awaited.contains(userID) ? userID : awaited.min() ?? 0
