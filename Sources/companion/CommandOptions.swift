@@ -18,6 +18,15 @@ struct Output: ParsableArguments {
   }
 }
 
+/// An argument is well-formed, but names nothing that exists.
+struct NotFound: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
 /// For a command that changes something.
 struct Rehearsal: ParsableArguments {
   @ArgumentParser.Flag(help: "Say what would be done, and change nothing.")

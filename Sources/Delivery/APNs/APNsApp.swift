@@ -21,7 +21,7 @@ struct APNsApp: Sendable {
     }
   }
 
-  func beginRun(until deadline: ContinuousClock.Instant) -> APNsChannelRun {
+  func channelRun(until deadline: ContinuousClock.Instant) -> APNsChannelRun {
     APNsChannelRun(settings, .init(first: first, other: other), until: deadline) { token in
       try learn(settings.environment.other, of: token)
     }
@@ -61,16 +61,16 @@ struct APNsApps: Sendable {
     let environment: APNsEnvironment?
   }
 
-  /// The index of the app that `bundleID` names.
-  func index(of bundleID: String?) -> Int {
+  /// The position of the app that `bundleID` names.
+  func position(of bundleID: String?) -> Int {
     all.firstIndex { $0.settings.topic == bundleID } ?? 0
   }
 
   /// The route to each address as text, by token.
-  func routes(_ addresses: [PushAddress]) throws -> [String: String] {
+  func findRoutes(to addresses: [PushAddress]) throws -> [String: String] {
     var routes: [String: String] = [:]
-    for (index, ours) in Dictionary(grouping: addresses, by: { index(of: $0.bundleID) }) {
-      let app = all[index]
+    for (position, ours) in Dictionary(grouping: addresses, by: { position(of: $0.bundleID) }) {
+      let app = all[position]
       let learned = try app.environments(of: ours.map(\.token))
       for address in ours {
         let route = Route(topic: app.settings.topic, environment: learned[address.token])
@@ -82,7 +82,7 @@ struct APNsApps: Sendable {
 
   func describe(_ text: String?) -> String {
     let route = Route(text)
-    return all[index(of: route.topic)].describe(route.environment)
+    return all[position(of: route.topic)].describe(route.environment)
   }
 }
 

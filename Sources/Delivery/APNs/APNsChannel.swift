@@ -25,9 +25,9 @@ extension DeliveryChannel {
       all: family.map { APNsApp($0, database, sealingKeys: keys, limits: limits) })
     return DeliveryChannel(
       name: .apns, platforms: [.ios, .macos],
-      routes: { try apps.routes($0) },
+      routes: { try apps.findRoutes(to: $0) },
       beginRun: { deadline in
-        if apps.all.count == 1 { return apps.all[0].beginRun(until: deadline) }
+        if apps.all.count == 1 { return apps.all[0].channelRun(until: deadline) }
         return APNsFamilyRun(apps, until: deadline)
       },
       describe: { apps.describe($0) },

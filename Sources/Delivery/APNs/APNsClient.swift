@@ -68,7 +68,7 @@ extension APNsClient {
   package func close() { replaceKept(by: nil) }
 
   /// Keeps `connection` for the next run.
-  func keep(_ connection: APNsConnection) { replaceKept(by: connection) }
+  func keepOpen(_ connection: APNsConnection) { replaceKept(by: connection) }
 
   /// The connection that is kept, if it is of use for requests with `providerToken`.
   func takeKept(for providerToken: String) -> APNsConnection? {

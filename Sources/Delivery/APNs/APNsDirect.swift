@@ -17,7 +17,7 @@ extension DirectSender {
       }
     }
     self.init(concurrency: senders[0].concurrency) { messages in
-      let groups = Dictionary(grouping: messages) { apps.index(of: $0.bundleID) }
+      let groups = Dictionary(grouping: messages) { apps.position(of: $0.bundleID) }
       return try atOnce(groups.map { index, group in { try senders[index].send(group) } })
         .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     }

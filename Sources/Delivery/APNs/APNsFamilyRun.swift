@@ -14,7 +14,7 @@ final class APNsFamilyRun: ChannelRun {
 
   init(_ apps: APNsApps, until deadline: ContinuousClock.Instant) {
     self.apps = apps
-    runs = apps.all.map { $0.beginRun(until: deadline) }
+    runs = apps.all.map { $0.channelRun(until: deadline) }
     waiting = runs.map { _ in [] }
   }
 
@@ -57,7 +57,7 @@ final class APNsFamilyRun: ChannelRun {
       let taken = next(count)
       isAtEnd = taken.isEmpty
       for delivery in taken {
-        waiting[apps.index(of: delivery.delivery.bundleID)].append(delivery)
+        waiting[apps.position(of: delivery.delivery.bundleID)].append(delivery)
       }
     }
     let ours = Array(waiting[index].prefix(count))

@@ -134,7 +134,7 @@ final class APNsSending {
     case .failed(let reason), .closing(let reason): return reason
     case .open:
       guard engine.capacity > 0 else { return "no stream is allowed" }
-      client.keep(connection)
+      client.keepOpen(connection)
       return nil
     }
   }

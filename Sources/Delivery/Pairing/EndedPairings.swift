@@ -29,8 +29,8 @@ final class EndedPairings: Sendable {
   /// Becomes readable when somebody's pairing has ended.
   var descriptor: CInt { pipe.reader }
 
-  /// Asks until ``end()``.
-  func begin() {
+  /// Asks until ``stopAsking()``.
+  func startAsking() {
     pthread_detach(
       startThread { [self] in
         var isAway = false
@@ -42,7 +42,7 @@ final class EndedPairings: Sendable {
       })
   }
 
-  func end() { stop.set() }
+  func stopAsking() { stop.set() }
 
   /// Who holds connections from now on.
   func watch(_ clients: Set<AgentClient>) { state.withLock { $0.held = clients } }

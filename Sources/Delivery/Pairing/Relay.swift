@@ -34,8 +34,8 @@ package struct Relay {
   /// - Parameter isAlive: called about once a second, first when the relay is ready.
   package mutating func run(isAlive: () -> Void) {
     let stop = stopSignal()
-    pairings.begin()
-    defer { pairings.end() }
+    pairings.startAsking()
+    defer { pairings.stopAsking() }
     var nextSign = ContinuousClock.now
     while !stop.isSet {
       if ContinuousClock.now >= nextSign {

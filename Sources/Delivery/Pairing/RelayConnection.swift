@@ -90,7 +90,7 @@ final class RelayConnection {
     } else {
       if !toAgent.isEmpty, !send(&toAgent, to: agent) { return agentHasEnded() }
       if toFront.isEmpty, events & ~POLLOUT != 0 {
-        if !pass(from: agent, to: front, &toFront) { agentHasEnded() }
+        if !move(from: agent, to: front, &toFront) { agentHasEnded() }
       }
     }
   }
@@ -101,11 +101,11 @@ final class RelayConnection {
     guard events & ~POLLOUT != 0 else { return }
     switch phase {
     case .head: readHead()
-    case .answered: if !discard() { close() }
+    case .answered: if !readAway() { close() }
     // The web server never closes half of a connection: its end is the end.
     case .connecting: close()
     case .open:
-      guard toAgent.isEmpty, pass(from: front, to: agent, &toAgent) else { return close() }
+      guard toAgent.isEmpty, move(from: front, to: agent, &toAgent) else { return close() }
     case .closed: break
     }
   }
@@ -181,7 +181,7 @@ final class RelayConnection {
   /// Moves what `source` has for `target`, and keeps the rest in `pending`.
   ///
   /// - Returns: false at the end of either.
-  private func pass(from source: CInt, to target: CInt, _ pending: inout [UInt8]) -> Bool {
+  private func move(from source: CInt, to target: CInt, _ pending: inout [UInt8]) -> Bool {
     guard let bytes = read(from: source) else { return false }
     pending = bytes
     return bytes.isEmpty || send(&pending, to: target)
@@ -199,7 +199,7 @@ final class RelayConnection {
     return recv(source, &pending, 1, CInt(MSG_PEEK)) < 0 && errno == EAGAIN ? [] : nil
   }
 
-  private func discard() -> Bool { read(from: front) != nil }
+  private func readAway() -> Bool { read(from: front) != nil }
 
   /// - Returns: false where `target` takes nothing any more.
   private func send(_ pending: inout [UInt8], to target: CInt) -> Bool {

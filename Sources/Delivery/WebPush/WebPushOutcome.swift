@@ -65,7 +65,7 @@ extension WebPushOutcome {
   /// What to do now.
   ///
   /// - Parameter attempts: made, this one included.
-  package func outcome(after attempts: Int64) -> DeliveryOutcome {
+  package func deliveryOutcome(after attempts: Int64) -> DeliveryOutcome {
     switch self {
     case .accepted: .delivered
     case .refused(401, _), .refused(403, _), .refused(429, _), .refused(500..., _):

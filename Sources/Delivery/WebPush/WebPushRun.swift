@@ -83,7 +83,7 @@ final class WebPushRun: ChannelRun {
         """
     }
     return SentDelivery(
-      id: delivery.id, outcome: outcome.outcome(after: delivery.attempts + 1),
+      id: delivery.id, outcome: outcome.deliveryOutcome(after: delivery.attempts + 1),
       deadToken: outcome.isGone
         ? DeadToken(token: delivery.token, registeredBefore: outgoing.readAt) : nil)
   }

@@ -12,7 +12,7 @@ extension WhyDirectory {
     if deliveries.isEmpty {
       explanation.note(
         "no_notification",
-        "No notification for \(owner) is kept. Those that Apple took are kept for a day, others for 30 days."
+        "No notification for \(owner) is kept. Those that a push service took are kept for a day, others for 30 days."
       )
     }
     var seen: Set<String> = []
@@ -26,9 +26,10 @@ extension WhyDirectory {
       "The notification of \(delivery.createdAt.rfc3339) to \(delivery.token.tokenPreview)"
     switch delivery.state {
     case .delivered:
+      let service = PushService(behind: delivery.channel).name
       explanation.note(
         "delivered",
-        "\(name) was taken by Apple on \(time(delivery.finishedAt)). From then on, only Apple and the phone decide."
+        "\(name) was taken by \(service) on \(time(delivery.finishedAt)). From then on, only \(service) and the device decide."
       )
     case .open: explainOpen(delivery, name, in: &explanation)
     case .dead: explainDead(delivery, name, in: &explanation)
@@ -46,17 +47,18 @@ extension WhyDirectory {
       return explanation.blame(
         "waiting", "\(name) waits to be sent since \(time(delivery.dueAt)), and was never tried.")
     }
+    let service = PushService(behind: delivery.channel)
     let next = "It is tried again on \(time(delivery.dueAt))."
     if let status = delivery.status {
       explanation.blame(
         "refused_for_now",
-        "\(name) was refused by Apple for now: \(status) \(reason.printable). \(advice(onStatus: status, reason)) \(next)"
+        "\(name) was refused by \(service.name) for now: \(status) \(reason.printable). \(service.advice(onStatus: status, reason)) \(next)"
       )
     } else {
       explanation.blame(
         "no_answer",
-        "\(name) was tried \(delivery.attempts == 1 ? "once" : "\(delivery.attempts) times"), and Apple did not answer. Check "
-          + "that this host reaches Apple's: switchboard check. \(next)")
+        "\(name) was tried \(delivery.attempts == 1 ? "once" : "\(delivery.attempts) times"), and \(service.name) did not "
+          + "answer. Check that this host reaches it: switchboard check. \(next)")
     }
   }
 
@@ -64,10 +66,13 @@ extension WhyDirectory {
     _ delivery: DeliveryRecord, _ name: String, in explanation: inout Explanation
   ) {
     let when = time(delivery.finishedAt)
-    if let status = delivery.status, let reason = delivery.reason, reason != "discarded" {
+    if let status = delivery.status, let reason = delivery.reason,
+      !["discarded", "withdrawn"].contains(reason)
+    {
+      let service = PushService(behind: delivery.channel)
       return explanation.blame(
         "refused",
-        "\(name) was refused by Apple on \(when): \(status) \(reason.printable). \(advice(onStatus: status, reason))"
+        "\(name) was refused by \(service.name) on \(when): \(status) \(reason.printable). \(service.advice(onStatus: status, reason))"
       )
     }
     switch delivery.reason {
@@ -84,7 +89,15 @@ extension WhyDirectory {
         "\(name) was given up on \(when), because the companion ended five times while it sent it. Look at its log: "
           + "journalctl -u switchboard-companion")
     case "not a push token":
-      explanation.blame("not_a_token", "\(name) was not sent: that is no token of an Apple device.")
+      explanation.blame(
+        "not_a_token",
+        "\(name) was not sent: that is no token of the kind that \(PushService(behind: delivery.channel).name) gives."
+      )
+    case "withdrawn":
+      explanation.note(
+        "withdrawn",
+        "\(name) was withdrawn on \(when) before it was sent, because what it said was not true any more."
+      )
     case "discarded":
       explanation.blame("discarded", "\(name) was discarded by an administrator on \(when).")
     default:

@@ -18,7 +18,7 @@ extension WhyDirectory {
       explanation.blame(
         "no_token",
         "None of the account's devices (\(devices.count)) has a push token: the owner signed out, or does not allow "
-          + "notifications, or Apple called the token dead. Open the app on the phone, sign in, and allow notifications."
+          + "notifications, or the push service called the token dead. Open the app on the phone, sign in, and allow notifications."
       )
     }
     for token in tokens { try explain(token, in: &explanation) }
@@ -68,7 +68,7 @@ extension WhyDirectory {
     _ token: RemovedToken, registeredAt: Timestamp?, in explanation: inout Explanation
   ) {
     let fact =
-      "Apple called the token \(token.token.tokenPreview) dead, and it was removed on "
+      "The push service called the token \(token.token.tokenPreview) dead, and it was removed on "
       + "\(token.removedAt.rfc3339)"
     if let registeredAt {
       explanation.note(

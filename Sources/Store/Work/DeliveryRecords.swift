@@ -8,6 +8,7 @@ package struct DeliveryRecord: Sendable {
   }
 
   package let id: String
+  package let channel: Channel
   package let token: String
   /// When the notification was written.
   package let createdAt: Timestamp
@@ -24,8 +25,8 @@ package struct DeliveryRecord: Sendable {
   /// nil while it is open.
   package let finishedAt: Timestamp?
 
-  /// The columns id, token, created_at, expires_at, state, due_at, attempts, status, reason, finished_at, in
-  /// that order from 0.
+  /// The columns id, token, created_at, expires_at, state, due_at, attempts, status, reason, finished_at,
+  /// channel, in that order from 0.
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
     token = row.text(1)
@@ -37,6 +38,7 @@ package struct DeliveryRecord: Sendable {
     status = row.optionalInteger(7)
     reason = row.optionalText(8)
     finishedAt = row.optionalTimestamp(9)
+    channel = Channel(row.text(10))
   }
 }
 
@@ -48,7 +50,7 @@ extension Deliveries {
       try transaction.connection.rows(
         """
         SELECT d.id, d.token, n.created_at, n.expires_at, d.state, d.due_at, d.attempts, d.status,
-          d.reason, d.finished_at
+          d.reason, d.finished_at, d.channel
         FROM notifications n JOIN deliveries d ON d.notification_id = n.id
         WHERE n.event_key BETWEEN ? AND CONCAT(?, '~') ORDER BY n.created_at DESC, d.token LIMIT ?
         """,
@@ -63,7 +65,7 @@ extension Deliveries {
       try transaction.connection.rows(
         """
         SELECT d.id, d.token, n.created_at, n.expires_at, d.state, d.due_at, d.attempts, d.status,
-          d.reason, d.finished_at
+          d.reason, d.finished_at, d.channel
         FROM outbox o JOIN notifications n ON n.event_key = CONCAT('mail ', o.id)
         JOIN deliveries d ON d.notification_id = n.id
         WHERE o.account_id = ? ORDER BY n.created_at DESC, d.token LIMIT ?

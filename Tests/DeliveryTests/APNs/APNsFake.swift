@@ -109,8 +109,21 @@ final class FakeAPNs: @unchecked Sendable {
 
   /// What came, in its order.
   func received() throws -> [Received] {
-    try String(contentsOfFile: "\(folder)/received.jsonl", encoding: .utf8).split(separator: "\n")
-      .map { try JSONDecoder().decode(Received.self, from: Data($0.utf8)) }
+    var offset: UInt64 = 0
+    return try received(after: &offset)
+  }
+
+  /// What came after the first `offset` bytes of the record, which is then moved to its end.
+  func received(after offset: inout UInt64) throws -> [Received] {
+    let file = try FileHandle(forReadingFrom: URL(filePath: "\(folder)/received.jsonl"))
+    defer { try? file.close() }  // nothing was written
+    try file.seek(toOffset: offset)
+    let lines = try file.readToEnd() ?? Data()
+    // The last line may not be whole yet.
+    let whole = lines.prefix(upTo: lines.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
+    offset += UInt64(whole.count)
+    return try whole.split(separator: UInt8(ascii: "\n"))
+      .map { try JSONDecoder().decode(Received.self, from: $0) }
   }
 
   /// By device token and collapse id, what the devices show.

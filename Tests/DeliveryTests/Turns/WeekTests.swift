@@ -75,7 +75,8 @@ private final class Week {
   /// What waited, in the rounds since the last but one in which everybody was polled.
   private var history: [Set<Wait>] = []
   private var phones: [String: Phone] = [:]
-  private var readLines = 0
+  /// Of what Apple has written down.
+  private var readBytes: UInt64 = 0
   private var counts: [String: Int] = [:]
 
   init(
@@ -254,9 +255,8 @@ extension Week {
 
   /// Takes in what Apple has got since the last round.
   private func receive() throws {
-    let received = try fake.received()
-    let new = received[readLines...].filter { $0.status == 200 }
-    readLines = received.count
+    let new = try fake.received(after: &readBytes).filter { $0.status == 200 }
+    let games = games(of: new.map(\.id))
     let known = history.reduce(into: Set<Wait>()) { $0.formUnion($1) }
     for notification in new {
       struct Payload: Decodable {
@@ -282,7 +282,8 @@ extension Week {
       }
       counts["alerts", default: 0] += 1
       let user = try #require(payload.userID.flatMap { Int64($0) })
-      for wait in games(of: notification.id, user) {
+      for told in games[notification.id] ?? [] {
+        let wait = Wait(user: user, game: told.game, move: told.move)
         #expect(known.contains(wait), "stale: \(wait)")
         let ids = phones[notification.token]!.told[wait, default: []].union([notification.id])
         phones[notification.token]!.told[wait] = ids
@@ -291,18 +292,20 @@ extension Week {
     }
   }
 
-  /// The games of which a notification tells.
-  private func games(of id: String, _ user: Int64) -> [Wait] {
-    delivery.sql(
+  /// The games of which each delivery tells, by its id.
+  private func games(of ids: [String]) -> [String: [(game: Int64, move: Int64)]] {
+    if ids.isEmpty { return [:] }
+    let list = ids.map { "'\($0)'" }.joined(separator: ",")
+    let rows = delivery.sql(
       """
-      SELECT g.id, g.move FROM deliveries d JOIN turn_notices t ON t.notification_id = d.notification_id
+      SELECT d.id, g.id, g.move
+      FROM deliveries d JOIN turn_notices t ON t.notification_id = d.notification_id
       JOIN JSON_TABLE(t.games, '$[*]' COLUMNS (id BIGINT PATH '$[0]', move BIGINT PATH '$[1]')) AS g
-      WHERE d.id = '\(id)'
+      WHERE d.id IN (\(list))
       """
-    ).split(separator: "\n").map { line in
-      let numbers = line.split(separator: "\t").map { Int64($0)! }
-      return Wait(user: user, game: numbers[0], move: numbers[1])
-    }
+    ).split(separator: "\n").map { $0.split(separator: "\t") }
+    return Dictionary(grouping: rows) { String($0[0]) }
+      .mapValues { $0.map { (game: Int64($0[1])!, move: Int64($0[2])!) } }
   }
 
   func report() {

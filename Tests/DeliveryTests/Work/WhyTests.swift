@@ -184,6 +184,12 @@ import Testing
       "refused", "7", after: dead("status = 410, reason = 'Unregistered'"),
       "410 Unregistered. No app has this token any more"),
     Case(
+      "refused", "7", after: dead("channel = 'fcm', status = 400, reason = 'INVALID_ARGUMENT'"),
+      "was refused by Google on"),
+    Case(
+      "withdrawn", "7", after: dead("status = NULL, reason = 'withdrawn'"), "not true any more",
+      isCause: false),
+    Case(
       "refused", "7", after: dead("status = 400, reason = 'BadDeviceToken'"),
       "Check APNS_USE_SANDBOX"),
     Case(
@@ -271,7 +277,7 @@ import Testing
       )
       let text = try #require(try explain("cccccccc", in: delivery)).text
       #expect(
-        text.hasPrefix("Why it did not ring:\n- Apple called the token cccccccccccccccc… dead"))
+        text.hasPrefix("Why it did not ring:\n- The push service called the token cccccccccccccccc… dead"))
     }
   }
 
