@@ -9,6 +9,8 @@ package final class Connection {
   private let session: Session
   /// The error after which a transaction cannot be committed, whether or not the body let it pass.
   private(set) var abortion: DatabaseError?
+  /// Whether the transaction has prepared a statement.
+  private(set) var hasPrepared = false
   /// Whether the connection can only be closed.
   private(set) var isBroken = false
 
@@ -86,9 +88,10 @@ package final class Connection {
     }
   }
 
-  /// Forgets the error that ended the last transaction.
+  /// Forgets what the last transaction has left.
   func begin() {
     abortion = nil
+    hasPrepared = false
   }
 
   /// Whether the server has closed this idle connection.
@@ -96,6 +99,7 @@ package final class Connection {
 
   private func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
     if let statement = statements[sql.utf8Start] { return statement }
+    hasPrepared = true
     let statement = try Statement(session, sql)
     statements[sql.utf8Start] = statement
     return statement

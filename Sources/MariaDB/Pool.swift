@@ -54,6 +54,9 @@ package final class Pool: Sendable {
   /// The whole is run again if MariaDB asks for it (deadlock, lock wait, Galera), also at COMMIT,
   /// and, once, if the connection is lost before COMMIT was sent. So `body` has no other effect.
   ///
+  /// An attempt that prepared a statement is rolled back and run again, when all are prepared: Galera does not
+  /// report that another node has aborted a transaction, if that happens during a PREPARE, and commits it.
+  ///
   /// - Parameter isolation: READ COMMITTED locks only the rows that are changed, and nothing between them.
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
   ///   after COMMIT had been sent; or what `body` throws.
@@ -61,17 +64,22 @@ package final class Pool: Sendable {
     isolation: Isolation = .repeatableRead, _ body: (Connection) throws -> T
   ) throws -> T {
     try repeating { connection in
-      if isolation == .readCommitted {
-        try connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-      }
-      try connection.run("START TRANSACTION")
-      do {
-        let result = try connection.attempt(body)
-        try connection.commit()
-        return result
-      } catch {
-        connection.rollBack()
-        throw error
+      while true {
+        if isolation == .readCommitted {
+          try connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        }
+        try connection.run("START TRANSACTION")
+        do {
+          let result = try connection.attempt(body)
+          if !connection.hasPrepared {
+            try connection.commit()
+            return result
+          }
+        } catch {
+          connection.rollBack()
+          throw error
+        }
+        try connection.run("ROLLBACK")
       }
     }
   }
