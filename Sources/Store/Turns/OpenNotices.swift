@@ -16,6 +16,14 @@ struct OpenNotice: Sendable {
   let badge: Int64
   /// A pass has it in hand, or had it when it ended: the service may have it already.
   let isBeingSent: Bool
+  /// Under which the device may show it already, because a pass ended before it had recorded what became of it;
+  /// nil: none did.
+  let shownUnder: String?
+
+  /// Whether the device may show it already, and all of its games still wait: sent again, it takes its own place.
+  func isShownAndTrue(_ waiting: Set<GameMark>) -> Bool {
+    shownUnder != nil && waiting.isSuperset(of: games)
+  }
 }
 
 extension TurnNotices {
@@ -39,7 +47,7 @@ extension TurnNotices {
     if shards.isEmpty { return [] }
     return try transaction.connection.rows(
       """
-      SELECT d.id, d.token, n.kind, t.games, t.badge
+      SELECT d.id, d.token, n.kind, t.games, t.badge, IF(d.losses > 0, n.collapse_id, NULL)
       FROM turn_notices t JOIN notifications n ON n.id = t.notification_id
       JOIN deliveries d ON d.notification_id = t.notification_id
       WHERE t.ogs_user_id = ? AND t.created_at > UTC_TIMESTAMP(3) - INTERVAL 2 DAY
@@ -51,7 +59,7 @@ extension TurnNotices {
       OpenNotice(
         id: row.text(0), token: row.text(1), kind: OpenNotice.Kind(rawValue: row.text(2)) ?? .ended,
         games: GameMark.list(row.text(3)), badge: row.integer(4),
-        isBeingSent: inHand.contains(row.text(0)))
+        isBeingSent: inHand.contains(row.text(0)), shownUnder: row.optionalText(5))
     }
   }
 }

@@ -22,6 +22,8 @@ struct TurnNotices: ~Copyable {
     let badge: Int64
     /// The deliveries in whose place it comes.
     let replaced: [String]
+    /// Of one of those that the device may show already, and that is true in part: it takes its place there, too.
+    let collapseID: String?
   }
 
   /// Tells the devices of the turns that are new. What waits undelivered and is not true any more is
@@ -82,7 +84,9 @@ extension TurnNotices {
     let marks = Set(waiting.map(GameMark.init))
     var contents: [Content: [PushAddress]] = [:]
     for device in badges {
-      let mine = open.filter { $0.token == device.token && !$0.isBeingSent }
+      let mine = open.filter {
+        $0.token == device.token && !$0.isBeingSent && !$0.isShownAndTrue(marks)
+      }
       try withdraw(mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) })
       let turns = mine.filter { $0.kind == .turn }
       let pending = Set(turns.flatMap(\.games)).intersection(marks)
@@ -94,7 +98,8 @@ extension TurnNotices {
       contents[
         Content(
           games: waiting.map(GameMark.init).filter(content.contains), badge: device.waiting,
-          replaced: turns.map(\.id).sorted()),
+          replaced: turns.map(\.id).sorted(),
+          collapseID: turns.last { !marks.isDisjoint(with: $0.games) }?.shownUnder),
         default: []
       ].append(device.address)
     }
@@ -104,7 +109,7 @@ extension TurnNotices {
       let games = waiting.filter { content.games.contains(GameMark($0)) }
       try post(
         .turns(games), kind: .turn, games: content.games, badge: content.badge, to: addresses,
-        inPlaceOf: content.replaced)
+        inPlaceOf: content.replaced, collapseID: content.collapseID)
     }
     return Set(contents.values.joined().map(\.token))
   }
@@ -112,7 +117,8 @@ extension TurnNotices {
   /// Puts a notification into the outbox. The same event of the same registration makes no second one.
   private func post(
     _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark], badge: Int64,
-    to addresses: [PushAddress], inPlaceOf replaced: [String] = []
+    to addresses: [PushAddress], inPlaceOf replaced: [String] = [],
+    collapseID: String? = nil
   ) throws {
     let message = message(event, user.id, badge)
     let marks = games.map { "\($0.id):\($0.lastMove)" }.sorted()
@@ -121,8 +127,8 @@ extension TurnNotices {
     let id = try transaction.notifications.post(
       NewNotification(
         kind: kind, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(key)",
-        collapseID: message.collapseID, payload: message.payload, lifetime: message.lifetime,
-        to: addresses))
+        collapseID: collapseID ?? message.collapseID, payload: message.payload,
+        lifetime: message.lifetime, to: addresses))
     guard let id else { return }
     try transaction.badges.insertNotice(id, of: user.id, games: games, badge: badge)
   }

@@ -44,6 +44,31 @@ import Testing
     }
   }
 
+  @Test func whatAKilledPassMayHaveSentIsSentAgainOrReplacedInItsPlace() throws {
+    func killedWhileSending(_ polling: TestPolling) {
+      _ = polling.sql("UPDATE deliveries SET losses = 1, attempts = 1 WHERE state = 'open'")
+    }
+    try withPolling { polling throws in
+      try polling.register()
+      try poll(polling, [game(1)])
+      killedWhileSending(polling)
+      try poll(polling, [game(1), game(2)])
+      #expect(
+        waiting(polling) == ["a It's your turn in: game 1 1", "a It's your turn in: game 2 2"])
+      try poll(polling, [])
+      #expect(waiting(polling) == [])
+      try poll(polling, [game(3), game(4)])
+      killedWhileSending(polling)
+      try poll(polling, [game(3), game(4, player: 8, move: 2000)])
+      #expect(waiting(polling) == ["a It's your turn in: game 3 1"])
+      let ids = """
+        SELECT DISTINCT n.collapse_id FROM notifications n JOIN turn_notices t ON t.notification_id = n.id
+        WHERE t.games LIKE '%[3,%'
+        """
+      #expect(polling.sql(ids).hasPrefix("turns-7-") && !polling.sql(ids).contains("\n"))
+    }
+  }
+
   @Test func whatWaitsIsReplacedByWhatIsTrueNow() throws {
     try withPolling { polling throws in
       try polling.register()

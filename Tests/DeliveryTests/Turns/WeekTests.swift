@@ -33,11 +33,17 @@ private struct Wait: Hashable {
   let move: Int64
 }
 
+/// A notification: a later one with the same collapse id takes its place.
+private struct Told: Hashable {
+  let id: String
+  let collapseID: String
+}
+
 /// What a phone has shown since it was new.
 private struct Phone {
   var badge: Int64 = 0
-  /// Ids of the notifications that told of each move.
-  var told: [Wait: Set<String>] = [:]
+  /// What told of each move, with another collapse id or another id each.
+  var told: [Wait: Set<Told>] = [:]
 }
 
 private struct FakeBoard {
@@ -285,9 +291,15 @@ extension Week {
       for told in games[notification.id] ?? [] {
         let wait = Wait(user: user, game: told.game, move: told.move)
         #expect(known.contains(wait), "stale: \(wait)")
-        let ids = phones[notification.token]!.told[wait, default: []].union([notification.id])
-        phones[notification.token]!.told[wait] = ids
-        #expect(ids.count == 1, "doubled: \(wait)")
+        let before = phones[notification.token]!.told[wait, default: []].filter {
+          $0.id != notification.id
+        }
+        phones[notification.token]!.told[wait, default: []].insert(
+          Told(id: notification.id, collapseID: notification.collapseID))
+        // What a killed program had sent and not recorded is replaced on the phone, too.
+        #expect(
+          before.allSatisfy { $0.collapseID == notification.collapseID && wasLost($0.id) },
+          "doubled: \(wait)")
       }
     }
   }
@@ -306,6 +318,11 @@ extension Week {
     ).split(separator: "\n").map { $0.split(separator: "\t") }
     return Dictionary(grouping: rows) { String($0[0]) }
       .mapValues { $0.map { (game: Int64($0[1])!, move: Int64($0[2])!) } }
+  }
+
+  private func wasLost(_ id: String) -> Bool {
+    counts["replaced after a kill", default: 0] += 1
+    return delivery.sql("SELECT losses > 0 FROM deliveries WHERE id = '\(id)'") == "1"
   }
 
   func report() {

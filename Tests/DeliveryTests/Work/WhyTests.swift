@@ -277,7 +277,8 @@ import Testing
       )
       let text = try #require(try explain("cccccccc", in: delivery)).text
       #expect(
-        text.hasPrefix("Why it did not ring:\n- The push service called the token cccccccccccccccc… dead"))
+        text.hasPrefix(
+          "Why it did not ring:\n- The push service called the token cccccccccccccccc… dead"))
     }
   }
 
