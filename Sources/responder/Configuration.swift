@@ -16,13 +16,13 @@ struct Configuration {
   private static let waiters = 16
 
   /// How long a request waits for the database, whether it is away or silent.
-  private static let patience = Duration.seconds(3)
+  private static let databaseWaitLimit = Duration.seconds(3)
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
     var environment = variables
     let settings = Settings(from: &environment)
-    connection = environment.connectionSettings().answering(within: Self.patience)
+    connection = environment.connectionSettings().answering(within: Self.databaseWaitLimit)
     log = JournalLog.logger(from: environment.logLevel())
     workers = environment.integer("SWITCHBOARD_WORKERS", in: 1...64, default: 4)
     guard let settings, environment.complaints.isEmpty else {

@@ -108,6 +108,7 @@ func missingKeys(for seals: [String], in archive: [UInt8]) throws -> [String] {
     let file = entries.first { $0.name.hasSuffix("secrets/\(name)") }
     return String(decoding: file?.content ?? [], as: UTF8.self)
   }
+  // A file that is absent or malformed holds no key: then all that it should open is named.
   let boxes = (try? BoxKeys(parsing: text("companion-keys")))?.publicKeys.ids ?? []
   let keyring = try? Keyring(parsing: text("credential-keys"))
   return seals.compactMap { seal in

@@ -26,7 +26,8 @@ package struct DatabaseAdministrator: Sendable {
       let digits = hexEncoded(Array(value.utf8).span)
       return "SET @\(name) = CONVERT(X'\(digits)' USING utf8mb4) COLLATE utf8mb4_nopad_bin;\n"
     }
-    // A script is shorter than what a pipe holds, so the client need not read before we do.
+    // A script is shorter than what a pipe holds, so the client need not read before we do. A client that has ended
+    // already, for which the write fails, says why when it is finished.
     try? client.write(Array((settings.joined() + script + "\n").utf8))
     client.closeInput()
     let printed = client.readToEnd()

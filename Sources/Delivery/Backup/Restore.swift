@@ -100,6 +100,7 @@ package struct Restore: Sendable {
       "switchboard-companion.timer", "switchboard-companion.service", "switchboard-relay.socket",
       "switchboard-relay.service",
     ].filter { unit in
+      // Without systemctl no unit runs, and for one that does not run it ends with an error.
       guard
         var systemctl = try? Pipeline([["systemctl", "is-active", "--quiet", unit]], to: .nothing)
       else { return false }

@@ -26,6 +26,7 @@ extension Restore {
     let sentence =
       "Phones that have signed in, or got new tokens, since then are signed out: their people sign in again, or pair the phone "
       + "again."
+    // The numbers are an extra: without them, the sentence is still true.
     guard state == "used",
       let counts = try? administrator.run(
         BackupScripts.renewals,
