@@ -48,6 +48,9 @@ import Testing
     UPDATE deliveries SET state = 'open', finished_at = NULL, due_at = NOW(3) + INTERVAL 1 HOUR;
     UPDATE ogs_users SET due_at = NOW(3) + INTERVAL 1 HOUR;
     UPDATE ogs_pause SET paused_until = NOW(3) + INTERVAL 1 HOUR;
+    INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed) VALUES
+      ('test', 'one hour ahead', NOW(3) + INTERVAL 1 HOUR, 3600, 9, 9),
+      ('test', 'ten seconds ahead', NOW(3) + INTERVAL 10 SECOND, 3600, 9, 9);
     """
 
   /// How many minutes each still waits.
@@ -69,6 +72,10 @@ import Testing
       store.sql("UPDATE companion_status SET last_pass_at = UTC_TIMESTAMP(3) \(lastPass)")
       let upkeep = store.records("companion").upkeep
       #expect(try upkeep.shortenWaitsIfClockWasSetBack() == isSetBack)
+      let limits = store.sql(
+        "SELECT COUNT(*) FROM rate_limits WHERE window_started_at > UTC_TIMESTAMP(3)")
+      // That of ten seconds ahead stays: clocks of hosts may differ so much.
+      #expect(limits == (isSetBack ? "1" : "2"))
       let longest = store.column(Self.minutes).compactMap { Int($0) }
       #expect(longest.count >= 5)
       #expect(longest.allSatisfy { isSetBack ? $0 < 15 : $0 >= 59 }, "\(longest)")
