@@ -20,6 +20,9 @@ package struct Room: Sendable {
   /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
   /// before which a registration counts.
   var whenTokenDies: [StaticString] = []
+  /// Select the deliveries that are not to be sent, because what they say is over. Parameter: JSON array of the ids of
+  /// deliveries.
+  var whatIsOver: [StaticString] = []
   /// Run when notifications are delivered. Parameter: JSON array of the ids of deliveries.
   var whenDelivered: [StaticString] = []
   /// Count the values for the companion alone that a version before sealed boxes has sealed, and that are still of use.

@@ -130,6 +130,12 @@ struct BadgeStatements: ~Copyable {
       [.text(id)])
   }
 
+  /// The device may show this badge, though its delivery was not recorded.
+  func note(_ badge: Int64, on token: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE ogs_devices SET badge = ? WHERE device_token = ?", [.integer(badge), .text(token)])
+  }
+
   /// The badge of a device is to be looked at, because a user is not registered for it any more.
   func markStale(_ token: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(

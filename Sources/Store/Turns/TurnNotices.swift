@@ -87,13 +87,14 @@ extension TurnNotices {
       let mine = open.filter {
         $0.token == device.token && !$0.isBeingSent && !$0.isShownAndTrue(marks)
       }
-      try withdraw(mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) })
+      try withdraw(
+        mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) }, from: device)
       let turns = mine.filter { $0.kind == .turn }
       let pending = Set(turns.flatMap(\.games)).intersection(marks)
       let content = pending.union(told.map(GameMark.init))
       let isTrue = turns.count == 1 && turns[0].badge == device.waiting && turns[0].games == content
       if isTrue { continue }
-      try withdraw(turns)
+      try withdraw(turns, from: device)
       if content.isEmpty { continue }
       contents[
         Content(
@@ -133,7 +134,13 @@ extension TurnNotices {
     try transaction.badges.insertNotice(id, of: user.id, games: games, badge: badge)
   }
 
-  /// - Throws: ``DatabaseError``.
+  /// Also remembers the badge that the device may show by now, so that it is corrected.
+  private func withdraw(_ notices: [OpenNotice], from device: DeviceBadge) throws(DatabaseError) {
+    try withdraw(notices)
+    let shown = notices.last { $0.shownUnder != nil && $0.badge != device.waiting }
+    if let shown { try transaction.badges.note(shown.badge, on: device.token) }
+  }
+
   private func withdraw(_ notices: [OpenNotice]) throws(DatabaseError) {
     if notices.isEmpty { return }
     _ = try transaction.connection.execute(

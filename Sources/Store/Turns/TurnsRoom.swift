@@ -13,6 +13,20 @@ extension Room {
           (SELECT 1 FROM ogs_registrations r WHERE r.device_token = ogs_devices.device_token)
       """,
     ],
+    // They are withdrawn or replaced by the next poll, which could not do so while they were in hand.
+    whatIsOver: [
+      """
+      SELECT DISTINCT d.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS due
+      JOIN deliveries d ON d.id = due.id
+      JOIN notifications n ON n.id = d.notification_id AND n.kind IN ('turn', 'clock')
+      JOIN turn_notices t ON t.notification_id = d.notification_id
+      JOIN JSON_TABLE(t.games, '$[*]'
+        COLUMNS (id BIGINT UNSIGNED PATH '$[0]', move BIGINT PATH '$[1]')) AS told
+      LEFT JOIN ogs_games g ON g.ogs_user_id = t.ogs_user_id AND g.game_id = told.id
+        AND g.last_move = told.move AND g.is_running AND g.current_player = g.ogs_user_id
+      WHERE g.game_id IS NULL
+      """
+    ],
     whenDelivered: [
       """
       UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS sent

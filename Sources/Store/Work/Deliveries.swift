@@ -134,6 +134,8 @@ package struct Deliveries: Sendable {
   /// so gets them in their order. Renews the lease and writes into it what is in hand. A delivery that lost its
   /// senders three times comes alone, so that it takes no other along if it is what ends them.
   ///
+  /// What a room calls over is left to it, unless it has expired.
+  ///
   /// The lease is locked before anything is read: what somebody withdraws is withdrawn before, or it is
   /// in hand.
   ///
@@ -151,6 +153,8 @@ package struct Deliveries: Sendable {
         """,
         [.text(lease.channel.name), .integer(lease.shard), .integer(Int64(limit))]
       ) { row in Delivery(row: row) }
+      let over = try transaction.deliveries.areOver(deliveries.filter { !$0.isExpired }.map(\.id))
+      deliveries.removeAll { over.contains($0.id) }
       var tokens: Set<String> = []
       deliveries = deliveries.filter { tokens.insert($0.token).inserted }
       if let suspect = deliveries.first(where: { $0.losses >= 3 }) { deliveries = [suspect] }

@@ -63,6 +63,19 @@ struct DeliveryStatements: ~Copyable {
       [.text(lease.channel.name), .integer(lease.shard)])
   }
 
+  /// Those of the deliveries that are not to be sent, because what they say is over.
+  func areOver(_ ids: [String]) throws(DatabaseError) -> Set<String> {
+    var over: Set<String> = []
+    if ids.isEmpty { return over }
+    for statement in transaction.rooms.flatMap(\.whatIsOver) {
+      over.formUnion(
+        try transaction.connection.rows(statement, [.bytes(JSONWriter.array(of: ids))]) { row in
+          row.text(0)
+        })
+    }
+    return over
+  }
+
   func recordDelivered(_ ids: [String]) throws(DatabaseError) {
     guard !ids.isEmpty else { return }
     _ = try transaction.connection.execute(

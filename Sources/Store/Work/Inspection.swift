@@ -65,7 +65,8 @@ extension Database {
   /// Whether the server would execute the statements that the rooms declare for the companion.
   private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
     let statements = rooms.flatMap {
-      $0.retention.map(\.statement) + $0.earlierSeals + $0.whenTokenDies + $0.whenDelivered
+      $0.retention.map(\.statement) + $0.earlierSeals + $0.whenTokenDies + $0.whatIsOver
+        + $0.whenDelivered
     }
     let refusals = statements.compactMap { statement -> String? in
       do throws(DatabaseError) {

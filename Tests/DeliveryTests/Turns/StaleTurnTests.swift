@@ -44,6 +44,39 @@ import Testing
     }
   }
 
+  /// Apple does not answer while the game is played elsewhere.
+  @Test func whatIsInHandDuringAPollIsNotSentLaterWhenItIsOver() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      try poll(polling, [game(1), game(2)])
+      let deliveries = polling.companion().database.records(at: .now(), from: .companion).deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let claimed = try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString)
+      let lease = try #require(claimed)
+      let batch = try #require(try deliveries.nextBatch(of: lease, limit: 9))
+      try poll(polling, [game(1, player: 8, move: 2000), game(2)])
+      let later = DeliveryOutcome.later(
+        delay: .zero, status: nil, reason: "NoAnswer", countsAsAttempt: true)
+      #expect(try deliveries.record(batch.map { ($0, later) }, under: lease))
+      #expect(waiting(polling) == ["a It's your turn in 2 games 2"])
+      #expect(try deliveries.nextBatch(of: lease, limit: 9)?.isEmpty == true)
+      try poll(polling, [game(1, player: 8, move: 2000), game(2)])
+      #expect(waiting(polling) == ["a It's your turn in: game 2 1"])
+      #expect(try deliveries.nextBatch(of: lease, limit: 9)?.count == 1)
+    }
+  }
+
+  @Test func theBadgeOfAKilledPassIsCorrected() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      try poll(polling, [game(1)])
+      _ = polling.sql("UPDATE deliveries SET losses = 1, attempts = 1 WHERE state = 'open'")
+      try poll(polling, [])
+      try polling.poll()
+      #expect(polling.badges == ["0"])
+    }
+  }
+
   @Test func whatAKilledPassMayHaveSentIsSentAgainOrReplacedInItsPlace() throws {
     func killedWhileSending(_ polling: TestPolling) {
       _ = polling.sql("UPDATE deliveries SET losses = 1, attempts = 1 WHERE state = 'open'")

@@ -290,7 +290,8 @@ extension Week {
       let user = try #require(payload.userID.flatMap { Int64($0) })
       for told in games[notification.id] ?? [] {
         let wait = Wait(user: user, game: told.game, move: told.move)
-        #expect(known.contains(wait), "stale: \(wait)")
+        let isTrue = known.contains(wait)
+        #expect(isTrue, "stale: \(wait)")
         let before = phones[notification.token]!.told[wait, default: []].filter {
           $0.id != notification.id
         }
