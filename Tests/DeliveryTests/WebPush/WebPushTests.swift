@@ -81,6 +81,33 @@ import Testing
     }
   }
 
+  /// What `status` says while our key is refused, while nobody answers, and afterwards.
+  @Test func aFailureIsToldUntilABrowserGetsAMessage() throws {
+    func reason(_ browsers: Browsers) -> String {
+      browsers.delivery.sql("SELECT reason FROM conditions WHERE name = 'webpush'")
+    }
+    try withBrowsers { browsers in
+      let (one, other) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      browsers.service.play(.init(403), for: "a")
+      browsers.notify(one)
+      #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
+      #expect(reason(browsers).hasPrefix("Notifications are not sent: A push service answers 403:"))
+      browsers.service.play(.init(404), for: "b")
+      browsers.notify(other)
+      try browsers.pass()
+      #expect(!reason(browsers).isEmpty, "what a service says of one browser is no proof")
+      let third = try browsers.subscribe("c")
+      browsers.notify(third)
+      try browsers.pass()
+      #expect(reason(browsers) == "")
+    }
+    try withBrowsers(isTrusted: false) { browsers in
+      browsers.notify(try browsers.subscribe("a"))
+      try browsers.pass()
+      #expect(reason(browsers) == "Notifications are not sent: the service does not answer.")
+    }
+  }
+
   @Test func aSubjectThatIsNoAddressIsRefused() throws {
     try withBrowsers(subject: "nobody") { browsers in
       let browser = try browsers.subscribe("a")
@@ -122,7 +149,10 @@ import Testing
         """)
       browsers.notify(one)
       try browsers.pass()
-      #expect(browsers.state(of: one) == "open SealedForOtherKeys 1")
+      #expect(browsers.state(of: one) == "open SealedForOtherKeys 0")
+      #expect(
+        browsers.delivery.sql("SELECT COUNT(*) FROM conditions WHERE name = 'webpush'") == "0",
+        "no service was asked")
       #expect(browsers.service.accepted.isEmpty)
     }
   }
