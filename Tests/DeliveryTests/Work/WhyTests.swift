@@ -58,7 +58,7 @@ import Testing
     var testDescription: String { "\(code) of \(question)" }
   }
 
-  private static let (ann, phone, turnPhone) = ("ann@example.org", "aaaaaaaa", "bbbbbbbb")
+  static let (ann, phone, turnPhone) = ("ann@example.org", "aaaaaaaa", "bbbbbbbb")
 
   private static func limit(_ name: String, _ subject: String) -> String {
     """
