@@ -108,6 +108,24 @@ import Testing
     }
   }
 
+  @Test func theCheckNamesAServiceThatIsNotReached() throws {
+    try withBrowsers { browsers in
+      let companion = browsers.delivery.companion(mailer: nil, channels: [])
+      func finding(_ host: String) -> String {
+        companion.webPushFinding(of: host, trusting: browsers.service.certificatesFile).description
+      }
+      #expect(
+        finding(browsers.service.host)
+          == "ok     \(browsers.service.origin) is reached, for browsers")
+      #expect(
+        finding("127.0.0.1:9").hasPrefix(
+          "unset  notifications are not sent to browsers by https://127.0.0.1:9: it is not reached: "
+        )
+      )
+      #expect(browsers.service.accepted.isEmpty)
+    }
+  }
+
   @Test func aSubjectThatIsNoAddressIsRefused() throws {
     try withBrowsers(subject: "nobody") { browsers in
       let browser = try browsers.subscribe("a")
