@@ -83,7 +83,7 @@ start_fake() {
 # Starts all fakes. The companion then knows no real services.
 start_fakes() {
   local key=$state/secrets/apns-private-key
-  mkdir -p "$state"/{apns,ogs,bank}
+  mkdir -p "$state"/{apns,fcm,ogs,bank}
   if [[ ! -s $key ]]; then
     openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$key.new" 2>/dev/null
     mv "$key.new" "$key"
@@ -91,14 +91,17 @@ start_fakes() {
   openssl pkey -in "$key" -pubout -out "$state/apns/provider.pem"
   rm -f "$state"/apns/{certificate,key}.pem # the fake makes new ones, which are good for 30 days
   start_fake apns --public-key "$state/apns/provider.pem"
+  start_fake fcm
   start_fake ogs
   start_fake bank
-  unset "${!APNS_@}" OGS_BASE_URL{,_FILE}
+  unset "${!APNS_@}" "${!FCM_@}" OGS_BASE_URL{,_FILE}
   export APNS_KEY_ID=KEY1234567 APNS_TEAM_ID=TEAM123456 APNS_BUNDLE_ID=com.example.switchboard
   export APNS_PRIVATE_KEY_FILE=$key APNS_CA_CERT=$state/apns/certificate.pem
+  export FCM_SERVICE_ACCOUNT_FILE=$state/fcm/service-account.json
   APNS_ENDPOINT_OVERRIDE=https://localhost:$(<"$state/apns/port")
+  FCM_ENDPOINT_OVERRIDE=http://127.0.0.1:$(<"$state/fcm/port")
   OGS_BASE_URL=http://127.0.0.1:$(<"$state/ogs/port")
-  export APNS_ENDPOINT_OVERRIDE OGS_BASE_URL
+  export APNS_ENDPOINT_OVERRIDE FCM_ENDPOINT_OVERRIDE OGS_BASE_URL
   default CHECK_INTERVAL_SECONDS 5
   connect_bank || fail 'cannot connect the fake bank' bank.log
 }

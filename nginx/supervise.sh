@@ -4,7 +4,7 @@
 # nginx/run sets these: the state directory, its directory of sockets and pids, and which boot of the machine this is.
 state='' run='' boot=''
 
-services=(nginx relay companion responder apns ogs bank mariadb) # in the order in which they stop
+services=(nginx relay companion responder apns fcm ogs bank mariadb) # in the order in which they stop
 
 # keep NAME COMMAND…: starts runsv, which keeps the command running, in a session of its own. No open file and no signal
 # setting of our caller reaches it.
@@ -99,7 +99,7 @@ stop_site() {
 running() {
   local name
   for name in "${services[@]}"; do
-    case $name in apns | ogs | bank) [[ -e $run/$name.keeper ]] || continue ;; esac # only with --fakes
+    case $name in apns | fcm | ogs | bank) [[ -e $run/$name.keeper ]] || continue ;; esac # only with --fakes
     alive "$name" || return 1
   done
 }

@@ -11,6 +11,9 @@ package struct PushServices: Sendable {
   /// - Parameter more: hosts beside ``known``, as ``isEntry(_:)`` takes them.
   package init(more: [String] = []) { entries = Self.known + more }
 
+  /// Those that have one name each: what is below a host cannot be listed.
+  package var hosts: [String] { entries.filter { !$0.hasPrefix("*.") } }
+
   /// Whether `text` is a host, `*.` and a host for all below it, or either with `:` and a port.
   package static func isEntry(_ text: String) -> Bool {
     let host = text.hasPrefix("*.") ? String(text.dropFirst(2)) : text

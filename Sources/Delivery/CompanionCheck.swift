@@ -9,46 +9,9 @@ extension Companion {
   /// - Parameter publicKeys: those that the responder has, where they can be seen from here.
   package func check(publicKeys: BoxPublicKeys? = nil) -> [Finding] {
     [.ok("the companion's configuration is complete"), mails.check()]
-      + apnsFindings() + [pollFinding()]
-      + [fcmFinding(), certificateFinding(), keyFinding(publicKeys)].compactMap { $0 }
+      + channelFindings() + [pollFinding()]
+      + [certificateFinding(), keyFinding(publicKeys)].compactMap { $0 }
       + databaseFindings()
-  }
-
-  /// A connection with TLS and HTTP/2, and no notification.
-  private func apnsFindings() -> [Finding] {
-    if settings.apns.isEmpty {
-      return [
-        .unset(
-          "notifications are not sent to Apple: \(settings.missingForPushes.joined(separator: " "))"
-        )
-      ]
-    }
-    return settings.apns.map(finding)
-  }
-
-  /// The access token that a notification would need.
-  ///
-  /// - Returns: nil where nothing is sent to Android.
-  private func fcmFinding() -> Finding? {
-    guard let fcm = settings.fcm else { return nil }
-    let tokens = GoogleTokens(database: database, settings: fcm, sealingKeys: settings.keys)
-    do {
-      _ = try tokens.current(insteadOf: nil)
-      return .ok("Google lets \(fcm.account) send to Android")
-    } catch {
-      return .fault("notifications are not sent to Android: \(error)")
-    }
-  }
-
-  private func finding(of apns: APNsSettings) -> Finding {
-    do throws(APNsConnectionError) {
-      _ = try TLSConnection.establish(to: apns.endpoint, with: apns.trust, within: .seconds(5))
-      return .ok(
-        "\(apns.endpoint) takes connections for \(apns.topic); whether it takes the key, a notification tells"
-      )
-    } catch {
-      return .fault("notifications are not sent to Apple: \(error) (\(apns.topic))")
-    }
   }
 
   /// - Returns: nil where the site has no address with a certificate.

@@ -1,20 +1,23 @@
 import Base
-package import Store
+import Store
 
 /// How the site is, for administrators: what fails, and what to do about it.
 package struct StatusReport: CommandAnswer, Sendable {
   private let health: Health
+  private let channels: ConfiguredChannels
 
   /// Whether nothing fails.
   package var isWell: Bool { health.status == .ok }
 
-  package init(_ health: Health) {
+  init(_ health: Health, _ channels: ConfiguredChannels) {
     self.health = health
+    self.channels = channels
   }
 
-  /// A paragraph for each thing that fails.
+  /// A paragraph for each thing that fails, and where notifications go.
   package var text: String {
-    ([summary] + health.problems.map(Self.paragraph) + [lastPass, missing].compactMap { $0 })
+    ([summary] + health.problems.map(Self.paragraph)
+      + [lastPass, missing, "\n\(channels.text)"].compactMap { $0 })
       .joined(separator: "\n")
   }
 
@@ -63,6 +66,7 @@ package struct StatusReport: CommandAnswer, Sendable {
         array: { array in
           for name in health.companion?.missing ?? [] { array.string(name) }
         })
+      json.member("channels", json: channels.json)
       json.member(
         "problems",
         array: { array in
@@ -86,6 +90,7 @@ extension Companion {
   ///
   /// - Throws: where the database answers but does not know what is asked.
   package func statusReport() throws -> StatusReport {
-    StatusReport(try database.records(at: .now(), from: .companion).health())
+    StatusReport(
+      try database.records(at: .now(), from: .companion).health(), ConfiguredChannels(settings))
   }
 }

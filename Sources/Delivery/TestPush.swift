@@ -54,22 +54,29 @@ extension Companion {
     let payload = JSONWriter.object { json in json.member("aps", json: aps) }
     let sender = PushTestSender(
       database: database, channels: senders.map(\.channel), missing: settings.missingForPushes)
-    let outcome = try sender.run(PushTest(tokens: targets, payload: payload))
-    guard outcome.missing.isEmpty else {
-      let missing = outcome.missing.joined(separator: " ")
-      return targets.map {
-        TestPushResult(
-          isAccepted: false, token: $0.token, status: 0, reason: "NotConfigured",
-          sentence: "\($0.shortToken) got nothing: set \(missing).")
-      }
-    }
-    return zip(targets, outcome.results).map { target, result in
-      let service = PushService(behind: channel(to: target)?.name ?? .apns)
+    let served = targets.filter { channel(to: $0) != nil }
+    let outcome = try sender.run(PushTest(tokens: served, payload: payload))
+    let told = zip(served, outcome.results).map { target, result in
+      let service = PushService(behind: channel(to: target)!.name)
       let words = service.explanation(of: result)
       return TestPushResult(
         isAccepted: result.ok, token: result.token, status: result.status, reason: result.reason,
         sentence: "\(shortened(result.token)) \(words)")
     }
+    let results = Dictionary(told.map { ($0.token, $0) }) { first, _ in first }
+    return targets.map { results[$0.token] ?? notConfigured($0) }
+  }
+
+  private func notConfigured(_ target: PushTest.Target) -> TestPushResult {
+    let missing: [String] =
+      switch PushPlatform(rawValue: target.platform) {
+      case .android: ["FCM_SERVICE_ACCOUNT"]
+      case .web: ["WEBPUSH_VAPID_KEY"]
+      default: settings.missingForPushes
+      }
+    return TestPushResult(
+      isAccepted: false, token: target.token, status: 0, reason: "NotConfigured",
+      sentence: "\(target.shortToken) got nothing: set \(missing.joined(separator: " ")).")
   }
 }
 
@@ -88,7 +95,6 @@ extension PushService {
     switch reason {
     case "PushDisabled":
       return "got nothing: its preferences switch pushes off. Name its token to test it."
-    case "UnsupportedPlatform": return "got nothing: no way to send to its platform is configured."
     case "NoAccessToken":
       return "got nothing: \(name) gives us no access token. Run switchboard check."
     case _ where result.status == 0:

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Program
 import Store
 
-/// An app of `APNS_APPS_FILE`.
+/// An app of `APNS_APPS`. Its key is written there, or is in a file.
 private struct WrittenApp: Decodable {
   enum Host: String, Decodable { case production, sandbox }
 
@@ -13,47 +13,49 @@ private struct WrittenApp: Decodable {
   let bundleId: String
   let teamId: String
   let keyId: String
-  let keyFile: String
+  let key: String?
+  let keyFile: String?
   let host: Host?
 }
 
 extension APNsSettings {
-  /// The apps of the file that `APNS_APPS_FILE` names, or else the one of the variables.
+  /// The apps of `APNS_APPS`, or else the one of the other variables.
   ///
   /// - Returns: with no app, the names of the variables that are missing, or of which `environment` got a complaint.
   static func parseFamily(
     from environment: inout Environment
   ) -> (apps: [APNsSettings], missing: [String]) {
-    guard let path = environment.optional("APNS_APPS_FILE") else {
+    let name = "APNS_APPS"
+    let before = environment.complaints.count
+    guard let text = environment.optional(name) else {
+      if environment.complaints.count > before { return ([], [name]) }
       return switch parse(from: &environment) {
       case .configured(let settings): ([settings], [])
       case .notConfigured(let names): ([], names)
       }
     }
-    if let name = requiredVariables.first(where: { environment.optional($0) != nil }) {
-      environment.complain(about: name, "must not be set together with APNS_APPS_FILE")
+    if let other = requiredVariables.first(where: { environment.optional($0) != nil }) {
+      environment.complain(about: other, "must not be set together with \(name)")
     }
     let common = Common(from: &environment)
     do throws(MalformedApps) {
-      let written = try read(path)
-      guard let common else { return ([], ["APNS_APPS_FILE"]) }
+      let written = try read(text)
+      guard let common else { return ([], [name]) }
       return (try written.map { app throws(MalformedApps) in try settings(of: app, common) }, [])
     } catch {
-      environment.complain(about: "APNS_APPS_FILE", error.rule)
-      return ([], ["APNS_APPS_FILE"])
+      environment.complain(about: name, error.rule)
+      return ([], [name])
     }
   }
 
-  private static func read(_ path: String) throws(MalformedApps) -> [WrittenApp] {
+  private static func read(_ text: String) throws(MalformedApps) -> [WrittenApp] {
     let apps: [WrittenApp]
     do {
       let decoder = JSONDecoder()
       decoder.keyDecodingStrategy = .convertFromSnakeCase
-      apps = try decoder.decode(
-        [WrittenApp].self, from: Data(contentsOf: URL(filePath: path)))
+      apps = try decoder.decode([WrittenApp].self, from: Data(text.utf8))
     } catch {
-      throw MalformedApps(
-        "must be a file with a JSON array of apps, as the page Configure shows it")
+      throw MalformedApps("must be a JSON array of apps, as the page Configure shows it")
     }
     if apps.isEmpty { throw MalformedApps("must name at least one app") }
     for values in [apps.map(\.name), apps.map(\.bundleId)] where Set(values).count < apps.count {
@@ -71,22 +73,29 @@ extension APNsSettings {
       throw MalformedApps(
         "must give each app a name, a bundle_id, a team_id and a key_id in visible ASCII")
     }
-    let key: P256PrivateKey
-    do {
-      key = try P256PrivateKey(pem: String(contentsOfFile: app.keyFile, encoding: .utf8))
-    } catch {
-      // Which rule it breaks would say something of it.
-      throw MalformedApps(
-        "must name for \(name) a key_file that can be read, a P-256 private key in PEM, not encrypted"
-      )
-    }
     return common.settings(
-      name: name, keyID: keyID, teamID: team, topic: app.bundleId, key: key,
+      name: name, keyID: keyID, teamID: team, topic: app.bundleId, key: try key(of: app),
       environment: app.host == .sandbox ? .sandbox : .production)
+  }
+
+  private static func key(of app: WrittenApp) throws(MalformedApps) -> P256PrivateKey {
+    do {
+      switch (app.key, app.keyFile) {
+      case (let pem?, nil): return try P256PrivateKey(pem: pem)
+      case (nil, let path?):
+        return try P256PrivateKey(pem: String(contentsOfFile: path, encoding: .utf8))
+      default: break
+      }
+    } catch {
+      // Which rule it breaks would say something of the key.
+    }
+    throw MalformedApps(
+      "must give \(app.name) either a key or a key_file that can be read: a P-256 private key in PEM, not encrypted"
+    )
   }
 }
 
-/// What is wrong with the file.
+/// What is wrong with the apps.
 private struct MalformedApps: Error {
   /// Stands behind the name of the variable.
   let rule: String

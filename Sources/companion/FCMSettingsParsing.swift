@@ -4,7 +4,7 @@ import Delivery
 import FoundationEssentials
 import Program
 
-/// The file that Google gives for a service account.
+/// What Google gives for a service account.
 private struct WrittenAccount: Decodable {
   let type: String
   let projectId: String
@@ -18,25 +18,25 @@ extension FCMSettings {
   private static let rule =
     "must be the JSON file of a service account, as the Firebase console gives it"
 
-  /// - Returns: nil where no service account is named, or after a complaint in `environment`.
+  /// - Returns: nil where there is no service account, or after a complaint in `environment`.
   init?(from environment: inout Environment) {
     let override = environment.optional("FCM_ENDPOINT_OVERRIDE")
     if let override, WebURL(override)?.isHTTP != true || override.hasSuffix("/") {
       environment.complain(
         about: "FCM_ENDPOINT_OVERRIDE", "must be an https address without a final slash")
     }
-    guard let path = environment.optional("FCM_SERVICE_ACCOUNT_FILE") else { return nil }
+    let name = "FCM_SERVICE_ACCOUNT"
+    guard let text = environment.optional(name) else { return nil }
     do {
       let decoder = JSONDecoder()
       decoder.keyDecodingStrategy = .convertFromSnakeCase
-      let account = try decoder.decode(
-        WrittenAccount.self, from: Data(contentsOf: URL(filePath: path)))
+      let account = try decoder.decode(WrittenAccount.self, from: Data(text.utf8))
       let key = try RSAPrivateKey(pem: account.privateKey)
       let words = [account.privateKeyId, account.clientEmail, account.tokenUri]
       guard account.type == "service_account", WebURL(account.tokenUri)?.isHTTP == true,
         account.projectId.isBundleID, words.allSatisfy({ $0.isVisibleASCII(atMost: 255) })
       else {
-        environment.complain(about: "FCM_SERVICE_ACCOUNT_FILE", Self.rule)
+        environment.complain(about: name, Self.rule)
         return nil
       }
       self.init(
@@ -45,7 +45,7 @@ extension FCMSettings {
         endpoint: override ?? Self.google)
     } catch {
       // What is wrong with it would say something of the key.
-      environment.complain(about: "FCM_SERVICE_ACCOUNT_FILE", Self.rule)
+      environment.complain(about: name, Self.rule)
       return nil
     }
   }

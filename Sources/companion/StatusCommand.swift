@@ -4,7 +4,7 @@ import Program
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Says what fails, why, and what to do about it.",
+    abstract: "Says what fails, why, and what to do about it, and where notifications go.",
     discussion: """
       Ends with status 0 where all is well, and 1 where something fails.
       Example: switchboard status

@@ -52,7 +52,8 @@ struct Watch: ParsableCommand {
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Checks configuration, database and schema, and tries mail, Apple and certificate.",
+    abstract:
+      "Checks configuration, database and schema, and tries mail, push services and certificate.",
     discussion: """
       Sends nothing. Ends with status 0 where nothing is wrong, and 1 where there is a FAULT.
       Example: switchboard check

@@ -40,7 +40,8 @@ struct TestMail: ParsableCommand {
 struct TestPush: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test-push",
-    abstract: "Sends a test notification now, and says what Apple answered for each device.",
+    abstract:
+      "Sends a test notification now, and says what the push service answered for each device.",
     discussion: "Example: switchboard test-push ann@example.org")
 
   @Argument(help: "The e-mail address of an account, or a push token.")

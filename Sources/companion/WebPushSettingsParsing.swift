@@ -1,6 +1,7 @@
 import Base
 import Cryptography
 import Delivery
+import Glibc
 import Program
 
 extension WebPushSettings {
@@ -8,7 +9,13 @@ extension WebPushSettings {
   init?(from environment: inout Environment) {
     let services = environment.pushServices()
     let certificates = environment.optional("WEBPUSH_CA_CERT")
+    if let certificates, access(certificates, R_OK) != 0 {
+      environment.complain(
+        about: "WEBPUSH_CA_CERT", "must be the path of a file that can be read")
+    }
+    let before = environment.complaints.count
     let subject = Self.subject(&environment)
+    if environment.complaints.count > before { return nil }
     let name = "WEBPUSH_VAPID_KEY"
     guard let text = environment.optional(name) else { return nil }
     do throws(CryptographyError) {

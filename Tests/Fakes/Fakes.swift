@@ -7,7 +7,7 @@ import Foundation
 struct Fakes: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "switchboard-fakes", abstract: "Servers to test Switchboard against.",
-    subcommands: [APNs.self, OGS.self, Bank.self])
+    subcommands: [APNs.self, FCM.self, OGS.self, Bank.self])
 }
 
 let portHelp: ArgumentHelp = "0 takes the one that the folder names, or else a free one."

@@ -44,18 +44,37 @@ package final class FakeFCM: Sendable {
   package static let account = "push@switchboard-test.iam.gserviceaccount.com"
   package static let keyID = "0123456789abcdef0123456789abcdef01234567"
 
-  private let key = RSAKeyPair()
+  private let key: RSAKeyPair
   private let listener: LoopbackListener
+  private let fault: @Sendable (_ token: String) -> Refusal?
+  private let note: @Sendable (Received) -> Void
   private let state = Mutex(State())
 
-  package init() {
-    listener = LoopbackListener()!  // a free port is always there
+  /// - Parameters:
+  ///   - port: 0 takes a free port.
+  ///   - privateKey: of the service account, PEM; nil: a new one.
+  ///   - fault: what a device token is answered with besides what ``refuse(_:with:)`` says.
+  ///   - note: is given each message that comes.
+  /// - Returns: nil if the port cannot be used, or the key is none.
+  package init?(
+    port: UInt16, privateKey: String? = nil,
+    fault: @escaping @Sendable (_ token: String) -> Refusal? = { _ in nil },
+    note: @escaping @Sendable (Received) -> Void = { _ in }
+  ) {
+    guard let key = privateKey.map(RSAKeyPair.init(pem:)) ?? RSAKeyPair(),
+      let listener = LoopbackListener(port: port)
+    else { return nil }
+    (self.key, self.listener) = (key, listener)
+    (self.fault, self.note) = (fault, note)
     listener.begin { [self] in serve(Wire($0)) }
   }
 
+  package convenience init() { self.init(port: 0)! }  // a free port is always there
+
   package func end() { listener.end() }
 
-  package var url: String { "http://127.0.0.1:\(listener.port)" }
+  package var port: UInt16 { listener.port }
+  package var url: String { "http://127.0.0.1:\(port)" }
   package var tokenURL: String { "\(url)/token" }
   /// PEM
   package var privateKey: String { key.pem }
@@ -181,12 +200,12 @@ extension FakeFCM {
     let request = parsed as? [String: Any] ?? [:]
     let message = request["message"] as? [String: Any] ?? [:]
     let token = message["token"] as? String ?? ""
-    let refusal = state.withLock { $0.refusals[token] }
+    let refusal = state.withLock { $0.refusals[token] } ?? fault(token)
     let field = Set(request.keys) == ["message"] ? Self.violation(in: message) : "message"
     let status = field != nil ? 400 : refusal?.status ?? 200
-    state.withLock {
-      $0.received.append(Received(token: token, message: body, status: status))
-    }
+    let received = Received(token: token, message: body, status: status)
+    state.withLock { $0.received.append(received) }
+    note(received)
     if let field {
       wire.refuse(Refusal(400, "INVALID_ARGUMENT", google: "INVALID_ARGUMENT"), of: field)
     } else if let refusal {
@@ -287,6 +306,15 @@ private final class RSAKeyPair: @unchecked Sendable {
       && EVP_PKEY_generate(context, &key) == 1
     precondition(isMade, "no key")
     handle = key!
+  }
+
+  /// - Returns: nil where `pem` is no key.
+  init?(pem: String) {
+    let bytes = Array(pem.utf8)
+    let source = BIO_new_mem_buf(bytes, Int32(bytes.count))
+    defer { BIO_free(source) }
+    guard let key = PEM_read_bio_PrivateKey(source, nil, nil, nil) else { return nil }
+    handle = key
   }
 
   deinit { EVP_PKEY_free(handle) }

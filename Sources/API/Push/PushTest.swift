@@ -5,7 +5,8 @@ import Store
 /// `POST /api/push/test`: has the companion send a notification to the account's devices, or to the
 /// one whose `token` is named, and answers what Apple said of each.
 ///
-/// A device whose preferences switch pushes off gets one only if its token is named.
+/// A device whose preferences switch pushes off gets one only if its token is named. Where APNs is not set, Android
+/// devices and browsers get it all the same, unless the test goes to an Apple device too.
 ///
 /// - Throws: ``Failure/pushNotConfigured(missing:)``; ``Failure/companionMissing``;
 ///   ``Failure/badRequest(_:)``; ``Failure/noTargets(_:named:concurrency:)``; ``Failure/busy``;
@@ -16,9 +17,11 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
   let companion = try tests.companionStatus(for: caller)
   guard let companion, !companion.isOverdue else { throw Failure.companionMissing }
   let missing = companion.missing.filter { $0.hasPrefix("APNS_") }
-  guard missing.isEmpty else { throw Failure.pushNotConfigured(missing: missing) }
-  let body = try PushTestBody(PushMembers(request))
+  let body = try PushTestBody(request, missing: missing)
   let found = try tests.targets(for: caller, token: body.token)
+  guard missing.isEmpty || found.goesToOthersThanApple else {
+    throw Failure.pushNotConfigured(missing: missing)
+  }
   let concurrency = Int64(context.settings.pushLookupConcurrency)
   guard !found.targets.isEmpty else {
     throw Failure.noTargets(found, named: body.token != nil, concurrency: concurrency)
@@ -42,6 +45,25 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
       array: { array in
         for result in outcome.results { array.object { $0.members(of: result) } }
       })
+  }
+}
+
+extension PushTestBody {
+  /// - Parameter missing: the variables without which nothing goes to Apple. Where there are some, nothing else is said
+  ///   of a body that is wrong.
+  fileprivate init(_ request: Request, missing: [String]) throws {
+    do {
+      try self.init(PushMembers(request))
+    } catch  where !missing.isEmpty {
+      throw Failure.pushNotConfigured(missing: missing)
+    }
+  }
+}
+
+extension PushTargets {
+  /// Whether there are any, and none of them is Apple's.
+  fileprivate var goesToOthersThanApple: Bool {
+    !targets.isEmpty && targets.allSatisfy { !$0.isApples }
   }
 }
 

@@ -21,8 +21,14 @@ struct APNsApp: Sendable {
     }
   }
 
-  func channelRun(until deadline: ContinuousClock.Instant) -> APNsChannelRun {
-    APNsChannelRun(settings, .init(first: first, other: other), until: deadline) { token in
+  /// - Parameter handOver: see ``APNsChannelRun``.
+  func channelRun(
+    until deadline: ContinuousClock.Instant,
+    handOver: @escaping (OutgoingDelivery) -> Bool = { _ in false }
+  ) -> APNsChannelRun {
+    APNsChannelRun(
+      settings, .init(first: first, other: other), until: deadline, handOver: handOver
+    ) { token in
       try learn(settings.environment.other, of: token)
     }
   }
@@ -51,7 +57,8 @@ struct APNsApp: Sendable {
   }
 }
 
-/// The apps of one site. The first takes the tokens of which nobody said whose they are.
+/// The apps of one site. A token of which nobody said whose it is goes to the app for which Apple has taken it before, or
+/// else to the first.
 struct APNsApps: Sendable {
   let all: [APNsApp]
 
@@ -61,28 +68,34 @@ struct APNsApps: Sendable {
     let environment: APNsEnvironment?
   }
 
-  /// The position of the app that `bundleID` names.
-  func position(of bundleID: String?) -> Int {
-    all.firstIndex { $0.settings.topic == bundleID } ?? 0
+  /// The position of the app that `bundleID` names; nil where none of ours has it.
+  func position(of bundleID: String?) -> Int? {
+    all.firstIndex { $0.settings.topic == bundleID }
   }
+
+  /// The position of the app to which a route leads.
+  func position(onRoute text: String?) -> Int { position(of: Route(text).topic) ?? 0 }
 
   /// The route to each address as text, by token.
   func findRoutes(to addresses: [PushAddress]) throws -> [String: String] {
+    let named = Dictionary(grouping: addresses) { position(of: $0.bundleID) }
     var routes: [String: String] = [:]
-    for (position, ours) in Dictionary(grouping: addresses, by: { position(of: $0.bundleID) }) {
-      let app = all[position]
-      let learned = try app.environments(of: ours.map(\.token))
-      for address in ours {
-        let route = Route(topic: app.settings.topic, environment: learned[address.token])
-        routes[address.token] = route.text
+    for (position, app) in all.enumerated() {
+      let (ours, unclaimed) = (named[position] ?? [], (named[nil] ?? []).map(\.token))
+      let learned = try app.environments(of: ours.map(\.token) + unclaimed)
+      let homeless = unclaimed.filter { token in
+        routes[token] == nil && learned[token] != nil
+      }
+      for token in ours.map(\.token) + homeless {
+        routes[token] = Route(topic: app.settings.topic, environment: learned[token]).text
       }
     }
-    return routes
+    let first = Route(topic: all[0].settings.topic, environment: nil).text
+    return routes.merging((named[nil] ?? []).map { ($0.token, first) }) { known, _ in known }
   }
 
   func describe(_ text: String?) -> String {
-    let route = Route(text)
-    return all[position(of: route.topic)].describe(route.environment)
+    all[position(onRoute: text)].describe(Route(text).environment)
   }
 }
 

@@ -16,6 +16,7 @@ final class APNsChannelRun: ChannelRun {
   private let settings: APNsSettings
   private let hosts: Hosts
   private let deadline: ContinuousClock.Instant
+  private let handOver: (OutgoingDelivery) -> Bool
   private let learn: @Sendable (_ token: String) throws -> Void
   /// In this run, by id.
   private var open: [String: OutgoingDelivery] = [:]
@@ -29,14 +30,19 @@ final class APNsChannelRun: ChannelRun {
   private(set) var alarm: String?
   private(set) var isStopped = false
 
-  /// - Parameter learn: remembers that the other host takes notifications to a token.
+  /// - Parameters:
+  ///   - handOver: whether another app takes a delivery whose token Apple calls another app's. If so, this run reports
+  ///     nothing of it.
+  ///   - learn: remembers that the other host takes notifications to a token.
   init(
     _ settings: APNsSettings, _ hosts: Hosts, until deadline: ContinuousClock.Instant,
+    handOver: @escaping (OutgoingDelivery) -> Bool,
     learn: @escaping @Sendable (_ token: String) throws -> Void
   ) {
     self.settings = settings
     self.hosts = hosts
     self.deadline = deadline
+    self.handOver = handOver
     self.learn = learn
   }
 
@@ -151,17 +157,18 @@ final class APNsChannelRun: ChannelRun {
       return
     }
     open[notification.id] = nil
-    let sent = decide(outcome, afterMismatch: first, of: outgoing)
+    let last = first.map { outcome.secondOpinion(after: $0, settings.retries) } ?? outcome
+    if last.isOfOtherTopic, handOver(outgoing) { return }
+    let sent = decide(last, isSecond: first != nil, of: outgoing)
     answered += 1
     report(sent)
   }
 
-  /// - Parameter first: what the first host said, where this is the other one's answer.
+  /// - Parameter isSecond: whether both hosts were asked.
   private func decide(
-    _ answer: APNsOutcome, afterMismatch first: APNsOutcome?, of outgoing: OutgoingDelivery
+    _ outcome: APNsOutcome, isSecond: Bool, of outgoing: OutgoingDelivery
   ) -> SentDelivery {
     let delivery = outgoing.delivery
-    let outcome = first.map { answer.secondOpinion(after: $0, settings.retries) } ?? answer
     let action = outcome.action(
       registeredAt: Timestamp(seconds: 0), attempts: Int(delivery.attempts) + 1,
       retries: settings.retries)
@@ -171,7 +178,7 @@ final class APNsChannelRun: ChannelRun {
     }
     var sent = SentDelivery(
       id: delivery.id, outcome: action.deliveryOutcome(status: status, reason: reason))
-    if action == .done, first != nil {
+    if action == .done, isSecond {
       sent.afterwards = { [learn] in try learn(delivery.token) }
     }
     if action == .removeToken, case .unregistered(_, let since?) = outcome {
@@ -203,6 +210,11 @@ extension APNsOutcome {
     } else {
       false
     }
+  }
+
+  /// Whether it says that the token is not of this app.
+  fileprivate var isOfOtherTopic: Bool {
+    if case .rejected(_, .deviceTokenNotForTopic) = self { true } else { false }
   }
 
   /// What counts where this is the other host's answer about a token on which the first one said

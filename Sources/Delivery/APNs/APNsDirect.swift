@@ -17,7 +17,11 @@ extension DirectSender {
       }
     }
     self.init(concurrency: senders[0].concurrency) { messages in
-      let groups = Dictionary(grouping: messages) { apps.position(of: $0.bundleID) }
+      let routes = try apps.findRoutes(
+        to: messages.map { PushAddress($0.token.text, by: .apns, bundleID: $0.bundleID) })
+      let groups = Dictionary(grouping: messages) {
+        apps.position(onRoute: routes[$0.token.text])
+      }
       return try atOnce(groups.map { index, group in { try senders[index].send(group) } })
         .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     }

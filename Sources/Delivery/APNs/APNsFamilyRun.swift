@@ -2,20 +2,48 @@ import Base
 import Store
 
 /// One run of several apps, one after the other: each has its own hosts, its own rule on wrong tokens and its own end.
+///
+/// A token of which nobody said whose it is, and which Apple calls another app's, is tried with each other app once. The
+/// app for which Apple takes it is remembered.
 final class APNsFamilyRun: ChannelRun {
   private let apps: APNsApps
-  private let runs: [APNsChannelRun]
+  private var runs: [APNsChannelRun] = []
   /// Taken, and not given to its app yet; by app.
   private var waiting: [[OutgoingDelivery]]
   private var isAtEnd = false
+  /// With how many apps a delivery was tried before the present one, by id.
+  private var tries: [String: Int] = [:]
 
   /// How long the deliveries of an app wait to which nothing can be sent.
   private static let delay = Duration.seconds(60)
 
   init(_ apps: APNsApps, until deadline: ContinuousClock.Instant) {
     self.apps = apps
-    runs = apps.all.map { $0.channelRun(until: deadline) }
-    waiting = runs.map { _ in [] }
+    waiting = apps.all.map { _ in [] }
+    runs = apps.all.enumerated().map { index, app in
+      app.channelRun(until: deadline) { [unowned self] in handOver($0, from: index) }
+    }
+  }
+
+  private func handOver(_ outgoing: OutgoingDelivery, from index: Int) -> Bool {
+    let delivery = outgoing.delivery
+    let count = tries[delivery.id, default: 0] + 1
+    guard apps.position(of: delivery.bundleID) == nil, count < runs.count else { return false }
+    tries[delivery.id] = count
+    waiting[(index + 1) % runs.count].append(outgoing)
+    return true
+  }
+
+  /// Has it remembered which app's a token is that was handed over.
+  private func remembering(_ sent: SentDelivery, _ outgoing: OutgoingDelivery?, by app: APNsApp)
+    -> SentDelivery
+  {
+    guard let token = outgoing?.delivery.token, sent.outcome == .delivered,
+      sent.afterwards == nil
+    else { return sent }
+    var sent = sent
+    sent.afterwards = { try app.learn(app.settings.environment, of: token) }
+    return sent
   }
 
   var isStopped: Bool { runs.allSatisfy(\.isStopped) }
@@ -35,13 +63,17 @@ final class APNsFamilyRun: ChannelRun {
     repeat {
       for index in runs.indices {
         var taken = 0
+        var handedOver: [String: OutgoingDelivery] = [:]
         if !runs[index].isStopped {
           runs[index].send(isOver: isOver) { count in
             let ours = take(count, for: index, next)
             taken += ours.count
+            for delivery in ours where tries[delivery.delivery.id] != nil {
+              handedOver[delivery.delivery.id] = delivery
+            }
             return ours
           } report: { sent in
-            report(sent)
+            report(remembering(sent, handedOver[sent.id], by: apps.all[index]))
           }
         }
         if taken == 0, !isOver() { postpone(index, report) }
@@ -57,7 +89,7 @@ final class APNsFamilyRun: ChannelRun {
       let taken = next(count)
       isAtEnd = taken.isEmpty
       for delivery in taken {
-        waiting[apps.position(of: delivery.delivery.bundleID)].append(delivery)
+        waiting[apps.position(onRoute: delivery.route)].append(delivery)
       }
     }
     let ours = Array(waiting[index].prefix(count))

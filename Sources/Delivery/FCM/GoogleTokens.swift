@@ -14,7 +14,7 @@ enum GoogleTokenError: Error, CustomStringConvertible {
   var description: String {
     switch self {
     case .refused(let word):
-      "Google refuses the service account: \(word). Check FCM_SERVICE_ACCOUNT_FILE, and the clock"
+      "Google refuses the service account: \(word). Check FCM_SERVICE_ACCOUNT, and the clock"
     case .unreachable(let reason): "Google's token endpoint cannot be reached: \(reason)"
     case .awaited: "Google's token endpoint has not answered another process yet"
     }

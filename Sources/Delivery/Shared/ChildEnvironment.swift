@@ -12,10 +12,15 @@ func childEnvironment() -> [String] {
   return variables
 }
 
+private let secretVariables: Set = [
+  "APNS_APPS", "APNS_PRIVATE_KEY", "CREDENTIALS_DIRECTORY", "FCM_SERVICE_ACCOUNT",
+  "MASTER_API_KEY", "WEBPUSH_VAPID_KEY",
+]
+
 /// Whether a program that we start must not see `variable`, `NAME=value`.
 func isSecret(_ variable: String) -> Bool {
   let name = variable.prefix { $0 != "=" }
-  return ["APNS_PRIVATE_KEY", "CREDENTIALS_DIRECTORY", "MASTER_API_KEY"].contains(name)
+  return secretVariables.contains(String(name))
     || name.hasSuffix("_FILE") || name.hasSuffix("_PASSWORD")
     || name.hasPrefix("SWITCHBOARD_") && name.contains("KEYS")
 }

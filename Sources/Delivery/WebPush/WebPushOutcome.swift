@@ -71,8 +71,9 @@ extension WebPushOutcome {
     case .refused(401, _), .refused(403, _), .refused(429, _), .refused(500..., _):
       later(after: attempts, status: Int64(status))
     case .refused: .dead(status: Int64(status), reason: reason)
-    case .unanswered, .unusable(.unopenable): later(after: attempts, status: nil)
-    case .postponed: later(after: 1, status: nil, countsAsAttempt: false)
+    case .unanswered: later(after: attempts, status: nil)
+    case .postponed, .unusable(.unopenable):
+      later(after: 1, status: nil, countsAsAttempt: false)
     case .tooLarge, .unusable: .dead(status: nil, reason: reason)
     }
   }

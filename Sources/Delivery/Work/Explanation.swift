@@ -1,4 +1,5 @@
 import Base
+import Store
 
 /// Why a phone did not ring: what is known, and which of it is a cause.
 package struct Explanation: CommandAnswer, Sendable {
@@ -12,6 +13,8 @@ package struct Explanation: CommandAnswer, Sendable {
 
   package let question: String
   package private(set) var statements: [Statement] = []
+  /// Of the push tokens that were explained. Turns have Apple's tokens only, which are not among them.
+  var platforms: Set<PushPlatform> = []
 
   init(of question: String) { self.question = question }
 

@@ -83,7 +83,7 @@ private func fcmAdvice(on reason: String) -> String? {
   switch reason {
   case "UNREGISTERED": tokenIsGone
   case "SENDER_ID_MISMATCH":
-    "The token belongs to another Firebase project. Check FCM_SERVICE_ACCOUNT_FILE, and which app registered it."
+    "The token belongs to another Firebase project. Check FCM_SERVICE_ACCOUNT, and which app registered it."
   case "INVALID_ARGUMENT":
     "Google does not understand the message or the token. Let the app register again; if that does not help, report it."
   case "QUOTA_EXCEEDED":

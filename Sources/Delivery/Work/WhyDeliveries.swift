@@ -49,6 +49,13 @@ extension WhyDirectory {
     }
     let service = PushService(behind: delivery.channel)
     let next = "It is tried again on \(time(delivery.dueAt))."
+    guard reason != WebPushOutcome.Unusable.unopenable.rawValue else {
+      return explanation.blame(
+        "sealed_for_others",
+        "\(name) cannot be sent: its subscription was sealed for keys that the companion does not have. See that "
+          + "SWITCHBOARD_COMPANION_KEYS has all keys, or open the page in the browser, so that it subscribes again. \(next)"
+      )
+    }
     if let status = delivery.status {
       explanation.blame(
         "refused_for_now",

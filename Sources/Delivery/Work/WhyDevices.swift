@@ -87,12 +87,7 @@ extension WhyDirectory {
       "token",
       "The token \(name) belongs to the device \(token.deviceID) (\(token.platform.rawValue)) of \(token.email), since "
         + "\(token.registeredAt.rfc3339).")
-    if token.platform == .android {
-      explanation.blame(
-        "android",
-        "The token \(name) is of an Android device. Those get notifications only where FCM_SERVICE_ACCOUNT_FILE is set."
-      )
-    }
+    explanation.platforms.insert(token.platform)
     if !token.takesPushes {
       explanation.blame(
         "pushes_off",

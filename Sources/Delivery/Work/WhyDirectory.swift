@@ -79,20 +79,44 @@ package struct WhyDirectory: Sendable {
         "not_polled",
         "The companion does not ask online-go.com whose turn it is: set SWITCHBOARD_CONTACT.")
     }
-    for condition in try records.conditions.failing() {
-      let sentence = "\(condition.reason) \(condition.name.advice)"
-      switch condition.name {
-      case .apns: explanation.blame("apns_failing", sentence)
-      case .ogs: explanation.blame("ogs_failing", sentence)
-      default: break  // keeps no phone silent
-      }
-    }
+    try explainFailures(in: &explanation)
     let apns = companion.missing.filter { $0.hasPrefix("APNS_") }
-    if !apns.isEmpty {
+    if !apns.isEmpty, explanation.isOfApple {
       explanation.blame(
         "apns_not_configured",
         "Apple's push service is not configured, so no notification is sent: set \(apns.joined(separator: ", "))."
       )
     }
+  }
+
+  /// What fails of the services on the way to the devices in question.
+  private func explainFailures(in explanation: inout Explanation) throws {
+    let failing = try records.conditions.failing()
+    for condition in failing {
+      let sentence = "\(condition.reason) \(condition.name.advice)"
+      switch condition.name {
+      case .apns where explanation.isOfApple: explanation.blame("apns_failing", sentence)
+      case .fcm where explanation.platforms.contains(.android):
+        explanation.blame("fcm_failing", sentence)
+      case .webPush where explanation.platforms.contains(.web):
+        explanation.blame("webpush_failing", sentence)
+      case .ogs: explanation.blame("ogs_failing", sentence)
+      default: break  // keeps no phone silent
+      }
+    }
+    // Where it fails, it is set.
+    if explanation.platforms.contains(.android), !failing.contains(where: { $0.name == .fcm }) {
+      explanation.blame(
+        "android",
+        "Android devices get notifications only where FCM_SERVICE_ACCOUNT is set: switchboard status tells."
+      )
+    }
+  }
+}
+
+extension Explanation {
+  /// Whether Apple's push service is on the way.
+  fileprivate var isOfApple: Bool {
+    platforms.isEmpty || !platforms.isDisjoint(with: [.ios, .macos])
   }
 }

@@ -6,6 +6,9 @@ package enum PushPlatform: String, Sendable, CaseIterable {
   /// The token names a subscription of a browser: ``PushToken/isOfBrowser``.
   case web
 
+  /// Whether Apple makes its tokens.
+  package var isApples: Bool { self == .ios || self == .macos }
+
   package init(_ device: DevicePlatform) {
     self =
       switch device {

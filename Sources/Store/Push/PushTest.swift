@@ -18,6 +18,9 @@ package struct PushTest: Codable, Sendable, Equatable {
     /// The app that registered it, as it named itself; nil: it did not.
     package let bundleID: String?
 
+    /// Whether Apple takes notifications to it.
+    package var isApples: Bool { PushPlatform(rawValue: platform)?.isApples == true }
+
     package init(
       token: String, platform: PushPlatform, registeredAt: Timestamp, isEnabled: Bool,
       bundleID: String? = nil

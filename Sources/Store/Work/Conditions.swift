@@ -33,8 +33,9 @@ package struct Condition: Sendable, Equatable {
 extension Condition {
   /// What can fail. ``meaning`` and ``advice`` are all that status, metrics, alerts and the manual say.
   package enum Name: String, Sendable, CaseIterable {
-    case database, schema, companion, site, mail, keys, apns, fcm, ogs, bank, disk, clock,
-      certificate, purge
+    case database, schema, companion, site, mail, keys, apns, fcm
+    case webPush = "webpush"
+    case ogs, bank, disk, clock, certificate, purge
 
     /// A sentence that holds while it fails.
     package var meaning: String {
@@ -47,6 +48,7 @@ extension Condition {
       case .keys: "Something was sealed for keys that the companion does not have."
       case .apns: "Apple does not take notifications."
       case .fcm: "Google does not take notifications for Android."
+      case .webPush: "Push services do not take notifications for browsers."
       case .ogs: "online-go.com does not answer polls."
       case .bank: "A bank does not answer, so nobody can enroll there."
       case .disk: "A disk is nearly full."
@@ -76,8 +78,11 @@ extension Condition {
         "Compare APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_USE_SANDBOX with Apple's developer site, and see "
           + "that this host reaches Apple."
       case .fcm:
-        "Compare the file that FCM_SERVICE_ACCOUNT_FILE names with the Firebase console, and see that this host reaches "
+        "Compare the service account of FCM_SERVICE_ACCOUNT with the Firebase console, and see that this host reaches "
           + "Google and that its clock is right."
+      case .webPush:
+        "See that WEBPUSH_VAPID_KEY is the key for which the pages subscribed, and that this host reaches the push "
+          + "services of browsers and its clock is right."
       case .ogs:
         "See that this host reaches online-go.com. Where it refuses, lower OGS_REQUESTS_PER_SECOND."
       case .bank:

@@ -8,24 +8,27 @@ import Synchronization
 import Testing
 
 extension TestApplication {
-  /// A companion with its own rights, which sends with `sender`.
+  /// A companion with its own rights, which sends to `platforms` with `sender`.
   func companion(
-    _ sender: DirectSender? = nil, keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys)
+    _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
+    keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys)
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
         keys: keys, mailer: nil, sender: "s@example.org",
         auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"]),
-      log: Evidence.log(of: root.database), channels: sender.map { [.sending(with: $0)] } ?? [])
+      log: Evidence.log(of: root.database),
+      channels: sender.map { [.sending(to: platforms, with: $0)] } ?? [])
   }
 
   /// Calls `body` while a companion does every job of the worker and sends with `sender`.
   func withCompanion<T>(
-    _ sender: DirectSender? = nil, of worker: Job.Kind.Worker = .others,
+    _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
+    of worker: Job.Kind.Worker = .others,
     keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys), _ body: () throws -> T
   ) throws -> T {
-    let thread = CompanionThread(companion(sender, keys: keys), worker)
+    let thread = CompanionThread(companion(sender, to: platforms, keys: keys), worker)
     defer { thread.stop() }
     return try body()
   }
@@ -54,10 +57,12 @@ private final class CompanionThread: Sendable {
 }
 
 extension DeliveryChannel {
-  /// A channel of Apple's platforms that has no deliveries, and sends tests with `sender`.
-  fileprivate static func sending(with sender: DirectSender) -> DeliveryChannel {
+  /// A channel that has no deliveries, and sends tests with `sender`.
+  fileprivate static func sending(
+    to platforms: Set<PushPlatform>, with sender: DirectSender
+  ) -> DeliveryChannel {
     DeliveryChannel(
-      name: .apns, platforms: [.ios, .macos], beginRun: { _ in EmptyRun() }, describe: { _ in "" },
+      name: .apns, platforms: platforms, beginRun: { _ in EmptyRun() }, describe: { _ in "" },
       direct: sender)
   }
 }

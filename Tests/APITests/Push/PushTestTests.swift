@@ -211,6 +211,32 @@ import Testing
     }
   }
 
+  @Test func withoutAPNsOthersThanAppleGetATest() throws {
+    try withAnn { site, ann, elsewhere in
+      site.register("z", platform: "android", of: ann)
+      site.register("a", of: elsewhere)
+      site.seeCompanion(missing: "APNS_KEY_ID")
+      let notConfigured =
+        #"{"error":"APNs is not configured.","missingEnvVars":["APNS_KEY_ID"]}"#
+      try site.withCompanion(.accepting, to: [.android, .web]) {
+        let named = site.push("test", #"{"token":"\#(pushTokenText("z"))"}"#, by: ann)
+        #expect(named.status == 200)
+        #expect(named.sends == ["z true 200 id"])
+        for body in ["{}", #"{"token":"\#(pushTokenText("a"))"}"#, #"{"title":7}"#] {
+          let answer = site.push("test", body, by: ann)
+          #expect(answer.status == 500, "\(body)")
+          #expect(answer.text == notConfigured)
+        }
+        site.push("unregister", #"{"token":"\#(pushTokenText("a"))"}"#, by: ann)
+        #expect(site.push("test", "{}", by: ann).sends == ["z true 200 id"])
+      }
+      #expect(site.count("jobs") == 2)
+      let nothing = try site.withCompanion(nil) { site.push("test", "{}", by: ann) }
+      #expect(nothing.status == 500, "no way to send is set at all")
+      #expect(nothing.text == notConfigured)
+    }
+  }
+
   @Test func anOverdueTestIs504AndIsStillSent() throws {
     try withAnn { site, ann, _ in
       site.register("a", of: ann)

@@ -151,17 +151,30 @@ import Testing
     #expect(apps.map(\.endpoint) == [.production, .sandbox])
     #expect(apps.map(\.otherEndpoint) == [.sandbox, .production])
     let wrong = [
-      "", "{}", "[]", "[\(app("one", "com.example.one")), \(app("one", "com.example.two"))]",
+      "{}", "[]", "[\(app("one", "com.example.one")), \(app("one", "com.example.two"))]",
       "[\(app("one", "a b"))]", "[\(app("one", "com.example.one", host: "elsewhere"))]",
       "[\(app("one", "com.example.one").replacing("key.p8", with: "none.p8"))]",
+      "[\(app("one", "com.example.one").replacing("key_file", with: "no_key"))]",
+      "[\(app("one", "com.example.one").replacing("key_file", with: "key"))]",
+      "[\(app("one", "com.example.one").replacing("{", with: #"{"key":"x","#))]",
     ]
     for text in wrong {
       let (apps, complaints) = try parse(text)
       #expect(apps.isEmpty)
       #expect(complaints.count == 1)
-      #expect(complaints.first?.hasPrefix("APNS_APPS_FILE must ") == true)
+      #expect(complaints.first?.hasPrefix("APNS_APPS must ") == true)
     }
+    for absent in ["", "\n"] {
+      let (apps, complaints) = try parse(absent)
+      #expect(apps.isEmpty && complaints.isEmpty)
+    }
+    let key = testPrivateKey.replacing("\n", with: "\\n")
+    let (whole, none) = try parse(
+      "[\(app("one", "com.example.one").replacing("\"key_file\":\"\(folder)/key.p8\"", with: "\"key\":\"\(key)\""))]"
+    )
+    #expect(none == [])
+    #expect(whole.map(\.name) == ["one"])
     let both = try parse("[\(app("one", "com.example.one"))]", ["APNS_KEY_ID": "x"])
-    #expect(both.1 == ["APNS_KEY_ID must not be set together with APNS_APPS_FILE."])
+    #expect(both.1 == ["APNS_KEY_ID must not be set together with APNS_APPS."])
   }
 }

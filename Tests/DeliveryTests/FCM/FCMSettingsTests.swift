@@ -7,17 +7,23 @@ import Testing
 @testable import switchboard_companion
 
 @Suite struct FCMSettingsTests {
-  private func parse(_ text: String?) throws -> (FCMSettings?, [String]) {
-    let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try text?.write(toFile: path, atomically: true, encoding: .utf8)
-    var environment = Environment(["FCM_SERVICE_ACCOUNT_FILE": path])
+  private func parse(_ variables: [String: String]) -> (FCMSettings?, [String]) {
+    var environment = Environment(variables)
     let settings = FCMSettings(from: &environment)
     return (settings, environment.complaints)
   }
 
+  /// - Parameter text: of the file; nil: there is none.
+  private func parse(file text: String?) throws -> (FCMSettings?, [String]) {
+    let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try text?.write(toFile: path, atomically: true, encoding: .utf8)
+    let (settings, complaints) = parse(["FCM_SERVICE_ACCOUNT_FILE": path])
+    return (settings, complaints.map { $0.replacing(path, with: "FILE") })
+  }
+
   @Test func theFileOfGoogleIsEnough() throws {
-    let (parsed, complaints) = try parse(FakeFCM().serviceAccount)
+    let (parsed, complaints) = try parse(file: FakeFCM().serviceAccount)
     let settings = try #require(parsed)
     #expect(complaints.isEmpty)
     #expect(settings.project == FakeFCM.project)
@@ -25,24 +31,50 @@ import Testing
     #expect(settings.endpoint == "https://fcm.googleapis.com")
   }
 
-  @Test func withoutAFileNothingIsSentToAndroid() {
-    var environment = Environment([:])
-    #expect(FCMSettings(from: &environment) == nil)
-    #expect(environment.complaints.isEmpty)
+  /// As systemd hands over a file of secrets that is absent.
+  @Test(arguments: ["", "\n"])
+  func withoutAnAccountNothingIsSentToAndroid(text: String) throws {
+    #expect(parse([:]).0 == nil)
+    #expect(parse([:]).1 == [])
+    let (settings, complaints) = try parse(file: text)
+    #expect(settings == nil)
+    #expect(complaints == [])
   }
 
   @Test func anotherFileIsAComplaintWithoutWhatStandsInIt() throws {
     let right = FakeFCM().serviceAccount
     for text in [
-      nil, "", "{}", "secret", right.replacing("service_account", with: "authorized_user"),
+      "{}", "secret", right.replacing("service_account", with: "authorized_user"),
       right.replacing("BEGIN PRIVATE", with: "BEGIN PUBLIC"),
       right.replacing(FakeFCM.project, with: "a/b"),
-    ] as [String?] {
-      let (settings, complaints) = try parse(text)
+      right.replacing("http:", with: "file:"),
+    ] {
+      let (settings, complaints) = try parse(file: text)
       #expect(settings == nil)
       #expect(
         complaints == [
-          "FCM_SERVICE_ACCOUNT_FILE must be the JSON file of a service account, as the Firebase console gives it."
+          "FCM_SERVICE_ACCOUNT must be the JSON file of a service account, as the Firebase console gives it."
+        ])
+    }
+    #expect(
+      try parse(file: nil).1 == ["FCM_SERVICE_ACCOUNT_FILE: FILE cannot be read as text."])
+  }
+
+  @Test func anotherGatewayIsAnAddressWithoutAFinalSlash() throws {
+    func parse(_ override: String) -> (FCMSettings?, [String]) {
+      self.parse([
+        "FCM_SERVICE_ACCOUNT": FakeFCM().serviceAccount, "FCM_ENDPOINT_OVERRIDE": override,
+      ])
+    }
+    #expect(parse("").0?.endpoint == "https://fcm.googleapis.com")
+    for right in ["https://fcm.example.org", "http://127.0.0.1:8080"] {
+      #expect(parse(right).0?.endpoint == right)
+      #expect(parse(right).1 == [])
+    }
+    for wrong in ["fcm.example.org", "https://fcm.example.org/", "ftp://fcm.example.org"] {
+      #expect(
+        parse(wrong).1 == [
+          "FCM_ENDPOINT_OVERRIDE must be an https address without a final slash."
         ])
     }
   }

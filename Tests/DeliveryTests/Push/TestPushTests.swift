@@ -57,6 +57,34 @@ import Testing
     }
   }
 
+  @Test func withoutAPNsAnAndroidDeviceGetsIt() throws {
+    try withDelivery { delivery throws in
+      register(Array(Self.tokens.prefix(2)), delivery)
+      delivery.sql(
+        "UPDATE push_tokens SET platform = 'android' WHERE token = '\(Self.tokens[1])'")
+      try withFCM { fake throws in
+        let environment = [
+          "FCM_SERVICE_ACCOUNT": fake.serviceAccount, "FCM_ENDPOINT_OVERRIDE": fake.url,
+        ]
+        let tried = try RunningCompanion(
+          delivery, "test-push ann@example.org", changing: environment)
+        try tried.end(expecting: 1)
+        #expect(
+          tried.output.split(separator: "\n") == [
+            "Device aaaaaaaaaaaaaaaa… got nothing: set APNS_KEY_ID APNS_TEAM_ID APNS_BUNDLE_ID APNS_PRIVATE_KEY.",
+            "Device bbbbbbbbbbbbbbbb… will get it: Google accepted the notification.",
+          ], "\(tried.output)")
+        #expect(fake.received.map(\.token) == [Self.tokens[1]])
+        let named = try RunningCompanion(
+          delivery, "test-push \(Self.tokens[1])", changing: environment)
+        try named.end(expecting: 0)
+      }
+      let without = try RunningCompanion(delivery, "test-push \(Self.tokens[1])")
+      try without.end(expecting: 1)
+      #expect(without.output.contains("got nothing: set FCM_SERVICE_ACCOUNT."))
+    }
+  }
+
   @Test func theTokenOfARemovedAppGoes() throws {
     try withDelivery { delivery throws in
       register([Self.tokens[0]], delivery)

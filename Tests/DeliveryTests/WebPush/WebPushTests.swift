@@ -81,6 +81,51 @@ import Testing
     }
   }
 
+  /// What `status` says while our key is refused, while nobody answers, and afterwards.
+  @Test func aFailureIsToldUntilABrowserGetsAMessage() throws {
+    func reason(_ browsers: Browsers) -> String {
+      browsers.delivery.sql("SELECT reason FROM conditions WHERE name = 'webpush'")
+    }
+    try withBrowsers { browsers in
+      let (one, other) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
+      browsers.service.play(.init(403), for: "a")
+      browsers.notify(one)
+      #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
+      #expect(reason(browsers).hasPrefix("Notifications are not sent: A push service answers 403:"))
+      browsers.service.play(.init(404), for: "b")
+      browsers.notify(other)
+      try browsers.pass()
+      #expect(!reason(browsers).isEmpty, "what a service says of one browser is no proof")
+      let third = try browsers.subscribe("c")
+      browsers.notify(third)
+      try browsers.pass()
+      #expect(reason(browsers) == "")
+    }
+    try withBrowsers(isTrusted: false) { browsers in
+      browsers.notify(try browsers.subscribe("a"))
+      try browsers.pass()
+      #expect(reason(browsers) == "Notifications are not sent: the service does not answer.")
+    }
+  }
+
+  @Test func theCheckNamesAServiceThatIsNotReached() throws {
+    try withBrowsers { browsers in
+      let companion = browsers.delivery.companion(mailer: nil, channels: [])
+      func finding(_ host: String) -> String {
+        companion.webPushFinding(of: host, trusting: browsers.service.certificatesFile).description
+      }
+      #expect(
+        finding(browsers.service.host)
+          == "ok     \(browsers.service.origin) is reached, for browsers")
+      #expect(
+        finding("127.0.0.1:9").hasPrefix(
+          "unset  notifications are not sent to browsers by https://127.0.0.1:9: it is not reached: "
+        )
+      )
+      #expect(browsers.service.accepted.isEmpty)
+    }
+  }
+
   @Test func aSubjectThatIsNoAddressIsRefused() throws {
     try withBrowsers(subject: "nobody") { browsers in
       let browser = try browsers.subscribe("a")
@@ -122,7 +167,10 @@ import Testing
         """)
       browsers.notify(one)
       try browsers.pass()
-      #expect(browsers.state(of: one) == "open SealedForOtherKeys 1")
+      #expect(browsers.state(of: one) == "open SealedForOtherKeys 0")
+      #expect(
+        browsers.delivery.sql("SELECT COUNT(*) FROM conditions WHERE name = 'webpush'") == "0",
+        "no service was asked")
       #expect(browsers.service.accepted.isEmpty)
     }
   }

@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import Store
 import Support
@@ -107,6 +108,57 @@ import Testing
       #expect(
         list == #"{"keys":[{"id":"\#(second)","use":"signs"},{"id":"\#(first)","use":"verifies"}],"#
           + #""is_more":false}"# + "\n")
+    }
+  }
+
+  @Test func theKeyForWebPushIsMadeOnceAndPrintedEachTime() throws {
+    try withDelivery { delivery throws in
+      let file = "\(delivery.folder)/vapid-key"
+      let rehearsal = try run("keys vapid \(file) --dry-run", delivery, expecting: 0).output
+      #expect(rehearsal == "Would make the file with a new key. Nothing was changed.\n")
+      let json = try run("keys vapid \(file) --dry-run --json", delivery, expecting: 0).output
+      #expect(json.contains(#""dry_run":true"#), "\(json)")
+      #expect(try !delivery.files.contains("vapid-key"))
+      let printed = try run("keys vapid \(file)", delivery, expecting: 0).output
+      let key = try #require(base64URLDecoded(String(printed.dropLast())))
+      let kept = try P256PrivateKey(pem: delivery.text("vapid-key")).publicKey()
+      #expect(kept.uncompressedPoint == key)
+      let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+      for option in ["", " --dry-run"] {
+        let again = try run("keys vapid \(file)\(option)", delivery, expecting: 0)
+        #expect(again.output == printed)
+      }
+      #expect(
+        try run("keys vapid \(file) --json", delivery, expecting: 0).output
+          == #"{"public_key":"\#(printed.dropLast())"}"# + "\n")
+    }
+  }
+
+  @Test func whatIsNoKeyForWebPushIsRefusedAndStays() throws {
+    try withDelivery { delivery throws in
+      func refusal(_ path: String) throws -> String {
+        let tried = try run("keys vapid \(path)", delivery, expecting: 1)
+        #expect(tried.output == "")
+        return tried.log.replacing(delivery.folder, with: "…")
+      }
+      let file = "\(delivery.folder)/vapid-key"
+      for text in ["", "secret", "k1:\(base64URLEncoded([UInt8](repeating: 7, count: 32)))\n"] {
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        chmod(file, 0o600)
+        #expect(
+          try refusal(file) == "Error: …/vapid-key does not hold a P-256 private key in PEM.\n")
+        #expect(try delivery.text("vapid-key") == text)
+      }
+      try testPrivateKey.write(toFile: file, atomically: true, encoding: .utf8)
+      chmod(file, 0o604)
+      #expect(
+        try refusal(file)
+          == "Error: …/vapid-key is open to everybody: chmod o= it, and rotate its keys.\n")
+      #expect(
+        try refusal("\(delivery.folder)/none/vapid-key")
+          == "Error: …/none/vapid-key cannot be replaced.\n")
+      _ = try run("keys vapid", delivery, expecting: 64)
     }
   }
 

@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import Store
 import Support
@@ -56,6 +57,63 @@ import Testing
           "name": "mail", "subject": "", "host": "h", "since": "2026-01-02T03:04:05Z",
           "reason": "Mails fail.", "advice": Condition.Name.mail.advice,
         ])
+    }
+  }
+
+  @Test func appsAndChannelsAreListedWithoutSecrets() throws {
+    try withDelivery { delivery throws in
+      try RunningCompanion(delivery, "run").end(expecting: 0)
+      let bare = try RunningCompanion(delivery, "status")
+      try bare.end(expecting: 0)
+      #expect(
+        bare.output.hasSuffix(
+          """
+
+          Notifications go to
+            Apple: not set (APNS_KEY_ID APNS_TEAM_ID APNS_BUNDLE_ID APNS_PRIVATE_KEY)
+            Android: not set (FCM_SERVICE_ACCOUNT)
+            Browsers: not set (WEBPUSH_VAPID_KEY)
+
+          """), "\(bare.output)")
+      try withFCM { fake throws in
+        let key = testPrivateKey.replacing("\n", with: "\\n")
+        let app = #""team_id":"TEAM123456","key_id":"KEY1234567","key":"\#(key)""#
+        let environment = [
+          "APNS_APPS":
+            #"[{"name":"One","bundle_id":"com.example.one",\#(app)},{"name":"com.example.two","bundle_id":"com.example.two","host":"sandbox",\#(app)}]"#,
+          "FCM_SERVICE_ACCOUNT": fake.serviceAccount, "WEBPUSH_VAPID_KEY": testPrivateKey,
+          "WEBPUSH_SUBJECT": "mailto:a@example.org",
+        ]
+        let status = try RunningCompanion(delivery, "status", changing: environment)
+        try status.end(expecting: 0)
+        let point = try P256PrivateKey(pem: testPrivateKey).publicKey().uncompressedPoint
+        let publicKey = base64URLEncoded(point)
+        #expect(
+          status.output.hasSuffix(
+            """
+
+            Notifications go to
+              Apple: One (com.example.one) of team TEAM123456, first at https://api.push.apple.com
+              Apple: com.example.two of team TEAM123456, first at https://api.sandbox.push.apple.com
+              Android: Firebase project \(FakeFCM.project), as \(FakeFCM.account)
+              Browsers: with the public key \(publicKey.prefix(16))…
+
+            """), "\(status.output)")
+        let json = try RunningCompanion(delivery, "status --json", changing: environment)
+        try json.end(expecting: 0)
+        #expect(
+          json.output.contains(
+            #""fcm":{"project":"\#(FakeFCM.project)","account":"\#(FakeFCM.account)"},"webpush":{"public_key":"\#(publicKey)"}}"#
+          ), "\(json.output)")
+        #expect(
+          json.output.contains(
+            #""channels":{"apns":[{"name":"One","bundle_id":"com.example.one","team_id":"TEAM123456","host":"#
+          ))
+        for output in [status.output, json.output] {
+          #expect(!output.contains("PRIVATE KEY"))
+          for line in testPrivateKey.split(separator: "\n") { #expect(!output.contains(line)) }
+        }
+      }
     }
   }
 

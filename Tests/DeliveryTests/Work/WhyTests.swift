@@ -58,17 +58,7 @@ import Testing
     var testDescription: String { "\(code) of \(question)" }
   }
 
-  private static let (ann, phone, turnPhone) = ("ann@example.org", "aaaaaaaa", "bbbbbbbb")
-
-  private static func delivery(_ columns: String) -> String {
-    "UPDATE deliveries SET \(columns) WHERE token LIKE 'b%'"
-  }
-
-  private static func open(_ columns: String) -> String {
-    delivery("state = 'open', finished_at = NULL, due_at = NOW(3) + INTERVAL 1 MINUTE, \(columns)")
-  }
-
-  private static func dead(_ columns: String) -> String { delivery("state = 'dead', \(columns)") }
+  static let (ann, phone, turnPhone) = ("ann@example.org", "aaaaaaaa", "bbbbbbbb")
 
   private static func limit(_ name: String, _ subject: String) -> String {
     """
@@ -102,6 +92,16 @@ import Testing
     Case(
       "apns_failing", phone, after: condition("apns", "Apple answers 403."),
       "Apple answers 403. Compare APNS_KEY_ID"),
+    Case(
+      "fcm_failing", ann,
+      after: condition("fcm", "Google answers 403.")
+        + "; UPDATE push_tokens SET platform = 'android'",
+      "Google answers 403. Compare the service account"),
+    Case(
+      "webpush_failing", ann,
+      after: condition("webpush", "A push service answers 403.")
+        + "; UPDATE push_tokens SET platform = 'web'",
+      "A push service answers 403. See that WEBPUSH_VAPID_KEY"),
     Case(
       "ogs_failing", "7", after: condition("ogs", "online-go.com does not answer polls: 503."),
       "polls: 503. See that this host reaches online-go.com."),
@@ -166,49 +166,6 @@ import Testing
       after: "UPDATE ogs_games SET notified_move = 999; "
         + "INSERT INTO turn_settings (ogs_user_id, kinds, changed_at) VALUES (7, '', NOW(3))",
       "turns are switched off"),
-  ]
-
-  private static let ofDeliveries = [
-    Case("delivered", "77", "was taken by Apple on", isCause: false),
-    Case("waiting", "7", after: open("status = NULL, reason = NULL, attempts = 0"), "never tried"),
-    Case(
-      "refused_for_now", turnPhone, after: open("status = 503, reason = 'ServiceUnavailable'"),
-      "503 ServiceUnavailable. Apple has trouble of its own."),
-    Case(
-      "refused_for_now", "7", after: open("status = 403, reason = 'InvalidProviderToken'"),
-      "Check APNS_KEY_ID, APNS_TEAM_ID and APNS_PRIVATE_KEY."),
-    Case(
-      "no_answer", "7", after: open("status = NULL, reason = 'no answer', attempts = 3"),
-      "was tried 3 times, and Apple did not answer."),
-    Case(
-      "refused", "7", after: dead("status = 410, reason = 'Unregistered'"),
-      "410 Unregistered. No app has this token any more"),
-    Case(
-      "refused", "7", after: dead("channel = 'fcm', status = 400, reason = 'INVALID_ARGUMENT'"),
-      "was refused by Google on"),
-    Case(
-      "withdrawn", "7", after: dead("status = NULL, reason = 'withdrawn'"), "not true any more",
-      isCause: false),
-    Case(
-      "refused", "7", after: dead("status = 400, reason = 'BadDeviceToken'"),
-      "Check APNS_USE_SANDBOX"),
-    Case(
-      "expired", "7", after: dead("status = NULL, reason = 'expired'"), "before it could be sent"),
-    Case(
-      "expired", "7",
-      after: "UPDATE notifications SET expires_at = NOW(3); " + open("status = NULL"),
-      "it is not sent"),
-    Case(
-      "too_many_attempts", "7",
-      after: dead("status = NULL, reason = 'too many attempts', attempts = 20"),
-      "after 20 attempts. Send it again: switchboard outbox retry "),
-    Case("sender_ended", "7", after: dead("status = NULL, reason = 'no outcome'"), "five times"),
-    Case(
-      "not_a_token", "7", after: dead("status = NULL, reason = 'not a push token'"),
-      "that is no token"),
-    Case(
-      "discarded", "7", after: dead("status = 503, reason = 'discarded'"), "by an administrator"),
-    Case("given_up", "7", after: dead("status = NULL, reason = 'other'"), "was given up on"),
   ]
 
   private func explain(_ question: String, in delivery: TestDelivery) throws -> Explanation? {

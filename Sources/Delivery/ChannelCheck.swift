@@ -1,0 +1,92 @@
+import Store
+
+extension Companion {
+  /// Whether this host reaches the services that take notifications. Sends none.
+  func channelFindings() -> [Finding] { apnsFindings() + fcmFindings() + webPushFindings() }
+
+  /// A connection with TLS and HTTP/2 for each app and host.
+  private func apnsFindings() -> [Finding] {
+    if settings.apns.isEmpty {
+      return [
+        .unset(
+          "notifications are not sent to Apple: \(settings.missingForPushes.joined(separator: " "))"
+        )
+      ]
+    }
+    return settings.apns.flatMap { apns in
+      [finding(of: apns)]
+        + [apns.otherEndpoint.flatMap { findingOfOther($0, apns) }].compactMap { $0 }
+    }
+  }
+
+  private func finding(of apns: APNsSettings) -> Finding {
+    if let obstacle = obstacle(to: apns.endpoint, apns) {
+      return .fault("notifications are not sent to Apple: \(obstacle) (\(apns.topic))")
+    }
+    return .ok(
+      "\(apns.endpoint) takes connections for \(apns.topic); whether it takes the key, a notification tells"
+    )
+  }
+
+  /// - Returns: nil where the host that is asked about tokens which the first one refuses is reached.
+  private func findingOfOther(_ endpoint: APNsEndpoint, _ apns: APNsSettings) -> Finding? {
+    obstacle(to: endpoint, apns).map {
+      .unset(
+        "\(endpoint) is not asked about tokens of \(apns.topic) that the first host refuses: \($0)")
+    }
+  }
+
+  private func obstacle(to endpoint: APNsEndpoint, _ apns: APNsSettings) -> String? {
+    do throws(APNsConnectionError) {
+      _ = try TLSConnection.establish(to: endpoint, with: apns.trust, within: .seconds(5))
+      return nil
+    } catch {
+      return "\(endpoint): \(error)"
+    }
+  }
+
+  /// The access token that a notification would need, and an answer of FCM.
+  private func fcmFindings() -> [Finding] {
+    guard let fcm = settings.fcm else { return [] }
+    let tokens = GoogleTokens(database: database, settings: fcm, sealingKeys: settings.keys)
+    let failure = "notifications are not sent to Android"
+    do {
+      _ = try tokens.current(insteadOf: nil)
+    } catch {
+      return [.fault("\(failure): \(error)")]
+    }
+    if let obstacle = obstacle(to: fcm.endpoint) {
+      return [.fault("\(failure): \(fcm.endpoint) is not reached: \(obstacle)")]
+    }
+    return [.ok("Google lets \(fcm.account) send to Android")]
+  }
+
+  /// Each push service whose name is known.
+  private func webPushFindings() -> [Finding] {
+    guard let webPush = settings.webPush else { return [] }
+    return webPush.services.hosts.map {
+      webPushFinding(of: $0, trusting: webPush.certificatesFile)
+    }
+  }
+
+  /// Whether a push service answers. That it does not is no fault: a site may have no users of its browsers.
+  func webPushFinding(of host: String, trusting certificates: String?) -> Finding {
+    let url = "https://\(host)"
+    return obstacle(to: url, trusting: certificates).map {
+      .unset("notifications are not sent to browsers by \(url): it is not reached: \($0)")
+    } ?? .ok("\(url) is reached, for browsers")
+  }
+
+  /// Why nothing answers at `url`; nil where something does.
+  private func obstacle(to url: String, trusting certificates: String? = nil) -> String? {
+    let client = HTTPClient(userAgent: "switchboard/\(Product.version)", trusting: certificates)
+    var limits = HTTPClient.Limits()
+    (limits.connecting, limits.total) = (.seconds(3), .seconds(5))
+    do throws(HTTPError) {
+      _ = try client.get(url, entityTag: nil, limits: limits)
+      return nil
+    } catch {
+      return error.kind == .transport ? error.reason : nil
+    }
+  }
+}

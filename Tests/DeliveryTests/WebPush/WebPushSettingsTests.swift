@@ -1,0 +1,117 @@
+import Cryptography
+import Program
+import Testing
+
+@testable import Delivery
+@testable import switchboard_companion
+
+/// The variables of Web Push that the companion reads.
+@Suite struct WebPushSettingsTests {
+  private func parse(_ changes: [String: String]) -> (WebPushSettings?, [String]) {
+    var environment = Environment(
+      ["WEBPUSH_VAPID_KEY": testPrivateKey, "WEBPUSH_SUBJECT": "mailto:a@example.org"]
+        .merging(changes) { $1 })
+    let settings = WebPushSettings(from: &environment)
+    return (settings, environment.complaints)
+  }
+
+  @Test func aKeyAndASubjectAreEnough() throws {
+    let (parsed, complaints) = parse([:])
+    let settings = try #require(parsed)
+    #expect(complaints == [])
+    let key = try P256PrivateKey(pem: testPrivateKey).publicKey().uncompressedPoint
+    #expect(settings.vapid.publicKey == base64URLEncoded(key))
+    #expect(settings.certificatesFile == nil)
+    #expect(settings.services.allow("https://fcm.googleapis.com/x"))
+    #expect(!settings.services.allow("https://push.example.org/x"))
+  }
+
+  /// As systemd hands over a file of secrets that is absent.
+  @Test func withoutAKeyNothingIsSentToBrowsers() {
+    let (settings, complaints) = parse(["WEBPUSH_VAPID_KEY": ""])
+    #expect(settings == nil)
+    #expect(complaints == [])
+  }
+
+  @Test(arguments: ["secret", "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----"])
+  func anotherKeyIsAComplaintWithoutIt(key: String) {
+    let (settings, complaints) = parse(["WEBPUSH_VAPID_KEY": key])
+    #expect(settings == nil)
+    #expect(
+      complaints == ["WEBPUSH_VAPID_KEY must be what `switchboard-companion keys vapid` made."])
+  }
+
+  /// Each row: what is set, and whom push services are told.
+  @Test func theSubjectIsTheOneNamedOrTheAdministratorOrTheSite() throws {
+    let (administrator, site) = (
+      ["SWITCHBOARD_ADMINISTRATOR": "me@example.org"],
+      ["SWITCHBOARD_PUBLIC_URL": "https://site.example.org"]
+    )
+    let all = administrator.merging(site) { $1 }
+    for (variables, subject) in [
+      (all, "mailto:a@example.org"),
+      (all.merging(["WEBPUSH_SUBJECT": "https://a.example.org"]) { $1 }, "https://a.example.org"),
+      (all.merging(["WEBPUSH_SUBJECT": ""]) { $1 }, "mailto:me@example.org"),
+      (site.merging(["WEBPUSH_SUBJECT": ""]) { $1 }, "https://site.example.org"),
+    ] {
+      let (parsed, complaints) = parse(variables)
+      #expect(complaints == [])
+      let settings = try #require(parsed)
+      let token = try settings.vapid.authorization(
+        for: "https://push.example.org", expiresAt: .now())
+      let claims = try #require(base64URLDecoded(String(token.split(separator: ".")[1])))
+      let written = subject.replacing("/", with: "\\/")
+      let text = String(decoding: claims, as: UTF8.self)
+      #expect(text.contains("\"\(subject)\"") || text.contains("\"\(written)\""), "\(text)")
+    }
+  }
+
+  @Test(arguments: ["", "http://site.example.org"])
+  func withoutASubjectTheVariableIsNamed(site: String) {
+    let (settings, complaints) = parse(["WEBPUSH_SUBJECT": "", "SWITCHBOARD_PUBLIC_URL": site])
+    #expect(settings == nil)
+    #expect(
+      complaints == [
+        "WEBPUSH_SUBJECT is missing: the address of a person that push services may ask, such as mailto:you@example.org."
+      ])
+  }
+
+  @Test(arguments: ["me@example.org", "http://example.org", "mailto:a b@example.org"])
+  func aSubjectThatIsNoAddressIsAComplaint(subject: String) {
+    #expect(
+      parse(["WEBPUSH_SUBJECT": subject]).1
+        == ["WEBPUSH_SUBJECT must be a mailto: or https: address."])
+  }
+
+  @Test func furtherServicesAreAList() throws {
+    let hosts = "push.example.org, *.example.net,127.0.0.1:8443"
+    let settings = try #require(parse(["WEBPUSH_HOSTS": hosts]).0)
+    for right in [
+      "https://push.example.org/x", "https://a.example.net/", "https://127.0.0.1:8443/x",
+      "https://web.push.apple.com/x",
+    ] { #expect(settings.services.allow(right), "\(right)") }
+    for wrong in ["https://example.net/", "https://127.0.0.1/x", "http://push.example.org/x"] {
+      #expect(!settings.services.allow(wrong), "\(wrong)")
+    }
+  }
+
+  @Test(arguments: ["https://push.example.org", "Push.example.org", "a b", "host/path", "*"])
+  func aHostThatIsNoneIsAComplaint(host: String) {
+    #expect(
+      parse(["WEBPUSH_HOSTS": host]).1 == [
+        "WEBPUSH_HOSTS must be hosts, host, host:port or *.host, in small letters, separated by commas."
+      ])
+  }
+
+  @Test func certificatesAreNamedByTheirFile() throws {
+    try withFolder { folder in
+      let file = "\(folder.folder)/certificates.pem"
+      let none = parse(["WEBPUSH_CA_CERT": file]).1
+      #expect(none == ["WEBPUSH_CA_CERT must be the path of a file that can be read."])
+      try testPrivateKey.write(toFile: file, atomically: true, encoding: .utf8)
+      let (settings, complaints) = parse(["WEBPUSH_CA_CERT": file])
+      #expect(complaints == [])
+      #expect(settings?.certificatesFile == file)
+    }
+  }
+}
