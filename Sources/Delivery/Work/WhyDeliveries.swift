@@ -49,7 +49,7 @@ extension WhyDirectory {
     }
     let service = PushService(behind: delivery.channel)
     let next = "It is tried again on \(time(delivery.dueAt))."
-    guard reason != WebPushOutcome.Unusable.unopenable.rawValue else {
+    guard reason != "SealedForOtherKeys" else {
       return explanation.blame(
         "sealed_for_others",
         "\(name) cannot be sent: its subscription was sealed for keys that the companion does not have. See that "
