@@ -174,8 +174,9 @@ import Testing
       #expect(try site.phones(at: .now()).rename(phone.id, to: "") != nil)
       #expect(try site.list(at: .now()).hasSuffix("  192.0.2.1  -     cdev/1.0"))
       #expect(
-        site.sql("SELECT device_id, request_id FROM audit_log WHERE event = 'phone_renamed' LIMIT 1")
-          == "\(phone.id)\tadministrator")
+        site.sql(
+          "SELECT device_id, request_id FROM audit_log WHERE event = 'phone_renamed' LIMIT 1"
+        ) == "\(phone.id)\tadministrator")
     }
   }
 
