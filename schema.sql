@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 25;
+SET @version = 26;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -507,6 +507,7 @@ CREATE TABLE IF NOT EXISTS pairing_server (
 CREATE TABLE IF NOT EXISTS pairings (
   id           UUID NOT NULL PRIMARY KEY COMMENT 'device_id of the tokens; one exchange, one family of refresh tokens',
   user_agent   VARCHAR(200) NOT NULL COMMENT 'as the app says',
+  name         VARCHAR(64) NOT NULL DEFAULT '' COMMENT 'given by whoever manages the phones; empty: user_agent names it',
   address      VARCHAR(45) NOT NULL COMMENT 'of the phone when it was paired, as the web server reported it',
   generation   INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'of the newest refresh token',
   confirmed    BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest generation has been used',
@@ -1557,6 +1558,14 @@ IF @found < 25 THEN
     ALGORITHM=INSTANT;
 END IF //
 
+-- Version 26: people name paired phones.
+IF @found < 26 THEN
+  ALTER TABLE pairings
+    ADD COLUMN IF NOT EXISTS name VARCHAR(64) NOT NULL DEFAULT ''
+      COMMENT 'given by whoever manages the phones; empty: user_agent names it' AFTER user_agent,
+    ALGORITHM=INSTANT;
+END IF //
+
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1645,8 +1654,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_merchants AS
 -- Views: Pairing ---------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW paired_devices AS
-  SELECT id AS device_id, user_agent, address, paired_at, last_used_at, rotated_at AS refreshed_at, generation, expires_at,
-         ended_at, end_reason, ended_at IS NULL AND expires_at > UTC_TIMESTAMP(3) AS is_live
+  SELECT id AS device_id, name, user_agent, address, paired_at, last_used_at, rotated_at AS refreshed_at, generation,
+         expires_at, ended_at, end_reason, ended_at IS NULL AND expires_at > UTC_TIMESTAMP(3) AS is_live
     FROM pairings;
 
 -- Views: Turns -----------------------------------------------------------------------------------------------------
@@ -1844,7 +1853,7 @@ GRANT SELECT, INSERT, UPDATE ON pairings TO switchboard_responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON pairing_tickets TO switchboard_responder;
 GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
 GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;
-GRANT SELECT, UPDATE (ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
+GRANT SELECT, UPDATE (name, ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
 GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
 GRANT SELECT (nonce, expires_at, spent_at, revoked_at) ON pairing_tokens TO switchboard_relay;
 GRANT SELECT (id, expires_at, ended_at) ON pairings TO switchboard_relay;

@@ -20,8 +20,8 @@ struct Pair: ParsableCommand {
 
 struct Pairings: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists and revokes the phones that may reach the agent.",
-    subcommands: [List.self, Revoke.self], defaultSubcommand: List.self)
+    abstract: "Lists, names and revokes the phones that may reach the agent.",
+    subcommands: [List.self, Rename.self, Revoke.self], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,6 +32,26 @@ struct Pairings: ParsableCommand {
 
     func run() throws {
       output.print(try PairedPhones(records: .ofCommand()).list())
+    }
+  }
+
+  struct Rename: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Names a paired phone. An empty name goes back to what the app says of itself.",
+      discussion: """
+        Example: switchboard pairings rename 01890a5d-ac96-774b-bcce-b302099a8010 "Ann's phone"
+        """)
+
+    @Argument(help: "The id of the phone.")
+    var id: String
+    @Argument(help: "The name, of at most 64 characters.")
+    var name: String
+    @OptionGroup var rehearsal: Rehearsal
+    @OptionGroup var output: Output
+
+    func run() throws {
+      let phones = PairedPhones(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      try output.print(phones.rename(id, to: name), orNotFound: "No paired phone has this id.")
     }
   }
 

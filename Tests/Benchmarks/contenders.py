@@ -136,10 +136,24 @@ class Stage:
     def fastcgi(self, name, program, environment):
         """A program that takes its listening socket as fd 0. The responder too: the site's own runs in a session of its own, to
         which the scheduler may give another share."""
+        path, process = self._listening(name, [program], environment)
+        return Contender(name, self._nginx(name, responder=path), lambda: [process.pid])
+
+    def relay(self, name, program, agent):
+        """A relay to the agent at `agent`, HOST:PORT."""
+        environment = self.site.environment(program="relay") | {"SWITCHBOARD_AGENT": agent}
+        path, process = self._listening(name, [program, "relay"], environment)
+        return Contender(name, self._nginx(name, relay=f"unix:{path}"), lambda: [process.pid])
+
+    def without_relay(self, name, agent):
+        """The same nginx, which reaches the agent itself."""
+        return Contender(name, self._nginx(name, relay=agent), lambda: [])
+
+    def _listening(self, name, command, environment):
         path = self.directory / f"{name}.sock"
-        process = self.start(name, ["spawn-fcgi", "-n", "-s", path, "-M", "0660", "--", program], environment)
+        process = self.start(name, ["spawn-fcgi", "-n", "-s", path, "-M", "0660", "--", *command], environment)
         self.await_socket(path, process)
-        return Contender(name, self._nginx(name, path), lambda: [process.pid])
+        return path, process
 
     def php(self):
         environment = self.site.environment() | {
@@ -154,15 +168,16 @@ class Stage:
         process = self.start("PHP", ["php-fpm8.2", "--fpm-config", configuration, "--allow-to-run-as-root"], environment)
         path = self.directory / "php.sock"
         self.await_socket(path, process)
-        return Contender("PHP", self._nginx("PHP", path), lambda: children_of(process.pid))
+        return Contender("PHP", self._nginx("PHP", responder=path), lambda: children_of(process.pid))
 
-    def _nginx(self, name, path):
-        """The site's own nginx once more, for another socket: all else in its configuration is the same."""
+    def _nginx(self, name, responder=None, relay=None):
+        """The site's own nginx once more, for other sockets: all else in its configuration is the same."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         text = (self.site.directory / "nginx.conf").read_text()
         text = text.replace(f"127.0.0.1:{self.site.port}", f"127.0.0.1:{port}")
-        text = text.replace(f"{self.site.run}/responder.sock", str(path))
+        text = text.replace(f"{self.site.run}/responder.sock", str(responder or f"{self.site.run}/responder.sock"))
+        text = text.replace(f"unix:{self.site.run}/relay.sock", relay or f"unix:{self.site.run}/relay.sock")
         text = text.replace(f"{self.site.run}/nginx-master.pid", f"{self.directory}/{name}-nginx.pid")
         text = text.replace(f"{self.site.directory}/log/nginx", f"{self.directory}/{name}-nginx")
         script = f'    fastcgi_param SCRIPT_FILENAME "{HERE}/handler.php";\n'

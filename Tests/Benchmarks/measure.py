@@ -11,12 +11,13 @@ import logins
 import polls
 import preferences
 import purge
+import relay
 import sizes
 from contenders import Site, Stage
 from tables import Budgets
 
 PARTS = {"requests": [preferences], "delivery": [apns, deliveries, polls, sizes], "logins": [logins],
-         "purge": [purge]}
+         "purge": [purge], "relay": [relay]}
 
 
 def main():

@@ -9,6 +9,7 @@ import time
 
 import faults
 import page
+import relay
 from load import Load
 from machine import Machine, now
 from mailbox import Mailbox
@@ -210,7 +211,7 @@ def without_package(site):
     return f"{typed} answers typed, a phone signs in"
 
 
-STAGES = [boot, install, serve, sign_in, upgrade, *faults.STAGES, remove, reboot, purge, without_package]
+STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, remove, reboot, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
 
 

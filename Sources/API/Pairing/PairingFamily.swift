@@ -2,13 +2,17 @@ extension Family {
   /// Phones that pair with the agent behind this site by a QR code.
   static let pairing = Family(
     "pairing",
-    paths: ["/pair", "/pair/phones", "/api/pair/", "/api/auth/", "/api/status", "/_auth"],
+    paths: [
+      "/pair", "/pair/phones", "/pair/phones/name", "/api/pair/", "/api/auth/", "/api/status",
+      "/_auth",
+    ],
     errors: .message,
     routes: [
       Route("GET", "/pair", getPairingPage),
       Route("POST", "/pair", renewPairingPage),
       Route("GET", "/pair/phones", getPhonesPage),
       Route("POST", "/pair/phones", endPairing),
+      Route("POST", "/pair/phones/name", renamePhone),
       Route("GET", "/api/pair/info", getPairingInfo),
       Route("GET", "/api/pair/qr", getPairingCode),
       Route("POST", "/api/pair/refresh", replacePairingTokens),

@@ -38,7 +38,7 @@ struct PairingPage {
 
   private var news: String {
     newest.map {
-      "Paired \((now - $0.pairedAt).inWords) ago: \($0.userAgent.htmlEscaped)"
+      "Paired \((now - $0.pairedAt).inWords) ago: \($0.name.htmlEscaped)"
     } ?? ""
   }
 

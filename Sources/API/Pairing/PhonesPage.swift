@@ -15,15 +15,38 @@ func getPhonesPage(_ request: Request, in context: borrowing Context) throws -> 
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/badRequest(_:)``.
 func endPairing(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.requirePairingAccess(request)
-  guard let id = request.formItem("id"), !id.isEmpty else {
-    throw Failure.badRequest("id is required")
-  }
   // Where the pairing has ended already, there is nothing to do.
-  _ = try context.records.pairedDevices.revoke(id)
-  return Response(status: 303, fields: [("Location", "/pair/phones")])
+  _ = try context.records.pairedDevices.revoke(request.phoneID)
+  return backToPhones
 }
 
-/// The phones that may reach the agent, each with a button that ends its pairing.
+/// `POST /pair/phones/name`: a form of that page, which names one phone.
+///
+/// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/badRequest(_:)``.
+func renamePhone(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.requirePairingAccess(request)
+  let id = try request.phoneID
+  guard let text = request.formItem("name") else { throw Failure.badRequest("name is required") }
+  guard let name = PhoneName(text) else { throw Failure.badRequest(PhoneName.rule) }
+  _ = try context.records.pairedDevices.rename(id, to: name)
+  return backToPhones
+}
+
+private let backToPhones = Response(status: 303, fields: [("Location", "/pair/phones")])
+
+extension Request {
+  fileprivate var phoneID: String {
+    get throws {
+      guard let id = formItem("id"), !id.isEmpty else {
+        throw Failure.badRequest("id is required")
+      }
+      return id
+    }
+  }
+}
+
+/// The phones that may reach the agent, the last used one first, each with a form that names it and a button
+/// that ends its pairing.
 struct PhonesPage {
   let phones: [ListedDevice]
   let now: Timestamp
@@ -35,7 +58,8 @@ struct PhonesPage {
   private var content: String {
     let count = phones.count == 1 ? "1 phone" : "\(phones.count) phones"
     return """
-      <p>\(count) may reach the agent. <a href="/pair">Pair a phone</a></p>
+      <p>\(count) may reach the agent. The one that was used last comes first. A phone that is not used for a week
+      has to pair again. <a href="/pair">Pair a phone</a></p>
       <ul>
       \(phones.map(item).joined(separator: "\n"))
       </ul>
@@ -43,15 +67,22 @@ struct PhonesPage {
   }
 
   private func item(_ phone: ListedDevice) -> String {
-    """
-    <li><h3>\(phone.userAgent.htmlEscaped)</h3>
-    <p>Last used \((now - phone.lastUsedAt).inWords) ago. Paired \((now - phone.pairedAt).inWords) ago from \
-    \(phone.address.htmlEscaped).</p>
-    <form method="post" action="/pair/phones">
-    <input type="hidden" name="id" value="\(phone.id.htmlEscaped)">
-    <button aria-label="End the pairing of \(phone.userAgent.htmlEscaped)">End</button>
-    </form></li>
-    """
+    let (id, name) = (phone.id.htmlEscaped, phone.name.htmlEscaped)
+    let app = phone.givenName == nil ? "" : "App: \(phone.userAgent.htmlEscaped). "
+    return """
+      <li><h3>\(name)</h3>
+      <p>\(app)Last used \((now - phone.lastUsedAt).inWords) ago. Paired \((now - phone.pairedAt).inWords) ago from \
+      \(phone.address.htmlEscaped).</p>
+      <form method="post" action="/pair/phones/name">
+      <input type="hidden" name="id" value="\(id)">
+      <label>Name <input name="name" value="\((phone.givenName ?? "").htmlEscaped)" maxlength="64"></label>
+      <button aria-label="Rename \(name)">Rename</button>
+      </form>
+      <form method="post" action="/pair/phones">
+      <input type="hidden" name="id" value="\(id)">
+      <button aria-label="End the pairing of \(name)">End</button>
+      </form></li>
+      """
   }
 }
 

@@ -55,14 +55,26 @@ package struct PairedPhones: Sendable {
   package func list() throws -> Report {
     Report(
       Listing(
-        "pairings", ["id", "paired_at", "last_used_at", "address", "app"],
+        "pairings", ["id", "paired_at", "last_used_at", "address", "name", "app"],
         of: try records.pairedDevices.list()
       ) { phone in
         [
           .text(phone.id), .time(phone.pairedAt), .time(phone.lastUsedAt), .text(phone.address),
-          .text(phone.userAgent),
+          .text(phone.givenName), .text(phone.userAgent),
         ]
       })
+  }
+
+  /// Names a phone.
+  ///
+  /// - Parameter text: empty to take its name away.
+  /// - Returns: nil where no paired phone has this id.
+  /// - Throws: ``BadArguments``, before anything is written.
+  package func rename(_ id: String, to text: String) throws -> Change? {
+    guard let name = PhoneName(text) else { throw BadArguments(PhoneName.rule) }
+    guard try records.pairedDevices.rename(id, to: name) else { return nil }
+    return Change(
+      isRehearsal: records.isRehearsal, "Renamed", or: "rename", "the paired phone \(id).")
   }
 
   /// Revokes a phone. It is refused from its next request on.

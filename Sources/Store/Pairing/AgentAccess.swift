@@ -79,18 +79,19 @@ package struct AgentAccess: Sendable {
   /// Those of `clients` that are admitted no more: their pairing has ended, or their pairing token is
   /// spent, revoked or expired.
   package func ended(among clients: Set<AgentClient>) throws -> Set<AgentClient> {
-    var (phones, nonces) = ([String: AgentClient](), [String: AgentClient]())
+    // A phone that was renamed meanwhile is in it under each of its names.
+    var (phones, nonces) = ([String: Set<AgentClient>](), [String: Set<AgentClient>]())
     for client in clients {
       switch client {
-      case .phone(let id, _): phones[id] = client
-      case .pairingToken(let nonce): nonces[nonce] = client
+      case .phone(let id, _): phones[id, default: []].insert(client)
+      case .pairingToken(let nonce): nonces[nonce, default: []].insert(client)
       case .anyone: break
       }
     }
     let ended = try records.read { transaction in
       try transaction.agentAccess.ended(phones: Array(phones.keys), nonces: Array(nonces.keys))
     }
-    return Set(ended.compactMap { phones[$0] ?? nonces[$0] })
+    return Set(ended.flatMap { phones[$0] ?? nonces[$0] ?? [] })
   }
 }
 
@@ -119,7 +120,7 @@ private struct AgentAccessStatements: ~Copyable {
   func phone(_ device: String, using token: PairingToken) throws(DatabaseError) -> AgentClient? {
     let found = try transaction.connection.row(
       """
-      SELECT p.generation, p.confirmed, p.user_agent
+      SELECT p.generation, p.confirmed, IF(p.name = '', p.user_agent, p.name)
       FROM pairings p JOIN pairing_server s ON s.server_id = ?
       WHERE p.id = ? AND p.ended_at IS NULL AND p.expires_at > ?
       """,
@@ -127,7 +128,7 @@ private struct AgentAccessStatements: ~Copyable {
     ) { row in
       (
         generation: row.integer(0), confirmed: row.boolean(1),
-        client: AgentClient.phone(id: device, userAgent: row.text(2))
+        client: AgentClient.phone(id: device, called: row.text(2))
       )
     }
     guard let found else { return nil }
@@ -161,7 +162,7 @@ private struct AgentAccessStatements: ~Copyable {
   func owner(ofTicket hash: [UInt8]) throws(DatabaseError) -> AgentClient? {
     try transaction.connection.row(
       """
-      SELECT p.id, p.user_agent, t.nonce
+      SELECT p.id, IF(p.name = '', p.user_agent, p.name), t.nonce
       FROM pairing_tickets k LEFT JOIN pairings p ON p.id = k.pairing_id
         LEFT JOIN pairing_tokens t ON t.nonce = k.nonce
       WHERE k.ticket_hash = ? AND (p.id IS NOT NULL AND p.ended_at IS NULL
@@ -170,7 +171,7 @@ private struct AgentAccessStatements: ~Copyable {
       [.bytes(hash)]
     ) { row in
       row.optionalText(2).map { .pairingToken(nonce: $0) }
-        ?? .phone(id: row.text(0), userAgent: row.text(1))
+        ?? .phone(id: row.text(0), called: row.text(1))
     }
   }
 

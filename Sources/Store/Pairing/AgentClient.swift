@@ -3,7 +3,7 @@ import Base
 /// Who a request to the agent comes from: the responder tells the web server, which tells the relay, in
 /// the field ``fieldName``.
 package enum AgentClient: Hashable, Sendable {
-  /// `name` is what the app says of itself. In it, `%XX` stands for each octet that is no printable ASCII,
+  /// `name` is what people call the phone, or else what the app says of itself. In it, `%XX` stands for each octet that is no printable ASCII,
   /// and for `%`, `"` and `\`.
   case phone(id: String, name: String)
   /// Whoever shows the pairing token with this nonce, without having paired.
@@ -37,9 +37,9 @@ package enum AgentClient: Hashable, Sendable {
     }
   }
 
-  /// A phone whose app says `userAgent` of itself.
-  static func phone(id: String, userAgent: String) -> AgentClient {
-    .phone(id: id, name: userAgent.escaped)
+  /// A phone with this name.
+  static func phone(id: String, called name: String) -> AgentClient {
+    .phone(id: id, name: name.escaped)
   }
 
   /// What the agent gets as `X-Paired-Device`, a dictionary (RFC 9651 §3.2); nil where no phone has paired.

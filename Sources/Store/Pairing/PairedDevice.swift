@@ -52,6 +52,8 @@ package enum PairingRefresh: Sendable {
 /// A phone that may reach the agent, for administrators.
 package struct ListedDevice: Sendable {
   package let id: String
+  /// nil where nobody has given it one.
+  package let givenName: String?
   /// As the app says.
   package let userAgent: String
   /// Of the request that paired it.
@@ -59,6 +61,25 @@ package struct ListedDevice: Sendable {
   package let pairedAt: Timestamp
   /// Up to 15 minutes too early.
   package let lastUsedAt: Timestamp
+
+  package var name: String { givenName ?? userAgent }
+}
+
+/// What whoever manages the phones calls one of them.
+package struct PhoneName: Sendable {
+  package static let rule = """
+    Enter a name of at most 64 characters, without control characters. An empty one takes the name away.
+    """
+
+  /// Empty where the app's own name counts again.
+  let text: String
+
+  /// - Parameter text: white space around it does not count.
+  /// - Returns: nil where it breaks the ``rule``.
+  package init?(_ text: String) {
+    self.text = text.trimmed
+    guard self.text.unicodeScalars.count <= 64, !self.text.hasControls else { return nil }
+  }
 }
 
 /// Who ended a pairing: the column `end_reason`.

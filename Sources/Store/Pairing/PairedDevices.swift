@@ -82,6 +82,15 @@ package struct PairedDevices: Sendable {
     }
   }
 
+  /// Names a phone.
+  ///
+  /// - Returns: false where no living pairing has this id.
+  package func rename(_ id: String, to name: PhoneName) throws -> Bool {
+    try records.transaction { transaction in
+      try transaction.pairedDevices.rename(id, to: name)
+    }
+  }
+
   /// The phone that was paired last, if that was after `instant`, and it may still reach the agent.
   package func newest(since instant: Timestamp) throws -> ListedDevice? {
     try list().filter { $0.pairedAt > instant }.max { $0.pairedAt < $1.pairedAt }
@@ -92,14 +101,14 @@ package struct PairedDevices: Sendable {
     try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, user_agent, address, paired_at, last_used_at FROM pairings
+        SELECT id, NULLIF(name, ''), user_agent, address, paired_at, last_used_at FROM pairings
         WHERE ended_at IS NULL AND expires_at > ? ORDER BY last_used_at DESC, id
         """,
         [.time(records.now)]
       ) { row in
         ListedDevice(
-          id: row.text(0), userAgent: row.text(1), address: row.text(2),
-          pairedAt: row.timestamp(3), lastUsedAt: row.timestamp(4))
+          id: row.text(0), givenName: row.optionalText(1), userAgent: row.text(2),
+          address: row.text(3), pairedAt: row.timestamp(4), lastUsedAt: row.timestamp(5))
       }
     }
   }
@@ -178,6 +187,20 @@ struct PairedDeviceStatements: ~Copyable {
     return PairedDevice(
       id: device.id, serverID: device.serverID, generation: device.generation + 1,
       pairedAt: device.pairedAt, rotatedAt: now, expiresAt: expiresAt)
+  }
+
+  /// - Returns: false where no living pairing has this id.
+  fileprivate func rename(_ id: String, to name: PhoneName) throws(DatabaseError) -> Bool {
+    // An UPDATE that changes nothing affects no row, and so cannot tell.
+    let isAlive = try transaction.connection.row(
+      "SELECT TRUE FROM pairings WHERE id = ? AND ended_at IS NULL AND expires_at > ?",
+      [.text(id), .time(transaction.now)]
+    ) { row in row.boolean(0) }
+    guard isAlive == true else { return false }
+    _ = try transaction.connection.execute(
+      "UPDATE pairings SET name = ? WHERE id = ?", [.text(name.text), .text(id)])
+    try transaction.audit.write(.phoneRenamed, device: id)
+    return true
   }
 
   /// - Returns: false where no living pairing has this id.

@@ -31,4 +31,5 @@ extension AuditEvent {
   static let pairingEnded = AuditEvent("pairing_ended")
   static let pairingTokensRevoked = AuditEvent("pairing_tokens_revoked")
   static let phonePaired = AuditEvent("phone_paired")
+  static let phoneRenamed = AuditEvent("phone_renamed")
 }

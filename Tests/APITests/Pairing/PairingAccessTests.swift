@@ -34,6 +34,7 @@ import Testing
     try site { site throws in
       for (method, path) in [
         ("GET", "/pair"), ("POST", "/pair"), ("GET", "/pair/phones"), ("POST", "/pair/phones"),
+        ("POST", "/pair/phones/name"),
         ("GET", "/api/pair/info"), ("GET", "/api/pair/qr"), ("POST", "/api/pair/refresh"),
         ("POST", "/api/pair/code"),
       ] {

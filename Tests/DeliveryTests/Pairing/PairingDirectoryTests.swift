@@ -123,7 +123,7 @@ import Testing
       #expect(lines[1].hasPrefix(second.id))
       #expect(
         lines[2]
-          == "\(first.id)  2026-11-18T11:06:40Z  2026-11-18T11:06:40Z  192.0.2.1  cdev/1.0")
+          == "\(first.id)  2026-11-18T11:06:40Z  2026-11-18T11:06:40Z  192.0.2.1  -     cdev/1.0")
       let week = Duration.seconds(604_800)
       #expect(
         try site.list(at: Self.now + week + .seconds(60)).split(separator: "\n").count == 1)
@@ -162,12 +162,40 @@ import Testing
     }
   }
 
+  @Test func aPhoneIsRenamedAndListedByItsName() throws {
+    try withSite { site in
+      let phone = try site.pair(at: .now())
+      let change = try site.delivery.rehearseAndDo {
+        try PairedPhones(records: $0).rename(phone.id, to: " Ann's phone ")
+      }
+      #expect(change.text == "Renamed the paired phone \(phone.id).")
+      #expect(try site.list(at: .now()).hasSuffix("  192.0.2.1  Ann's phone  cdev/1.0"))
+      #expect(site.sql("SELECT name FROM paired_devices") == "Ann's phone")
+      #expect(try site.phones(at: .now()).rename(phone.id, to: "") != nil)
+      #expect(try site.list(at: .now()).hasSuffix("  192.0.2.1  -     cdev/1.0"))
+      #expect(
+        site.sql(
+          "SELECT device_id, request_id FROM audit_log WHERE event = 'phone_renamed' LIMIT 1"
+        ) == "\(phone.id)\tadministrator")
+    }
+  }
+
+  @Test(arguments: [String(repeating: "x", count: 65), "a\u{1b}[2J", "a\nb"])
+  func aNameThatNobodyCanMeanIsRefused(_ name: String) throws {
+    try withSite { site in
+      let phone = try site.pair()
+      #expect(throws: BadArguments.self) { try site.phones().rename(phone.id, to: name) }
+      #expect(site.sql("SELECT name FROM pairings") == "")
+    }
+  }
+
   @Test(arguments: ["", "x", "01890a5d-ac96-774b-bcce-b302099a8fff", "' OR 1=1"])
-  func anUnknownIDRevokesNothing(_ id: String) throws {
+  func anUnknownIDRenamesAndRevokesNothing(_ id: String) throws {
     try withSite { site in
       _ = try site.pair()
       #expect(try site.phones().revoke(id) == nil)
-      #expect(site.sql("SELECT COUNT(*) FROM pairings WHERE ended_at IS NULL") == "1")
+      #expect(try site.phones().rename(id, to: "x") == nil)
+      #expect(site.sql("SELECT COUNT(*) FROM pairings WHERE ended_at IS NULL AND name = ''") == "1")
     }
   }
 }

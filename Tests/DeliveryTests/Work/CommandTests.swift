@@ -44,6 +44,7 @@ import Testing
       "sessions end --email nobody@example.org", "outbox retry \(session)",
       "outbox discard \(session)", "banks remove x", "merchants revoke \(session)",
       "turns keys revoke abcdefgh --user 7", "limits lift x y", "pairings revoke \(session)",
+      "pairings rename \(session) x",
       "why 12345678",
     ])
   func whatDoesNotExistIsSaidInASentenceWithStatus1(_ command: String) throws {

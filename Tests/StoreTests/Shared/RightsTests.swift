@@ -170,6 +170,7 @@ import Testing
       "relay",
       [
         "SELECT user_agent FROM pairings", "SELECT address FROM pairings",
+        "SELECT name FROM pairings",
         "UPDATE pairings SET ended_at = NULL", "DELETE FROM pairings",
         "UPDATE pairing_tokens SET revoked_at = NOW(3)", "SELECT server_id FROM pairing_server",
         "SELECT ticket_hash FROM pairing_tickets", "SELECT id FROM accounts",

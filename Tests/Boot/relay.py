@@ -1,0 +1,121 @@
+"""Paired phones that reach an agent through nginx and the relay, and what becomes of a phone that is revoked."""
+
+import json
+import shlex
+import socket
+import time
+
+from phone import NAME
+
+RELAY, AGENT = "switchboard-relay.service", "test-agent.service"
+ADDRESS = "127.0.0.1:8799"
+ENVIRONMENT = "/etc/switchboard/environment"
+# Switches protocols, says which phone it was told of, and sends back what comes.
+PROGRAM = r"""#!/bin/bash
+while IFS= read -r line && [[ $line != $'\r' ]]; do
+  [[ $line != X-Paired-Device:* ]] || phone=$line
+done
+printf 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s\n\r\n' "$phone"
+exec cat
+"""
+# A system call that the sandbox refuses kills the relay now, in place of an error that nobody sees.
+STRICT = f"/run/systemd/system/{RELAY}.d/strict.conf"
+
+
+class Wire:
+    """An upgraded connection to the agent."""
+
+    def __init__(self, client, token):
+        plain = socket.create_connection(("127.0.0.1", 443), timeout=30)
+        self.wire = client.context.wrap_socket(plain, server_hostname=NAME)
+        self.wire.sendall(
+            f"GET /ws HTTP/1.1\r\nHost: {NAME}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            f"Authorization: Bearer {token}\r\n\r\n".encode())
+        self.head = ""
+        while not self.head.endswith("\r\n\r\n"):
+            byte = self.wire.recv(1)
+            assert byte, f"the connection ends after: {self.head}"
+            self.head += byte.decode()
+        assert self.head.startswith("HTTP/1.1 101 "), self.head
+
+    def echoes(self, text):
+        self.wire.sendall(text.encode())
+        found = b""
+        while len(found) < len(text) and (part := self.wire.recv(len(text))):
+            found += part
+        return found.decode() == text
+
+    def wait_for_end(self):
+        try:
+            assert self.wire.recv(1) == b"", "something else comes"
+        except ConnectionError:
+            pass  # an end too
+
+
+def _pairings(site):
+    return {phone["id"]: phone for phone in json.loads(site.machine.run("switchboard pairings --json"))["pairings"]}
+
+
+def _pair(site):
+    """The id and the access token of a phone that pairs as the manual says."""
+    before = _pairings(site)
+    token = json.loads(site.machine.run("switchboard pair --json"))["token"]
+    paired = site.client.send("POST", "/api/auth/exchange", {"pairing_token": token}).expect(200)
+    (phone,) = _pairings(site).keys() - before.keys()
+    return phone, paired["access_token"]
+
+
+def _show(site, name):
+    return site.machine.run(f"systemctl show --property {name} --value {RELAY}").strip()
+
+
+def _start_agent(site):
+    program = site.machine.tree / "root/agent"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    site.machine.run(
+        f"cp {ENVIRONMENT} /root && echo SWITCHBOARD_AGENT={ADDRESS} >>{ENVIRONMENT}; mkdir -p {STRICT.rpartition('/')[0]}; "
+        f"printf '[Service]\\nSystemCallErrorNumber=kill\\n' >{STRICT}; systemctl daemon-reload; systemctl restart {RELAY}; "
+        f"systemd-run --quiet --unit {AGENT} socat TCP-LISTEN:{ADDRESS.partition(':')[2]},bind=127.0.0.1,fork,reuseaddr "
+        "EXEC:/root/agent")
+
+
+def relay(site):
+    """A revoked phone loses its connection, another one keeps its own, and an agent that is stopped is 503."""
+    try:
+        _start_agent(site)
+        process = _show(site, "MainPID")
+        (stolen, token), (kept, other) = _pair(site), _pair(site)
+        site.wait("the agent", lambda: site.client.send("GET", "/api/status", token=token)["agent"] == "up")
+        name = "Ann's phone"
+        site.machine.run(f"switchboard pairings rename {kept} {shlex.quote(name)}")
+        assert _pairings(site)[kept]["name"] == name
+        wires = {phone: Wire(site.client, access) for phone, access in ((stolen, token), (kept, other))}
+        assert f'X-Paired-Device: id="{kept}", name="{name}"\r\n' in wires[kept].head, wires[kept].head
+        assert all(wire.echoes("ping") for wire in wires.values())
+        began = time.monotonic()
+        site.machine.run(f"switchboard pairings revoke {stolen}")
+        revoked = time.monotonic()
+        wires[stolen].wait_for_end()
+        ended = time.monotonic()
+        assert wires[kept].echoes("still here"), "the other phone was cut too"
+        site.client.send("GET", "/api/status", token=token).expect(401)
+        site.machine.run(f"systemctl stop {AGENT}")
+        wires[kept].wait_for_end()
+        away = site.client.send("GET", "/api/file", token=other).expect(503)
+        assert "The agent does not answer." in away.text, away.text
+        assert site.client.send("GET", "/api/status", token=other)["agent"] == "away"
+        _check_sandbox(site, process)
+        return (f"cut {ended - began:.1f} s after the command began, {max(0, ended - revoked):.1f} s after its end; "
+                "the other phone stayed; a stopped agent is 503")
+    finally:
+        site.machine.run(f"systemctl stop {AGENT}; mv /root/environment {ENVIRONMENT}; rm {STRICT}; systemctl daemon-reload; "
+                         f"systemctl restart {RELAY}", check=False)
+
+
+def _check_sandbox(site, process):
+    """The sandbox has refused nothing: the relay lives, and complains of nothing."""
+    assert _show(site, "MainPID") == process and _show(site, "NRestarts") == "0", "the relay was killed"
+    said = site.machine.run(f"journalctl --quiet --output cat _PID={process}")
+    assert "Operation not permitted" not in said and "Permission denied" not in said, said
