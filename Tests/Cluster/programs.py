@@ -143,12 +143,13 @@ class Site:
             [self.bin / "switchboard-companion", *arguments], check=True, input=text, stdout=subprocess.PIPE, text=True,
             env=self.environment("companion", hosts)).stdout
 
-    def fake(self, name):
+    def fake(self, name, *options):
         """Starts the fake of `name`. Answers its folder."""
         folder = self.folder / name
         folder.mkdir()
         program = Program(
-            self.folder, f"fake-{name}", [self.bin / "switchboard-fakes", name, "--folder", folder], dict(os.environ))
+            self.folder, f"fake-{name}", [self.bin / "switchboard-fakes", name, "--folder", folder, *options],
+            dict(os.environ))
         self.programs.append(program)
         port = folder / "port"
         wait(f"the fake of {name}", lambda: port.exists() and port.read_text().strip())

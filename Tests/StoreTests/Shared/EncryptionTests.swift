@@ -56,7 +56,7 @@ import Testing
     ) -> Database {
       Database(
         ConnectionSettings(
-          host: host, port: port ?? self.port, encryption: encryption, database: "own",
+          hosts: [.init(host, port: port ?? self.port)], encryption: encryption, database: "own",
           user: "remote", password: "a secret of the test"), beginWaiting: { false })
     }
 
