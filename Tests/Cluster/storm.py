@@ -71,7 +71,7 @@ class Storm:
         self.site = Site(folder, binaries, self.nodes[0])
         for node in self.nodes[1:]:
             node.catch_up(DATABASE)
-        hosts = self.proxy.address if self.proxy else ",".join(node.address for node in self.nodes)
+        self.hosts = hosts = self.proxy.address if self.proxy else ",".join(node.address for node in self.nodes)
         self.services = Services(self.site)
         companions = [self.site.accompany(f"companion{number}", hosts, **self.services.environment) for number in (1, 2, 3)]
         responders = [
@@ -124,7 +124,22 @@ class Storm:
                   f"{self.sight.counts[503] - unavailable:4} answers 503", flush=True)
             time.sleep(max(0, began + INTERVAL - time.monotonic()))
 
+    def check(self):
+        """What `switchboard check` says of the list of servers."""
+        return self.site.command("check", hosts=self.hosts, must_succeed=False)
+
+    def try_check(self):
+        """A node whose reads do not wait is found."""
+        said = self.check()
+        assert said.count("Galera node 127.0.0.1:") == len(self.nodes), said
+        assert "reads wait for what others have written" in said, said
+        self.nodes[1].run("SET GLOBAL wsrep_sync_wait = 0")
+        assert "a read may miss what another node has written" in (said := self.check()), said
+        self.nodes[1].run("SET GLOBAL wsrep_sync_wait = 1")
+
     def run(self, minutes):
+        if not self.proxy:
+            self.try_check()
         for worker in self.workers:
             worker.start()
         done = self.faults(minutes)

@@ -107,6 +107,31 @@ import Testing
       faults == ["the connection to the database is not encrypted: SWITCHBOARD_DB_TLS is false"])
   }
 
+  /// `check` says it of each, also where one is enough for the site to go on.
+  @Test func eachOfSeveralServersIsNamed() throws {
+    let remote = try RemoteServer(encrypts: false)
+    defer { remote.end() }
+    let other = freePort()
+    let database = Database(
+      ConnectionSettings(
+        hosts: [.init("127.0.0.1", port: other), .init("127.0.0.1", port: remote.port)],
+        encryption: .off, database: "own", user: "remote", password: "a secret of the test"),
+      beginWaiting: { false })
+    let found = try database.inspect()
+    #expect(
+      found.contains { $0.isRight && $0.text == "the server 127.0.0.1:\(remote.port) takes writes" }
+    )
+    #expect(
+      found.contains {
+        !$0.isRight
+          && $0.text.hasPrefix("the server 127.0.0.1:\(other) cannot be used: MariaDB error 2")
+      })
+    // It is looked at, and not used.
+    remote.server.run("SET GLOBAL read_only = 1")
+    let refused = try #require(refusal(database))
+    #expect(refused.contains("127.0.0.1:\(remote.port) is read-only"), "\(refused)")
+  }
+
   /// Whoever records the network sees neither the statements nor what comes back.
   @Test func nothingGoesInTheClear() throws {
     let remote = try RemoteServer()
