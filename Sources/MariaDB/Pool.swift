@@ -116,11 +116,13 @@ package final class Pool: Sendable {
         if isSilent { note(silenceOf: lease.connection) }
         if error.isOutcomeUnknown { throw error }
         if isSilent && !servers.areSeveral { throw DatabaseError.serverIsSilent }
-        if error.isUnfit && !isLocal {
-          lease.connection.retire()
-          guard waiting.goesOn(since: start) else { throw error }
-        } else if error.isConnectionLost && !hasReconnected {
+        let isUnfit = error.isUnfit && !isLocal
+        if isUnfit { lease.connection.retire() }
+        if (error.isConnectionLost || isUnfit && servers.areSeveral) && !hasReconnected {
           hasReconnected = true
+        } else if isUnfit {
+          // A proxy may not have noticed yet.
+          guard waiting.goesOn(since: start) else { throw error }
         } else if error.isRetryable && retries < error.mostRetries {
           pause(milliseconds: Double(1 << retries) * .random(in: 0.5..<1.5))
           retries += 1

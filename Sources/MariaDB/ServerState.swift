@@ -27,19 +27,23 @@ package struct GaleraState: Sendable {
 }
 
 extension Connection {
-  /// Asks the server. A Galera node answers also where it takes no other statement.
+  /// Asks the server. A Galera node answers also where it takes no other statement, and while it catches up: it is
+  /// asked by SHOW, because a SELECT waits for what other nodes have written.
   package func serverState() throws(DatabaseError) -> ServerState {
-    let values = Dictionary(
-      uniqueKeysWithValues: try rows(
+    var values: [String: String] = [:]
+    let pairs =
+      try rows(
         """
-        SELECT LOWER(variable_name), variable_value FROM information_schema.global_status
-        WHERE variable_name IN
+        SHOW GLOBAL STATUS WHERE variable_name IN
           ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_cluster_size')
-        UNION ALL
-        SELECT LOWER(variable_name), variable_value FROM information_schema.global_variables
-        WHERE variable_name IN ('read_only', 'wsrep_on', 'wsrep_sync_wait')
         """
-      ) { row in (row.text(0), row.text(1)) })
+      ) { row in (row.text(0), row.text(1)) }
+      + rows(
+        """
+        SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'wsrep_on', 'wsrep_sync_wait')
+        """
+      ) { row in (row.text(0), row.text(1)) }
+    for (name, value) in pairs { values[name.lowercased()] = value }
     let isReadOnly = values["read_only"] != "OFF"
     guard values["wsrep_on"] == "ON" else {
       return ServerState(isReadOnly: isReadOnly, galera: nil)

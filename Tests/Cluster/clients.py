@@ -1,12 +1,14 @@
 """Apps that use the site while something happens to its database, and what they saw."""
 
 import collections
+import re
 import threading
 import time
 
 from fastcgi import Client
 from phone import Phone
 
+NUMBER = re.compile(r'"number (\d+)"')
 LIMIT = 20  # seconds that a client waits: the web server waits for 15
 
 
@@ -91,7 +93,7 @@ class Writer(Worker):
     def look(self):
         answer = self.sight.send(self.phone.client, "GET", "/api/mobile/profile", None, self.phone.access)
         if answer:
-            number = int(answer.text.split('number ')[1].split('"')[0])
+            number = int(found.group(1)) if (found := NUMBER.search(answer.text)) else 0
             if number < self.acknowledged:
                 self.sight.count("lost")
                 self.sight.fault(f"{self.phone.name} reads {number} after {self.acknowledged} was acknowledged")

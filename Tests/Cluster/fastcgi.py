@@ -34,21 +34,24 @@ def own_address():
 
 
 class Client:
-    """Sends requests to the responders behind some sockets, one after the other, from one address. In place of `phone.Client`."""
+    """Sends requests to the responders behind some sockets in turn, from one address. In place of `phone.Client`."""
 
     def __init__(self, sockets, address=None):
-        self.sockets = itertools.cycle([sockets] if isinstance(sockets, (str, pathlib.Path)) else sockets)
+        self.sockets = itertools.cycle([sockets] if isinstance(sockets, pathlib.Path) else sockets)
         self.address = address or own_address()
         self.before_end = lambda: None  # called when all of a request is sent, but for its end
 
     def send(self, method, path, body=None, token=None, limit=30, uri=None, **fields):
         """A `body` is JSON; a text is a form. `uri` is what the client asked for, where the web server asks by itself."""
-        is_form = isinstance(body, str)
-        content = body.encode() if is_form else json.dumps(body).encode() if body is not None else b""
+        kind, content = "", b""
+        if isinstance(body, str):
+            kind, content = "application/x-www-form-urlencoded", body.encode()
+        elif body is not None:
+            kind, content = "application/json", json.dumps(body).encode()
         target, _, query = path.partition("?")
         params = {
             "REQUEST_METHOD": method, "SCRIPT_NAME": target, "REQUEST_URI": uri or path, "QUERY_STRING": query,
-            "CONTENT_TYPE": "application/x-www-form-urlencoded" if is_form else "application/json" if content else "", "CONTENT_LENGTH": str(len(content) or ""),
+            "CONTENT_TYPE": kind, "CONTENT_LENGTH": str(len(content) or ""),
             "REMOTE_ADDR": self.address, "REQUEST_ID": f"cluster-{next(_numbers)}", "HTTP_HOST": NAME}
         if token:
             params["HTTP_AUTHORIZATION"] = f"Bearer {token}"

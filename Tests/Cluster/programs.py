@@ -140,8 +140,8 @@ class Site:
     def command(self, *arguments, hosts, text="", must_succeed=True):
         """What a command of the companion prints."""
         return subprocess.run(
-            [self.bin / "switchboard-companion", *arguments], check=must_succeed, input=text, stdout=subprocess.PIPE, text=True,
-            env=self.environment("companion", hosts)).stdout
+            [self.bin / "switchboard-companion", *arguments], check=must_succeed, input=text, text=True,
+            stdout=subprocess.PIPE, env=self.environment("companion", hosts)).stdout
 
     def fake(self, name, *options):
         """Starts the fake of `name`. Answers its folder."""

@@ -71,7 +71,8 @@ class Race:
 
     def conflicts(self):
         """How often a node has aborted a transaction for another node's."""
-        return sum(int(node.status(name)) for node in self.nodes for name in ("wsrep_local_bf_aborts", "wsrep_local_cert_failures"))
+        names = ("wsrep_local_bf_aborts", "wsrep_local_cert_failures")
+        return sum(int(node.status(name)) for node in self.nodes for name in names)
 
 
 class Tickets:
@@ -198,7 +199,7 @@ def _winners(answers):
 
 
 def _run(kind, race, count):
-    """How many of `count` values were spent twice, how many by nobody, and how often the nodes were in each other's way."""
+    """How many of `count` values were spent twice, how many by nobody, and how many transactions were aborted."""
     ask = kind(race)
     count_winners = getattr(ask, "winners", _winners)
     before = race.conflicts()
@@ -216,7 +217,8 @@ def main(folder, binaries, count, kinds=tuple(KINDS)):
     try:
         engine = raw.figures(race.nodes, count)
         print(f"The engine alone, {count} races each, values that both nodes have spent: {engine['inside']} where the "
-              f"statements are prepared inside the transaction, {engine['before']} where they are prepared before", flush=True)
+              f"statements are prepared inside the transaction, {engine['before']} where they are prepared before it",
+              flush=True)
         print(f"{'spent on two nodes at once':28}{'races':>7}{'twice':>7}{'nobody':>8}{'conflicts':>11}", flush=True)
         lost = 0
         for name in kinds:

@@ -9,17 +9,17 @@ from libmariadb import DatabaseError
 SPEND = "UPDATE spent SET by_node = {} WHERE id = 1 AND by_node IS NULL"
 
 
-def _spend(connection, round_is_prepared):
+def _spend(connection, is_prepared):
     """Spends the row in a transaction that then reads. Answers whether it was told that it had won."""
     update, reading = connection.prepare(SPEND.format(1)), connection.prepare("SELECT by_node FROM spent WHERE id = 1")
     fresh = []
     try:
         connection.run("START TRANSACTION")
         changed = update.execute()
-        for number in range(8 if round_is_prepared else 4):
-            if not round_is_prepared:
+        for number in range(8 if is_prepared else 4):
+            if not is_prepared:
                 fresh.append(connection.prepare(f"SELECT by_node, {number} FROM spent WHERE id = 1"))
-            (reading if round_is_prepared else fresh[-1]).execute()
+            (reading if is_prepared else fresh[-1]).execute()
         connection.run("COMMIT")
         return changed == 1
     except DatabaseError:
@@ -54,7 +54,7 @@ def _race(first, second, is_prepared):
 
 
 def figures(nodes, count):
-    """How many of `count` values both nodes have spent, with statements that are prepared before the transaction and inside it."""
+    """How many of `count` values both nodes have spent, with statements prepared before the transaction and inside it."""
     nodes[0].run("CREATE DATABASE raw", "CREATE TABLE raw.spent (id INT PRIMARY KEY, by_node INT NULL)")
     with nodes[0].connect("raw") as first, nodes[1].connect("raw") as second:
         return {word: sum(_race(first, second, word == "before") == (True, True) for _ in range(count))

@@ -93,8 +93,8 @@ class Pair:
         wait("every writer writes again", lambda: all(writer.times[-1] > moment for writer in self.writers), 60)
         first = min(at for writer in self.writers for at in writer.times if at > moment) - moment
         last = max(min(at for at in writer.times if at > moment) for writer in self.writers) - moment
-        pause = max(later - earlier for times in [sorted(at for writer in self.writers for at in writer.times if at > began - 5)]
-                    for earlier, later in zip(times, times[1:]))
+        times = sorted(at for writer in self.writers for at in writer.times if at > began - 5)
+        pause = max(later - earlier for earlier, later in zip(times, times[1:]))
         print(f"{name:20}{first:18.1f}{last:18.1f}{pause:18.1f}{self.sight.counts[503] - unavailable:10}", flush=True)
         assert last <= LIMIT, f"{name}: {last:.1f} s passed from the promotion until everybody could write"
 

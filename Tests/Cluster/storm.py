@@ -73,7 +73,8 @@ class Storm:
             node.catch_up(DATABASE)
         self.hosts = hosts = self.proxy.address if self.proxy else ",".join(node.address for node in self.nodes)
         self.services = Services(self.site)
-        companions = [self.site.accompany(f"companion{number}", hosts, **self.services.environment) for number in (1, 2, 3)]
+        companions = [
+            self.site.accompany(f"companion{number}", hosts, **self.services.environment) for number in (1, 2, 3)]
         responders = [
             self.site.respond(f"responder{number}", hosts, SWITCHBOARD_WAKE_SOCKET=str(companions[number % 3].path))
             for number in range(1, 7)]
@@ -153,7 +154,8 @@ class Storm:
         twice = sum(len(ids) > 1 for ids in told.values())
         for name, value in {
                 "faults": ", ".join(f"{number} {name}" for name, number in done.items()),
-                "requests": self.sight.answers, "answers 503": counts[503], "slowest answer, s": f"{self.sight.slowest:.1f}",
+                "requests": self.sight.answers, "answers 503": counts[503],
+                "slowest answer, s": f"{self.sight.slowest:.1f}",
                 "writes acknowledged": counts["acknowledged"], "of them lost": counts["lost"],
                 "one-time values": counts["one-time values"], "of them spent twice": counts["spent twice"],
                 "sign-outs": counts["sign-outs"], "let in after one": counts["let in"],

@@ -112,12 +112,10 @@ import Testing
     let remote = try RemoteServer(encrypts: false)
     defer { remote.end() }
     let other = freePort()
-    let database = Database(
-      ConnectionSettings(
-        hosts: [.init("127.0.0.1", port: other), .init("127.0.0.1", port: remote.port)],
-        encryption: .off, database: "own", user: "remote", password: "a secret of the test"),
-      beginWaiting: { false })
-    let found = try database.inspect()
+    let settings = ConnectionSettings(
+      hosts: [.init("127.0.0.1", port: other), .init("127.0.0.1", port: remote.port)],
+      encryption: .off, database: "own", user: "remote", password: "a secret of the test")
+    let found = try Database(settings, beginWaiting: { false }).inspect()
     #expect(
       found.contains { $0.isRight && $0.text == "the server 127.0.0.1:\(remote.port) takes writes" }
     )
@@ -126,9 +124,8 @@ import Testing
         !$0.isRight
           && $0.text.hasPrefix("the server 127.0.0.1:\(other) cannot be used: MariaDB error 2")
       })
-    // It is looked at, and not used.
     remote.server.run("SET GLOBAL read_only = 1")
-    let refused = try #require(refusal(database))
+    let refused = try #require(refusal(Database(settings, beginWaiting: { false })))
     #expect(refused.contains("127.0.0.1:\(remote.port) is read-only"), "\(refused)")
   }
 
