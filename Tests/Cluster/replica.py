@@ -9,10 +9,11 @@ from programs import Site
 
 WRITERS = 6
 LIMIT = 10  # seconds from the promotion to the first write
-# Both servers begin read-only: one that comes back must not take writes until an administrator says so.
+# Both servers begin as replicas, as the manual says: one that comes back must not take writes until somebody says so, and
+# one that waits for acknowledgments of its own replicas is late with what it applies.
 OPTIONS = {"read-only": "ON", "log-bin": "log", "log-slave-updates": "ON", "rpl-semi-sync-slave-enabled": "ON",
-           "rpl-semi-sync-master-enabled": "ON", "rpl-semi-sync-master-wait-point": "AFTER_SYNC",
-           "rpl-semi-sync-master-timeout": 10000}
+           "rpl-semi-sync-master-wait-point": "AFTER_SYNC"}
+ACKNOWLEDGED = "SET GLOBAL rpl_semi_sync_master_enabled = {}"
 
 
 class Pair:
@@ -30,6 +31,7 @@ class Pair:
         self.primary.run("SET GLOBAL read_only = OFF", "CREATE USER replica@'127.0.0.1' IDENTIFIED BY 'replica'",
                          "GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'")
         self.follow(self.replica, self.primary)
+        self.primary.run(ACKNOWLEDGED.format("ON"))
         self.site = Site(folder, binaries, self.primary)
         self.catch_up()
         hosts = ",".join(node.address for node in self.nodes)
@@ -66,12 +68,13 @@ class Pair:
 
     def switch(self):
         """A planned switch: nothing is lost, because the replica first gets everything."""
-        self.primary.run("SET GLOBAL read_only = ON")
+        self.primary.run("SET GLOBAL read_only = ON", ACKNOWLEDGED.format("OFF"))
         self.catch_up()
         wait("/health says it", lambda: self.watcher.send("GET", "/health").text.count('"database":"read_only"') == 1)
         moment = self.promote()
         self.replica.run("SET GLOBAL gtid_slave_pos = @@gtid_binlog_pos")
         self.follow(self.replica, self.primary)
+        self.primary.run(ACKNOWLEDGED.format("ON"))
         return moment
 
     def lose(self):
@@ -80,7 +83,6 @@ class Pair:
         wait("the replica has applied what it got", lambda: self.replica.ask(
             "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Slave_SQL' "
             "AND state LIKE 'Slave has read all%'") == "1")
-        self.replica.run("SET GLOBAL rpl_semi_sync_master_enabled = OFF")  # nobody is left to wait for
         return self.promote()
 
     def measure(self, name, change):
