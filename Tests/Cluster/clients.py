@@ -68,8 +68,8 @@ class Worker(threading.Thread):
 
 
 class Writer(Worker):
-    """Changes the name of its account to the next number, and reads it again: an acknowledged number is never lost, and
-    never unread."""
+    """Changes the name of its account to the next number, and reads it again: no read misses an acknowledged number, and
+    none is lost in the end."""
 
     count = 0
 
@@ -90,11 +90,12 @@ class Writer(Worker):
             self.sight.count("acknowledged")
         self.look()
 
-    def look(self):
+    def look(self, word="missed"):
+        """Counts a number that is less than the acknowledged one as `word`."""
         answer = self.sight.send(self.phone.client, "GET", "/api/mobile/profile", None, self.phone.access)
         if answer:
             number = int(found.group(1)) if (found := NUMBER.search(answer.text)) else 0
             if number < self.acknowledged:
-                self.sight.count("lost")
+                self.sight.count(word)
                 self.sight.fault(f"{self.phone.name} reads {number} after {self.acknowledged} was acknowledged")
         return answer

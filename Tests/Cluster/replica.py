@@ -110,7 +110,7 @@ def main(folder, binaries):
         pair.measure("primary killed", pair.lose)
         for writer in pair.writers:
             writer.stop()
-        assert all(writer.look() for writer in pair.writers), "a name cannot be read after the switches"
+        assert all(writer.look("lost") for writer in pair.writers), "a name cannot be read after the switches"
         counts = pair.sight.counts
         print(f"{counts['acknowledged']} writes acknowledged, {counts['lost']} lost")
         assert not pair.sight.wrong, "\n".join(pair.sight.wrong)

@@ -24,18 +24,10 @@ extension Database {
         isRight: true,
         text: "the cluster has \(size) nodes, and reads wait for what others have written")
     }
-    let advice = "set wsrep_sync_wait=1 in the configuration of every node"
-    return pool.areSeveral
-      ? Inspection(
-        isRight: false,
-        text: "a read may miss what another node has written, such as a sign-out: \(advice), or "
-          + "have SWITCHBOARD_DB_HOST name a proxy that chooses one node at a time: see clusters.md"
-      )
-      : Inspection(
-        isRight: true,
-        text:
-          "the cluster has \(size) nodes: have all programs of all hosts reach the same one, by a "
-          + "proxy that chooses one node at a time, or \(advice): see clusters.md")
+    return Inspection(
+      isRight: false,
+      text: "a read may miss what another node has written, such as a sign-out: set "
+        + "wsrep_sync_wait=1 in the configuration of each of the \(size) nodes: see clusters.md")
   }
 }
 
