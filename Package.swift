@@ -105,7 +105,7 @@ let package = Package(
     tests("CryptographyTests", of: ["Base", "Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
     tests("FastCGITests", of: ["FastCGI", "HTTP"]),
-    tests("ProgramTests", of: ["Base", "Cryptography", "Program", "Store", log]),
+    tests("ProgramTests", of: ["Base", "Cryptography", "MariaDB", "Program", "Store", log]),
     tests("StoreTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),
     tests(
       "APITests",

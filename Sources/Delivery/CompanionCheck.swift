@@ -47,7 +47,7 @@ extension Companion {
         inspection.isRight ? .ok(inspection.text) : .fault(inspection.text)
       }
     } catch {
-      return [.fault("the database does not answer: \(error)")]
+      return [.fault(Database.fault(error))]
     }
   }
 

@@ -13,12 +13,22 @@ package final class Connection {
   private(set) var hasPrepared = false
   /// Whether the connection can only be closed.
   private(set) var isBroken = false
+  /// nil where it goes through a unix socket.
+  let host: ConnectionSettings.Host?
 
-  /// Connects and sets up the session.
+  /// Connects to the only server of `settings`, and sets up the session.
   ///
   /// - Throws: at stage ``DatabaseError/Stage/connecting``, with the server's message.
-  package init(_ settings: ConnectionSettings) throws(DatabaseError) {
-    session = try Session(settings)
+  package convenience init(_ settings: ConnectionSettings) throws(DatabaseError) {
+    try self.init(settings, at: settings.hosts.first)
+  }
+
+  /// Connects to one of the servers of `settings`.
+  init(
+    _ settings: ConnectionSettings, at host: ConnectionSettings.Host?
+  ) throws(DatabaseError) {
+    session = try Session(settings, at: host)
+    self.host = host
   }
 
   /// Executes a statement without rows, or one whose rows do not matter.
@@ -93,6 +103,9 @@ package final class Connection {
     abortion = nil
     hasPrepared = false
   }
+
+  /// Lets nobody use the connection again: its server cannot do the work.
+  func retire() { isBroken = true }
 
   /// Whether the server has closed this idle connection.
   var isClosedByServer: Bool { session.hasInput }

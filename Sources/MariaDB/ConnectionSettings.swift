@@ -1,11 +1,9 @@
 /// Where MariaDB is, who we are to it, and how long we wait for it.
 package struct ConnectionSettings: Sendable {
-  /// Path of the server's unix socket; preferred to `host`.
+  /// Path of the server's unix socket; preferred to `hosts`.
   package var socket: String?
-  /// Name or address of the server's host; nil means this one.
-  package var host: String?
-  /// TCP port, where `host` is used.
-  package var port: UInt16
+  /// The servers to connect to by TCP. Of several, the first that answers and takes writes is used.
+  package var hosts: [Host]
   /// How a connection by TCP is protected; a unix socket needs nothing.
   package var encryption: Encryption
   /// The database that statements mean.
@@ -25,13 +23,12 @@ package struct ConnectionSettings: Sendable {
 
   /// Settings with the usual timeouts.
   package init(
-    socket: String? = nil, host: String? = nil, port: UInt16 = 3306,
+    socket: String? = nil, hosts: [Host] = [],
     encryption: Encryption = .verified(authorities: nil), database: String, user: String,
     password: String? = nil
   ) {
     self.socket = socket
-    self.host = host
-    self.port = port
+    self.hosts = hosts
     self.encryption = encryption
     self.database = database
     self.user = user
@@ -40,6 +37,20 @@ package struct ConnectionSettings: Sendable {
 }
 
 extension ConnectionSettings {
+  /// A server that is reached by TCP.
+  package struct Host: Sendable, Hashable, CustomStringConvertible {
+    /// A name or an address.
+    package let name: String
+    package let port: UInt16
+
+    package init(_ name: String, port: UInt16 = 3306) {
+      self.name = name
+      self.port = port
+    }
+
+    package var description: String { name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)" }
+  }
+
   /// The same, where a server that does not answer within `limit` is given up.
   package func answering(within limit: Duration) -> ConnectionSettings {
     var settings = self
@@ -50,7 +61,7 @@ extension ConnectionSettings {
   }
 
   package enum Encryption: Sendable, Equatable {
-    /// TLS 1.2 or later, with a certificate of `host` by one of the authorities in this PEM file, or by
+    /// TLS 1.2 or later, with a certificate of the host by one of the authorities in this PEM file, or by
     /// one that the system trusts. Without it there is no connection.
     case verified(authorities: String?)
     /// None: whoever is on the way reads everything, but the password.
@@ -61,7 +72,7 @@ extension ConnectionSettings {
 extension ConnectionSettings: CustomStringConvertible, CustomReflectable {
   /// User, place and database; no password.
   package var description: String {
-    "\(user)@\(socket ?? "\(host ?? "localhost"):\(port)")/\(database)"
+    "\(user)@\(socket ?? hosts.map(\.description).joined(separator: ","))/\(database)"
   }
 
   /// Shows what ``description`` shows, whoever dumps these settings.

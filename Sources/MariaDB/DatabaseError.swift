@@ -57,6 +57,9 @@ extension DatabaseError {
     stage == .connecting && (Code.unreachable.contains(code) || Code.lost.contains(code))
   }
 
+  /// The server is not MariaDB.
+  package var isForeign: Bool { code == .foreign }
+
   /// The server does not let this program in: its account or password is wrong.
   package var isRefused: Bool { stage == .connecting && code == .accessDenied }
 
@@ -68,6 +71,10 @@ extension DatabaseError {
 
   /// The server refuses every write for now: it is a replica, or an administrator has made it read-only.
   package var isReadOnly: Bool { Code.readOnlyServer.contains(code) }
+
+  /// The server refused the statement unread, and another server may take it: this one is read-only, or a
+  /// Galera node that does not belong to the cluster now.
+  var isUnfit: Bool { stage != .connecting && (isReadOnly || code == .nodeNotReady) }
 
   /// The server cannot write: most often its disk is full.
   package var isStorageFull: Bool { Code.storageFull.contains(code) }
@@ -89,6 +96,15 @@ extension DatabaseError {
 }
 
 extension DatabaseError {
+  /// - Parameter version: of the server, as it greets.
+  static func isForeign(version: String) -> DatabaseError {
+    DatabaseError(
+      .foreign, .connecting,
+      message: "the database server is not MariaDB but MySQL, or one that calls itself \(version): "
+        + "install MariaDB 10.11 or later, and let SWITCHBOARD_DB_SOCKET or SWITCHBOARD_DB_HOST name it"
+    )
+  }
+
   /// An error number of the server (1000…1999, 3000…) or of the client library (2000…2999, 5000…).
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
@@ -135,6 +151,8 @@ extension DatabaseError {
 
     /// Ours: the server is known to keep silent.
     static let silent = Code(rawValue: 0)
+    /// Ours: the server is not MariaDB.
+    static let foreign = Code(rawValue: 1)
 
     static let lost: Set = [shutdown, connectionKilled, serverGone, connectionLost]
     static let conflicts: Set = [
@@ -145,7 +163,7 @@ extension DatabaseError {
     static let crowded: Set = [tooManyConnections, tooManyUserConnections, userLimitReached]
     static let unreachable: Set = [
       tooManyConnections, tooManyUserConnections, nodeNotReady, socketUnreachable,
-      userLimitReached, hostUnreachable, unknownHost, handshake, silent,
+      userLimitReached, hostUnreachable, unknownHost, handshake, silent, readOnlyMode,
     ]
 
     /// An error of the client library: it has lost track of the conversation with the server.
@@ -156,6 +174,7 @@ extension DatabaseError {
 extension DatabaseError: CustomStringConvertible {
   /// One line for the log: code, statement, no value.
   package var description: String {
+    if code == .foreign, let message { return message }
     var text = code == .silent ? "MariaDB" : "MariaDB error \(code.rawValue)"
     if isOutcomeUnknown { text += ", outcome unknown" }
     if let message { text += ": \(message)" }

@@ -5,12 +5,16 @@ import Synchronization
 ///
 /// There are never more connections than there were callers at one time, and no caller waits for
 /// another. A connection that fails is dropped, with all idle ones: after a restart of the server
-/// they are as dead. While the server is known to keep silent, one caller at a time finds out whether
+/// they are as dead. So is one, by TCP, to a server that has become read-only or has lost its cluster; then the work is
+/// done by another server, or behind a proxy by the one that it chooses now. While the server is known to keep silent, one caller at a time finds out whether
 /// it answers again; the others fail at once.
 package final class Pool: Sendable {
   private let settings: ConnectionSettings
+  private let servers: Servers
   /// Whether the server is reached by a unix socket.
   package var isLocal: Bool { settings.socket != nil }
+  /// Whether one of several servers is chosen.
+  package var areSeveral: Bool { servers.areSeveral }
   private let waitLimit: Duration
   private let beginWaiting: @Sendable () -> Bool
   private let idle = Mutex(IdleConnections())
@@ -23,6 +27,7 @@ package final class Pool: Sendable {
     beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) {
     self.settings = settings
+    servers = Servers(settings)
     self.waitLimit = waitLimit
     self.beginWaiting = beginWaiting
   }
@@ -84,6 +89,17 @@ package final class Pool: Sendable {
     }
   }
 
+  /// Asks each of the servers how it is, on connections of its own.
+  package func survey() -> [(host: String, state: Result<ServerState, DatabaseError>)] {
+    settings.hosts.map { host in
+      do throws(DatabaseError) {
+        return (host.description, .success(try Connection(settings, at: host).serverState()))
+      } catch {
+        return (host.description, .failure(error))
+      }
+    }
+  }
+
   /// Runs `attempt` until it succeeds or may not be repeated.
   private func repeating<T>(_ attempt: (Connection) throws -> T) throws -> T {
     var waiting = Waiting(waitLimit: waitLimit, begin: beginWaiting)
@@ -97,11 +113,16 @@ package final class Pool: Sendable {
         return try attempt(lease.connection)
       } catch let error as DatabaseError {
         let isSilent = error.isConnectionLost && settings.isSilence(since: start)
-        if isSilent { idle.withLock { $0.isSilent = true } }
+        if isSilent { note(silenceOf: lease.connection) }
         if error.isOutcomeUnknown { throw error }
-        if isSilent { throw DatabaseError.serverIsSilent }
-        if error.isConnectionLost && !hasReconnected {
+        if isSilent && !servers.areSeveral { throw DatabaseError.serverIsSilent }
+        let isUnfit = error.isUnfit && !isLocal
+        if isUnfit { lease.connection.retire() }
+        if (error.isConnectionLost || isUnfit && servers.areSeveral) && !hasReconnected {
           hasReconnected = true
+        } else if isUnfit {
+          // A proxy may not have noticed yet.
+          guard waiting.goesOn(since: start) else { throw error }
         } else if error.isRetryable && retries < error.mostRetries {
           pause(milliseconds: Double(1 << retries) * .random(in: 0.5..<1.5))
           retries += 1
@@ -121,6 +142,7 @@ package final class Pool: Sendable {
       let (lease, generation) = idle.withLock { idle in (idle.leases.popLast(), idle.generation) }
       if let lease {
         if settings.socket == nil && lease.connection.isClosedByServer { continue }
+        if servers.isOutdated(lease.connection, since: lease.madeAt) { continue }
         return lease
       }
       let start = ContinuousClock.now
@@ -139,12 +161,20 @@ package final class Pool: Sendable {
     guard idle.withLock({ $0.beginConnecting() }) else { throw .serverIsSilent }
     let start = ContinuousClock.now
     do throws(DatabaseError) {
-      let connection = try Connection(settings)
+      let connection = try servers.connect()
       idle.withLock { $0.endConnecting(isSilent: false) }
       return connection
     } catch {
       idle.withLock { $0.endConnecting(isSilent: settings.isSilence(since: start)) }
       throw error
+    }
+  }
+
+  private func note(silenceOf connection: Connection) {
+    if let host = connection.host, servers.areSeveral {
+      servers.avoid(host)
+    } else {
+      idle.withLock { $0.isSilent = true }
     }
   }
 
@@ -200,6 +230,7 @@ extension ConnectionSettings {
 private final class Lease: @unchecked Sendable {
   let connection: Connection
   let generation: Int
+  let madeAt = ContinuousClock.now
 
   init(_ connection: Connection, generation: Int) {
     self.connection = connection

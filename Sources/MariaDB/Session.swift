@@ -6,14 +6,20 @@ struct Session: ~Copyable {
   let handle: UnsafeMutablePointer<MYSQL>
 
   /// Connects and sets the session up. The corresponding C function is `mysql_real_connect`.
-  init(_ settings: ConnectionSettings) throws(DatabaseError) {
+  ///
+  /// - Parameter host: where no unix socket is set; nil is this machine.
+  /// - Throws: ``DatabaseError/Code/foreign`` where the server is not MariaDB.
+  init(
+    _ settings: ConnectionSettings, at host: ConnectionSettings.Host?
+  ) throws(DatabaseError) {
     precondition(isLibraryReady, "mysql_server_init failed")
     handle = mysql_init(nil)!  // nil only when memory has run out
     handle.configure(settings)
     let set = settings.sessionVariables
-    guard handle.connect(settings), mysql_real_query(handle, set, UInt(set.utf8.count)) == 0 else {
-      let message = String(cString: mysql_error(handle))
-      throw DatabaseError(.init(rawValue: mysql_errno(handle)), .connecting, message: message)
+    guard handle.connect(settings, at: host) else { throw handle.connectingError }
+    if let version = handle.foreignVersion { throw .isForeign(version: version) }
+    guard mysql_real_query(handle, set, UInt(set.utf8.count)) == 0 else {
+      throw handle.connectingError
     }
     // A child process would keep the session open after us. The library does not think of it.
     _ = fcntl(mysql_get_socket(handle), F_SETFD, FD_CLOEXEC)
@@ -76,16 +82,29 @@ extension UnsafeMutablePointer<MYSQL> {
   }
 
   /// No flags: affected rows are changed rows, and one command holds one statement.
-  fileprivate func connect(_ settings: ConnectionSettings) -> Bool {
+  fileprivate func connect(
+    _ settings: ConnectionSettings, at host: ConnectionSettings.Host?
+  ) -> Bool {
     withOptionalCString(settings.socket) { socket in
-      withOptionalCString(settings.socket == nil ? settings.host : nil) { host in
+      withOptionalCString(settings.socket == nil ? host?.name : nil) { name in
         withOptionalCString(settings.password) { password in
           mysql_real_connect(
-            self, host, settings.user, password, settings.database, UInt32(settings.port), socket, 0
-          ) != nil
+            self, name, settings.user, password, settings.database, UInt32(host?.port ?? 0), socket,
+            0) != nil
         }
       }
     }
+  }
+
+  fileprivate var connectingError: DatabaseError {
+    let message = String(cString: mysql_error(self))
+    return DatabaseError(.init(rawValue: mysql_errno(self)), .connecting, message: message)
+  }
+
+  /// The version of a server that is not MariaDB, which says so in its greeting; nil of MariaDB.
+  fileprivate var foreignVersion: String? {
+    let version = String(cString: mysql_get_server_info(self))
+    return version.contains("MariaDB") ? nil : version
   }
 }
 

@@ -1,20 +1,58 @@
+import Glibc
 package import MariaDB
 
 extension Environment {
   /// The settings of the connection to MariaDB.
   package mutating func connectionSettings() -> ConnectionSettings {
-    let host = optional("SWITCHBOARD_DB_HOST")
+    let port = UInt16(integer("SWITCHBOARD_DB_PORT", in: 1...65_535, default: 3306))
+    let hosts = databaseHosts(port: port)
     let socket = optional("SWITCHBOARD_DB_SOCKET")
     let authorities = optional("SWITCHBOARD_DB_CA")
     let isEncrypted = flag("SWITCHBOARD_DB_TLS", default: true)
     _ = contentOfFile(namedBy: "SWITCHBOARD_DB_CA")  // for the complaint
     return ConnectionSettings(
-      socket: host == nil ? socket ?? "/run/mysqld/mysqld.sock" : nil,
-      host: host,
-      port: UInt16(integer("SWITCHBOARD_DB_PORT", in: 1...65_535, default: 3306)),
+      socket: hosts == nil ? socket ?? "/run/mysqld/mysqld.sock" : nil,
+      hosts: hosts ?? [],
       encryption: isEncrypted ? .verified(authorities: authorities) : .off,
       database: optional("SWITCHBOARD_DB_NAME") ?? "switchboard",
       user: required("SWITCHBOARD_DB_USER", "the MariaDB account of this program"),
       password: optional("SWITCHBOARD_DB_PASSWORD"))
+  }
+
+  /// `name`, `name:port` or `[IPv6 address]:port`, separated by commas.
+  ///
+  /// - Parameter port: of those that name none.
+  /// - Returns: nil where no host is given, and after a complaint.
+  private mutating func databaseHosts(port: UInt16) -> [ConnectionSettings.Host]? {
+    let name = "SWITCHBOARD_DB_HOST"
+    guard let text = optional(name) else { return nil }
+    let words = text.split(separator: ",", omittingEmptySubsequences: false)
+    let hosts = words.compactMap { word in
+      ConnectionSettings.Host(parsing: String(word).trimmed, defaultPort: port)
+    }
+    guard hosts.count == words.count, Set(hosts).count == hosts.count else {
+      complain(
+        about: name, "must be different hosts, such as db1.example.org:3306, separated by commas")
+      return nil
+    }
+    return hosts
+  }
+}
+
+extension ConnectionSettings.Host {
+  fileprivate init?(parsing text: String, defaultPort: UInt16) {
+    let match = text.wholeMatch(of: /(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]:]+))(?::([0-9]{1,5}))?/)
+    if let match, let name = match.1 ?? match.2 {
+      guard let number = match.3 else {
+        self.init(String(name), port: defaultPort)
+        return
+      }
+      guard let port = UInt16(number), port > 0 else { return nil }
+      self.init(String(name), port: port)
+    } else {
+      var address = in6_addr()
+      guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
+      self.init(text, port: defaultPort)
+    }
   }
 }

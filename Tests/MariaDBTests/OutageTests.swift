@@ -142,7 +142,7 @@ import Testing
       server.run("CREATE USER app IDENTIFIED BY 'secret'; GRANT ALL ON test.* TO app")
       let pool = Pool(
         ConnectionSettings(
-          host: "127.0.0.1", port: port, encryption: .off, database: "test", user: "app",
+          hosts: [.init("127.0.0.1", port: port)], encryption: .off, database: "test", user: "app",
           password: "secret"))
       for id in 1...3 as ClosedRange<Int64> {
         _ = try pool.write { try $0.execute("INSERT INTO t VALUES (?, 1)", [.integer(id)]) }

@@ -190,7 +190,7 @@ import Testing
 
   @Test func settingsDoNotShowThePassword() {
     let settings = ConnectionSettings(
-      host: "db.example", database: "d", user: "u", password: "hunter2")
+      hosts: [.init("db.example")], database: "d", user: "u", password: "hunter2")
     var dumped = ""
     dump(settings, to: &dumped)
     for text in ["\(settings)", String(reflecting: settings), dumped, "\([settings])"] {

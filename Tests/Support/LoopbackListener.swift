@@ -1,13 +1,13 @@
 import Foundation
 
 /// A listener on a port of 127.0.0.1, which has each connection served on a thread of its own.
-final class LoopbackListener: Sendable {
+package final class LoopbackListener: Sendable {
   private let acceptor: Acceptor
-  let port: UInt16
+  package let port: UInt16
 
   /// - Parameter wanted: 0 takes a free port.
   /// - Returns: nil if the port cannot be used.
-  init?(port wanted: UInt16 = 0) {
+  package init?(port wanted: UInt16 = 0) {
     signal(SIGPIPE, SIG_IGN)
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     acceptor = Acceptor(descriptor)
@@ -27,10 +27,10 @@ final class LoopbackListener: Sendable {
   }
 
   /// Has `serve` called with each connection, to be closed by it. Called once.
-  func begin(_ serve: @escaping @Sendable (Int32) -> Void) { acceptor.begin(serve) }
+  package func begin(_ serve: @escaping @Sendable (Int32) -> Void) { acceptor.begin(serve) }
 
   /// Ends the listening; connections end with their other side.
-  func end() { acceptor.end() }
+  package func end() { acceptor.end() }
 }
 
 /// Calls `body` with an address of 127.0.0.1.

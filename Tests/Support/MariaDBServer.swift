@@ -57,12 +57,21 @@ package final class MariaDBServer: Sendable {
   package func start() {
     startWithoutWaiting()
     let deadline = ContinuousClock.now + .seconds(60)
-    while (try? Connection(settings())) == nil {
+    while !isAnswering {
       guard ContinuousClock.now < deadline else {
         let log = try? String(contentsOfFile: folder + "/error.log", encoding: .utf8)
         fatalError("MariaDB does not start: \(log ?? "no log")")
       }
       usleep(5000)
+    }
+  }
+
+  private var isAnswering: Bool {
+    do throws(DatabaseError) {
+      _ = try Connection(settings())
+      return true
+    } catch {
+      return error.isForeign
     }
   }
 

@@ -33,10 +33,13 @@ extension Database {
   /// Looks at what the companion's own account can see: server, schema, engine, keys, rights, statements.
   package func inspect() throws -> [Inspection] {
     try pool.read { connection in
-      let general = [
+      var general = [
         try connection.inspectServer(), try connection.inspectEncryption(isLocal: pool.isLocal),
-        try connection.inspectSchema(),
-        try connection.inspectTables(), try connection.inspectRights(),
+      ]
+      general += try inspectServers(connection)
+      general += [
+        try connection.inspectSchema(), try connection.inspectTables(),
+        try connection.inspectRights(),
       ]
       // Of another schema nothing more can be said.
       guard try connection.schemaVersion() == Self.schemaVersion else { return general }

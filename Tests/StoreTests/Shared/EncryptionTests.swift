@@ -56,7 +56,7 @@ import Testing
     ) -> Database {
       Database(
         ConnectionSettings(
-          host: host, port: port ?? self.port, encryption: encryption, database: "own",
+          hosts: [.init(host, port: port ?? self.port)], encryption: encryption, database: "own",
           user: "remote", password: "a secret of the test"), beginWaiting: { false })
     }
 
@@ -105,6 +105,28 @@ import Testing
     let faults = try remote.database(.off).inspect().filter { !$0.isRight }.map(\.text)
     #expect(
       faults == ["the connection to the database is not encrypted: SWITCHBOARD_DB_TLS is false"])
+  }
+
+  /// `check` says it of each, also where one is enough for the site to go on.
+  @Test func eachOfSeveralServersIsNamed() throws {
+    let remote = try RemoteServer(encrypts: false)
+    defer { remote.end() }
+    let other = freePort()
+    let settings = ConnectionSettings(
+      hosts: [.init("127.0.0.1", port: other), .init("127.0.0.1", port: remote.port)],
+      encryption: .off, database: "own", user: "remote", password: "a secret of the test")
+    let found = try Database(settings, beginWaiting: { false }).inspect()
+    #expect(
+      found.contains { $0.isRight && $0.text == "the server 127.0.0.1:\(remote.port) takes writes" }
+    )
+    #expect(
+      found.contains {
+        !$0.isRight
+          && $0.text.hasPrefix("the server 127.0.0.1:\(other) cannot be used: MariaDB error 2")
+      })
+    remote.server.run("SET GLOBAL read_only = 1")
+    let refused = try #require(refusal(Database(settings, beginWaiting: { false })))
+    #expect(refused.contains("127.0.0.1:\(remote.port) is read-only"), "\(refused)")
   }
 
   /// Whoever records the network sees neither the statements nor what comes back.

@@ -59,6 +59,14 @@ import Testing
     }
   }
 
+  @Test func aServerThatIsNotMariaDBIsRefusedByName() {
+    let server = MariaDBServer(options: ["--version=8.0.36"])
+    defer { server.kill() }
+    let refusal = TestStore(root: server.settings(database: "mysql")).applySchema()
+    #expect(refusal.status == 1)
+    #expect(refusal.output.contains("not MariaDB but MySQL, or one that calls itself 8.0.36"))
+  }
+
   @Test func anOlderSchemaIsRefusedByANewerDatabase() throws {
     try withStore { store throws in
       store.sql(SampleRows.statements)

@@ -1,0 +1,30 @@
+"""What Tests/cluster runs: see there."""
+
+import argparse
+import pathlib
+import signal
+import sys
+
+import races
+import replica
+import storm
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("bin", type=pathlib.Path)
+    parser.add_argument("what", choices=["faults", "races", "replica"])
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--minutes", type=float, default=30)
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if arguments.what == "races":
+        races.main(arguments.folder, arguments.bin, arguments.count)
+    elif arguments.what == "replica":
+        replica.main(arguments.folder, arguments.bin)
+    else:
+        storm.main(arguments.folder, arguments.bin, arguments.minutes)
+
+
+main()

@@ -1,0 +1,181 @@
+"""Database servers on 127.0.0.1, each with a folder of its own, below a temporary one."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from libmariadb import Connection, DatabaseError
+
+PROVIDER = "/usr/lib/galera/libgalera_smm.so"
+_given = set()
+
+
+def free_port():
+    """A port of 127.0.0.1 that nobody has, below those that the kernel gives to clients."""
+    for port in range(20000 + os.getpid() % 10000, 32000):
+        if port in _given:
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        _given.add(port)
+        return port
+    raise RuntimeError("no port below 32000 is free")
+
+
+def wait(what, holds, limit=60):
+    """Waits until `holds()`."""
+    deadline = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < deadline, f"{what}: not after {limit} s"
+        time.sleep(0.05)
+
+
+def make_template(folder):
+    """A data directory that no server has used."""
+    as_user = ["--user=mysql"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        ["mariadb-install-db", "--no-defaults", *as_user, f"--datadir={folder}", "--skip-test-db", "--force",
+         "--auth-root-authentication-method=normal"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+class Node:
+    """A MariaDB server. It ends with this process, whatever happens."""
+
+    def __init__(self, folder, name, template, options):
+        self.folder, self.name, self.template = folder / name, name, template
+        self.port = free_port()
+        self.socket = self.folder / "socket"
+        self.process = None
+        self.options = {
+            "datadir": self.folder / "data", "tmpdir": self.folder / "tmp", "socket": self.socket,
+            "port": self.port, "bind-address": "127.0.0.1", "pid-file": self.folder / "pid",
+            "log-error": self.folder / "log", "skip-name-resolve": "ON", "max-connections": 300,
+            "character-set-server": "utf8mb4", "collation-server": "utf8mb4_nopad_bin",
+            "binlog-format": "ROW", "innodb-autoinc-lock-mode": 2, "innodb-flush-log-at-trx-commit": 1,
+            "innodb-buffer-pool-size": "96M", "innodb-log-file-size": "32M", **options}
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def make(self):
+        """Makes the folder, with the data of the template."""
+        (self.folder / "tmp").mkdir(parents=True)
+        subprocess.run(["cp", "-a", self.template, self.folder / "data"], check=True)
+        (self.folder / "my.cnf").write_text(
+            "[mariadbd]\n" + "".join(f"{name} = {value}\n" for name, value in self.options.items()))
+        if os.geteuid() == 0:
+            user = pwd.getpwnam("mysql")
+            for path in (self.folder, self.folder / "tmp"):
+                os.chown(path, user.pw_uid, user.pw_gid)
+
+    def start(self, *options):
+        """Starts the server, and does not wait for it. Call it on the main thread: the server ends with its thread."""
+        as_user = ["--reuid=mysql", "--regid=mysql", "--clear-groups"] if os.geteuid() == 0 else []
+        self.process = subprocess.Popen(
+            ["setpriv", *as_user, "--pdeathsig", "KILL", "mariadbd", f"--defaults-file={self.folder}/my.cnf", *options],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def connect(self, database="", limit=30):
+        return Connection(self.socket, database, limit)
+
+    def ask(self, sql, database="", limit=5):
+        """The first value that a query answers; None where the server does not answer."""
+        try:
+            with self.connect(database, limit) as connection:
+                return connection.value(sql)
+        except DatabaseError:
+            return None
+
+    def run(self, *statements, database=""):
+        with self.connect(database) as connection:
+            for sql in statements:
+                connection.run(sql)
+
+    def answers(self):
+        assert self.process.poll() is None, f"{self.name} has ended: {self.log()}"
+        return self.ask("SELECT 1") == "1"
+
+    def kill(self):
+        """Ends the server as a crash would."""
+        self.process.kill()
+        self.process.wait()
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        """Shuts the server down, and removes its folder."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log(self):
+        path = self.folder / "log"
+        return path.read_text(errors="replace")[-3000:] if path.exists() else "no log"
+
+
+class GaleraNode(Node):
+    """A member of a cluster."""
+
+    def __init__(self, folder, name, template, options):
+        super().__init__(folder, name, template, options)
+        self.replication, self.state, self.transfer = free_port(), free_port(), free_port()
+
+    def join(self, nodes):
+        self.options |= {
+            "wsrep-on": "ON", "wsrep-provider": PROVIDER, "wsrep-cluster-name": "cluster-test",
+            "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{node.replication}" for node in nodes),
+            "wsrep-node-name": self.name, "wsrep-node-address": f"127.0.0.1:{self.replication}",
+            "wsrep-sst-method": "rsync", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
+            "wsrep-provider-options":
+                f'"gmcast.listen_addr=tcp://127.0.0.1:{self.replication};ist.recv_addr=127.0.0.1:{self.state};'
+                'gcache.size=64M;pc.recovery=TRUE"'}
+
+    def is_synced(self):
+        assert self.process.poll() is None, f"{self.name} has ended: {self.log()}"
+        return self.status("wsrep_local_state_comment") == "Synced" and self.status("wsrep_ready") == "ON"
+
+    def status(self, name):
+        return self.ask(f"SELECT variable_value FROM information_schema.global_status WHERE variable_name = '{name}'")
+
+    def catch_up(self, database):
+        """Returns when this node has applied what the cluster has committed."""
+        with self.connect(database) as connection:
+            connection.run("SET wsrep_sync_wait = 1")
+            connection.value("SELECT version FROM schema_version")
+
+    def isolate(self, isolated):
+        """Cuts this node off from the others, as a broken network would, or ends that."""
+        self.run(f"SET GLOBAL wsrep_provider_options = 'gmcast.isolate={int(isolated)}'")
+
+
+def start_galera(folder, count, options=None):
+    """A cluster of `count` nodes that have found each other."""
+    template = make_template(folder / "template")
+    nodes = [GaleraNode(folder, f"node{number}", template, options or {}) for number in range(1, count + 1)]
+    for node in nodes:
+        node.join(nodes)
+        node.make()
+    for node in nodes:
+        node.start(*(["--wsrep-new-cluster"] if node is nodes[0] else []))
+        wait(f"{node.name} joins", node.is_synced, 120)
+    return nodes

@@ -1,0 +1,38 @@
+"""HAProxy with the configuration that is shipped, nginx/haproxy.cfg, whose addresses are replaced."""
+
+import re
+import subprocess
+
+from node import free_port
+from programs import ROOT
+
+
+class Proxy:
+    """One address in front of `nodes`, and beside each node what says whether it takes writes."""
+
+    def __init__(self, folder, nodes):
+        self.address = f"127.0.0.1:{free_port()}"
+        checks = {node.name: free_port() for node in nodes}
+        text = (ROOT / "nginx/haproxy.cfg").read_text()
+        text = text.replace("bind 127.0.0.1:3306", f"bind {self.address}")
+        for node, line in zip(nodes, re.findall(r"^  server .*$", text, re.M)):
+            here = re.sub(r"192\.0\.2\.\d+:3306", node.address, line).replace("port 9200", f"port {checks[node.name]}")
+            assert here.count(node.address) == 1 and "port 9200" not in here, line
+            text = text.replace(line, here)
+        file = folder / "haproxy.cfg"
+        file.write_text(text)
+        self.processes = [self._start("haproxy", "-db", "-f", file)]
+        for node in nodes:
+            command = f"{ROOT}/nginx/database-check --no-defaults --socket={node.socket} --user=root"
+            self.processes.append(self._start(
+                "socat", f"TCP-LISTEN:{checks[node.name]},bind=127.0.0.1,fork,reuseaddr", f"EXEC:{command}"))
+
+    @staticmethod
+    def _start(*command):
+        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+            process.wait()
