@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One connection to MariaDB, with the statements prepared on it. Used by one thread at a time.
 ///
 /// Its session keeps UTC, utf8mb4 and strict mode, waits at most 3 s for a lock, and commits each statement
@@ -9,8 +11,12 @@ package final class Connection {
   private let session: Session
   /// The error after which a transaction cannot be committed, whether or not the body let it pass.
   private(set) var abortion: DatabaseError?
-  /// Whether the transaction has prepared a statement.
-  private(set) var hasPrepared = false
+  /// The transaction that begins with the next statement; nil where none does.
+  private var pending: Isolation?
+  /// The first statement of the transaction.
+  private var first: StaticString?
+  /// What was prepared since the transaction began.
+  private var preparedInside: [StaticString] = []
   /// Whether the connection can only be closed.
   private(set) var isBroken = false
   /// nil where it goes through a unix socket.
@@ -98,10 +104,10 @@ package final class Connection {
     }
   }
 
-  /// Forgets what the last transaction has left.
+  /// Forgets what the last attempt has left.
   func begin() {
     abortion = nil
-    hasPrepared = false
+    preparedInside = []
   }
 
   /// Lets nobody use the connection again: its server cannot do the work.
@@ -111,10 +117,11 @@ package final class Connection {
   var isClosedByServer: Bool { session.hasInput }
 
   private func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
+    if let pending { try start(pending, with: sql) }
     if let statement = statements[sql.utf8Start] { return statement }
-    hasPrepared = true
     let statement = try Statement(session, sql)
     statements[sql.utf8Start] = statement
+    preparedInside.append(sql)
     return statement
   }
 
@@ -123,6 +130,50 @@ package final class Connection {
     if error.isRetryable || error.breaksConnection { abortion = error }
     return error
   }
+}
+
+extension Connection {
+  /// Lets a transaction begin with the next statement: what it will need can be prepared before it then.
+  func startTransaction(_ isolation: Isolation) { pending = isolation }
+
+  /// Whether the transaction has prepared a statement.
+  var hasPrepared: Bool { !preparedInside.isEmpty }
+
+  /// Has later transactions that begin with the same statement prepare the same ones before they begin.
+  func learn() {
+    guard let first else { return }
+    laterStatements.withLock { later in
+      for sql in preparedInside { later[first.address, default: [:]][sql.address] = sql }
+    }
+  }
+
+  /// Ends the transaction by `sql`, if it has begun.
+  func end(_ sql: StaticString) throws(DatabaseError) {
+    if pending == nil { try run(sql) }
+    pending = nil
+  }
+
+  private func start(_ isolation: Isolation, with first: StaticString) throws(DatabaseError) {
+    pending = nil
+    self.first = first
+    _ = try statement(first)
+    for sql in laterStatements.withLock({ $0[first.address] ?? [:] }).values {
+      // What this account may not execute, its transactions do not need.
+      do throws(DatabaseError) { _ = try statement(sql) } catch  where !error.breaksConnection {}
+    }
+    if isolation == .readCommitted {
+      try run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    }
+    try run("START TRANSACTION")
+    preparedInside = []
+  }
+}
+
+/// What transactions have prepared after their first statement, by its address.
+private let laterStatements = Mutex<[UInt: [UInt: StaticString]]>([:])
+
+extension StaticString {
+  fileprivate var address: UInt { UInt(bitPattern: utf8Start) }
 }
 
 extension Statement {

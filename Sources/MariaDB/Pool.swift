@@ -59,8 +59,9 @@ package final class Pool: Sendable {
   /// The whole is run again if MariaDB asks for it (deadlock, lock wait, Galera), also at COMMIT,
   /// and, once, if the connection is lost before COMMIT was sent. So `body` has no other effect.
   ///
-  /// An attempt that prepared a statement is rolled back and run again, when all are prepared: Galera does not
-  /// report that another node has aborted a transaction, if that happens during a PREPARE, and commits it.
+  /// Statements are prepared before the transaction begins, as far as one of this process that began alike has needed
+  /// them. An attempt that prepared a further one is rolled back and run again: Galera does not report that another node
+  /// has aborted a transaction, if that happens during a PREPARE, and commits it.
   ///
   /// - Parameter isolation: READ COMMITTED locks only the rows that are changed, and nothing between them.
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
@@ -70,21 +71,19 @@ package final class Pool: Sendable {
   ) throws -> T {
     try repeating { connection in
       while true {
-        if isolation == .readCommitted {
-          try connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        }
-        try connection.run("START TRANSACTION")
+        connection.startTransaction(isolation)
         do {
           let result = try connection.attempt(body)
           if !connection.hasPrepared {
             try connection.commit()
             return result
           }
+          connection.learn()
         } catch {
           connection.rollBack()
           throw error
         }
-        try connection.run("ROLLBACK")
+        try connection.end("ROLLBACK")
       }
     }
   }
@@ -293,7 +292,7 @@ extension Connection {
 
   fileprivate func commit() throws(DatabaseError) {
     do throws(DatabaseError) {
-      try run("COMMIT")
+      try end("COMMIT")
     } catch {
       throw error.asErrorOfCommitting
     }
@@ -301,7 +300,7 @@ extension Connection {
 
   /// If it fails the connection is broken and dropped, which rolls back as well.
   fileprivate func rollBack() {
-    if !isBroken { try? run("ROLLBACK") }
+    if !isBroken { try? end("ROLLBACK") }
   }
 }
 

@@ -90,6 +90,9 @@ import Testing
   @Test(arguments: [UInt16(1213), 1205, 1020, 1047, 1180])
   func retryableErrorsAreRetried(code: UInt16) throws {
     try withDatabase { root in
+      // From here on, all statements of the request are prepared before its transaction begins.
+      _ = Application.ofTests(on: accountSettings(of: "responder", in: root))
+        .respond(to: Self.requests[1])
       let refusals = Mutex(0)
       let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
         guard case .execute(let sql) = command, sql.contains("INTO rate_limits") else {
