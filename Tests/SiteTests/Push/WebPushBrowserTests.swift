@@ -39,10 +39,14 @@ import Testing
       let message = try #require(service.accepted.first)
       let body = base64URLEncoded(message.body)
       #expect(!String(decoding: message.body, as: UTF8.self).contains("passkey"))
-      try browser.call(
-        "ServiceWorker.deliverPushMessage",
-        ["origin": page.origin, "registrationId": registration, "data": body])
-      let shown = try browser.text(of: WebPushPage.shown)
+      var shown = "nothing"
+      // A busy machine may not start the worker in time for the first.
+      for _ in 1...3 where shown == "nothing" {
+        try browser.call(
+          "ServiceWorker.deliverPushMessage",
+          ["origin": page.origin, "registrationId": registration, "data": body])
+        shown = try browser.text(of: WebPushPage.shown)
+      }
       #expect(shown.contains("passkey"), "\(shown)")
     }
   }
