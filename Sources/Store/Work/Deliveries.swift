@@ -154,7 +154,7 @@ package struct Deliveries: Sendable {
         [.text(lease.channel.name), .integer(lease.shard), .integer(Int64(limit))]
       ) { row in Delivery(row: row) }
       let over = try transaction.deliveries.areOver(deliveries.filter { !$0.isExpired }.map(\.id))
-      deliveries.removeAll { over.contains($0.id) }
+      deliveries = deliveries.filter { !over.contains($0.id) }
       var tokens: Set<String> = []
       deliveries = deliveries.filter { tokens.insert($0.token).inserted }
       if let suspect = deliveries.first(where: { $0.losses >= 3 }) { deliveries = [suspect] }
