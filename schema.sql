@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 26;
+SET @version = 27;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -1763,191 +1763,222 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_checksums AS
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
 
-CREATE ROLE IF NOT EXISTS switchboard_responder, switchboard_companion, switchboard_relay, switchboard_administrator;
-
-GRANT SELECT ON schema_version TO switchboard_responder;
-GRANT SELECT ON schema_version TO switchboard_companion;
-GRANT SELECT ON schema_version TO switchboard_relay;
-GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_responder;
-GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_companion;
-GRANT SELECT ON tables_unfit_for_a_cluster TO switchboard_administrator;
-GRANT SELECT ON schema_tables TO switchboard_companion;
-GRANT SELECT ON table_checksums TO switchboard_companion;
-GRANT SELECT ON table_checksums TO switchboard_administrator;
-GRANT SELECT ON table_sizes TO switchboard_companion;
-GRANT SELECT ON table_sizes TO switchboard_administrator;
+-- The names of the roles begin with that of the database: no site can read another's on the same server. SET @roles before
+-- this file chooses another beginning.
+SET @roles = COALESCE(@roles, DATABASE());
+SET @rights = '
+GRANT SELECT ON schema_version TO responder;
+GRANT SELECT ON schema_version TO companion;
+GRANT SELECT ON schema_version TO relay;
+GRANT SELECT ON tables_unfit_for_a_cluster TO responder;
+GRANT SELECT ON tables_unfit_for_a_cluster TO companion;
+GRANT SELECT ON tables_unfit_for_a_cluster TO administrator;
+GRANT SELECT ON schema_tables TO companion;
+GRANT SELECT ON table_checksums TO companion;
+GRANT SELECT ON table_checksums TO administrator;
+GRANT SELECT ON table_sizes TO companion;
+GRANT SELECT ON table_sizes TO administrator;
 
 -- Accounts
-GRANT SELECT, INSERT, UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON devices TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON sessions TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON login_codes TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON phone_challenges TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (name, sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visits TO switchboard_responder;
-GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO switchboard_companion;
-GRANT SELECT (id, account_id, platform, created_at, last_used_at, revoked_at) ON devices TO switchboard_companion;
-GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO responder;
+GRANT SELECT, INSERT, UPDATE ON devices TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO responder;
+GRANT SELECT, INSERT, UPDATE ON sessions TO responder;
+GRANT SELECT, INSERT, UPDATE ON login_codes TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO responder;
+GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO responder;
+GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON phone_challenges TO responder;
+GRANT SELECT, INSERT, UPDATE (name, sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO responder;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO responder;
+GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visits TO responder;
+GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO companion;
+GRANT SELECT (id, account_id, platform, created_at, last_used_at, revoked_at) ON devices TO companion;
+GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO companion;
 GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDATE (ended_at, end_reason), DELETE
-  ON sessions TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON login_codes TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON biometric_challenges TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON phone_challenges TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON passkey_challenges TO switchboard_companion;
-GRANT SELECT (account_id, expires_at), DELETE ON address_changes TO switchboard_companion;
-GRANT SELECT (account_id, expires_at), DELETE ON account_visits TO switchboard_companion;
-GRANT SELECT ON every_device TO switchboard_administrator;
-GRANT SELECT ON live_sessions TO switchboard_administrator;
-GRANT SELECT ON every_passkey TO switchboard_administrator;
+  ON sessions TO companion;
+GRANT SELECT (expires_at), DELETE ON login_codes TO companion;
+GRANT SELECT (expires_at), DELETE ON biometric_challenges TO companion;
+GRANT SELECT (expires_at), DELETE ON phone_challenges TO companion;
+GRANT SELECT (expires_at), DELETE ON passkey_challenges TO companion;
+GRANT SELECT (account_id, expires_at), DELETE ON address_changes TO companion;
+GRANT SELECT (account_id, expires_at), DELETE ON account_visits TO companion;
+GRANT SELECT ON every_device TO administrator;
+GRANT SELECT ON live_sessions TO administrator;
+GRANT SELECT ON every_passkey TO administrator;
 
 -- Preferences
-GRANT SELECT ON models TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON device_preferences TO switchboard_responder;
-GRANT SELECT, INSERT, DELETE ON models TO switchboard_companion;
+GRANT SELECT ON models TO responder;
+GRANT SELECT, INSERT, UPDATE ON device_preferences TO responder;
+GRANT SELECT, INSERT, DELETE ON models TO companion;
 GRANT SELECT (device_id, version, push_enabled, push_token),
   UPDATE (push_token, last_updated_at, version, last_write_digest, last_write_base)
-  ON device_preferences TO switchboard_companion;
+  ON device_preferences TO companion;
 
 -- Attestation
-GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON attestation_keys TO switchboard_responder;
-GRANT SELECT (expires_at), DELETE ON attestation_challenges TO switchboard_companion;
-GRANT SELECT ON attested_keys TO switchboard_administrator;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON attestation_keys TO responder;
+GRANT SELECT (expires_at), DELETE ON attestation_challenges TO companion;
+GRANT SELECT ON attested_keys TO administrator;
 
 -- Push
-GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO switchboard_responder;
-GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO switchboard_companion;
-GRANT INSERT, DELETE ON web_subscriptions TO switchboard_responder;
-GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO responder;
+GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO companion;
+GRANT INSERT, DELETE ON web_subscriptions TO responder;
+GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO companion;
 
 -- Wallet
-GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO switchboard_responder;
-GRANT SELECT, UPDATE (removed_at) ON enrollments TO switchboard_responder;
-GRANT SELECT, UPDATE (active, is_default) ON cards TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at, result), DELETE ON enrollment_states TO switchboard_responder;
-GRANT SELECT (id, name, api_key_hash, revoked_at) ON merchants TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON card_tokens TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON banks TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON enrollments TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON cards TO switchboard_companion;
+GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO responder;
+GRANT SELECT, UPDATE (removed_at) ON enrollments TO responder;
+GRANT SELECT, UPDATE (active, is_default) ON cards TO responder;
+GRANT SELECT, INSERT, UPDATE (spent_at, result), DELETE ON enrollment_states TO responder;
+GRANT SELECT (id, name, api_key_hash, revoked_at) ON merchants TO responder;
+GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO responder;
+GRANT SELECT, INSERT, UPDATE ON card_tokens TO responder;
+GRANT SELECT, INSERT, UPDATE ON banks TO companion;
+GRANT SELECT, INSERT, UPDATE ON enrollments TO companion;
+GRANT SELECT, INSERT, UPDATE ON cards TO companion;
 GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at), DELETE
-  ON enrollment_states TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE (revoked_at) ON merchants TO switchboard_companion;
-GRANT SELECT (account_id, confirmed_at, expires_at), DELETE ON payments TO switchboard_companion;
-GRANT SELECT ON enrolled_banks TO switchboard_administrator;
-GRANT SELECT ON every_card TO switchboard_administrator;
-GRANT SELECT ON every_payment TO switchboard_administrator;
-GRANT SELECT ON payments_today TO switchboard_administrator;
-GRANT SELECT ON keys_of_merchants TO switchboard_administrator;
+  ON enrollment_states TO companion;
+GRANT SELECT, INSERT, UPDATE (revoked_at) ON merchants TO companion;
+GRANT SELECT (account_id, confirmed_at, expires_at), DELETE ON payments TO companion;
+GRANT SELECT ON enrolled_banks TO administrator;
+GRANT SELECT ON every_card TO administrator;
+GRANT SELECT ON every_payment TO administrator;
+GRANT SELECT ON payments_today TO administrator;
+GRANT SELECT ON keys_of_merchants TO administrator;
 
 -- Pairing
-GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at, revoked_at) ON pairing_tokens TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON pairings TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (spent_at) ON pairing_tickets TO switchboard_responder;
-GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO switchboard_companion;
-GRANT SELECT, INSERT, DELETE ON pairing_tokens TO switchboard_companion;
-GRANT SELECT, UPDATE (name, ended_at, end_reason), DELETE ON pairings TO switchboard_companion;
-GRANT SELECT (expires_at), DELETE ON pairing_tickets TO switchboard_companion;
-GRANT SELECT (nonce, expires_at, spent_at, revoked_at) ON pairing_tokens TO switchboard_relay;
-GRANT SELECT (id, expires_at, ended_at) ON pairings TO switchboard_relay;
-GRANT SELECT ON paired_devices TO switchboard_administrator;
+GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO responder;
+GRANT SELECT, INSERT, UPDATE (spent_at, revoked_at) ON pairing_tokens TO responder;
+GRANT SELECT, INSERT, UPDATE ON pairings TO responder;
+GRANT SELECT, INSERT, UPDATE (spent_at) ON pairing_tickets TO responder;
+GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO companion;
+GRANT SELECT, INSERT, DELETE ON pairing_tokens TO companion;
+GRANT SELECT, UPDATE (name, ended_at, end_reason), DELETE ON pairings TO companion;
+GRANT SELECT (expires_at), DELETE ON pairing_tickets TO companion;
+GRANT SELECT (nonce, expires_at, spent_at, revoked_at) ON pairing_tokens TO relay;
+GRANT SELECT (id, expires_at, ended_at) ON pairings TO relay;
+GRANT SELECT ON paired_devices TO administrator;
 
 -- Turns
-GRANT SELECT, INSERT, UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs_users TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO switchboard_responder;
-GRANT SELECT ON ogs_games TO switchboard_responder;
-GRANT SELECT (device_token), UPDATE (is_stale) ON ogs_devices TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON turn_settings TO switchboard_responder;
-GRANT SELECT (notification_id, ogs_user_id, created_at) ON turn_notices TO switchboard_responder;
-GRANT SELECT (notification_id, state) ON deliveries TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON api_keys TO switchboard_responder;
-GRANT SELECT (event_key), DELETE ON notifications TO switchboard_responder;
-GRANT SELECT, UPDATE, DELETE ON ogs_users TO switchboard_companion;
-GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_devices TO switchboard_companion;
-GRANT SELECT ON turn_settings TO switchboard_companion;
-GRANT SELECT, INSERT ON turn_notices TO switchboard_companion;
-GRANT SELECT, UPDATE ON ogs_pause TO switchboard_companion;
+GRANT SELECT, INSERT, UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs_users TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO responder;
+GRANT SELECT ON ogs_games TO responder;
+GRANT SELECT (device_token), UPDATE (is_stale) ON ogs_devices TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON turn_settings TO responder;
+GRANT SELECT (notification_id, ogs_user_id, created_at) ON turn_notices TO responder;
+GRANT SELECT (notification_id, state) ON deliveries TO responder;
+GRANT SELECT, INSERT, UPDATE, DELETE ON api_keys TO responder;
+GRANT SELECT (event_key), DELETE ON notifications TO responder;
+GRANT SELECT, UPDATE, DELETE ON ogs_users TO companion;
+GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_devices TO companion;
+GRANT SELECT ON turn_settings TO companion;
+GRANT SELECT, INSERT ON turn_notices TO companion;
+GRANT SELECT, UPDATE ON ogs_pause TO companion;
 GRANT SELECT (key_prefix, ogs_user_id, description, created_at, revoked_at), UPDATE (revoked_at), DELETE
-  ON api_keys TO switchboard_companion;
-GRANT SELECT ON notified_last TO switchboard_administrator;
-GRANT SELECT ON polls TO switchboard_administrator;
-GRANT SELECT ON keys_of_turns TO switchboard_administrator;
+  ON api_keys TO companion;
+GRANT SELECT ON notified_last TO administrator;
+GRANT SELECT ON polls TO administrator;
+GRANT SELECT ON keys_of_turns TO administrator;
 
 -- Work
-GRANT INSERT ON outbox TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO switchboard_responder;
-GRANT SELECT ON companion_status TO switchboard_responder;
-GRANT SELECT ON conditions TO switchboard_responder;
-GRANT SELECT, UPDATE (written_at, full_at) ON health TO switchboard_responder;
-GRANT SELECT, INSERT, UPDATE ON rate_limits TO switchboard_responder;
-GRANT INSERT ON audit_log TO switchboard_responder;
-GRANT SELECT ON account_events TO switchboard_responder;
-GRANT SELECT, UPDATE, DELETE ON outbox TO switchboard_companion;
-GRANT SELECT, UPDATE, DELETE ON jobs TO switchboard_companion;
-GRANT SELECT, UPDATE, DELETE ON errands TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO switchboard_companion;
-GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON provider_tokens TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON fcm_access_tokens TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON companion_status TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON conditions TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON purge_places TO switchboard_companion;
-GRANT SELECT, INSERT, UPDATE ON counters TO switchboard_companion;
-GRANT SELECT, UPDATE (written_at, full_at) ON health TO switchboard_companion;
-GRANT SELECT (window_started_at), DELETE ON rate_limits TO switchboard_companion;
-GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO switchboard_companion;
-GRANT SELECT (at), INSERT, DELETE ON audit_log TO switchboard_companion;
-GRANT SELECT ON mails_today TO switchboard_administrator;
-GRANT SELECT ON jobs_today TO switchboard_administrator;
-GRANT SELECT ON notifications_today TO switchboard_administrator;
-GRANT SELECT ON failures_by_reason TO switchboard_administrator;
-GRANT SELECT ON companions TO switchboard_administrator;
-GRANT SELECT ON rate_limited_callers TO switchboard_administrator;
-GRANT SELECT ON audit_trail TO switchboard_administrator;
-GRANT SELECT ON account_events TO switchboard_administrator;
+GRANT INSERT ON outbox TO responder;
+GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO responder;
+GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO responder;
+GRANT SELECT ON companion_status TO responder;
+GRANT SELECT ON conditions TO responder;
+GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
+GRANT SELECT, INSERT, UPDATE ON rate_limits TO responder;
+GRANT INSERT ON audit_log TO responder;
+GRANT SELECT ON account_events TO responder;
+GRANT SELECT, UPDATE, DELETE ON outbox TO companion;
+GRANT SELECT, UPDATE, DELETE ON jobs TO companion;
+GRANT SELECT, UPDATE, DELETE ON errands TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO companion;
+GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO companion;
+GRANT SELECT, INSERT, UPDATE ON provider_tokens TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO companion;
+GRANT SELECT, INSERT, UPDATE ON fcm_access_tokens TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO companion;
+GRANT SELECT, INSERT, UPDATE ON companion_status TO companion;
+GRANT SELECT, INSERT, UPDATE ON conditions TO companion;
+GRANT SELECT, INSERT, UPDATE ON purge_places TO companion;
+GRANT SELECT, INSERT, UPDATE ON counters TO companion;
+GRANT SELECT, UPDATE (written_at, full_at) ON health TO companion;
+GRANT SELECT (window_started_at), DELETE ON rate_limits TO companion;
+GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO companion;
+GRANT SELECT (at), INSERT, DELETE ON audit_log TO companion;
+GRANT SELECT ON mails_today TO administrator;
+GRANT SELECT ON jobs_today TO administrator;
+GRANT SELECT ON notifications_today TO administrator;
+GRANT SELECT ON failures_by_reason TO administrator;
+GRANT SELECT ON companions TO administrator;
+GRANT SELECT ON rate_limited_callers TO administrator;
+GRANT SELECT ON audit_trail TO administrator;
+GRANT SELECT ON account_events TO administrator;
+';
+
+DELIMITER //
+BEGIN NOT ATOMIC
+  DECLARE statement TEXT;
+  SET @has_roles = TRUE;
+  BEGIN
+    -- On a shared host an account may make no roles.
+    DECLARE EXIT HANDLER FOR 1227 SET @has_roles = FALSE;
+    EXECUTE IMMEDIATE REPLACE('CREATE ROLE IF NOT EXISTS `*_responder`, `*_companion`, `*_relay`, `*_administrator`', '*', @roles);
+  END;
+  IF NOT @has_roles THEN
+    SELECT 'No roles: this database account may not make them. Set SWITCHBOARD_DB_ROLES=one' AS roles;
+  END IF;
+  WHILE @has_roles AND LOCATE(';', @rights) > 0 DO
+    SET statement = SUBSTRING_INDEX(@rights, ';', 1);
+    SET @rights = SUBSTRING(@rights, CHAR_LENGTH(statement) + 2);
+    EXECUTE IMMEDIATE REGEXP_REPLACE(statement, '([a-z]+)$', CONCAT('`', @roles, '_\\1`'));
+  END WHILE;
+END //
+DELIMITER ;
 
 -- Rights that earlier versions gave and this one does not -------------------------------------------------------------
 
 DELIMITER //
 BEGIN NOT ATOMIC
-  -- To revoke a right to a table also revokes that right to its columns. Another role gives it to the program meanwhile.
-  FOR surplus IN (
-    SELECT t.User AS name, CONCAT('`', t.Table_name, '`') AS object,
-           GROUP_CONCAT('`', c.Column_name, '`') AS columns, CONCAT('`switchboard_upgrade_', DATABASE(), '`') AS bridge
-      FROM mysql.tables_priv t
-      JOIN mysql.columns_priv c ON (c.Db, c.User, c.Host, c.Table_name) = (t.Db, t.User, t.Host, t.Table_name)
-     WHERE t.Db = DATABASE() AND t.User IN ('switchboard_responder', 'switchboard_companion')
-       AND FIND_IN_SET('Select', t.Table_priv) > 0 AND FIND_IN_SET('Select', c.Column_priv) > 0
-     GROUP BY t.User, t.Table_name
-  ) DO
-    EXECUTE IMMEDIATE CONCAT('CREATE ROLE IF NOT EXISTS ', surplus.bridge);
-    EXECUTE IMMEDIATE CONCAT('GRANT SELECT (', surplus.columns, ') ON ', surplus.object, ' TO ', surplus.bridge);
-    EXECUTE IMMEDIATE CONCAT('GRANT ', surplus.bridge, ' TO ', surplus.name);
-    EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.object, ' FROM ', surplus.name);
-    EXECUTE IMMEDIATE CONCAT('GRANT SELECT (', surplus.columns, ') ON ', surplus.object, ' TO ', surplus.name);
-    EXECUTE IMMEDIATE CONCAT('DROP ROLE ', surplus.bridge);
-  END FOR;
+  IF @has_roles THEN
+    -- To revoke a right to a table also revokes that right to its columns. Another role gives it to the program meanwhile.
+    FOR surplus IN (
+      SELECT CONCAT('`', t.User, '`') AS name, CONCAT('`', t.Table_name, '`') AS object,
+             GROUP_CONCAT('`', c.Column_name, '`') AS columns, CONCAT('`switchboard_upgrade_', DATABASE(), '`') AS bridge
+        FROM mysql.tables_priv t
+        JOIN mysql.columns_priv c ON (c.Db, c.User, c.Host, c.Table_name) = (t.Db, t.User, t.Host, t.Table_name)
+       WHERE t.Db = DATABASE() AND t.User IN (CONCAT(@roles, '_responder'), CONCAT(@roles, '_companion'))
+         AND FIND_IN_SET('Select', t.Table_priv) > 0 AND FIND_IN_SET('Select', c.Column_priv) > 0
+       GROUP BY t.User, t.Table_name
+    ) DO
+      EXECUTE IMMEDIATE CONCAT('CREATE ROLE IF NOT EXISTS ', surplus.bridge);
+      EXECUTE IMMEDIATE CONCAT('GRANT SELECT (', surplus.columns, ') ON ', surplus.object, ' TO ', surplus.bridge);
+      EXECUTE IMMEDIATE CONCAT('GRANT ', surplus.bridge, ' TO ', surplus.name);
+      EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.object, ' FROM ', surplus.name);
+      EXECUTE IMMEDIATE CONCAT('GRANT SELECT (', surplus.columns, ') ON ', surplus.object, ' TO ', surplus.name);
+      EXECUTE IMMEDIATE CONCAT('DROP ROLE ', surplus.bridge);
+    END FOR;
 
-  -- A dropped view leaves its rights behind.
-  FOR surplus IN (
-    SELECT Table_name AS name FROM mysql.tables_priv
-     WHERE Db = DATABASE() AND User = 'switchboard_administrator' AND Table_name IN ('errands_today', 'sent_today')
-  ) DO
-    EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.name, ' FROM switchboard_administrator');
-  END FOR;
+    -- A dropped view leaves its rights behind.
+    FOR surplus IN (
+      SELECT Table_name AS name FROM mysql.tables_priv
+       WHERE Db = DATABASE() AND User = CONCAT(@roles, '_administrator') AND Table_name IN ('errands_today', 'sent_today')
+    ) DO
+      EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.name, ' FROM `', @roles, '_administrator`');
+    END FOR;
+
+    -- Until version 26 the roles of all databases had the same names.
+    SELECT CONCAT('The roles are now called ', @roles, '_responder and so on: see "Two sites on one database server" in the manual') AS roles
+      FROM DUAL
+     WHERE @found < 27 AND @roles <> 'switchboard'
+       AND EXISTS (SELECT 1 FROM mysql.tables_priv WHERE Db = DATABASE() AND User = 'switchboard_responder');
+  END IF;
 END //
 DELIMITER ;
 

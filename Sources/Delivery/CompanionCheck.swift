@@ -6,12 +6,16 @@ extension Companion {
   /// Looks at everything that can be wrong before it goes wrong: what `nginx -t` is to nginx. Tries what it can try
   /// without sending anything.
   ///
-  /// - Parameter publicKeys: those that the responder has, where they can be seen from here.
-  package func check(publicKeys: BoxPublicKeys? = nil) -> [Finding] {
+  /// - Parameters:
+  ///   - publicKeys: those that the responder has, where they can be seen from here.
+  ///   - isAccountShared: whether all programs use one database account.
+  package func check(
+    publicKeys: BoxPublicKeys? = nil, isAccountShared: Bool = false
+  ) -> [Finding] {
     [.ok("the companion's configuration is complete"), mails.check()]
       + channelFindings() + [pollFinding()]
       + [certificateFinding(), keyFinding(publicKeys)].compactMap { $0 }
-      + databaseFindings()
+      + databaseFindings(isAccountShared)
   }
 
   /// - Returns: nil where the site has no address with a certificate.
@@ -41,9 +45,9 @@ extension Companion {
       ?? .fault("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
   }
 
-  private func databaseFindings() -> [Finding] {
+  private func databaseFindings(_ isAccountShared: Bool) -> [Finding] {
     do {
-      return try database.inspect().map { inspection in
+      return try database.inspect(isAccountShared: isAccountShared).map { inspection in
         inspection.isRight ? .ok(inspection.text) : .fault(inspection.text)
       }
     } catch {

@@ -19,6 +19,18 @@ extension Environment {
       password: optional("SWITCHBOARD_DB_PASSWORD"))
   }
 
+  /// Whether the host gives no more than one database account, which then has the rights of all programs.
+  package mutating func isDatabaseAccountShared() -> Bool {
+    let name = "SWITCHBOARD_DB_ROLES"
+    switch optional(name) {
+    case nil, "each": return false
+    case "one": return true
+    default:
+      complain(about: name, "must be each (program has its role), the default, or one")
+      return false
+    }
+  }
+
   /// `name`, `name:port` or `[IPv6 address]:port`, separated by commas.
   ///
   /// - Parameter port: of those that name none.

@@ -13,12 +13,15 @@ struct Configuration {
   private let log: Logger
   /// Those of the responder; nil where they cannot be seen from here.
   private let publicKeys: BoxPublicKeys?
+  /// Whether all programs use one database account.
+  private let isAccountShared: Bool
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
     var environment = variables
     let settings = Settings(from: &environment)
     connection = environment.connectionSettings()
+    isAccountShared = environment.isDatabaseAccountShared()
     log = JournalLog.logger(from: environment.logLevel())
     publicKeys =
       environment.optional("SWITCHBOARD_COMPANION_PUBLIC_KEYS") == nil
@@ -37,7 +40,9 @@ struct Configuration {
   }
 
   /// What `check` finds.
-  func check() -> [Finding] { unchecked().check(publicKeys: publicKeys) }
+  func check() -> [Finding] {
+    unchecked().check(publicKeys: publicKeys, isAccountShared: isAccountShared)
+  }
 
   /// The companion, if its database has the right schema.
   ///

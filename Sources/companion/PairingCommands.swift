@@ -51,7 +51,7 @@ struct Pairings: ParsableCommand {
 
     func run() throws {
       let phones = PairedPhones(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
-      try output.print(phones.rename(id, to: name), orNotFound: "No paired phone has this id.")
+      try output.print(phones.giveName(name, to: id), orNotFound: "No paired phone has this id.")
     }
   }
 

@@ -1,5 +1,6 @@
-# shellcheck shell=bash disable=SC2034
-# Sourced by switchboard and setup.
+# shellcheck shell=bash disable=SC2034,SC2001 # ${value//} cannot repeat what it found
+# Sourced by switchboard and setup, and on a shared host by the responder's CGI program for each request: so it starts
+# other programs only where it must.
 
 declare -A environment=()
 
@@ -14,10 +15,11 @@ read_environment() {
     if [[ $value =~ ^\'([^\']*)\' ]]; then
       value=${BASH_REMATCH[1]}
     elif [[ $value =~ ^\"(([^\"\\]|\\.)*)\" ]]; then
-      # shellcheck disable=SC2001 # ${value//} cannot repeat what it found
-      value=$(sed 's/\\\(["\\`$]\)/\1/g' <<<"${BASH_REMATCH[1]}")
+      value=${BASH_REMATCH[1]}
+      [[ $value != *\\* ]] || value=$(sed 's/\\\(["\\`$]\)/\1/g' <<<"$value")
     else
-      value=$(sed 's/[[:space:]]*$//; s/\\\(.\)/\1/g' <<<"$value")
+      value=${value%"${value##*[![:space:]]}"}
+      [[ $value != *\\* ]] || value=$(sed 's/\\\(.\)/\1/g' <<<"$value")
     fi
     environment[$name]=$value
   done <"$1"

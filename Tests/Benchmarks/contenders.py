@@ -36,7 +36,7 @@ class Site:
 
     def make_database(self, name):
         self.sql(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", "")
-        self.sql((ROOT / "schema.sql").read_text(), name)
+        self.sql("SET @roles = 'switchboard';\n" + (ROOT / "schema.sql").read_text(), name)
 
     def seed(self, script, rows, database="switchboard"):
         self.sql((HERE / script).read_text().replace("ROWS", str(rows)), database)
@@ -179,7 +179,7 @@ class Stage:
         text = text.replace(f"{self.site.run}/responder.sock", str(responder or f"{self.site.run}/responder.sock"))
         text = text.replace(f"unix:{self.site.run}/relay.sock", relay or f"unix:{self.site.run}/relay.sock")
         text = text.replace(f"{self.site.run}/nginx-master.pid", f"{self.directory}/{name}-nginx.pid")
-        text = text.replace(f"{self.site.directory}/log/nginx", f"{self.directory}/{name}-nginx")
+        text = text.replace(f"{self.site.directory}/log/web", f"{self.directory}/{name}-nginx")
         script = f'    fastcgi_param SCRIPT_FILENAME "{HERE}/handler.php";\n'
         if name == "PHP":
             text = text.replace("include switchboard/server.conf;\n", "include switchboard/server.conf;\n" + script)

@@ -53,10 +53,7 @@ private struct ModelDatabase {
   init() {
     let server = MariaDBServer.shared
     let name = "model"
-    guard let schema = try? String(contentsOf: projectSchema, encoding: .utf8) else {
-      fatalError("\(projectSchema.path) cannot be read")
-    }
-    server.run("CREATE DATABASE \(name); USE \(name);\n" + schema)
+    server.run("CREATE DATABASE \(name); USE \(name);\n" + schemaOfTests)
     let tables = server.run(
       """
       SELECT TABLE_NAME, AUTO_INCREMENT IS NOT NULL, GROUP_CONCAT('`', COLUMN_NAME, '`')

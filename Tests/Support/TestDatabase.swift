@@ -27,6 +27,12 @@ package func withDatabase<T>(
 package let projectSchema = URL(filePath: #filePath).appending(path: "../../../schema.sql")
   .standardizedFileURL
 
+/// `schema.sql`, with the same roles for all databases of a server: the accounts of the tests are those of all of them.
+package let schemaOfTests = commonRoles + (try! String(contentsOf: projectSchema, encoding: .utf8))
+
+/// What gives the roles of any database the names that those of the database `switchboard` have.
+package let commonRoles = "SET @roles = 'switchboard';\n"
+
 struct TestDatabase {
   private static let count = Atomic(0)
 
@@ -38,7 +44,7 @@ struct TestDatabase {
     if schema == nil, let spare = SpareDatabases.take() {
       self = spare
     } else {
-      let text = try schema ?? String(contentsOf: projectSchema, encoding: .utf8)
+      let text = schema ?? schemaOfTests
       let name = "test_\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
       settings = MariaDBServer.shared.settings(database: name)
       MariaDBServer.shared.run("CREATE DATABASE \(name); USE \(name);\n" + text)

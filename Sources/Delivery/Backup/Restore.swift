@@ -172,7 +172,7 @@ package struct Restore: Sendable {
   }
 
   private func remaining(_ kept: String?) throws -> [String] {
-    let accounts = try administrator.run(BackupScripts.accounts)
+    let accounts = try administrator.run(BackupScripts.accounts, in: database)
     return [
       state == "none"
         ? nil : "The database that was there is now \(before). Drop it when you no longer need it.",

@@ -70,7 +70,7 @@ package struct PairedPhones: Sendable {
   /// - Parameter text: empty to take its name away.
   /// - Returns: nil where no paired phone has this id.
   /// - Throws: ``BadArguments``, before anything is written.
-  package func rename(_ id: String, to text: String) throws -> Change? {
+  package func giveName(_ text: String, to id: String) throws -> Change? {
     guard let name = PhoneName(text) else { throw BadArguments(PhoneName.rule) }
     guard try records.pairedDevices.rename(id, to: name) else { return nil }
     return Change(

@@ -118,6 +118,7 @@ package enum BackupScripts {
   /// Prints which of the programs have an account at the server.
   package static let accounts: StaticString = """
     SELECT DISTINCT Role FROM mysql.roles_mapping
-     WHERE Role IN ('switchboard_responder', 'switchboard_companion', 'switchboard_relay') AND Admin_option = 'N' ORDER BY Role;
+     WHERE Role IN (CONCAT(DATABASE(), '_responder'), CONCAT(DATABASE(), '_companion'), CONCAT(DATABASE(), '_relay'))
+       AND Admin_option = 'N' ORDER BY Role;
     """
 }

@@ -22,7 +22,7 @@ package struct SchemaMismatch: Error, CustomStringConvertible {
 
 extension Database {
   /// The version of `schema.sql` that these programs are written for.
-  package static let schemaVersion: Int64 = 26
+  package static let schemaVersion: Int64 = 27
 
   /// - Throws: ``SchemaMismatch`` unless the schema has exactly ``schemaVersion``.
   package func requireSchemaVersion() throws {
@@ -31,7 +31,9 @@ extension Database {
   }
 
   /// Looks at what the companion's own account can see: server, schema, engine, keys, rights, statements.
-  package func inspect() throws -> [Inspection] {
+  ///
+  /// - Parameter isAccountShared: whether all programs use one account, because the host gives no other.
+  package func inspect(isAccountShared: Bool = false) throws -> [Inspection] {
     try pool.read { connection in
       var general = [
         try connection.inspectServer(), try connection.inspectEncryption(isLocal: pool.isLocal),
@@ -39,7 +41,7 @@ extension Database {
       general += try inspectServers(connection)
       general += [
         try connection.inspectSchema(), try connection.inspectTables(),
-        try connection.inspectRights(),
+        try connection.inspectRights(isAccountShared: isAccountShared),
       ]
       // Of another schema nothing more can be said.
       guard try connection.schemaVersion() == Self.schemaVersion else { return general }
@@ -154,15 +156,26 @@ extension Connection {
         : "columns or indexes are not as schema.sql made them: \(changed.joined(separator: ", "))")
   }
 
-  /// This account must not read the tables that only the responder uses.
-  fileprivate func inspectRights() throws -> Inspection {
+  /// This account must not read the tables that only the responder uses, unless it is the responder's too.
+  fileprivate func inspectRights(isAccountShared: Bool) throws -> Inspection {
+    if isAccountShared {
+      return Inspection(
+        isRight: true,
+        text:
+          "one database account serves all programs (SWITCHBOARD_DB_ROLES=one): the database does not keep the "
+          + "responder from what only the companion needs, or anybody who has the password from any table"
+      )
+    }
     do {
       _ = try row("SELECT name FROM accounts LIMIT 1") { row in row.text(0) }
     } catch let error where [.tableAccessDenied, .columnAccessDenied].contains(error.code) {
       return Inspection(isRight: true, text: "the database account has only its own rights")
     }
     return Inspection(
-      isRight: false, text: "the database account may read accounts: give it its own role only")
+      isRight: false,
+      text:
+        "the database account may read accounts: give it its own role only, or, where the host gives you no more than "
+        + "one account, set SWITCHBOARD_DB_ROLES=one")
   }
 }
 

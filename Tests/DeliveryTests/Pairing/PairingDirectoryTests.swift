@@ -166,12 +166,12 @@ import Testing
     try withSite { site in
       let phone = try site.pair(at: .now())
       let change = try site.delivery.rehearseAndDo {
-        try PairedPhones(records: $0).rename(phone.id, to: " Ann's phone ")
+        try PairedPhones(records: $0).giveName(" Ann's phone ", to: phone.id)
       }
       #expect(change.text == "Renamed the paired phone \(phone.id).")
       #expect(try site.list(at: .now()).hasSuffix("  192.0.2.1  Ann's phone  cdev/1.0"))
       #expect(site.sql("SELECT name FROM paired_devices") == "Ann's phone")
-      #expect(try site.phones(at: .now()).rename(phone.id, to: "") != nil)
+      #expect(try site.phones(at: .now()).giveName("", to: phone.id) != nil)
       #expect(try site.list(at: .now()).hasSuffix("  192.0.2.1  -     cdev/1.0"))
       #expect(
         site.sql(
@@ -184,7 +184,7 @@ import Testing
   func aNameThatNobodyCanMeanIsRefused(_ name: String) throws {
     try withSite { site in
       let phone = try site.pair()
-      #expect(throws: BadArguments.self) { try site.phones().rename(phone.id, to: name) }
+      #expect(throws: BadArguments.self) { try site.phones().giveName(name, to: phone.id) }
       #expect(site.sql("SELECT name FROM pairings") == "")
     }
   }
@@ -194,7 +194,7 @@ import Testing
     try withSite { site in
       _ = try site.pair()
       #expect(try site.phones().revoke(id) == nil)
-      #expect(try site.phones().rename(id, to: "x") == nil)
+      #expect(try site.phones().giveName("x", to: id) == nil)
       #expect(site.sql("SELECT COUNT(*) FROM pairings WHERE ended_at IS NULL AND name = ''") == "1")
     }
   }

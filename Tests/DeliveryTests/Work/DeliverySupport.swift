@@ -139,8 +139,7 @@ func withDeliveryOnItsOwnServer<T>(_ body: (TestDelivery) throws -> T) throws ->
   try withFolder { empty in
     let server = MariaDBServer()
     defer { server.kill() }
-    try server.run(
-      "CREATE DATABASE own; USE own;\n" + String(contentsOf: projectSchema, encoding: .utf8))
+    server.run("CREATE DATABASE own; USE own;\n" + schemaOfTests)
     for program in ["companion", "responder"] {
       server.run(
         """

@@ -92,7 +92,7 @@ extension FaultSite {
       try "\(text.trimmed.dropLast())\(server)\n}\n".write(
         toFile: file, atomically: true, encoding: .utf8)
     }
-    kill(try #require(site.pid(of: "nginx")), SIGHUP)
+    kill(try #require(site.pid(of: "web")), SIGHUP)
   }
 }
 

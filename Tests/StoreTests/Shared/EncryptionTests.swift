@@ -34,9 +34,7 @@ import Testing
       server = MariaDBServer(
         options: ["--skip-networking=0", "--bind-address=127.0.0.1", "--port=\(port)"]
           + (encrypts ? tls : ["--skip-ssl"]))
-      server.run(
-        "CREATE DATABASE own; USE own;\n" + (try String(contentsOf: projectSchema, encoding: .utf8))
-      )
+      server.run("CREATE DATABASE own; USE own;\n" + schemaOfTests)
       server.run(
         """
         CREATE USER remote@'127.0.0.1' IDENTIFIED BY 'a secret of the test' \(encrypts ? "REQUIRE SSL" : "");

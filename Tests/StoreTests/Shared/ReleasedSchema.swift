@@ -50,7 +50,10 @@ extension TestStore {
     let script = projectSchema.deletingLastPathComponent().appending(path: "nginx/apply-schema")
     return runProgram(
       script.path(),
-      ["--no-defaults", "--socket=\(root.socket!)", "--user=root", root.database])
+      [
+        "--no-defaults", "--socket=\(root.socket!)", "--user=root", "--init-command=\(commonRoles)",
+        root.database,
+      ])
   }
 
   /// The database without its rows, as SQL, and the rights of the three roles.

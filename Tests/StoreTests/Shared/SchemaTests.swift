@@ -22,7 +22,7 @@ import Testing
       store.sql(SampleRows.statements)
       let before = try dump(store)
       #expect(before.contains("ann@example.org"))
-      for _ in 0..<2 { store.sql(SchemaText.all) }
+      for _ in 0..<2 { store.sql(schemaOfTests) }
       #expect(try dump(store) == before)
     }
   }
@@ -32,7 +32,7 @@ import Testing
       let alterations = """
         SHOW SESSION STATUS WHERE Variable_name REGEXP '^Com_(alter|rename|drop|revoke)' AND Value > 0;
         """
-      #expect(store.sql(SchemaText.all + alterations) == "")
+      #expect(store.sql(schemaOfTests + alterations) == "")
     }
   }
 
@@ -44,10 +44,10 @@ import Testing
         INSERT INTO models (name, position) VALUES ('own-model', 5);
         """)
       let models = store.sql("SELECT * FROM models")
-      store.sql(SchemaText.all)
+      store.sql(schemaOfTests)
       #expect(store.sql("SELECT * FROM models") == models)
       store.sql("DELETE FROM models")
-      store.sql(SchemaText.all)
+      store.sql(schemaOfTests)
       #expect(store.sql("SELECT COUNT(*) FROM models") == "0")
     }
   }
@@ -88,7 +88,7 @@ import Testing
       let all = "SELECT * FROM banks"
       store.sql("GRANT SELECT ON banks TO switchboard_responder")
       #expect(store.refusal(of: all, to: "responder") == nil)
-      store.sql(SchemaText.all)
+      store.sql(schemaOfTests)
       #expect(store.refusal(of: all, to: "responder")?.contains("denied") == true)
       #expect(
         store.refusal(of: "SELECT name, authorization_url FROM banks", to: "responder") == nil)

@@ -13,7 +13,7 @@ import Testing
     try withDatabase(schema: try schema.text) { settings throws in
       let store = TestStore(root: settings)
       store.sql(try #require(ReleasedSchema.earlier.last).text)
-      store.sql(SchemaText.all)
+      store.sql(schemaOfTests)
       #expect(try store.structure() == ReleasedSchema.newestStructure.get())
     }
   }
@@ -81,7 +81,7 @@ import Testing
           (2, REPEAT('a', 64), '2026-01-01', 'production', 'app'),
           (3, REPEAT('b', 64), '2026-01-01', NULL, NULL);
         """)
-      store.sql(SchemaText.all)
+      store.sql(schemaOfTests)
       #expect(
         store.sql("SELECT LEFT(token, 1), topic, environment, learned_at FROM apns_hosts")
           == "a\tapp\tsandbox\t2026-01-02 00:00:00.000")

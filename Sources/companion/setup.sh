@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# Sourced by setup, and by the setup of a shared host: answers, settings and keys.
+
+# Both set these: the folder of the settings, that of the files of secrets, and whether nothing is asked.
+directory='' secrets='' yes=''
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'error: %s\n' "$2" >&2; exit "$1"; }
+
+# ask VARIABLE DEFAULT QUESTION: sets the variable, unless an option did, to what the administrator types, or the default.
+ask() {
+  local answer=''
+  [[ -z ${!1} ]] || return 0
+  if [[ -z $yes && -t 0 ]]; then read -r -p "$3 [$2]: " answer; fi
+  printf -v "$1" %s "${answer:-$2}"
+}
+
+# set_variable NAME VALUE: writes it into the environment file, if it has another value there. "none" stands for no value.
+set_variable() {
+  local file=$directory/environment value=$2
+  [[ $value != none ]] || value=''
+  [[ ${environment[$1]-} != "$value" ]] || return 0
+  value=${value//\\/\\\\}
+  line="$1=\"${value//\"/\\\"}\"" awk -v name="$1" '
+    match($0, "^[ \t]*" name "[ \t]*=") { if (!done) print ENVIRON["line"]; done = 1; next }
+    { print }
+    END { if (!done) print ENVIRON["line"] }' "$file" >"$file.new"
+  mv "$file.new" "$file"
+}
+
+# Makes the keys that are missing.
+make_keys() {
+  local key
+  install -d -m 700 "$secrets"
+  for key in jwt-keys hmac-keys credential-keys companion-keys; do
+    [[ ! -s $secrets/$key ]] || continue
+    say "Making $secrets/$key. Copy it to a safe place."
+    switchboard-companion keys add "$secrets/$key" >/dev/null
+    [[ $key != companion-keys ]] || rm -f "$secrets/companion-public-keys"
+  done
+  [[ -s $secrets/companion-public-keys ]] || (
+    umask 077
+    switchboard-companion keys public "$secrets/companion-keys" >"$secrets/companion-public-keys.new"
+    mv "$secrets/companion-public-keys.new" "$secrets/companion-public-keys"
+  )
+  [[ -s $secrets/vapid-key && -s $secrets/vapid-public-key ]] || (
+    umask 077
+    [[ -s $secrets/vapid-key ]] || say "Making $secrets/vapid-key. Copy it to a safe place."
+    switchboard-companion keys vapid "$secrets/vapid-key" >"$secrets/vapid-public-key.new"
+    mv "$secrets/vapid-public-key.new" "$secrets/vapid-public-key"
+  )
+}
