@@ -142,7 +142,9 @@ package final class Pool: Sendable {
       if let lease {
         if settings.socket == nil && lease.connection.isClosedByServer { continue }
         if servers.isOutdated(lease.connection, since: lease.madeAt) { continue }
-        return lease
+        if isFit(lease) { return lease }
+        giveBack(lease)
+        continue
       }
       let start = ContinuousClock.now
       do throws(DatabaseError) {
@@ -155,12 +157,29 @@ package final class Pool: Sendable {
     }
   }
 
+  /// Asks the server of the connection, at most once a second, whether it still takes writes. A program that only reads
+  /// is refused nothing, and would go on to read what was true before another server took over.
+  private func isFit(_ lease: Lease) -> Bool {
+    let start = ContinuousClock.now
+    guard servers.areSeveral, start - lease.checkedAt > .seconds(1) else { return true }
+    do throws(DatabaseError) {
+      if try lease.connection.serverState().obstacle == nil {
+        lease.checkedAt = start
+        return true
+      }
+    } catch {
+      if settings.isSilence(since: start) { note(silenceOf: lease.connection) }
+    }
+    lease.connection.retire()
+    return false
+  }
+
   /// Makes a connection, if the server is not known to keep silent, or nobody else is finding out.
   private func connect() throws(DatabaseError) -> Connection {
     guard idle.withLock({ $0.beginConnecting() }) else { throw .serverIsSilent }
     let start = ContinuousClock.now
     do throws(DatabaseError) {
-      let connection = try servers.connect()
+      let connection = try servers.open()
       idle.withLock { $0.endConnecting(isSilent: false) }
       return connection
     } catch {
@@ -193,9 +212,6 @@ package final class Pool: Sendable {
     _ = consume dropped
   }
 }
-
-/// What transactions see of each other.
-package enum Isolation: Sendable { case repeatableRead, readCommitted }
 
 private struct IdleConnections {
   /// The last one given back is the first one taken: the others can grow old.
@@ -230,6 +246,8 @@ private final class Lease: @unchecked Sendable {
   let connection: Connection
   let generation: Int
   let madeAt = ContinuousClock.now
+  /// When its server was last seen to take writes, if there are several.
+  var checkedAt = ContinuousClock.now
 
   init(_ connection: Connection, generation: Int) {
     self.connection = connection

@@ -23,13 +23,13 @@ final class Servers: Sendable {
   ///
   /// - Throws: where none can be used, ``DatabaseError/Code/readOnlyMode`` if one of them is read-only, or else an
   ///   error after which it is worth to wait, if one of them may come back.
-  func connect() throws(DatabaseError) -> Connection {
+  func open() throws(DatabaseError) -> Connection {
     guard areSeveral else { return try Connection(settings) }
     var donor: Connection?
     var failures: [DatabaseError] = []
     for host in inOrder() {
       do throws(DatabaseError) {
-        let (connection, isDonor) = try connect(to: host)
+        let (connection, isDonor) = try open(at: host)
         if !isDonor { return connection }
         donor = donor ?? connection
       } catch {
@@ -60,8 +60,8 @@ final class Servers: Sendable {
     }
   }
 
-  private func connect(
-    to host: ConnectionSettings.Host
+  private func open(
+    at host: ConnectionSettings.Host
   ) throws(DatabaseError) -> (Connection, isDonor: Bool) {
     // Whoever tries it again may wait for long. Others do not.
     if avoided.withLock({ $0[host] != nil }) { avoid(host) }

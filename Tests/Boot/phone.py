@@ -35,17 +35,20 @@ class Answer:
 class Client:
     """Speaks HTTP with the site, from `address` of this machine, and trusts the certificate in `authority` only."""
 
-    def __init__(self, authority, address="127.0.0.1"):
+    def __init__(self, authority, address="127.0.0.1", port=443, below=""):
         self.context = ssl.create_default_context(cafile=authority)
-        self.address = address
+        self.address, self.port = address, port
+        self.below = below  # this path the site lies
 
-    def send(self, method, path, body=None, token=None, limit=30):
+    def send(self, method, path, body=None, token=None, limit=30, **fields):
         connection = _Connection(self, limit)
-        fields = {"Authorization": f"Bearer {token}"} if token else {}
+        fields = {name.replace("_", "-"): value for name, value in fields.items()}
+        if token:
+            fields["Authorization"] = f"Bearer {token}"
         if body is not None:
             fields["Content-Type"] = "application/json"
         try:
-            connection.request(method, path, json.dumps(body) if body is not None else None, fields)
+            connection.request(method, self.below + path, json.dumps(body) if body is not None else None, fields)
             answer = connection.getresponse()
             return Answer(answer.status, answer.read().decode())
         finally:
@@ -58,7 +61,7 @@ class _Connection(http.client.HTTPSConnection):
     def __init__(self, client, limit):
         super().__init__(NAME, context=client.context, timeout=limit, source_address=(client.address, 0))
         connect = self._create_connection
-        self._create_connection = lambda _, *rest: connect(("127.0.0.1", 443), *rest)
+        self._create_connection = lambda _, *rest: connect(("127.0.0.1", client.port), *rest)
 
 
 class Passkey:

@@ -53,8 +53,8 @@ class Program:
 class Mailbox:
     """The files that companions write instead of mails. In place of `mailbox.Mailbox`."""
 
-    def __init__(self):
-        self.folders = []
+    def __init__(self, folders=()):
+        self.folders = list(folders)
 
     def texts(self, recipient, pattern):
         """The first group of `pattern` in each mail to `recipient` that has it, once for each time that it was sent."""

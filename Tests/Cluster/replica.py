@@ -68,7 +68,8 @@ class Pair:
 
     def switch(self):
         """A planned switch: nothing is lost, because the replica first gets everything."""
-        self.primary.run("SET GLOBAL read_only = ON", ACKNOWLEDGED.format("OFF"))
+        self.primary.run("SET GLOBAL read_only = ON", "KILL USER switchboard_responder", "KILL USER switchboard_companion",
+                         ACKNOWLEDGED.format("OFF"))
         self.catch_up()
         wait("/health says it", lambda: self.watcher.send("GET", "/health").text.count('"database":"read_only"') == 1)
         moment = self.promote()

@@ -50,6 +50,22 @@ import Testing
     }
   }
 
+  @Test func aProgramThatOnlyReadsLeavesADemotedServer() throws {
+    try withServers { first, second, settings in
+      second.server.run("INSERT INTO test.t VALUES (7)")
+      let pool = Pool(settings)
+      let ids = { try pool.read { try $0.rows("SELECT id FROM t") { row in row.integer(0) } } }
+      #expect(try ids() == [])
+      first.isReadOnly(true)
+      let limit = ContinuousClock.now + .seconds(20)
+      while try ids() != [7] {
+        try #require(.now < limit)
+        usleep(20_000)
+      }
+      #expect(first.connections == 0)
+    }
+  }
+
   @Test func whileNoServerTakesWritesThePromotionIsWaitedFor() throws {
     try withServers { first, second, settings in
       second.isReadOnly(true)
