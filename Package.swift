@@ -81,9 +81,8 @@ let package = Package(
       path: "Sources/companion",
       exclude: [
         "environment-companion", "environment-relay", "environment.sh", "failure-mail",
-        "monitoring", "setup",
-        "switchboard", "switchboard-failure@.service", "switchboard-relay.service",
-        "switchboard-relay.socket", "switchboard.sysusers",
+        "monitoring", "setup", "setup.sh", "switchboard", "switchboard-failure@.service",
+        "switchboard-relay.service", "switchboard-relay.socket", "switchboard.sysusers",
       ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
       swiftSettings: settings),
 

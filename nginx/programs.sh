@@ -9,7 +9,7 @@ state='' run='' bin='' url='' agent=''
 # sees the secrets of another.
 variables_of() {
   echo PATH HOME LANG LC_ALL TZ TMPDIR SWIFT_BACKTRACE
-  echo SWITCHBOARD_{ENV,PUBLIC_URL,REPO,REQUIRE_AUTH,DB_SOCKET,DB_NAME,DB_USER,DB_PASSWORD,LOG_LEVEL}
+  echo SWITCHBOARD_{ENV,PUBLIC_URL,REPO,REQUIRE_AUTH,DB_SOCKET,DB_NAME,DB_ROLES,DB_USER,DB_PASSWORD,LOG_LEVEL}
   echo APNS_BUNDLE_ID CHECK_INTERVAL_SECONDS OGS_BASE_URL
   case $1 in
     responder)
@@ -49,6 +49,7 @@ enter_environment() {
   default SWITCHBOARD_CREDENTIAL_KEYS_FILE "$state/secrets/credential-keys"
   default SWITCHBOARD_COMPANION_KEYS_FILE "$state/secrets/companion-keys"
   default SWITCHBOARD_COMPANION_PUBLIC_KEYS_FILE "$state/secrets/companion-public-keys"
+  [[ -z ${SWITCHBOARD_WEB_PROXY-} ]] || default SWITCHBOARD_TRUSTED_PROXIES 127.0.0.5
   default MASTER_API_KEY_FILE "$state/secrets/master-api-key"
   [[ -n ${SWITCHBOARD_MAIL_FROM+given} ]] || default SWITCHBOARD_CONTACT "$(id -un)@$(uname -n)"
   [[ -n ${SWITCHBOARD_MAIL_COMMAND+given} || -n ${SWITCHBOARD_MAIL_COMMAND_FILE+given} ]] ||

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # Sourced by nginx/run: keeps the programs of a site running, each under a runsv of its own, and stops them.
 
-# nginx/run sets these: the state directory, its directory of sockets and pids, and which boot of the machine this is.
-state='' run='' boot=''
+# nginx/run sets these: the state directory, its directory of sockets and pids, which boot of the machine this is, and the site's port.
+state='' run='' boot='' port=''
 
-services=(nginx relay companion responder apns fcm ogs bank mariadb) # in the order in which they stop
+services=(proxy web authorizer relay companion responder apns fcm ogs bank mariadb) # in the order in which they stop
 
 # keep NAME COMMAND…: starts runsv, which keeps the command running, in a session of its own. No open file and no signal
 # setting of our caller reaches it.
@@ -12,9 +12,10 @@ keep() {
   local name=$1 log=$1 service=$state/services/$1 shell=/bin/bash socket=() stat fd
   shift
   case $name in
-    nginx) log=nginx-error ;;
+    web) log=web-error ;;
     # spawn-fcgi opens the socket as fd 0 and becomes runsv. The program inherits it at each start, so the socket
     # outlives the program, and requests wait in it.
+    authorizer) socket=(spawn-fcgi -n -a 127.0.0.3 -p "$port" --) ;; # a loopback address of its own: the port is free
     companion | responder | relay) socket=(spawn-fcgi -n -s "$run/$name.sock" -M 0660 --) ;;&
     # A SIGTERM that comes too early waits until the responder has begun to answer those requests.
     responder) shell='/usr/bin/env -S --block-signal=TERM bash' ;;
@@ -89,7 +90,7 @@ stop_site() {
     # The longest: a responder finishes its requests for 6 s, and a database may have much to write.
     case $name in mariadb) stop_service "$name" 60 ;; *) stop_service "$name" 15 ;; esac
   done
-  rm -rf "$run"/*.sock "$run/nginx-master.pid" "$run/port" "$state/services"
+  rm -rf "$run"/*.sock "$run"/*-master.pid "$run/port" "$state/services"
   if [[ -L $state/run ]]; then
     rm -rf "$run"
     rm -f "$state/run"
@@ -99,7 +100,7 @@ stop_site() {
 running() {
   local name
   for name in "${services[@]}"; do
-    case $name in apns | fcm | ogs | bank) [[ -e $run/$name.keeper ]] || continue ;; esac # only with --fakes
+    case $name in proxy | authorizer | responder | apns | fcm | ogs | bank) [[ -e $run/$name.keeper ]] || continue ;; esac # not in every site
     alive "$name" || return 1
   done
 }

@@ -36,6 +36,8 @@ package struct IPNetwork: Hashable, Sendable {
     }
   }
 
+  package static func isAddress(_ text: String) -> Bool { bytes(of: text) != nil }
+
   /// The corresponding C function is `inet_pton`.
   private static func bytes(of address: String) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 16)

@@ -6,5 +6,6 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-// GNU declares it only under _GNU_SOURCE, which Swift's importer does not define.
+// GNU declares these only under _GNU_SOURCE, which Swift's importer does not define.
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+int memfd_create(const char *name, unsigned int flags);

@@ -4,7 +4,7 @@ import HTTP
 
 /// libfcgi as parser and writer of one connection at a time: an `FCGX_Request`, owned.
 ///
-/// Connections are accepted and awaited elsewhere and lent to libfcgi when they are readable. For
+/// Connections are accepted and awaited elsewhere and lent to libfcgi when a whole request has arrived. For
 /// that, this file (and no other) sets two fields that the header asks to leave alone: `ipcFd`, the
 /// connection, and `keepConnection`. The sources of 2.4.2 and 2.4.7 were read for it, 2.4.2 tested.
 ///
@@ -14,10 +14,10 @@ struct Exchange: ~Copyable {
   /// At a fixed address: the streams of a request point back to it.
   private let handle: UnsafeMutablePointer<FCGX_Request>
 
-  /// How much of a body that is not wanted is read so that the connection can be kept, in octets.
-  private static let drainLimit = 1 << 20
+  private let paths: RequestPaths
 
-  init() {
+  init(paths: RequestPaths) {
+    self.paths = paths
     Self.prepareLibrary
     handle = .allocate(capacity: 1)
     // Without a listening socket libfcgi never waits for a connection.
@@ -41,7 +41,7 @@ struct Exchange: ~Copyable {
     for index in signals.indices { sigaction(signals[index], &actions[index], nil) }
   }()
 
-  /// Reads a request from `connection`, which is readable and passes to libfcgi.
+  /// Reads a request from `connection`, where it has arrived as a whole, and which passes to libfcgi.
   ///
   /// The corresponding C function is `FCGX_Accept_r`.
   ///
@@ -58,32 +58,50 @@ struct Exchange: ~Copyable {
     return request
   }
 
+  /// Reads a request that arrived on `connection` in pieces. libfcgi reads from descriptors only, so it gets them in
+  /// a file in memory.
+  ///
+  /// - Returns: nil as above.
+  func receive(_ bytes: [UInt8], from connection: CInt, bodyLimit: Int) -> Request? {
+    let file = memfd_create("request", 1)  // MFD_CLOEXEC
+    let isWritten =
+      file >= 0 && write(file, bytes, bytes.count) == bytes.count && lseek(file, 0, SEEK_SET) == 0
+    guard isWritten, let request = receive(from: file, bodyLimit: bodyLimit) else {
+      if file >= 0, !isWritten { close(file) }
+      close(connection)
+      return nil
+    }
+    close(file)
+    handle.pointee.ipcFd = connection
+    return request
+  }
+
   private func readRequest(bodyLimit: Int) -> Request? {
-    let responder: CInt = 1  // FCGI_RESPONDER
+    let (responder, authorizer): (CInt, CInt) = (1, 2)  // FCGI_RESPONDER, FCGI_AUTHORIZER
+    let role = handle.pointee.role
     // libfcgi takes a connection cut between two parameters for the end of the parameters.
-    guard handle.pointee.role == responder, FCGX_GetError(handle.pointee.in) == 0,
+    guard role == responder || role == authorizer, FCGX_GetError(handle.pointee.in) == 0,
       let environment = handle.pointee.envp
     else { return nil }
     let parameters = Parameters(copying: environment)
+    guard role == responder else { return Request(authorizing: parameters) }
     var body = Body(parameters, limit: bodyLimit) { buffer in
       Int(FCGX_GetStr(buffer.baseAddress, CInt(buffer.count), handle.pointee.in))
     }
     // The end of the stream must be read in any case, or it would precede the next request.
     if drain() > 0, body.defect == nil { body.refuse() }
-    return Request(parameters, body: body.bytes, bodyDefect: body.defect)
+    return Request(parameters, body: body.bytes, bodyDefect: body.defect, paths: paths)
   }
 
-  /// Reads the rest of the content, up to the limit, and returns its length.
+  /// Reads the rest of the content, and returns its length.
   private func drain() -> Int {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
       var total = 0
-      while total <= Self.drainLimit {
+      while true {
         let count = FCGX_GetStr(buffer.baseAddress, CInt(buffer.count), handle.pointee.in)
         total += Int(count)
         if count < buffer.count { return total }
       }
-      handle.pointee.keepConnection = 0
-      return total
     }
   }
 

@@ -21,6 +21,17 @@ package struct Listener: ~Copyable, Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// Whether it is a unix socket, whose file says who may connect. To a TCP socket everybody on this machine may.
+  var isUnixSocket: Bool {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout.size(ofValue: address))
+    return withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(descriptor, $0, &length) == 0 && $0.pointee.sa_family == sa_family_t(AF_UNIX)
+      }
+    }
+  }
 }
 
 /// The socket that systemd or spawn-fcgi handed to this process (``InheritedSocket``); nil if it was

@@ -4,20 +4,22 @@ package import HTTP
 /// Answers the one request of a plain CGI program (RFC 3875): its parameters are `environ`, its
 /// content is standard input, the response goes to standard output.
 ///
-/// - Parameter bodyLimit: The greatest content to accept, in octets.
+/// - Parameters:
+///   - bodyLimit: The greatest content to accept, in octets.
+///   - basePath: Below which the site lies, see ``RequestPaths``.
 /// - Throws: ``FastCGIError`` if there is no `REQUEST_METHOD`, so not even a request (`getenv`), or
 ///   if the response cannot be written (`write`).
 package func respondAsCGI(
-  bodyLimit: Int, _ handler: (Request) -> Response
+  bodyLimit: Int, below basePath: String = "", _ handler: (Request) -> Response
 ) throws(FastCGIError) {
   try respond(
     to: Parameters(copying: environ), input: STDIN_FILENO, output: STDOUT_FILENO,
-    bodyLimit: bodyLimit, handler)
+    bodyLimit: bodyLimit, below: basePath, handler)
 }
 
-/// ``respondAsCGI(bodyLimit:_:)`` with everything that it takes from the process.
+/// ``respondAsCGI(bodyLimit:below:_:)`` with everything that it takes from the process.
 func respond(
-  to parameters: Parameters, input: CInt, output: CInt, bodyLimit: Int,
+  to parameters: Parameters, input: CInt, output: CInt, bodyLimit: Int, below basePath: String = "",
   _ handler: (Request) -> Response
 ) throws(FastCGIError) {
   let body = Body(parameters, limit: bodyLimit) { buffer in
@@ -30,7 +32,11 @@ func respond(
     }
     return count
   }
-  guard let request = Request(parameters, body: body.bytes, bodyDefect: body.defect) else {
+  // SCRIPT_NAME may be the program's own path.
+  let paths = RequestPaths(source: .target, basePath: basePath)
+  guard
+    let request = Request(parameters, body: body.bytes, bodyDefect: body.defect, paths: paths)
+  else {
     throw FastCGIError("getenv", EINVAL)
   }
   let bytes = handler(request).serialized(for: request.method)

@@ -5,13 +5,6 @@ import Glibc
 struct Poller: ~Copyable, Sendable {
   private let descriptor: CInt
 
-  /// A descriptor that is ready.
-  struct Event {
-    let descriptor: CInt
-    /// The peer has closed its side, perhaps after sending more.
-    let isHangUp: Bool
-  }
-
   init() throws(FastCGIError) {
     descriptor = epoll_create1(CInt(EPOLL_CLOEXEC))
     guard descriptor >= 0 else { throw FastCGIError("epoll_create1", errno) }
@@ -19,7 +12,6 @@ struct Poller: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  private static let hangUp = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
   private static let once = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue
 
   /// Reports `target` once, when it is readable. Returns false if the kernel has no memory for it.
@@ -39,10 +31,10 @@ struct Poller: ~Copyable, Sendable {
     return epoll_ctl(descriptor, operation, target, &event) == 0
   }
 
-  /// The next event; nil after `timeout` milliseconds, if that is not -1.
-  func wait(timeout: CInt) -> Event? {
+  /// A descriptor that is ready, or whose peer is gone; nil after `timeout` milliseconds, if that is not -1.
+  func wait(timeout: CInt) -> CInt? {
     var event = epoll_event()
     guard epoll_wait(descriptor, &event, 1, timeout) == 1 else { return nil }
-    return Event(descriptor: event.data.fd, isHangUp: event.events & Self.hangUp != 0)
+    return event.data.fd
   }
 }

@@ -7,8 +7,8 @@ import Synchronization
 /// A FastCGI responder on one listening socket.
 ///
 /// Idle connections and the listener wait in one ``Poller``; a connection occupies a thread only
-/// while a request is served. `workers` threads run; as many more as `waiters` are there to take
-/// the place of those that wait (``beginWaiting()``).
+/// while a request is served, which must have arrived as a whole. `workers` threads run; as many more as
+/// `waiters` are there to take the place of those that wait (``beginWaiting()``).
 package final class Server: Sendable {
   /// What a server does with connections, in the order in which it ends.
   enum Phase: UInt8, AtomicRepresentable, Comparable {
@@ -32,9 +32,18 @@ package final class Server: Sendable {
   /// Wakes every thread in the end.
   let stop: Alarm
   let pulse: Pulse
+  /// When to look for ``arrivals`` that have taken too long.
+  let sweep: Pulse
+  /// Of each connection on which a request has arrived in part, and which no thread has in hand.
+  let arrivals = Mutex<[CInt: Arrival]>([:])
+  let paths: RequestPaths
+  /// Answers authorizers alone: on a TCP socket anybody on this machine could claim to be the web server.
+  let isForAuthorizersOnly: Bool
   let report: @Sendable (Report) -> Void
   let log = Logger(label: "FastCGI")
 
+  /// How long a request may take to arrive.
+  let arrivalLimit: Duration
   private let threadCount: Int
   /// Wakes the supervisor: see ``isDrainWanted``, ``connections``, ``threads``.
   private let progress: Alarm
@@ -49,14 +58,21 @@ package final class Server: Sendable {
   ///   - workers: How many requests are worked on at once.
   ///   - waiters: How many more may wait.
   ///   - bodyLimit: The greatest content to accept, in octets.
+  ///   - basePath: Below which the site lies, see ``RequestPaths``.
+  ///   - arrivalLimit: How long a request may take to arrive; half as long again at most.
   ///   - aliveInterval: How often to report ``Report/alive``.
   ///   - report: Called on any thread of the server; must not wait.
   /// - Throws: ``FastCGIError`` if the process may not have the few descriptors it needs.
   package init(
     listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int,
+    below basePath: String = "", arrivalLimit: Duration = .seconds(20),
     aliveInterval: Duration? = nil, report: @escaping @Sendable (Report) -> Void = { _ in }
   ) throws(FastCGIError) {
+    isForAuthorizersOnly = !listener.isUnixSocket
     self.listener = listener
+    self.arrivalLimit = arrivalLimit
+    paths = RequestPaths(basePath: basePath)
+    sweep = try Pulse(every: arrivalLimit / 2)
     self.bodyLimit = bodyLimit
     self.report = report
     pulse = try Pulse(every: aliveInterval)
@@ -124,7 +140,7 @@ extension Server {
     let signals = try SignalDescriptor(SIGTERM, SIGINT)
     signal(SIGPIPE, SIG_IGN)
     guard poller.add(listener.descriptor), poller.addForAll(stop.descriptor),
-      poller.add(pulse.descriptor)
+      poller.add(pulse.descriptor), poller.add(sweep.descriptor)
     else { throw FastCGIError("epoll_ctl", errno) }
     do {
       for _ in 0..<threadCount { try startThread(handler) }

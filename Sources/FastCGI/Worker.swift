@@ -2,20 +2,24 @@ import CFastCGI
 import Glibc
 import HTTP
 
-/// One thread of a ``Server``: waits for a readable connection, reads a request from it, answers.
+/// One thread of a ``Server``: waits for a readable connection, reads what there is of a request, answers a whole one.
 ///
 /// Confined to its thread.
 final class Worker {
   let server: Server
   private let handler: (Request) -> Response
-  private let exchange = Exchange()
+  private let exchange: Exchange
   /// The request in hand has given this thread's permit away.
   private var isWaiting = false
   /// The listener is to be armed again after a pause, because there was no descriptor or memory.
   private var isBackingOff = false
 
+  /// What is read at once: as a rule more than a whole request.
+  private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 8)
+  private static let pieceSize = 16 << 10
+
   private static let backOffMilliseconds: CInt = 100
-  /// How long a half-sent request or a response that is not read may hold a thread.
+  /// How long a response that is not read may hold a thread.
   private static let socketTimeout = timeval(tv_sec: 3, tv_usec: 0)
 
   private static let key: pthread_key_t = {
@@ -32,16 +36,19 @@ final class Worker {
   init(of server: Server, _ handler: @escaping (Request) -> Response) {
     self.server = server
     self.handler = handler
+    exchange = Exchange(paths: server.paths)
   }
+
+  deinit { piece.deallocate() }
 
   /// Serves until the server stops.
   func run() {
     pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
     server.permits.take()
     while server.phase < .stopped {
-      let event = server.poller.wait(timeout: isBackingOff ? Self.backOffMilliseconds : -1)
+      let descriptor = server.poller.wait(timeout: isBackingOff ? Self.backOffMilliseconds : -1)
       if isBackingOff { armListener() }
-      if let event { handle(event) }
+      if let descriptor { handle(descriptor) }
       if isWaiting { endWaiting() }
     }
     server.permits.give()
@@ -63,17 +70,26 @@ final class Worker {
     server.permits.take()
   }
 
-  private func handle(_ event: Poller.Event) {
-    switch event.descriptor {
+  private func handle(_ descriptor: CInt) {
+    switch descriptor {
     case server.listener.descriptor: acceptConnection()
     case server.stop.descriptor: break
     case server.pulse.descriptor: reportAlive()
-    case let connection where event.isHangUp && peek(connection) != .readable:
-      close(connection)
-      server.connectionEnded()
-    case let connection:
-      serve(connection, isPolled: true)
+    case server.sweep.descriptor: endLateArrivals()
+    case let connection: read(connection, isPolled: true)
     }
+  }
+
+  /// Ends the connections whose requests take too long to arrive: each is then reported, and closed.
+  private func endLateArrivals() {
+    server.sweep.clear()
+    let latest = ContinuousClock.now - server.arrivalLimit
+    server.arrivals.withLock { arrivals in
+      for (connection, arrival) in arrivals where arrival.begin <= latest {
+        shutdown(connection, CInt(SHUT_RDWR))
+      }
+    }
+    server.poller.rearm(server.sweep.descriptor)
   }
 
   private func reportAlive() {
@@ -99,14 +115,8 @@ final class Worker {
         _ = setsockopt(connection, SOL_SOCKET, option, $0.baseAddress, socklen_t($0.count))
       }
     }
-    // As a rule the request is there already. If not, no thread may wait for it.
-    switch peek(connection) {
-    case .readable: serve(connection, isPolled: false)
-    case .silent where server.poller.add(connection): break
-    case .silent, .ended:
-      close(connection)
-      server.connectionEnded()
-    }
+    // As a rule the request is there already.
+    read(connection, isPolled: false)
   }
 
   private func armListener() {
@@ -127,35 +137,86 @@ final class Worker {
     }
   }
 
-  private enum Readiness { case readable, silent, ended }
+  // MARK: Reading
 
-  private func peek(_ connection: CInt) -> Readiness {
-    var byte: UInt8 = 0
-    switch recv(connection, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) {
-    case 1: return .readable
-    case -1 where errno == EAGAIN: return .silent
-    default: return .ended
+  /// Reads what has arrived on `connection`: answers a whole request, and polls for the rest of one.
+  private func read(_ connection: CInt, isPolled: Bool) {
+    let begun = server.arrivals.withLock { $0.removeValue(forKey: connection) }
+    var arrival = begun ?? Arrival(bodyLimit: server.bodyLimit)
+    if begun == nil {
+      // As a rule all is there, and libfcgi can read it where it lies.
+      switch receive(from: connection, CInt(MSG_PEEK)) {
+      case .ended: return close(connection)
+      case .nothing: return poll(connection, isPolled: isPolled)
+      case .some(let bytes): arrival.append(bytes)
+      }
+      if arrival.state == .complete {
+        let request = exchange.receive(from: connection, bodyLimit: server.bodyLimit)
+        return serve(request, on: connection, isPolled: isPolled)
+      }
+      _ = receive(from: connection, upTo: arrival.bytes.count)
     }
+    while arrival.state == .incomplete {
+      switch receive(from: connection) {
+      case .ended: return drop(connection)
+      case .nothing: return poll(connection, isPolled: isPolled, for: arrival)
+      case .some(let bytes): arrival.append(bytes)
+      }
+    }
+    guard arrival.state == .complete else { return drop(connection) }
+    let request = exchange.receive(
+      arrival.bytes, from: connection, bodyLimit: server.bodyLimit)
+    serve(request, on: connection, isPolled: isPolled)
+  }
+
+  private enum Input {
+    /// Good until the next call.
+    case some(UnsafeRawBufferPointer)
+    case nothing, ended
+  }
+
+  private func receive(
+    from connection: CInt, upTo count: Int = pieceSize, _ flags: CInt = 0
+  ) -> Input {
+    switch recv(connection, piece.baseAddress, count, flags | CInt(MSG_DONTWAIT)) {
+    case let count where count > 0: .some(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+    case -1 where errno == EAGAIN: .nothing
+    default: .ended
+    }
+  }
+
+  /// Has `connection` reported when there is more to read, with what has arrived before.
+  private func poll(_ connection: CInt, isPolled: Bool, for arrival: Arrival? = nil) {
+    if let arrival { server.arrivals.withLock { $0[connection] = arrival } }
+    if isPolled { return server.poller.rearm(connection) }
+    guard !server.poller.add(connection) else { return }
+    server.arrivals.withLock { $0[connection] = nil }
+    close(connection)
+  }
+
+  private func drop(_ connection: CInt) {
+    server.log.notice("connection dropped: no request")
+    close(connection)
+  }
+
+  private func close(_ connection: CInt) {
+    Glibc.close(connection)
+    server.connectionEnded()
   }
 
   // MARK: Serving
 
-  /// Serves one request from `connection`, and puts it back to be polled if it is kept.
-  private func serve(_ connection: CInt, isPolled: Bool) {
-    guard let request = exchange.receive(from: connection, bodyLimit: server.bodyLimit) else {
+  /// Answers `request`, and polls `connection` if it is kept.
+  private func serve(_ request: Request?, on connection: CInt, isPolled: Bool) {
+    guard let request else {
       server.log.notice("connection dropped: no request")
       return server.connectionEnded()
     }
-    let response = handler(request)
-    let keep = server.phase < .closing
-    guard exchange.send(response, to: request.method, keep: keep) else {
+    let isAllowed = request.isAuthorization || !server.isForAuthorizersOnly
+    let response = isAllowed ? handler(request) : Response(status: 403)
+    guard exchange.send(response, to: request.method, keep: server.phase < .closing) else {
       return server.connectionEnded()
     }
-    if isPolled {
-      server.poller.rearm(connection)
-    } else if !server.poller.add(connection) {
-      close(connection)
-      server.connectionEnded()
-    }
+    poll(connection, isPolled: isPolled)
   }
 }

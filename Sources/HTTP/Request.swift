@@ -13,10 +13,13 @@ package struct Request: Sendable {
 
   /// `REQUEST_METHOD`, as sent.
   package let method: String
-  /// `SCRIPT_NAME` and `PATH_INFO` joined, percent-decoded by the web server.
+  /// Percent-decoded, and without what the site lies below, see ``RequestPaths``.
   package let path: String
   /// The web server's id of this request (nginx: `$request_id`); empty if it sends none.
-  package let requestID: String
+  package var requestID: String
+  /// Whether the web server asks by FastCGI's role of an authorizer if it may let a request pass (§6.3). It understands
+  /// 200 as yes, with variables in fields `Variable-…`, and sends any other answer to the client.
+  package let isAuthorization: Bool
   /// The content; empty if there is a defect of the body.
   package let body: [UInt8]
   /// What the handler has to refuse; nil as a rule.
@@ -27,12 +30,32 @@ package struct Request: Sendable {
   /// The request that `parameters` describe; nil without `REQUEST_METHOD`.
   ///
   /// - Parameter bodyDefect: What was found when the body was read.
-  package init?(_ parameters: Parameters, body: [UInt8], bodyDefect: Defect?) {
+  package init?(
+    _ parameters: Parameters, body: [UInt8], bodyDefect: Defect?,
+    paths: RequestPaths = RequestPaths()
+  ) {
     guard let method = parameters.text("REQUEST_METHOD"), !method.isEmpty else { return nil }
+    self.init(method, paths.path(of: parameters), parameters, body: body, bodyDefect: bodyDefect)
+  }
+
+  /// The path at which web servers ask whether a request may pass: nginx by a subrequest, others by the role of an
+  /// authorizer. The request that it is about is in `REQUEST_URI`.
+  package static let authorizationPath = "/_auth"
+
+  /// What an authorizer is asked, as a request: `GET` ``authorizationPath``; nil without `REQUEST_METHOD`.
+  package init?(authorizing parameters: Parameters) {
+    guard let method = parameters.text("REQUEST_METHOD"), !method.isEmpty else { return nil }
+    self.init(
+      "GET", Self.authorizationPath, parameters, body: [], bodyDefect: nil, isAuthorization: true)
+  }
+
+  private init(
+    _ method: String, _ path: String, _ parameters: Parameters, body: [UInt8],
+    bodyDefect: Defect?, isAuthorization: Bool = false
+  ) {
     self.method = method
-    let script = parameters.text("SCRIPT_NAME") ?? ""
-    let info = parameters.text("PATH_INFO") ?? ""
-    path = info.isEmpty ? script : script + info
+    self.path = path
+    self.isAuthorization = isAuthorization
     requestID = parameters.text("REQUEST_ID") ?? ""
     self.body = body
     self.parameters = parameters

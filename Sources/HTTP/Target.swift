@@ -46,15 +46,15 @@ extension Request {
   private static func item(_ name: String, of query: Bytes) -> String? {
     for pair in query.split(separator: UInt8(ascii: "&")) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-      guard formDecoded(pair[..<equals]) == name else { continue }
-      return equals == pair.endIndex ? "" : formDecoded(pair[(equals + 1)...])
+      guard decoded(pair[..<equals]) == name else { continue }
+      return equals == pair.endIndex ? "" : decoded(pair[(equals + 1)...])
     }
     return nil
   }
 
-  /// `text` with `+` as a space and `%XX` as an octet; what is not hexadecimal stays as it is
+  /// `text` with `%XX` as an octet and, in a form, `+` as a space; what is not hexadecimal stays as it is
   /// (WHATWG URL, application/x-www-form-urlencoded parsing).
-  private static func formDecoded(_ text: Slice<Bytes>) -> String {
+  static func decoded(_ text: Slice<Bytes>, isForm: Bool = true) -> String {
     let source = Bytes(rebasing: text)
     return String(unsafeUninitializedCapacity: source.count) { target in
       var index = 0
@@ -62,7 +62,7 @@ extension Request {
       while index < source.count {
         var byte = source[index]
         index += 1
-        if byte == UInt8(ascii: "+") {
+        if isForm, byte == UInt8(ascii: "+") {
           byte = UInt8(ascii: " ")
         } else if byte == UInt8(ascii: "%"), let octet = octet(at: index - 1, of: source) {
           byte = octet

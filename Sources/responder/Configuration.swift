@@ -37,12 +37,14 @@ struct Configuration {
   func serve() throws {
     guard let listener = try inheritedListener() else {
       let application = try application { true }
-      return try respondAsCGI(bodyLimit: Application.bodyLimit) { application.respond(to: $0) }
+      return try respondAsCGI(bodyLimit: Application.bodyLimit, below: settings.basePath) {
+        application.respond(to: $0)
+      }
     }
     let notifier = ServiceNotifier.ofProcess()
     let server = try Server(
       listener: listener, workers: workers, waiters: Self.waiters,
-      bodyLimit: Application.bodyLimit, aliveInterval: notifier.interval
+      bodyLimit: Application.bodyLimit, below: settings.basePath, aliveInterval: notifier.interval
     ) { notifier.tell(.init($0)) }
     let application = try application { server.beginWaiting() }
     try server.run { application.respond(to: $0) }

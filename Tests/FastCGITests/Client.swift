@@ -87,8 +87,8 @@ struct Answer: Equatable {
 final class Connection {
   let descriptor: CInt
 
-  init() {
-    descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+  init(_ family: CInt = AF_UNIX) {
+    descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
     var timeout = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -97,6 +97,17 @@ final class Connection {
   convenience init(to path: String) throws {
     self.init()
     try connect(to: path)
+  }
+
+  convenience init(toPort port: UInt16) throws {
+    self.init(AF_INET)
+    var isConnected = false
+    let descriptor = descriptor
+    _ = withLoopbackAddress(port: port) { address in
+      let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      isConnected = Glibc.connect(descriptor, address, length) == 0
+    }
+    guard isConnected else { throw ClientError.system("connect", errno) }
   }
 
   func connect(to path: String) throws {

@@ -5,27 +5,6 @@ import Testing
 
 /// Requests that are not in order.
 @Suite struct DefectTests {
-  @Test func aHalfRequestHoldsOneThreadOnlyUntilTheTimeOut() throws {
-    try withServer(workers: 2) { server in
-      let half = try server.connect()
-      try half.send(Array(requestBytes().prefix(40)))
-      let elapsed = try ContinuousClock().measure { _ = try server.answer() }
-      #expect(elapsed < .seconds(2))
-      let untilClosed = try ContinuousClock().measure { try half.waitForClose() }
-      #expect(untilClosed < .seconds(6))
-    }
-  }
-
-  @Test func aThreadHeldByAHalfRequestServesAgain() throws {
-    try withServer(workers: 1) { server in
-      let half = try server.connect()
-      try half.send(Array(requestBytes("POST", "/", body: [1, 2, 3]).dropLast(10)))
-      #expect(try half.answer().body == "POST /   bodyIncomplete")
-      try half.waitForClose()
-      #expect(try server.answer().body == "GET /   -")
-    }
-  }
-
   /// What is sent before the end of file, and that no handler sees.
   static let cut: [(String, [UInt8])] = [
     ("nothing", []),
@@ -49,7 +28,16 @@ import Testing
     ),
     (
       "another role",
-      beginRecord(keep: true, role: 2) + stream(.params, pair("REQUEST_METHOD", "GET"))
+      beginRecord(keep: true, role: 3) + stream(.params, pair("REQUEST_METHOD", "GET"))
+    ),
+    ("half a body", Array(requestBytes("POST", "/", body: [1, 2, 3]).dropLast(10))),
+    ("two beginnings", beginRecord(keep: true) + requestBytes()),
+    ("two ids", beginRecord(keep: true) + record(.params, id: 2)),
+    ("a body before the parameters", beginRecord(keep: true) + record(.stdin)),
+    (
+      "parameters without end",
+      beginRecord(keep: true)
+        + (0..<3).flatMap { _ in record(.params, [UInt8](repeating: 0, count: 65_000)) }
     ),
     ("an aborted request", beginRecord(keep: true) + record(.abort)),
     ("another version", [2] + requestBytes().dropFirst()),
@@ -115,6 +103,23 @@ import Testing
         for _ in 0..<1000 { try connection.send(piece) }
       }
       #expect(try server.answer().body == "GET /   -")
+    }
+  }
+
+  static let chunked: [(body: String, defect: String)] = [
+    ("", "-"), ("abc", "-"), ("abcdefghij", "-"), ("abcdefghijk", "bodyTooLarge"),
+    (String(repeating: "x", count: 100_000), "bodyTooLarge"),
+  ]
+
+  @Test(arguments: chunked)
+  func aBodyInChunksIsReadToItsEnd(body: String, defect: String) throws {
+    try withServer(bodyLimit: 10) { server in
+      let bytes = requestBytes(
+        "POST", "/", [("HTTP_TRANSFER_ENCODING", "chunked")], body: Array(body.utf8),
+        contentLength: "")
+      let kept = defect == "-" ? body : ""
+      let answer = try server.answer(bytes)
+      #expect(answer.body == "POST /  \(kept) \(defect)")
     }
   }
 

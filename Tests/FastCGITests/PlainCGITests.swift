@@ -53,6 +53,28 @@ import Testing
     #expect(answer.body == "POST /   \(defect)")
   }
 
+  @Test(arguments: [(999, "-"), (1000, "-"), (1001, "bodyTooLarge"), (50_000, "bodyTooLarge")])
+  func aBodyInChunksIsReadToItsEnd(count: Int, defect: String) throws {
+    let body = String(repeating: "x", count: count)
+    let answer = try answer(
+      [("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/"), ("HTTP_TRANSFER_ENCODING", "chunked")],
+      [String(body.prefix(7)), String(body.dropFirst(7))])
+    #expect(answer.body == "POST /  \(defect == "-" ? body : "") \(defect)")
+  }
+
+  @Test func withoutLengthAndChunksNothingIsRead() throws {
+    let answer = try answer([("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/")], ["abc"])
+    #expect(answer.body == "POST /   -")
+  }
+
+  @Test func thePathIsThatOfTheTarget() throws {
+    let answer = try answer([
+      ("REQUEST_METHOD", "GET"), ("SCRIPT_NAME", "/cgi-bin/program"), ("PATH_INFO", ""),
+      ("REQUEST_URI", "/a%20b/c?d"), ("QUERY_STRING", "d"),
+    ])
+    #expect(answer.body == "GET /a b/c d  -")
+  }
+
   @Test func withoutAMethodThereIsNoRequest() {
     #expect(throws: FastCGIError("getenv", EINVAL)) { try answer([("SCRIPT_NAME", "/")]) }
   }

@@ -16,13 +16,14 @@ final class RunningServer: Sendable {
   /// Starts a server on `endpoint`, which keeps a descriptor of its own for the next.
   init(
     on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
-    aliveInterval: Duration? = nil, reports: Locked<[Report]> = Locked([]),
+    arrivalLimit: Duration = .seconds(20), aliveInterval: Duration? = nil,
+    reports: Locked<[Report]> = Locked([]),
     _ handler: @escaping Handler
   ) throws {
     self.endpoint = endpoint
     let server = try Server(
       listener: Listener(descriptor: dup(endpoint.descriptor)), workers: workers, waiters: waiters,
-      bodyLimit: bodyLimit, aliveInterval: aliveInterval
+      bodyLimit: bodyLimit, arrivalLimit: arrivalLimit, aliveInterval: aliveInterval
     ) { report in reports.update { $0.append(report) } }
     self.server = server
     Thread { [self] in
@@ -52,12 +53,14 @@ final class RunningServer: Sendable {
 
 /// Runs `body` against a server, then drains it.
 func withServer(
-  workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
+  workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000, arrivalLimit: Duration = .seconds(20),
   handler: @escaping RunningServer.Handler = { request, _ in describe(request) },
   _ body: (RunningServer) throws -> Void
 ) throws {
   let running = try RunningServer(
-    on: Endpoint(), workers: workers, waiters: waiters, bodyLimit: bodyLimit, handler)
+    on: Endpoint(), workers: workers, waiters: waiters, bodyLimit: bodyLimit,
+    arrivalLimit: arrivalLimit,
+    handler)
   defer {
     running.server.drain()
     #expect(running.waitForEnd())

@@ -48,6 +48,20 @@ import Testing
     #expect(request.defect == nil)
   }
 
+  @Test(arguments: [
+    ("/a", "/a"), ("/a%20b+c?/d", "/a b+c"), ("/site", "/"), ("/site?x", "/"), ("/site/a", "/a"),
+    ("/sites/a", "/sites/a"), ("/%73ite/a", "/a"), ("", "/program/rest"),
+  ])
+  func thePathOfTheTargetIsRoutedBelowTheBasePath(target: String, path: String) {
+    var parameters = Parameters()
+    for (name, value) in [
+      ("REQUEST_METHOD", "GET"), ("SCRIPT_NAME", "/program"), ("PATH_INFO", "/rest"),
+      ("REQUEST_URI", target),
+    ] { parameters.append(name, value) }
+    let paths = RequestPaths(source: .target, basePath: "/site")
+    #expect(Request(parameters, body: [], bodyDefect: nil, paths: paths)?.path == path)
+  }
+
   @Test(arguments: [("/api", "/v1", "/api/v1"), ("/api/v1", "", "/api/v1"), ("", "/v1", "/v1")])
   func thePathIsScriptNameAndPathInfoJoined(script: String, info: String, path: String) {
     var parameters = Parameters()

@@ -27,8 +27,10 @@ package final class FakeAgent: Sendable {
       let body = wire.bytes(length)
       requests.withLock { $0.append(head + String(decoding: body, as: UTF8.self)) }
       if head.contains(/(?i)upgrade: websocket/) {
+        // What answers the key that all tests send: the example of RFC 6455 §1.3. HAProxy demands it.
         wire.write(
-          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")
         while let byte = wire.byte() { wire.write(String(UnicodeScalar(byte))) }
         return
       }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A listener on a port of 127.0.0.1, which has each connection served on a thread of its own.
 package final class LoopbackListener: Sendable {
@@ -36,7 +36,7 @@ package final class LoopbackListener: Sendable {
 /// Calls `body` with an address of 127.0.0.1.
 ///
 /// - Returns: the port that the address has afterwards.
-func withLoopbackAddress(
+package func withLoopbackAddress(
   port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>) -> Void
 ) -> UInt16 {
   var address = sockaddr_in()

@@ -116,7 +116,7 @@ package struct Site: Sendable {
     return outcome.output
   }
 
-  /// The process that runs now for `responder`, `companion`, `relay`, `mariadb` or `nginx`, if one does.
+  /// The process that runs now for `responder`, `companion`, `relay`, `mariadb` or `web`, if one does.
   package func pid(of program: String) -> pid_t? { pid(in: "\(program).pid") }
 
   /// The process that keeps that program alive.
@@ -133,10 +133,10 @@ package struct Site: Sendable {
     try String(contentsOfFile: "\(state)/log/\(name).log", encoding: .utf8)
   }
 
-  /// The log files of `STATE/log`, without `.log`.
-  package static let logs = [
-    "nginx-access", "nginx-error", "responder", "companion", "relay", "mariadb",
-  ]
+  /// The log files of `STATE/log`, without `.log`. A responder that the web server starts logs to the web server's.
+  package static let logs =
+    ["web-access", "web-error", "companion", "relay", "mariadb"]
+    + (WebServer.ofTests.hasResponder ? ["responder"] : [])
 
   /// All data as SQL, by `mariadb-dump`.
   package func dump() -> String {
@@ -274,19 +274,22 @@ private struct Guardian {
 /// The folder of `Package.swift`.
 package let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
-/// A TCP port of 127.0.0.1 that nobody listened on just now.
+/// A port of 127.0.0.1 that nobody has now, below those that the kernel gives to clients.
 package func freePort() -> UInt16 {
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(descriptor) }
-  return withUnsafeMutablePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-      precondition(bind(descriptor, generic, length) == 0, "no free port")
-      precondition(getsockname(descriptor, generic, &length) == 0, "no name")
+  while true {
+    let port = UInt16.random(in: 10_000..<32_768)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isFree = withUnsafePointer(to: address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0
+      }
     }
-    return UInt16(bigEndian: pointer.pointee.sin_port)
+    if isFree { return port }
   }
 }

@@ -39,8 +39,8 @@ func issueTicket(_ request: Request, in context: borrowing Context) throws -> Re
   }
 }
 
-/// `GET /_auth`: nginx asks (`auth_request`) whether a request to the agent may pass. The target of
-/// that request is in `REQUEST_URI`.
+/// `GET /_auth`: a web server asks whether a request to the agent may pass, nginx by `auth_request`, others by FastCGI's
+/// role of an authorizer. The target of that request is in `REQUEST_URI`.
 ///
 /// - Throws: ``Failure/notAdmitted``; for a web socket alone ``Failure/tokenExpired``, and
 ///   ``Failure/foreignPage`` where a page of another site opens it; where no token is asked for, that and
@@ -50,6 +50,8 @@ func admitToAgent(_ request: Request, in context: borrowing Context) throws -> R
   // An app that is no page sends no Origin.
   guard path != "/ws" || context.isOwnOrigin(of: request) else { throw Failure.foreignPage }
   switch try context.admission(of: request) {
+  case .admitted(let client) where request.isAuthorization:
+    return Response(status: 200, fields: [("Variable-ADMITTED_BY", client.text)])
   case .admitted(let client):
     return Response(status: 204, fields: [(AgentClient.fieldName, client.text)])
   case .expired where path == "/ws": throw Failure.tokenExpired

@@ -1,10 +1,12 @@
+import HTTP
+
 extension Family {
   /// Phones that pair with the agent behind this site by a QR code.
   static let pairing = Family(
     "pairing",
     paths: [
       "/pair", "/pair/phones", "/pair/phones/name", "/api/pair/", "/api/auth/", "/api/status",
-      "/_auth",
+      Request.authorizationPath,
     ],
     errors: .message,
     routes: [
@@ -22,7 +24,7 @@ extension Family {
       Route("POST", "/api/auth/revoke", revokePairing),
       Route("POST", "/api/auth/ticket", issueTicket),
       Route("GET", "/api/status", getStatus),
-      Route("GET", "/_auth", admitToAgent),
+      Route("GET", Request.authorizationPath, admitToAgent),
     ])
 }
 

@@ -44,7 +44,9 @@ package final class Application: Sendable {
 
   /// The only place that looks at errors: a ``Failure`` becomes its status, anything else 500 or 503
   /// without detail.
-  package func respond(to request: Request) -> Response {
+  package func respond(to received: Request) -> Response {
+    var request = received
+    if request.requestID.isEmpty { request.requestID = hexEncoded(random(16)) }
     let found = request.defect == .ambiguousPath ? nil : router.match(request.path)
     let family = found?.family ?? family(of: request.path)
     let context = Context(
@@ -52,7 +54,8 @@ package final class Application: Sendable {
       records: database.records(
         at: clock(),
         from: Origin(
-          requestID: request.requestID, address: request.remoteAddress,
+          requestID: request.requestID,
+          address: settings.pairingAccess.proxies.clientAddress(of: request),
           bundleID: request.bundleID)))
     var response: Response
     do {
@@ -68,7 +71,7 @@ package final class Application: Sendable {
     if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
       response.fields.append(("Cache-Control", "no-store"))
     }
-    if !request.requestID.isEmpty { response.fields.append(("X-Request-Id", request.requestID)) }
+    response.fields.append(("X-Request-Id", request.requestID))
     return response
   }
 
@@ -119,7 +122,8 @@ package final class Application: Sendable {
   /// The path, of which a secret path and what follows it is not told. A path that holds the words of a
   /// secret path anywhere may be a misspelled one.
   private func loggedPath(of request: Request) -> String {
-    let path = request.path
+    // What follows a ? is a query to somebody, whatever the web server made of it.
+    let path = String(request.path.prefix { $0 != "?" })
     let secret = families.lazy.flatMap(\.secretPaths)
       .first { path.contains($0.dropFirst().dropLast()) }
     return secret.map { "\($0)[redacted]" } ?? path

@@ -6,12 +6,11 @@ import HTTP
 package struct PairingAccess: Sendable {
   /// Beside this machine.
   private let allowed: [IPNetwork]
-  /// Whose `X-Forwarded-For` counts.
-  private let proxies: [IPNetwork]
+  let proxies: TrustedProxies
 
   package init(allowed: [IPNetwork] = [], proxies: [IPNetwork] = []) {
     self.allowed = IPNetwork.loopback + allowed
-    self.proxies = proxies
+    self.proxies = TrustedProxies(networks: proxies)
   }
 
   /// Whether the request comes from one of the addresses. One that a proxy has passed on does so only
@@ -22,14 +21,9 @@ package struct PairingAccess: Sendable {
   }
 
   private func clientAddress(of request: Request) -> String? {
-    let isProxy = proxies.contains { $0.contains(request.remoteAddress) }
-    guard isProxy else {
-      return Self.forwardingFields.contains { request.field($0) != nil }
-        ? nil : request.remoteAddress
-    }
-    let hops = request.fieldValues("X-Forwarded-For").flatMap { $0.split(separator: ",") }
-      .map { String($0).trimmed }
-    return hops.last { hop in !proxies.contains { $0.contains(hop) } }
+    if proxies.include(senderOf: request) { return proxies.namedClient(of: request) }
+    let isForwarded = Self.forwardingFields.contains { request.field($0) != nil }
+    return isForwarded ? nil : request.remoteAddress
   }
 
   /// Fields by which proxies say that they have passed a request on.

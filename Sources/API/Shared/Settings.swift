@@ -87,4 +87,7 @@ package struct Settings: Sendable {
 
   /// The main address; `iss` of the access tokens.
   package var publicURL: String { publicURLs[0] }
+
+  /// The path of ``publicURL``, below which the site lies; empty for most.
+  package var basePath: String { WebURL(publicURL)!.rest }
 }

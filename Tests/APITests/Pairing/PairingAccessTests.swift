@@ -66,6 +66,27 @@ import Testing
     }
   }
 
+  /// What limits and the audit log count as the address of a caller.
+  @Test(arguments: [
+    ("198.51.100.1", "203.0.113.7", "198.51.100.1"),
+    ("x, 2001:db8::9", "203.0.113.7", "2001:db8::9"),
+    ("198.51.100.1, 203.0.113.7", "203.0.113.7", "198.51.100.1"),
+    ("x", "203.0.113.7", "203.0.113.7"),
+    ("", "203.0.113.7", "203.0.113.7"), ("198.51.100.1", "192.0.2.9", "192.0.2.9"),
+  ])
+  func theCallerIsWhomATrustedProxyNames(_ hops: String, _ sender: String, _ caller: String) throws
+  {
+    try site { site throws in
+      let body =
+        #"{"email":"a@example.org","name":"A","deviceId":"d","deviceName":"P","platform":"ios"}"#
+      let answer = site.send(
+        "POST", "/api/mobile/auth/register", body, fields: [(name: "X-Forwarded-For", value: hops)],
+        address: sender)
+      #expect(answer.status == 201)
+      #expect(site.sql("SELECT created_from FROM accounts") == caller)
+    }
+  }
+
   @Test(arguments: [
     (["Sec-Fetch-Site": "cross-site"], 403), (["Sec-Fetch-Site": "same-site"], 403),
     (
@@ -81,6 +102,44 @@ import Testing
     try site { site throws in
       let given = fields.map { (name: $0.key, value: $0.value) }
       #expect(site.send("GET", "/pair", fields: given, address: "127.0.0.1").status == status)
+    }
+  }
+
+  /// What FastCGI's authorizer answers about a request for `/api/file`.
+  private func authorization(_ bearer: String, _ site: TestApplication) -> Response? {
+    var parameters = Parameters()
+    for (name, value) in [
+      ("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/api/file"), ("REQUEST_URI", "/api/file?a=b"),
+      ("REMOTE_ADDR", "127.0.0.1"), ("HTTP_AUTHORIZATION", "Bearer \(bearer)"),
+    ] { parameters.append(name, value) }
+    return Request(authorizing: parameters).map { site.application.respond(to: $0) }
+  }
+
+  @Test func anAuthorizerLetsPassWithAVariableAndRefusesInFull() throws {
+    try site { site throws in
+      let token = site.send("GET", "/api/pair/info", address: "127.0.0.1").string("token") ?? ""
+      let admitted = try #require(authorization(token, site))
+      #expect(admitted.status == 200)
+      #expect(admitted.body.isEmpty)
+      let variable = admitted.fields.first { $0.name == "Variable-ADMITTED_BY" }?.value
+      #expect(variable?.hasPrefix("token ") == true, "\(variable ?? "none")")
+      let refused = try #require(authorization("cdev_s_wrong", site))
+      #expect(refused.status == 401)
+      #expect(String(decoding: refused.body, as: UTF8.self) == #"{"error":"Unauthorized"}"#)
+      #expect(refused.fields.contains { $0 == ("WWW-Authenticate", "Bearer") })
+    }
+  }
+
+  @Test func aRequestWithoutAnIdGetsOne() throws {
+    try site { site throws in
+      let requests = [
+        Request(path: "/health", requestID: ""), Request(path: "/health", requestID: ""),
+      ]
+      let ids = requests.map { request in
+        site.application.respond(to: request).fields.first { $0.name == "X-Request-Id" }?.value
+      }
+      #expect(ids.allSatisfy { $0?.utf8.count == 32 })
+      #expect(ids[0] != ids[1])
     }
   }
 

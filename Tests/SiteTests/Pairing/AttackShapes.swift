@@ -15,6 +15,12 @@ enum AttackShapes {
       name = ([line] + fields).joined(separator: " | ")
       lines = [line] + fields
     }
+
+    /// Whether lighttpd makes an ordinary request of this one: it drops fields without a value, and the dot at the end of
+    /// a host's name. No browser sends the first; a name server cannot give `localhost.` another address.
+    var isMendedByLighttpd: Bool {
+      lines.contains { $0.hasSuffix(": ") || $0 == "Host: localhost.:PORT" }
+    }
   }
 
   static let all = origins + hosts + forwarded + fetches + paths + credentials + targets

@@ -2,14 +2,15 @@ import Foundation
 import Support
 import Testing
 
-/// What a stranger tries against the deployed nginx, the responder and the relay.
+/// What a stranger tries against the deployed web server, the responder and the relay.
 @Suite(.serialized) struct AttackTests {
   @Test func noAttackReachesTheAgentOrAPairingToken() async throws {
     try await withAgent { site, agent in
       let phone = try site.pair()
       let before = try site.pairingToken()
       #expect(AttackShapes.all.count >= 200)
-      for shape in AttackShapes.all {
+      let isLighttpd = WebServer.ofTests.isLighttpd
+      for shape in AttackShapes.all where !(isLighttpd && shape.isMendedByLighttpd) {
         let answer = site.answer(to: shape, token: phone.access)
         #expect(!answer.contains("cdev_p_") && !answer.contains("image/png"), "\(shape.name)")
         #expect(!answer.contains("HTTP/1.1 101"), "\(shape.name)")

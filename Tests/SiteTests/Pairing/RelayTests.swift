@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Open connections to the agent behind the deployed nginx, and how they end.
+/// Open connections to the agent behind the deployed web server, and how they end.
 @Suite(.serialized) struct RelayTests {
   /// Who ends the pairing of the phone, and how.
   private static let ways: [(name: String, end: @Sendable (Site, Phone, String) throws -> Void)] = [
@@ -107,7 +107,7 @@ import Testing
         "token=\(phone.access);TOKEN=\(secret)", "token=\(phone.access)&+token=\(secret)",
         "token=\(phone.access)&next=/x?token%3d\(phone.access)",
         "token=\(phone.access)&access_token=\(secret)&x=\(phone.refresh.lowercased())",
-      ]
+      ].filter { !(WebServer.ofTests.isLighttpd && $0.contains("?")) }  // it refuses a second ?
       let fields = [
         "Authorization: Bearer \(phone.access)", "Proxy-Authorization: \(secret)",
         "Cookie: a=\(secret)", "X-Device-Credential: \(secret)", "X-API-Key: \(secret)",

@@ -4,8 +4,8 @@ import Support
 import Synchronization
 import Testing
 
-/// How `nginx/run` starts, keeps and stops a site.
-@Suite(.serialized) struct LifeTests {
+/// How `nginx/run` starts, keeps and stops a site that has a responder of its own.
+@Suite(.serialized, .enabled(if: WebServer.ofTests.hasResponder)) struct LifeTests {
   @Test func startingTwiceIsStartingOnce() async throws {
     try await withSite { site in
       let responder = site.pid(of: "responder")
@@ -23,7 +23,7 @@ import Testing
     try await withSite { site in
       _ = try site.sql("CREATE TABLE kept (word VARCHAR(10)); INSERT INTO kept VALUES ('kept')")
       let key = try Data(contentsOf: URL(filePath: site.state + "/secrets/jwt-keys"))
-      let pids = ["nginx", "companion", "responder", "mariadb"].map { site.pid(of: $0) }
+      let pids = ["web", "companion", "responder", "mariadb"].map { site.pid(of: $0) }
       #expect(!pids.contains(nil))
       #expect(site.stop().status == 0)
       for pid in pids.compactMap({ $0 }) { #expect(holds { kill(pid, 0) != 0 }) }
@@ -73,7 +73,7 @@ import Testing
 
   @Test func aStartClearsUpWhatACrashLeftBehind() async throws {
     try await withSite { site in
-      for program in ["nginx", "companion", "responder", "mariadb"] {
+      for program in ["web", "companion", "responder", "mariadb"] {
         kill(try #require(site.keeper(of: program)), SIGKILL)
       }
       let orphan = try #require(site.pid(of: "mariadb"))

@@ -3,7 +3,7 @@ import Support
 import Testing
 
 /// `nginx/site.conf` in front of a site's responder.
-@Suite(.serialized) struct SecureSiteTests {
+@Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct SecureSiteTests {
   private static let name = "switchboard.example.org"
 
   /// nginx with `site.conf`, of which only what each host changes is replaced.

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// Requests that arrive slowly.
+@Suite struct ArrivalTests {
+  /// Both parts of a request that is cut at `offset` from its end.
+  private func halves(_ body: String, at offset: Int) -> (first: [UInt8], second: [UInt8]) {
+    let bytes = requestBytes("POST", "/slow", body: Array(body.utf8), keep: true)
+    return (Array(bytes.dropLast(offset)), Array(bytes.suffix(offset)))
+  }
+
+  /// The last record that is cut is that of the parameters, of the body, of its end.
+  @Test(arguments: [1, 9, 20, 40])
+  func moreSlowRequestsThanWorkersStopNobody(offset: Int) throws {
+    try withServer(workers: 2) { server in
+      let slow = try (0..<24).map { index in
+        let connection = try server.connect()
+        try connection.send(halves("body \(index)", at: offset).first)
+        return connection
+      }
+      for _ in 0..<3 { #expect(try server.answer().body == "GET /   -") }
+      for (index, connection) in slow.enumerated() {
+        let rest = halves("body \(index)", at: offset).second
+        #expect(try connection.answer(to: rest).body == "POST /slow  body \(index) -")
+        #expect(try connection.answer(to: requestBytes(keep: true)).body == "GET /   -")
+      }
+    }
+  }
+
+  @Test func aBodyMayArriveOctetByOctet() throws {
+    try withServer(workers: 1) { server in
+      let body = String(repeating: "0123456789", count: 90)
+      let bytes = requestBytes("POST", "/", body: Array(body.utf8), keep: true, recordSize: 1)
+      let connection = try server.connect()
+      for octet in bytes { try connection.send([octet]) }
+      #expect(try connection.answer().body == "POST /  \(body) -")
+    }
+  }
+
+  @Test func aRequestThatDoesNotArriveInTimeIsDropped() throws {
+    try withServer(arrivalLimit: .milliseconds(20)) { server in
+      let half = try server.connect()
+      try half.send(halves("body", at: 9).first)
+      try half.waitForClose()
+      while !server.server.arrivals.withLock({ $0.isEmpty }) { sched_yield() }
+      #expect(try server.answer().body == "GET /   -")
+    }
+  }
+
+  @Test func aConnectionWithoutARequestIsKept() throws {
+    try withServer(arrivalLimit: .milliseconds(20)) { server in
+      let idle = try server.connect()
+      _ = try idle.answer(to: requestBytes(keep: true))
+      let half = try server.connect()
+      try half.send(Array(requestBytes().prefix(40)))
+      try half.waitForClose()
+      #expect(try idle.answer(to: requestBytes(keep: true)).body == "GET /   -")
+    }
+  }
+}
