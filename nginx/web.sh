@@ -112,7 +112,7 @@ END
 # Apache serves nothing as root. As another user it still reads what root has in the state.
 start_apache() {
   local module way=fastcgi modules=(
-    mpm_event authz_core authz_host authz_user authn_core authnz_fcgi alias cgid env headers proxy proxy_fcgi proxy_http
+    mpm_event authz_core authz_user authn_core authnz_fcgi alias cgid env headers proxy proxy_fcgi proxy_http
     proxy_wstunnel reqtimeout rewrite setenvif unique_id
   )
   local apache=(apache2 -f "$state/apache.conf")

@@ -1,8 +1,10 @@
+import Base
 import Glibc
 package import Logging
 
 /// Writes each event as one line of fields on standard error, with the journal's priority in front (sd-daemon(3)):
-/// `<6>level=info msg="Mail sent" attempts=1 mail=…`.
+/// `<6>level=info msg="Mail sent" attempts=1 mail=…`. Its first field is the time, except in the journal, which keeps its own:
+/// `<6>time=2026-11-23T06:25:40Z level=…`.
 package struct JournalLog: LogHandler {
   package var logLevel: Logger.Level = .info
   package var metadata: Logger.Metadata = [:]
@@ -23,8 +25,9 @@ package struct JournalLog: LogHandler {
 
   package func log(event: LogEvent) {
     let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
-    var line =
-      "<\(priority(of: event.level))>level=\(event.level) msg=\(quoted("\(event.message)"))"
+    let time = Self.isJournal ? "" : "time=\(Timestamp.now().rfc3339) "
+    let priority = priority(of: event.level)
+    var line = "<\(priority)>\(time)level=\(event.level) msg=\(quoted("\(event.message)"))"
     for (key, value) in all.sorted(by: { $0.key < $1.key }) {
       line += " \(key)=\(quoted("\(value)"))"
     }
@@ -32,6 +35,15 @@ package struct JournalLog: LogHandler {
     bytes.append(UInt8(ascii: "\n"))
     _ = write(STDERR_FILENO, bytes, bytes.count)  // one call: lines of several threads do not mix
   }
+
+  /// Whether standard error goes to the journal: `JOURNAL_STREAM` of systemd.exec(5).
+  private static let isJournal: Bool = {
+    var file = stat()
+    guard let stream = getenv("JOURNAL_STREAM"), fstat(STDERR_FILENO, &file) == 0 else {
+      return false
+    }
+    return String(cString: stream) == "\(file.st_dev):\(file.st_ino)"
+  }()
 
   /// In quotation marks where `text` could look like another field, or like none.
   private func quoted(_ text: String) -> String {

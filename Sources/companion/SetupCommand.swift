@@ -19,6 +19,7 @@ struct Setup: ParsableCommand {
       Example: switchboard setup --yes --name switchboard.example.org
       Example: switchboard setup --certificate /etc/letsencrypt/live/switchboard.example.org
       Without the package: .build/release/switchboard-companion setup --from Sources/companion
+      At a shared host, without root: switchboard/bin/switchboard setup --shared
       """)
 
   @Option(help: "The folder of the script: Sources/companion in the project's own directory.")

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import Logging
 import Program
@@ -20,7 +21,7 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self)
+      withoutTimes(result.standardErrorContent)
         == """
         <7>level=trace msg=t
         <7>level=debug msg=d
@@ -31,6 +32,46 @@ import Testing
         <2>level=critical msg=c
 
         """)
+  }
+
+  @Test func aLineBeginsWithItsTime() async throws {
+    let before = Timestamp.now().rfc3339
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      JournalLog.logger().info("written")
+      exit(0)
+    }
+    let line = String(decoding: result.standardErrorContent, as: UTF8.self)
+    let match = try #require(line.wholeMatch(of: /<6>time=(\S+) level=info msg=written\n/))
+    #expect(before...Timestamp.now().rfc3339 ~= String(match.1))
+  }
+
+  /// The journal shows its own.
+  @Test func aLineOfTheJournalHasNoTime() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      var file = stat()
+      #expect(fstat(STDERR_FILENO, &file) == 0)
+      setenv("JOURNAL_STREAM", "\(file.st_dev):\(file.st_ino)", 1)
+      JournalLog.logger().info("written")
+      exit(0)
+    }
+    #expect(
+      String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>level=info msg=written\n")
+  }
+
+  /// A web server that systemd has started hands the variable on to programs whose standard error is a file.
+  @Test func aLineElsewhereHasItsTimeThoughTheVariableIsSet() async throws {
+    let result = try await #require(
+      processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+    ) {
+      setenv("JOURNAL_STREAM", "8:1", 1)
+      JournalLog.logger().info("written")
+      exit(0)
+    }
+    #expect(String(decoding: result.standardErrorContent, as: UTF8.self).hasPrefix("<6>time=2"))
   }
 
   @Test func whatAnEventSaysOfItselfStandsBehindItInOrder() async throws {
@@ -44,7 +85,7 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self)
+      withoutTimes(result.standardErrorContent)
         == "<6>level=info msg=said a=1 b=own c=3\n")
   }
 
@@ -57,7 +98,7 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self)
+      withoutTimes(result.standardErrorContent)
         == #"<6>level=info msg=a path="/x request=\"1\\" z=1"# + "\n")
   }
 
@@ -71,7 +112,7 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self)
+      withoutTimes(result.standardErrorContent)
         == "<6>level=info msg=\"a b  [31mc  d é🎉\" k ey=v path=\"/x <0>forged\"\n")
   }
 
@@ -84,7 +125,7 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>level=info msg=written\n")
+      withoutTimes(result.standardErrorContent) == "<6>level=info msg=written\n")
   }
 
   /// A field without a value would take the next one for it.
@@ -96,7 +137,7 @@ import Testing
       exit(0)
     }
     #expect(
-      String(decoding: result.standardErrorContent, as: UTF8.self)
+      withoutTimes(result.standardErrorContent)
         == "<6>level=info msg=\"Two words\" bank=\"\"\n")
   }
 
@@ -131,12 +172,16 @@ import Testing
       }
       exit(0)
     }
-    let lines = String(decoding: result.standardErrorContent, as: UTF8.self)
-      .split(separator: "\n")
+    let lines = withoutTimes(result.standardErrorContent).split(separator: "\n")
     #expect(lines.count == 200)
     #expect(
       Set(lines)
         == Set(
           (0..<200).map { "<6>level=info msg=\(String(repeating: "x", count: 100)) n=\($0)"[...] }))
   }
+}
+
+/// What was logged, without the time of each line.
+private func withoutTimes(_ log: [UInt8]) -> String {
+  String(decoding: log, as: UTF8.self).replacing(#/time=\S+ /#, with: "")
 }
