@@ -94,7 +94,8 @@ package struct Environment {
     guard urls.allSatisfy(Self.isPublicURL) else {
       complain(
         about: name,
-        "must be http or https addresses without a final slash, separated by commas")
+        "must be http or https addresses without a final slash, separated by commas; \(Self.pathRule)"
+      )
       return nil
     }
     if let one = optional(other), one != urls[0] {
@@ -113,12 +114,18 @@ package struct Environment {
   private mutating func onePublicURL() -> String? {
     value(
       "SWITCHBOARD_PUBLIC_URL", "the address under which the apps reach this site",
-      "must be an http or https address without a final slash"
+      "must be an http or https address without a final slash; \(Self.pathRule)"
     ) { text in Self.isPublicURL(text) ? text : nil }
   }
 
+  private static let pathRule = "a path in it may have letters, digits and . _ ~ - only"
+
   private static func isPublicURL(_ text: String) -> Bool {
-    (text.hasPrefix("https://") || text.hasPrefix("http://")) && !text.hasSuffix("/")
+    guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.hasSuffix("/") else {
+      return false
+    }
+    guard let path = WebURL(text)?.rest else { return true }  // whoever needs the host complains
+    return path.wholeMatch(of: /[A-Za-z0-9._~\/-]*/) != nil  // pages and fields contain it as it is
   }
 
   /// The case of `Choice` that `name` spells.

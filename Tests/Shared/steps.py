@@ -252,6 +252,10 @@ def move(site):
     phone.sign_up()
     phone.sign_in_by_mail(site.mailbox)
     prefer(site, phone)
+    links = re.findall('(?:href|src|action)="([^"]*)"', client.send("GET", "/account").expect(200).text)
+    assert links and all(link.startswith("/app/switchboard/") for link in links), links
+    for link in links:
+        assert site.host.client().send("GET", link).status in (200, 405), f"{link} is not there"  # 405 is a form's
     text = (site.folder / "etc/environment").read_text()
     assert 'SWITCHBOARD_DB_SOCKET=""' in text, text
     faults = re.findall("^FAULT  (.*)$", site.host.run("switchboard/bin/switchboard check", status=1), re.MULTILINE)

@@ -72,7 +72,7 @@ package final class Application: Sendable {
       response.fields.append(("Cache-Control", "no-store"))
     }
     response.fields.append(("X-Request-Id", request.requestID))
-    return response
+    return response.placed(below: settings.basePath)
   }
 
   /// The index of the family to which a path without routes belongs: the one with the longest path

@@ -14,6 +14,8 @@ package struct Settings: Sendable {
   package let publicURLs: [String]
   /// Those of ``publicURLs``, as browsers send them.
   package let origins: [String]
+  /// The path of ``publicURL``, below which the site lies; empty for most.
+  package let basePath: String
   /// Sign access and refresh tokens.
   package let jwtKeys: Keyring
   /// Make the stored forms of mailed codes and refresh-token ids.
@@ -73,6 +75,7 @@ package struct Settings: Sendable {
     // The configuration is refused where this names no host.
     let sites = publicURLs.map { WebURL($0)! }
     origins = sites.map(\.origin)
+    basePath = sites[0].rest
     self.androidApps = androidApps
     let appOrigins = androidApps.flatMap(\.origins).filter { !passkeyOrigins.contains($0) }
     relyingParty = RelyingParty(
@@ -87,7 +90,4 @@ package struct Settings: Sendable {
 
   /// The main address; `iss` of the access tokens.
   package var publicURL: String { publicURLs[0] }
-
-  /// The path of ``publicURL``, below which the site lies; empty for most.
-  package var basePath: String { WebURL(publicURL)!.rest }
 }

@@ -32,7 +32,7 @@ struct PageVisitor: Sendable {
     let answer = sent(path, items, origin: origin)
     take(answer)
     guard answer.status == 303, let target = answer.field("Location") else { return answer }
-    let parts = target.split(separator: "?")
+    let parts = target.dropFirst(site.application.settings.basePath.count).split(separator: "?")
     return open(String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "")
   }
 

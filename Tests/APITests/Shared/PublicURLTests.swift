@@ -46,7 +46,9 @@ import Testing
 
   @Test(arguments: [
     "a.example", "https://a.example/", "https://a.example,", ",https://a.example",
-    "https://a.example,ftp://b.example", "https://a.example,https://x@y",
+    "https://a.example,ftp://b.example", "https://a.example,https://x@y", "https://a.example/?b",
+    "https://a.example/a\"b", "https://a.example/<a>", "https://a.example/%61",
+    "https://a.example#b",
   ])
   func malformedListsAreComplaints(list: String) {
     let (_, complaints) = read(["SWITCHBOARD_PUBLIC_URLS": list, "SWITCHBOARD_PUBLIC_URL": ""])

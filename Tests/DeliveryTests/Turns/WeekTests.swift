@@ -14,7 +14,8 @@ import Testing
 @Suite(.serialized) struct WeekTests {
   @Test func phonesShowTheGamesThatWait() throws {
     let count = rounds(default: 24)
-    try withDeliveryOnItsOwnServer { delivery throws in
+    // All notifications of a whole week are of the last two days here, in which each poll looks for those to withdraw.
+    try withDeliveryOnItsOwnServer(options: ["--innodb-buffer-pool-size=512M"]) { delivery throws in
       let site = try #require(FakeOGS())
       defer { site.end() }
       try withAPNs { fake throws in

@@ -135,9 +135,11 @@ func withDelivery<T>(_ body: (TestDelivery) throws -> T) throws -> T {
 }
 
 /// The same on a server of its own, which may be killed.
-func withDeliveryOnItsOwnServer<T>(_ body: (TestDelivery) throws -> T) throws -> T {
+func withDeliveryOnItsOwnServer<T>(
+  options: [String] = [], _ body: (TestDelivery) throws -> T
+) throws -> T {
   try withFolder { empty in
-    let server = MariaDBServer()
+    let server = MariaDBServer(options: options)
     defer { server.kill() }
     server.run("CREATE DATABASE own; USE own;\n" + schemaOfTests)
     for program in ["companion", "responder"] {
