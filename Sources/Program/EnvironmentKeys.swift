@@ -18,14 +18,14 @@ extension Environment {
   /// line ends.
   package mutating func boxKeys(_ name: String, _ meaning: String) -> BoxKeys? {
     value(name, meaning, "must be a list of id:base64url, each of 32 bytes") {
-      try? BoxKeys(parsing: $0)
+      try? BoxKeys(parsing: $0)  // the complaint says what is right
     }
   }
 
   /// The public keys of `name`, each after `public:`.
   package mutating func boxPublicKeys(_ name: String, _ meaning: String) -> BoxPublicKeys? {
     value(name, meaning, "must be what `switchboard-companion keys public` prints") {
-      try? BoxPublicKeys(parsing: $0)
+      try? BoxPublicKeys(parsing: $0)  // as above
     }
   }
 }

@@ -51,6 +51,7 @@ enum SortedJSON {
 
   /// A number without fraction and exponent, if it fits 64 bits; else as Swift writes a Double.
   private static func number(_ digits: [UInt8]) throws -> [UInt8] {
+    // try?: what is no Int64 is read as a Double.
     if let integer = try? decode(Int64.self, from: digits) { return Array("\(integer)".utf8) }
     return Array("\(try decode(Double.self, from: digits))".utf8)
   }

@@ -34,6 +34,7 @@ extension DirectSender {
       // Below the ten seconds that the request waits.
       let deadline = ContinuousClock.now + .seconds(5)
       var sender = WebPushSender(settings, keys: keys, limits: limits)
+      // Other channels may have sent already, so an error of the database is no error of all: nothing was sent here.
       guard let found = try? subscriptions(messages.map(\.token.text)) else { return [:] }
       var results: [String: DirectResult] = [:]
       for message in messages where ContinuousClock.now < deadline {

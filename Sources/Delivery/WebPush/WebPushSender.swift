@@ -74,6 +74,7 @@ struct WebPushSender: ~Copyable {
     } catch {
       return .failure(.unopenable)
     }
+    // try?: whatever is wrong with the subscription, it is malformed.
     guard let subscription = try? Job.decode(WebSubscription.self, from: bytes),
       subscription.token.text == message.token,
       let point = base64URLDecoded(subscription.publicKey),
