@@ -1,8 +1,8 @@
 import HTTP
 
 extension Response {
-  /// For a site below `basePath`: its pages and redirects, which name the site's own places from the root of the host, name
-  /// them from `basePath`.
+  /// The same answer of a site that lies below `basePath`: each link of a page, and each redirect, that begins at the root of
+  /// the host begins with `basePath`.
   ///
   /// - Parameter basePath: see ``Settings/basePath``; empty where the site has a host for itself.
   func placed(below basePath: String) -> Response {
