@@ -31,12 +31,15 @@ import Testing
       let companion = try RunningCompanion(delivery, "watch")
       defer { companion.end() }
       #expect(
-        holds { companion.log.contains("level=error msg=\"The pass failed: MariaDB error 1146") }
+        holds {
+          companion.log.contains(
+            /<3>time=\S+ level=error msg="The pass failed: MariaDB error 1146/)
+        }
       )
       #expect(
         holds {
           companion.log.contains(
-            "level=error msg=\"The worker for mails failed: MariaDB error 1146")
+            /<3>time=\S+ level=error msg="The worker for mails failed: MariaDB error 1146/)
         })
       delivery.sql("RENAME TABLE hidden TO outbox")
       try companion.expectMail(of: delivery.requestCode())
