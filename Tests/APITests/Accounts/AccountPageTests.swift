@@ -91,6 +91,20 @@ import Testing
     }
   }
 
+  /// Without a first form before them, so that some may wait too long on a busy machine.
+  @Test func noneOf64FirstFormsIsTakenTwice() throws {
+    try withVisitor { site, _, visitor in
+      let sender = visitor
+      let statuses = inParallel(64) { number in
+        sender.sent("/name", ["name": "Name \(number)"]).status
+      }
+      let taken = statuses.filter { $0 == 303 }.count
+      #expect(taken <= 1)
+      #expect(site.count("audit_log WHERE event = 'profile_changed'") == taken)
+      #expect(Set(statuses).isSubset(of: [303, 409, 503]), "\(Set(statuses))")
+    }
+  }
+
   @Test(arguments: ["https://evil.example", "null", "http://api.example.org", ""])
   func aFormOfAnotherSiteIsRefused(origin: String) throws {
     try withVisitor { site, _, visitor in
