@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 27;
+SET @version = 28;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -1565,6 +1565,8 @@ IF @found < 26 THEN
       COMMENT 'given by whoever manages the phones; empty: user_agent names it' AFTER user_agent,
     ALGORITHM=INSTANT;
 END IF //
+
+-- Version 28: sessions know how they began, and limits keep no owner out.
 
 DELIMITER ;
 
