@@ -90,7 +90,7 @@ CREATE TABLE IF NOT EXISTS devices (
   platform              ENUM('ios', 'android', 'macos') NOT NULL,
   credential_hash       BINARY(32) NULL COMMENT 'SHA-256 of the device credential',
   credential_expires_at DATETIME(3) NULL COMMENT 'UTC',
-  credential_trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01' COMMENT 'UTC; from then on the credential proves who holds the account',
+  credential_trusted_at DATETIME(3) NULL COMMENT 'UTC; when a proof came with the credential: from then on it is one itself; none: it proves nothing',
   created_at            DATETIME(3) NOT NULL COMMENT 'UTC; first sign-in of this account on this device',
   last_used_at          DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to an hour old',
   revoked_at            DATETIME(3) NULL COMMENT 'UTC; no access from then on, until the next sign-in',
@@ -130,7 +130,9 @@ CREATE TABLE IF NOT EXISTS sessions (
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
   end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again', 'administrator') NULL,
-  proved_at  DATETIME(3) NULL COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
+  began_by   ENUM('unknown', 'sign_up', 'code', 'passkey', 'trusted_key', 'untrusted_key') NOT NULL DEFAULT 'unknown'
+             COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; unknown: begun before version 28',
+  proved_at  DATETIME(3) NULL COMMENT 'UTC; when what began it proved who holds the account; none: it proves nothing; a sign-up loses it with the first passkey or key',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
   KEY sessions_expiry (expires_at),
@@ -163,7 +165,7 @@ CREATE TABLE IF NOT EXISTS biometric_keys (
   type        ENUM('face', 'fingerprint') NOT NULL COMMENT 'as the app says',
   public_key  VARCHAR(200) NOT NULL COMMENT 'P-256, SubjectPublicKeyInfo in base64; the private key stays on the phone',
   enrolled_at DATETIME(3) NOT NULL COMMENT 'UTC',
-  trusted_at  DATETIME(3) NOT NULL DEFAULT '2000-01-01' COMMENT 'UTC; from then on the key proves who signs, and pays',
+  trusted_at  DATETIME(3) NOT NULL DEFAULT '2000-01-01' COMMENT 'UTC; from then on the key pays; later than enrolled_at: set up with a bearer alone, and never a proof',
   CONSTRAINT biometric_keys_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
   CONSTRAINT biometric_keys_public_key_form CHECK (public_key REGEXP '^[A-Za-z0-9+/]+={0,2}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
@@ -642,7 +644,7 @@ CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
                    'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                   'browser_signed_in') NOT NULL,
+                   'browser_signed_in', 'keys_removed') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -1567,6 +1569,35 @@ IF @found < 26 THEN
 END IF //
 
 -- Version 28: sessions know how they began, and limits keep no owner out.
+IF @found < 28 THEN
+  ALTER TABLE sessions
+    ADD COLUMN IF NOT EXISTS began_by
+      ENUM('unknown', 'sign_up', 'code', 'passkey', 'trusted_key', 'untrusted_key') NOT NULL DEFAULT 'unknown'
+      COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; unknown: begun before version 28'
+      AFTER end_reason,
+    MODIFY proved_at DATETIME(3) NULL
+      COMMENT 'UTC; when what began it proved who holds the account; none: it proves nothing; a sign-up loses it with the first passkey or key',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 28 THEN
+  ALTER TABLE biometric_keys
+    MODIFY trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01'
+      COMMENT 'UTC; from then on the key pays; later than enrolled_at: set up with a bearer alone, and never a proof',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 28 THEN
+  ALTER TABLE devices
+    MODIFY credential_trusted_at DATETIME(3) NULL
+      COMMENT 'UTC; when a proof came with the credential: from then on it is one itself; none: it proves nothing',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 28 THEN
+  ALTER TABLE outbox
+    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
+                     'browser_signed_in', 'keys_removed') NOT NULL,
+    ALGORITHM=INSTANT;
+END IF //
 
 DELIMITER ;
 
@@ -1599,7 +1630,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_device AS
     LEFT JOIN device_preferences p ON p.device_id = d.id;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW live_sessions AS
-  SELECT a.email, d.name AS device, d.platform, s.id AS session_id, s.created_at, s.rotated_at AS refreshed_at,
+  SELECT a.email, d.name AS device, d.platform, s.id AS session_id, s.created_at, s.began_by,
+         s.rotated_at AS refreshed_at,
          s.generation, s.confirmed, s.expires_at
     FROM sessions s
     JOIN devices d ON d.id = s.device_id

@@ -4,7 +4,6 @@ import HTTP
 import Store
 
 /// Of a challenge, and how long browsers wait for their person.
-private let challengeLifetime = Duration.seconds(300)
 
 /// `POST /api/mobile/auth/passkey/register/options`: tells a browser how to make a passkey
 /// (`PublicKeyCredentialCreationOptionsJSON`, WebAuthn §5.4).
@@ -107,7 +106,7 @@ extension Context {
     let challenge = random(32)
     return (
       base64URLEncoded(challenge),
-      NewPasskeyChallenge(hash: sha256(challenge), expiresAt: now + challengeLifetime)
+      NewPasskeyChallenge(hash: sha256(challenge), expiresAt: now + NewPasskeyChallenge.lifetime)
     )
   }
 }
@@ -119,7 +118,7 @@ extension JSONWriter {
     _ challenge: String, of party: RelyingParty, offering ids: [[UInt8]]
   ) {
     member("challenge", challenge)
-    member("timeout", challengeLifetime.milliseconds)
+    member("timeout", NewPasskeyChallenge.lifetime.milliseconds)
     member("rpId", party.id)
     member("allowCredentials", array: { $0.credentials(ids) })
     member("userVerification", "required")
@@ -132,7 +131,7 @@ extension JSONWriter {
     member("rp", object: { $0.members(of: party) })
     member("user", object: { $0.user(account) })
     member("pubKeyCredParams", array: { $0.parameters(of: party.algorithms) })
-    member("timeout", challengeLifetime.milliseconds)
+    member("timeout", NewPasskeyChallenge.lifetime.milliseconds)
     member("excludeCredentials", array: { $0.credentials(ids) })
     member(
       "authenticatorSelection",

@@ -28,6 +28,7 @@ struct MailTexts: Sendable {
   let deviceRenewed: Text
   let accountDeleted: Text
   let browserSignedIn: Text
+  let keysRemoved: Text
   /// Stands before the link that ends a session and removes what it added.
   let ifItWasNotYou: String
   /// The names of the lines that say who caused the mail.

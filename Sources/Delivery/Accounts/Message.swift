@@ -66,6 +66,9 @@ package struct Message: Sendable {
     case .biometricKeyAdded: return notice(texts.biometricKeyAdded, content, texts)
     case .deviceRenewed: return notice(texts.deviceRenewed, content, texts)
     case .browserSignedIn: return notice(texts.browserSignedIn, content, texts)
+    case .keysRemoved:
+      return content.secret.isEmpty
+        ? plain(texts.keysRemoved, content) : notice(texts.keysRemoved, content, texts)
     case .refreshReused: return plain(texts.refreshReused, content)
     case .addressChange:
       guard let link = link("address", content.secret) else { return nil }

@@ -16,6 +16,7 @@ enum NoticePush {
     case .deviceRenewed: text = texts.deviceRenewed
     case .refreshReused: text = texts.refreshReused
     case .browserSignedIn: text = texts.browserSignedIn
+    case .keysRemoved: text = texts.keysRemoved
     case .loginCode, .emailConfirmation, .addressChange, .addressChanged, .accountDeleted, nil:
       return nil
     }

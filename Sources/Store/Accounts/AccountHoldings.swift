@@ -42,9 +42,12 @@ extension Holding {
 
   static let sessions = Holding(
     "sessions",
-    [.text("device"), .time("createdAt"), .time("refreshedAt"), .time("expiresAt")],
+    [
+      .text("device"), .time("createdAt"), .text("beganBy"), .time("refreshedAt"),
+      .time("expiresAt"),
+    ],
     """
-    SELECT s.id, d.name, s.created_at, s.rotated_at, s.expires_at
+    SELECT s.id, d.name, s.created_at, s.began_by, s.rotated_at, s.expires_at
     FROM devices d JOIN sessions s ON s.device_id = d.id
     WHERE d.account_id = ? AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3)
     ORDER BY s.rotated_at DESC, s.id LIMIT ?
@@ -58,9 +61,13 @@ extension Holding {
     """
     SELECT id, name, created_at, last_used_at FROM passkeys WHERE account_id = ?
     ORDER BY created_at DESC, id LIMIT ?
-    """
+    """, removalNeedsProof: true
   ) { transaction, id, account in
-    try transaction.passkeys.remove(id, of: account)
+    guard try transaction.passkeys.remove(id, of: account) else { return false }
+    if let owner = try transaction.accounts.find(id: account) {
+      try transaction.notices.tell(.keysRemoved, inBrowserOf: owner)
+    }
+    return true
   }
 
   static let biometricKeys = Holding(

@@ -52,8 +52,7 @@ package struct Accounts: Sendable {
         }
         let account = try transaction.accounts.insert(new, language: device.language)
         try transaction.audit.write(.accountCreated, account: account.id)
-        let session = try transaction.signIns.begin(
-          account.id, on: device, isProof: false, isNew: true)
+        let session = try transaction.signIns.begin(account.id, on: device, by: .signUp)
         try transaction.mails.post(
           .emailConfirmation, to: account.email, of: account.id,
           MailContent(

@@ -95,7 +95,7 @@ extension Biometrics {
         let account = try transaction.accounts.find(id: key.accountID)
       else { return .refused }
       let session = try transaction.signIns.begin(
-        account.id, on: device, detail: "biometric", isProof: key.trustedAt <= transaction.now)
+        account.id, on: device, by: key.isProof ? .trustedKey : .untrustedKey, detail: "biometric")
       return .signedIn(account, session)
     }
   }

@@ -12,7 +12,7 @@ package struct NewBiometricKey: Sendable {
   package let publicKey: String
   package let type: BiometricType
 
-  /// How long a key that was set up with a bearer alone proves nothing.
+  /// How long a key that was set up with a bearer alone confirms no payment.
   static let probation = Duration.seconds(86_400)
 
   package init(publicKey: String, type: BiometricType) {
@@ -27,8 +27,10 @@ struct StoredBiometricKey {
   let publicKey: String
   let deviceID: String
   let accountID: String
-  /// From then on the key proves who signs.
+  /// From then on the key confirms payments.
   let trustedAt: Timestamp
+  /// Whether it was set up with a proof, so that signing in with it is one. Waiting does not make a key one.
+  let isProof: Bool
 
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
@@ -36,6 +38,7 @@ struct StoredBiometricKey {
     deviceID = row.text(2)
     accountID = row.text(3)
     trustedAt = row.timestamp(4)
+    isProof = row.boolean(5)
   }
 }
 
@@ -44,7 +47,7 @@ package struct Biometrics: Sendable {
   let records: Records
 
   /// Makes `key` the only biometric key of the caller's device. The first key needs no fresh proof, but
-  /// without one it is trusted a day later only.
+  /// without one it never is a proof itself, and pays a day later only.
   ///
   /// - Throws: ``Refusal``, also where it would replace a key and the caller shows no fresh proof.
   /// - Returns: the key's id; nil if `clientDeviceID` is not the caller's device.
@@ -56,7 +59,9 @@ package struct Biometrics: Sendable {
       let session = try transaction.sessions.live(caller)
       guard clientDeviceID == caller.clientDeviceID else { return nil }
       let id = transaction.makeID()
-      let isProven = try transaction.sessions.hasFreshProof(caller)
+      let isProven =
+        try transaction.sessions.hasFreshProof(caller)
+        || transaction.sessions.spendSignUp(caller, within: Session.proofLifetime)
       if !isProven, try transaction.biometrics.isSet(on: session.deviceID) {
         throw Refusal.noFreshProof
       }
@@ -74,21 +79,25 @@ package struct Biometrics: Sendable {
     }
   }
 
-  /// Removes the biometric key of a device of the caller's account, if it has one.
+  /// Removes the biometric key of a device of the caller's account, if it has one. The owner is told if it
+  /// is another device than the caller's.
   ///
-  /// - Throws: ``Refusal``.
+  /// - Throws: ``Refusal``, also where the caller shows no fresh proof to remove the key of another device.
   /// - Returns: false where the account has no such device.
   package func remove(from clientDeviceID: String, by caller: Caller) throws -> Bool {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let locked = try transaction.devices.lock(clientDeviceID, of: caller.accountID)
-      _ = try transaction.sessions.live(caller)
+      let session = try transaction.sessions.live(caller)
       guard let device = locked else { return false }
+      let isOwn = device == session.deviceID
+      if !isOwn { try transaction.sessions.requireFreshProof(caller) }
       let removed = try transaction.connection.execute(
         "DELETE FROM biometric_keys WHERE device_id = ?", [.text(device)])
       if removed == 1 {
         try transaction.audit.write(
           .biometricDisabled, account: caller.accountID, device: device)
+        if !isOwn { try transaction.notices.tell(.keyRemoved, of: caller.sessionID) }
       }
       return true
     }
@@ -114,7 +123,7 @@ struct BiometricStatements: ~Copyable {
   func keys(on clientDeviceID: String) throws(DatabaseError) -> [StoredBiometricKey] {
     try transaction.connection.rows(
       """
-      SELECT k.id, k.public_key, d.id, d.account_id, k.trusted_at
+      SELECT k.id, k.public_key, d.id, d.account_id, k.trusted_at, k.trusted_at <= k.enrolled_at
       FROM devices d JOIN biometric_keys k ON k.device_id = d.id
       WHERE d.client_device_id = ? AND d.revoked_at IS NULL
       ORDER BY k.enrolled_at DESC, k.id

@@ -3,11 +3,19 @@ import MariaDB
 
 /// A device that is signed in and registers again.
 struct RenewedDevice {
+  /// What its new credential is worth.
+  enum Trust {
+    /// As much as the trusted one that was shown.
+    case kept
+    /// A proof began the bearer's session within the last ten minutes.
+    case proven
+    /// A bearer alone: the credential proves nothing.
+    case none
+  }
+
   let id: String
   let accountID: String
-  /// From when on the new credential proves who holds the account; nil: as the old one, which was
-  /// shown.
-  let trustedAt: Timestamp?
+  let trust: Trust
   /// SHA-256 of the credential that was shown; nil: the bearer alone.
   let shownHash: [UInt8]?
   /// The bearer's session; nil where none was shown.
@@ -18,10 +26,11 @@ struct RenewedDevice {
 struct DeviceRenewalStatements: ~Copyable {
   let transaction: Transaction
 
-  /// The device that registers again: that of a live session, or the one whose credential is shown.
+  /// The device that registers again: that of a live session, or the one whose trusted credential is
+  /// shown.
   ///
-  /// A bearer may be stolen. So a credential that it alone brings proves nothing for a day, unless a
-  /// proof began the session just before.
+  /// A bearer may be stolen. So a credential that it alone brings proves nothing, unless a proof began the
+  /// session just before. A credential that is not trusted may be a stranger's and renews nothing.
   ///
   /// - Throws: ``Refusal/credential(account:device:)`` where bearer and credential are of two accounts.
   func find(_ phone: SigningDevice, by bearer: Caller?) throws -> RenewedDevice? {
@@ -29,30 +38,30 @@ struct DeviceRenewalStatements: ~Copyable {
     let holder = try credentialHolder(phone)
     guard let bearer, bearer.clientDeviceID == phone.clientDeviceID,
       let own = try device(of: bearer)
-    else { return holder }
+    else { return holder?.trust == .kept ? holder : nil }
     if let holder {
       guard holder.id == own else {
         throw Refusal.credential(account: bearer.accountID, device: own)
       }
-      return holder
+      if holder.trust == .kept { return holder }
     }
     let isProven = try transaction.sessions.isFreshlyProven(bearer)
     return RenewedDevice(
-      id: own, accountID: bearer.accountID,
-      trustedAt: isProven ? transaction.now : transaction.now + NewBiometricKey.probation,
-      shownHash: nil, sessionID: bearer.sessionID)
+      id: own, accountID: bearer.accountID, trust: isProven ? .proven : .none,
+      shownHash: holder?.shownHash, sessionID: bearer.sessionID)
   }
 
+  /// The device whose credential is shown, also where it is not trusted.
   private func credentialHolder(
     _ phone: SigningDevice
   ) throws(DatabaseError) -> RenewedDevice? {
     guard case .proven(let id) = try transaction.knownDevices.find(phone) else { return nil }
     return try transaction.connection.row(
-      "SELECT account_id FROM devices WHERE id = ?", [.text(id)]
+      "SELECT account_id, credential_trusted_at IS NOT NULL FROM devices WHERE id = ?", [.text(id)]
     ) { row in
       RenewedDevice(
-        id: id, accountID: row.text(0), trustedAt: nil, shownHash: phone.credentialHash,
-        sessionID: nil)
+        id: id, accountID: row.text(0), trust: row.boolean(1) ? .kept : .none,
+        shownHash: phone.credentialHash, sessionID: nil)
     }
   }
 
@@ -76,12 +85,13 @@ struct DeviceRenewalStatements: ~Copyable {
     let changed = try transaction.connection.execute(
       """
       UPDATE devices SET name = ?, platform = ?, credential_hash = ?, credential_expires_at = ?,
-        credential_trusted_at = COALESCE(?, credential_trusted_at)
+        credential_trusted_at = IF(?, credential_trusted_at, ?)
       WHERE id = ? AND revoked_at IS NULL AND credential_hash <=> COALESCE(?, credential_hash)
       """,
       [
         .text(device.name), .text(device.platform.rawValue), .bytes(device.credentialHash),
-        .time(device.credentialExpiresAt), .time(renewed.trustedAt), .text(renewed.id),
+        .time(device.credentialExpiresAt), .boolean(renewed.trust == .kept),
+        .time(renewed.trust == .proven ? transaction.now : nil), .text(renewed.id),
         renewed.shownHash.map { .bytes($0) } ?? .null,
       ])
     guard changed == 1 else { throw LostRace() }
@@ -92,9 +102,7 @@ struct DeviceRenewalStatements: ~Copyable {
     }
     try transaction.audit.write(
       .deviceRegistered, account: renewed.accountID, device: renewed.id, detail: "renewed")
-    if let trustedAt = renewed.trustedAt, trustedAt > transaction.now,
-      let session = renewed.sessionID
-    {
+    if renewed.trust == .none, let session = renewed.sessionID {
       try transaction.notices.tell(.deviceRenewed, of: session)
     }
   }

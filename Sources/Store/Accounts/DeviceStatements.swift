@@ -110,10 +110,41 @@ struct DeviceStatements: ~Copyable {
     }
     for deviceID in deviceIDs {
       _ = try transaction.connection.execute(
-        "UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL WHERE id = ?",
+        """
+        UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL,
+          credential_trusted_at = NULL WHERE id = ?
+        """,
         [.text(deviceID)])
       try removeKeys(of: deviceID)
     }
+  }
+
+  /// Whether the account has a passkey or a biometric key.
+  func hasAuthenticators(_ account: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      """
+      SELECT EXISTS (SELECT 1 FROM passkeys WHERE account_id = ?)
+        OR EXISTS (SELECT 1 FROM devices d JOIN biometric_keys k ON k.device_id = d.id
+          WHERE d.account_id = ?)
+      """,
+      [.text(account), .text(account)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
+  /// Removes the biometric keys and device credentials of the account that no proof came with.
+  func removeUntrusted(of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      DELETE k FROM biometric_keys k JOIN devices d ON d.id = k.device_id
+      WHERE d.account_id = ? AND k.trusted_at > k.enrolled_at
+      """,
+      [.text(account)])
+    _ = try transaction.connection.execute(
+      """
+      UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL
+      WHERE account_id = ? AND credential_trusted_at IS NULL
+      """,
+      [.text(account)])
   }
 
   /// Removes what the rooms keep only for devices in use.
@@ -126,7 +157,8 @@ struct DeviceStatements: ~Copyable {
   private func markRevoked(_ deviceID: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
-      UPDATE devices SET revoked_at = ?, credential_hash = NULL, credential_expires_at = NULL
+      UPDATE devices SET revoked_at = ?, credential_hash = NULL, credential_expires_at = NULL,
+        credential_trusted_at = NULL
       WHERE id = ?
       """,
       [.time(transaction.now), .text(deviceID)])

@@ -52,7 +52,7 @@ package struct LoginCodes: Sendable {
       var device = device
       device.name = device.name ?? typed.deviceName
       device.platform = device.platform ?? typed.platform
-      return (account, try transaction.signIns.begin(account.id, on: device))
+      return (account, try transaction.signIns.begin(account.id, on: device, by: .code))
     }
     return signedIn.map { account, session in .signedIn(account, session) } ?? .refused
   }

@@ -11,6 +11,10 @@ package enum Notice: Sendable, Equatable {
   case biometricKeyAdded
   /// A device got a new credential from somebody who showed a bearer alone.
   case deviceRenewed
+  /// A passkey, or the biometric key of another device, was removed.
+  case keyRemoved
+  /// All passkeys and biometric keys were removed, at a sign-out everywhere.
+  case allKeysRemoved
   /// A refresh token was used twice, and its session ended.
   case refreshReused
 
@@ -20,6 +24,7 @@ package enum Notice: Sendable, Equatable {
     case .passkeyAdded: .passkeyAdded
     case .biometricKeyAdded: .biometricKeyAdded
     case .deviceRenewed: .deviceRenewed
+    case .keyRemoved, .allKeysRemoved: .keysRemoved
     case .refreshReused: .refreshReused
     }
   }
@@ -27,9 +32,9 @@ package enum Notice: Sendable, Equatable {
   /// What the link is about that ends the session; nil where it has ended.
   fileprivate func linkParts(of sessionID: String) -> [String]? {
     switch self {
-    case .newDevice, .biometricKeyAdded, .deviceRenewed: [sessionID, ""]
+    case .newDevice, .biometricKeyAdded, .deviceRenewed, .keyRemoved: [sessionID, ""]
     case .passkeyAdded(let id): [sessionID, id]
-    case .refreshReused: nil
+    case .allKeysRemoved, .refreshReused: nil
     }
   }
 
@@ -67,11 +72,11 @@ struct NoticeStatements: ~Copyable {
       link: link)
   }
 
-  /// Mails the owner of an account, whose address is proven, that somebody has signed in at the page for
-  /// people, with a link that signs all browsers out.
-  func tellOfBrowser(in account: Account) throws(DatabaseError) {
+  /// Mails the owner of an account, whose address is proven, what happened at the page for people, with a
+  /// link that signs all browsers out.
+  func tell(_ kind: MailKind, inBrowserOf account: Account) throws(DatabaseError) {
     try post(
-      .browserSignedIn, to: account.email, of: account.id, in: account.language, device: "",
+      kind, to: account.email, of: account.id, in: account.language, device: "",
       link: transaction.mails.linkToken(for: .browserEnding, of: [account.id]))
   }
 

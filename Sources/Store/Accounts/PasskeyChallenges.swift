@@ -3,6 +3,8 @@ import MariaDB
 
 /// A challenge that was issued for a passkey, as it is kept.
 package struct NewPasskeyChallenge: Sendable {
+  package static let lifetime = Duration.seconds(300)
+
   /// SHA-256 of the challenge.
   package let hash: [UInt8]
   package let expiresAt: Timestamp

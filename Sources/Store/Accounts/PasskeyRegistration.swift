@@ -48,7 +48,7 @@ extension Passkeys {
   ) throws -> PasskeyRegistrationStart {
     try records.transaction { transaction in
       let session = try transaction.sessions.live(caller)
-      try transaction.sessions.requireFreshProof(caller)
+      try transaction.sessions.requireProofForPasskey(caller)
       guard let account = try transaction.accounts.find(id: caller.accountID) else {
         throw Refusal.sessionEnded
       }
@@ -106,6 +106,7 @@ extension Passkeys {
         // Whoever hands the account over ends this session before or after, not between.
         try transaction.sessions.lock(caller)
         _ = try transaction.sessions.live(caller)
+        try transaction.sessions.spendSignUpForPasskey(caller)
         let others = try transaction.passkeys.credentialIDs(of: caller.accountID)
         guard others.count < StoredPasskey.mostOfAnAccount else { return .full }
         let listed = ListedPasskey(
@@ -119,6 +120,17 @@ extension Passkeys {
     } catch let error as DatabaseError where error.code == .duplicateEntry {
       return .taken
     }
+  }
+}
+
+extension SessionStatements {
+  /// Refuses the session of a sign-up that has added a passkey or key since the challenge was issued.
+  ///
+  /// - Throws: ``Refusal/noFreshProof``.
+  fileprivate func spendSignUpForPasskey(_ caller: Caller) throws {
+    guard try isSignUp(caller), try !hasFreshProof(caller) else { return }
+    let age = Session.proofLifetime + NewPasskeyChallenge.lifetime
+    guard try spendSignUp(caller, within: age) else { throw Refusal.noFreshProof }
   }
 }
 

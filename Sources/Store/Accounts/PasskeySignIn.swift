@@ -207,6 +207,6 @@ extension SignInStatements {
     var device = device
     device.name = device.name ?? asked.deviceName
     device.platform = device.platform ?? asked.platform
-    return try begin(asked.account.id, on: device, detail: "passkey")
+    return try begin(asked.account.id, on: device, by: .passkey, detail: "passkey")
   }
 }

@@ -46,20 +46,23 @@ package struct Passkeys: Sendable {
     }
   }
 
-  /// Removes a passkey of the caller's account.
+  /// Removes a passkey of the caller's account, and tells the owner.
   ///
-  /// - Throws: ``Refusal``.
+  /// - Throws: ``Refusal``, also where the caller shows no fresh proof.
   /// - Returns: the ids of the passkeys that stay, as authenticators know them; nil if the account has no
   ///   such passkey.
   package func remove(_ id: String, by caller: Caller) throws -> [[UInt8]]? {
     try records.transaction { transaction in
+      try transaction.sessions.lock(caller)
       let session = try transaction.sessions.live(caller)
+      try transaction.sessions.requireFreshProof(caller)
       // Compared here: to the database, text that is no UUID is an error.
       let listed = try transaction.passkeys.list(of: caller.accountID)
       guard listed.contains(where: { $0.id == id }) else { return nil }
       let isRemoved = try transaction.passkeys.remove(
         id, of: caller.accountID, by: session.deviceID)
       guard isRemoved else { return nil }
+      try transaction.notices.tell(.keyRemoved, of: caller.sessionID)
       try transaction.visits.endAll(of: caller.accountID)
       return try transaction.passkeys.credentialIDs(of: caller.accountID)
     }

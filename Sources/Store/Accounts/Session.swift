@@ -39,6 +39,26 @@ struct LiveSession {
   }
 }
 
+/// How a session began: the column `began_by`. What the session may do never exceeds it.
+enum SessionBeginning: String {
+  /// Proves nothing; the session may add the first passkey or trusted key of its account, once.
+  case signUp = "sign_up"
+  case code
+  case passkey
+  /// A signature by a biometric key that was set up with a proof.
+  case trustedKey = "trusted_key"
+  /// A signature by a biometric key that was set up with a bearer alone.
+  case untrustedKey = "untrusted_key"
+
+  /// Whether it proves who holds the account.
+  var isProof: Bool {
+    switch self {
+    case .code, .passkey, .trustedKey: true
+    case .signUp, .untrustedKey: false
+    }
+  }
+}
+
 /// Why a session ended: the column `end_reason`.
 enum EndReason: String {
   case logout

@@ -64,11 +64,10 @@ struct SessionStatements: ~Copyable {
       [.time(transaction.now), .text(deviceID)])
   }
 
-  /// Refuses who shows a bearer alone: an access token may be stolen.
+  /// Refuses callers who show a bearer alone: an access token may be stolen.
   ///
-  /// A proof is the device credential, which ``live(_:)`` has checked, or what began the session within
-  /// the last ten minutes. A sign-up is a proof for the first passkey or biometric key. A credential that
-  /// somebody got with a bearer alone proves nothing for a day.
+  /// A proof is the device credential, which ``live(_:)`` has checked, if it is trusted; or the mailed
+  /// code, the passkey or the trusted key that began the session within the last ten minutes.
   ///
   /// - Throws: ``Refusal/noFreshProof``.
   func requireFreshProof(_ caller: Caller) throws {
@@ -83,33 +82,67 @@ struct SessionStatements: ~Copyable {
   private func isCredentialTrusted(_ caller: Caller) throws(DatabaseError) -> Bool {
     try transaction.connection.row(
       """
-      SELECT d.credential_trusted_at <= ? FROM sessions s JOIN devices d ON d.id = s.device_id
-      WHERE s.id = ?
+      SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND d.credential_trusted_at <= ?
       """,
-      [.time(transaction.now), .text(caller.sessionID)]
+      [.text(caller.sessionID), .time(transaction.now)]
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Whether a proof began the session within the last ten minutes.
+  /// Whether a mailed code, a passkey or a trusted key began the session within the last ten minutes.
   func isFreshlyProven(_ caller: Caller) throws(DatabaseError) -> Bool {
-    let since = Parameter.time(transaction.now - Session.proofLifetime)
-    return try transaction.connection.row(
+    try transaction.connection.row(
+      "SELECT TRUE FROM sessions WHERE id = ? AND began_by <> 'sign_up' AND proved_at > ?",
+      [.text(caller.sessionID), .time(transaction.now - Session.proofLifetime)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
+  /// Refuses callers who may not begin to add a passkey: besides those with a fresh proof, the session of
+  /// a sign-up of the last ten minutes may, while the account has had no passkey or key.
+  ///
+  /// - Throws: ``Refusal/noFreshProof``.
+  func requireProofForPasskey(_ caller: Caller) throws {
+    if try hasFreshProof(caller) { return }
+    let isFirst = try transaction.connection.row(
       """
       SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id
-      WHERE s.id = ? AND (s.proved_at > ? OR s.proved_at IS NULL AND s.created_at > ?
+      WHERE s.id = ? AND s.began_by = 'sign_up' AND s.proved_at > ?
         AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = d.account_id)
         AND NOT EXISTS (SELECT 1 FROM devices o JOIN biometric_keys k ON k.device_id = o.id
-          WHERE o.account_id = d.account_id))
+          WHERE o.account_id = d.account_id)
       """,
-      [.text(caller.sessionID), since, since]
+      [.text(caller.sessionID), .time(transaction.now - Session.proofLifetime)]
+    ) { row in row.boolean(0) }
+    guard isFirst == true else { throw Refusal.noFreshProof }
+  }
+
+  /// Uses up what a sign-up lets its session do once: add the first passkey or trusted key of the account.
+  ///
+  /// - Parameter age: how old the sign-up may be.
+  /// - Returns: false where another call has used it up, the account has a passkey or key, or the session
+  ///   began otherwise.
+  func spendSignUp(_ caller: Caller, within age: Duration) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE sessions s JOIN devices d ON d.id = s.device_id SET s.proved_at = NULL
+      WHERE s.id = ? AND s.began_by = 'sign_up' AND s.proved_at > ?
+        AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = d.account_id)
+        AND NOT EXISTS (SELECT 1 FROM devices o JOIN biometric_keys k ON k.device_id = o.id
+          WHERE o.account_id = d.account_id)
+      """,
+      [.text(caller.sessionID), .time(transaction.now - age)]) == 1
+  }
+
+  /// Whether a sign-up began the session.
+  func isSignUp(_ caller: Caller) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      "SELECT began_by = 'sign_up' FROM sessions WHERE id = ?", [.text(caller.sessionID)]
     ) { row in row.boolean(0) } ?? false
   }
 
   /// Begins a session of the device.
-  ///
-  /// - Parameter isProof: what began it proves who holds the account; see ``requireFreshProof(_:)``.
   func begin(
-    deviceID: String, account: String, clientDeviceID: String, isProof: Bool
+    deviceID: String, account: String, clientDeviceID: String, by beginning: SessionBeginning
   ) throws(DatabaseError) -> Session {
     let now = transaction.now
     let session = Session(
@@ -117,12 +150,12 @@ struct SessionStatements: ~Copyable {
       rotatedAt: now, expiresAt: now + Session.idleLifetime)
     _ = try transaction.connection.execute(
       """
-      INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, proved_at)
-      VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, began_by, proved_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(session.id), .text(deviceID), .time(now), .time(now), .time(session.expiresAt),
-        .time(isProof ? now : nil),
+        .text(beginning.rawValue), .time(beginning == .untrustedKey ? nil : now),
       ])
     return session
   }

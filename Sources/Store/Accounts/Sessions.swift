@@ -12,14 +12,27 @@ package struct Sessions: Sendable {
   /// Ends the sessions of the caller's device, or of all of the account's devices. The push tokens
   /// of those devices go too: who has signed out gets no more notifications.
   ///
-  /// - Throws: ``Refusal``.
+  /// With a fresh proof, signing out everywhere also removes the keys and credentials that are not
+  /// trusted: somebody may have set them up with a stolen bearer.
+  ///
+  /// - Throws: ``Refusal``, also where the caller shows no fresh proof to remove authenticators.
   package func logOut(_ caller: Caller, _ extent: LogoutExtent) throws {
     let everywhere = extent != .device
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let all = everywhere ? try transaction.devices.lockAll(of: caller.accountID) : nil
       let session = try transaction.sessions.live(caller)
-      if extent == .accountAndAuthenticators {
+      switch extent {
+      case .device: break
+      case .account:
+        if try transaction.sessions.hasFreshProof(caller) {
+          try transaction.devices.removeUntrusted(of: caller.accountID)
+        }
+      case .accountAndAuthenticators:
+        try transaction.sessions.requireFreshProof(caller)
+        if try transaction.devices.hasAuthenticators(caller.accountID) {
+          try transaction.notices.tell(.allKeysRemoved, of: caller.sessionID)
+        }
         try transaction.devices.removeAuthenticators(of: caller.accountID, on: all ?? [])
       }
       if everywhere {

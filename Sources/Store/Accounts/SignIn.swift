@@ -60,19 +60,17 @@ struct SignInStatements: ~Copyable {
   /// Makes the device the account's and begins a session.
   ///
   /// A pending registration gives what the request leaves out. The device gets the registration's
-  /// push token and credential only where the sign-in shows that credential or comes from the same
-  /// address, because anybody may register any id.
+  /// push token and credential only where the sign-in shows that credential, or shows none and comes from
+  /// the same address, because anybody may register any id. Only a credential that is shown is trusted:
+  /// strangers in the same network may have registered the id too.
   ///
   /// A session that the device has already ends.
   ///
-  /// - Parameters:
-  ///   - isProof: what signs in proves who holds the account.
-  ///   - isNew: the account has just been created.
   /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
   ///   to a registration nor to the device; ``Refusal/sessionEnded`` if the account is deleted meanwhile.
   func begin(
-    _ account: String, on device: SigningDevice, detail: String? = nil, isProof: Bool = true,
-    isNew: Bool = false
+    _ account: String, on device: SigningDevice, by beginning: SessionBeginning,
+    detail: String? = nil
   ) throws -> Session {
     guard try transaction.accounts.lock(account) else { throw Refusal.sessionEnded }
     let now = transaction.now
@@ -87,13 +85,15 @@ struct SignInStatements: ~Copyable {
       }
     }
     let id = try upsert(device, of: account, registration: registration)
-    if let registration, isShown == true || registration.isFromSameAddress {
-      let trustedAt = isProof || isNew ? now : now + NewBiometricKey.probation
-      try adopt(registration, for: id, trustedAt: trustedAt)
+    if let registration, isShown ?? registration.isFromSameAddress {
+      let isTrusted = isShown == true && beginning != .untrustedKey
+      try adopt(registration, for: id, trustedAt: isTrusted ? now : nil)
+    } else if device.credentialHash != nil, beginning.isProof {
+      try trustCredential(of: id)
     }
     try transaction.sessions.endAll(of: id, because: .signedInAgain)
     let session = try transaction.sessions.begin(
-      deviceID: id, account: account, clientDeviceID: device.clientDeviceID, isProof: isProof)
+      deviceID: id, account: account, clientDeviceID: device.clientDeviceID, by: beginning)
     try transaction.audit.write(.signIn, account: account, device: id, detail: detail)
     if let language = device.language { try keep(language, of: account) }
     if own == nil { try transaction.notices.tell(.newDevice, of: session.id) }
@@ -166,8 +166,16 @@ struct SignInStatements: ~Copyable {
     return id
   }
 
+  /// Trusts the credential of a device that a proof has come with.
+  private func trustCredential(of deviceID: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE devices SET credential_trusted_at = COALESCE(credential_trusted_at, ?) WHERE id = ?",
+      [.time(transaction.now), .text(deviceID)])
+  }
+
+  /// - Parameter trustedAt: nil: the credential proves nothing.
   private func adopt(
-    _ registration: PendingRegistration, for deviceID: String, trustedAt: Timestamp
+    _ registration: PendingRegistration, for deviceID: String, trustedAt: Timestamp?
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """

@@ -26,8 +26,9 @@ extension AccountVisits {
   /// - Parameter kind: a ``Holding/name``.
   /// - Throws: ``FormRefusal``, ``FormRefusal/gone`` also for an unknown kind.
   package func remove(_ id: String, ofKind kind: String, by form: SentForm) throws {
-    try records.answering(form) { transaction, account in
-      let holding = transaction.rooms.flatMap(\.holdings).first { "\($0.name)" == kind }
+    let holding = records.database.rooms.flatMap(\.holdings).first { "\($0.name)" == kind }
+    try records.answering(form, needsFreshProof: holding?.removalNeedsProof ?? false) {
+      transaction, account in
       guard let remove = holding?.remove, id.isUUID, try remove(transaction, id, account) else {
         throw FormRefusal.gone
       }

@@ -120,7 +120,7 @@ extension VisitStatements {
     try insert(visit, account: account.id)
     try transaction.audit.write(.signIn, account: account.id, detail: detail)
     if try transaction.accounts.isProven(account.id) {
-      try transaction.notices.tellOfBrowser(in: account)
+      try transaction.notices.tell(.browserSignedIn, inBrowserOf: account)
     }
   }
 }

@@ -94,17 +94,21 @@ package struct Holding: Sendable {
   package let columns: [Column]
   /// Selects the id and the columns. Parameters: account id, LIMIT.
   let statement: StaticString
+  /// Whether removing one needs a sign-in of the last ten minutes.
+  let removalNeedsProof: Bool
   /// Removes one of an account's; false if the account has no such one. The account is locked.
   let remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)?
 
   init(
     _ name: StaticString, _ columns: [Column], _ statement: StaticString,
+    removalNeedsProof: Bool = false,
     remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)? =
       nil
   ) {
     self.name = name
     self.columns = columns
     self.statement = statement
+    self.removalNeedsProof = removalNeedsProof
     self.remove = remove
   }
 }

@@ -50,6 +50,8 @@ package enum MailKind: String, Sendable, CaseIterable {
   case accountDeleted = "account_deleted"
   /// Somebody signed in at the page for people.
   case browserSignedIn = "browser_signed_in"
+  /// Passkeys or biometric keys were removed.
+  case keysRemoved = "keys_removed"
 
   /// Whether a mail of this kind may go to an address that no account has now.
   ///
@@ -59,7 +61,7 @@ package enum MailKind: String, Sendable, CaseIterable {
     case .addressChange, .addressChanged: accountStays
     case .accountDeleted: true
     case .loginCode, .emailConfirmation, .newDevice, .passkeyAdded, .biometricKeyAdded,
-      .refreshReused, .deviceRenewed, .browserSignedIn:
+      .refreshReused, .deviceRenewed, .browserSignedIn, .keysRemoved:
       false
     }
   }

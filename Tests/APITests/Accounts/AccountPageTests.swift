@@ -152,6 +152,30 @@ import Testing
     }
   }
 
+  @Test func removingAPasskeyNeedsASignInOfTenMinutes() throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      let passkey = try id(of: "passkeys", "Blue key", on: visitor.open())
+      site.advance(by: .seconds(600))
+      _ = visitor.open()
+      let refused = visitor.send("/remove", ["kind": "passkeys", "id": passkey])
+      #expect(refused.status == 403)
+      #expect(refused.text.contains("Please sign in again"))
+      #expect(site.count("passkeys") == 1)
+      let device = try id(of: "devices", "Phone", on: visitor.open())
+      #expect(visitor.send("/remove", ["kind": "devices", "id": device]).status == 200)
+    }
+  }
+
+  @Test func theOwnerIsToldOfARemovedPasskey() throws {
+    try withVisitor { site, ann, visitor in
+      try fill(site, ann)
+      let passkey = try id(of: "passkeys", "Blue key", on: visitor.open())
+      #expect(visitor.send("/remove", ["kind": "passkeys", "id": passkey]).status == 200)
+      #expect(site.sql("SELECT recipient FROM outbox WHERE kind = 'keys_removed'") == ann.email)
+    }
+  }
+
   @Test func nothingOfAnotherAccountIsRemoved() throws {
     try withVisitor { site, _, visitor in
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")

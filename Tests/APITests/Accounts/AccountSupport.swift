@@ -58,17 +58,20 @@ extension Answer {
 extension TestApplication {
   /// Creates an account and signs it in.
   ///
-  /// - Parameter isProven: as if a mailed code had been typed too.
+  /// - Parameters:
+  ///   - credential: of the device's registration; it is shown.
+  ///   - isProven: as if a mailed code had been typed too.
   func signUp(
     email: String = "ann@example.org", device: String = "device-1", platform: String = "ios",
-    address: String = "192.0.2.1", isProven: Bool = true
+    credential: String? = nil, address: String = "192.0.2.1", isProven: Bool = true
   ) throws -> SignedIn {
     let answer = send(
       "POST", AccountPath.register,
       jsonText([
         "email": email, "name": "Ann", "deviceId": device, "deviceName": "Phone",
         "platform": platform,
-      ]), address: address)
+      ]), fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [],
+      address: address)
     try #require(answer.status == 201, "\(answer.text)")
     if isProven { prove(email) }
     return SignedIn(
@@ -108,7 +111,7 @@ extension TestApplication {
       """
       UPDATE accounts SET email_verified_at = created_at WHERE email = '\(email)';
       UPDATE accounts a JOIN devices d ON d.account_id = a.id JOIN sessions s ON s.device_id = d.id
-        SET s.proved_at = s.created_at WHERE a.email = '\(email)';
+        SET s.proved_at = s.created_at, s.began_by = 'code' WHERE a.email = '\(email)';
       DELETE FROM outbox WHERE kind = 'email_confirmation' AND recipient = '\(email)';
       """)
   }

@@ -164,7 +164,7 @@ import Testing
       try withApplication { site in
         let attack = try Attack(on: site)
         let other = Authenticator()
-        site.sql("UPDATE sessions SET proved_at = created_at")
+        site.sql("UPDATE sessions SET proved_at = created_at, began_by = 'code'")
         let challenge = try #require(site.passkeyOptions(of: attack.session).string("challenge"))
         #expect(site.requestCode(device: "device-owner").status == 200)
         let code = try site.mailedCode()

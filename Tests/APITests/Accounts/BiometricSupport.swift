@@ -68,6 +68,16 @@ extension TestApplication {
     return try #require(answer.string("biometricId"))
   }
 
+  /// Sets up the first key of somebody who has just signed up, and signs in with it, which is a proof.
+  func proveWithKey(_ person: SignedIn) throws -> SignedIn {
+    _ = try setUp(of: person)
+    let answer = try signIn(with: .one, device: person.deviceID)
+    return SignedIn(
+      email: person.email, deviceID: person.deviceID, accountID: person.accountID,
+      accessToken: try #require(answer.accessToken),
+      refreshToken: try #require(answer.refreshToken))
+  }
+
   func requestChallenge(
     _ device: String = "device-1", credential: String? = nil, address: String = "192.0.2.1"
   ) -> Answer {

@@ -58,7 +58,7 @@ import Testing
         "POST", AccountPath.registerDevice,
         jsonText(["deviceId": "device-1", "deviceName": "Phone", "platform": "ios"]))
       let credential = try #require(registration.string("deviceCredential"))
-      let ann = try site.signUp()
+      let ann = try site.signUp(credential: credential)
       _ = try site.setUp(of: ann)
       site.advance(by: .seconds(600))
       #expect(isRefused(setUp(.two, of: ann, site)))

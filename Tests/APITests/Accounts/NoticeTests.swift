@@ -138,7 +138,8 @@ import Testing
       #expect(site.send("DELETE", "/api/mobile/account", token: ann.accessToken).status == 200)
       #expect(kinds(site) == "account_deleted")
       #expect(try newest(site).recipient == "ann@example.org")
-      let bob = try site.signUp(email: "bob@example.org", device: "device-2", isProven: false)
+      let bob = try site.proveWithKey(
+        site.signUp(email: "bob@example.org", device: "device-2", isProven: false))
       #expect(site.send("DELETE", "/api/mobile/account", token: bob.accessToken).status == 200)
       #expect(kinds(site) == "account_deleted")
     }

@@ -111,7 +111,7 @@ extension TestApplication {
 
   @Test func anAddressIsTheAccountsWhenItsLinkIsUsed() throws {
     try withApplication { site in
-      let ann = try site.signUp(isProven: false)
+      let ann = try site.proveWithKey(site.signUp(isProven: false))
       let asked = ask(site, for: "New@example.org", ann)
       #expect(asked.status == 200)
       #expect(asked.string("email") == "ann@example.org")
@@ -244,7 +244,7 @@ extension TestApplication {
   /// A wish of somebody who held the account before its owner came ends with the rest.
   @Test func aWishEndsWhenTheAccountIsHandedOver() throws {
     try withApplication { site in
-      let stranger = try site.signUp(device: "device-9", isProven: false)
+      let stranger = try site.proveWithKey(site.signUp(device: "device-9", isProven: false))
       _ = ask(site, for: "stranger@example.org", stranger)
       let token = try site.addressToken()
       _ = try site.signIn()

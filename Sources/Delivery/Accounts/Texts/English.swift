@@ -45,7 +45,7 @@ extension MailTexts {
       "A device was registered again",
       """
       Somebody who is signed in to your account on a device has registered the device again. \
-      From tomorrow on, what they got can open your account further.
+      What they got keeps them signed in there, and does not open your account any further.
       """),
     accountDeleted: Text(
       "Your account is deleted",
@@ -57,6 +57,12 @@ extension MailTexts {
       "Somebody has opened your account in a browser",
       """
       Somebody has signed in on the page where your devices, passkeys and e-mail address can be changed.
+      """),
+    keysRemoved: Text(
+      "Sign-in keys were removed from your account",
+      """
+      Somebody has removed a passkey, or sign-in by face or fingerprint, from your account. You can still sign \
+      in with a mailed code.
       """),
     ifItWasNotYou: "If it was not you, undo it here:",
     device: "Device", address: "From", time: "When")

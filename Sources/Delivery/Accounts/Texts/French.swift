@@ -47,7 +47,7 @@ extension MailTexts {
       "Un appareil a été enregistré de nouveau",
       """
       Quelqu’un qui est connecté à votre compte sur un appareil a enregistré cet appareil de \
-      nouveau. À partir de demain, ce qu’il a obtenu pourra ouvrir davantage votre compte.
+      nouveau. Il y reste connecté, mais cela n’ouvre pas davantage votre compte.
       """),
     accountDeleted: Text(
       "Votre compte est supprimé",
@@ -59,6 +59,12 @@ extension MailTexts {
       "Votre compte a été ouvert dans un navigateur",
       """
       Quelqu’un s’est connecté à la page où l’on peut modifier vos appareils, vos clés d’accès et votre adresse e-mail.
+      """),
+    keysRemoved: Text(
+      "Des clés de connexion ont été retirées de votre compte",
+      """
+      Quelqu’un a retiré de votre compte une clé d’accès, ou la connexion par le visage ou l’empreinte. Vous \
+      pouvez toujours vous connecter avec un code reçu par e-mail.
       """),
     ifItWasNotYou: "Si ce n’était pas vous, annulez-le ici :",
     device: "Appareil", address: "Depuis", time: "Quand")

@@ -49,7 +49,7 @@ extension MailTexts {
       "Ein Gerät wurde neu registriert",
       """
       Jemand, der auf einem Gerät bei Ihrem Konto angemeldet ist, hat das Gerät neu \
-      registriert. Was er dafür bekommen hat, kann ab morgen Ihr Konto weiter öffnen.
+      registriert. Er bleibt dort angemeldet; weiter öffnet das Ihr Konto nicht.
       """),
     accountDeleted: Text(
       "Ihr Konto ist gelöscht",
@@ -61,6 +61,12 @@ extension MailTexts {
       "Ihr Konto wurde in einem Browser geöffnet",
       """
       Jemand hat sich auf der Seite angemeldet, auf der man Ihre Geräte, Passkeys und E-Mail-Adresse ändern kann.
+      """),
+    keysRemoved: Text(
+      "Schlüssel zum Anmelden wurden aus Ihrem Konto entfernt",
+      """
+      Jemand hat einen Passkey oder das Anmelden mit Gesicht oder Fingerabdruck aus Ihrem Konto entfernt. Mit \
+      einem Code per E-Mail können Sie sich weiterhin anmelden.
       """),
     ifItWasNotYou: "Wenn Sie das nicht waren, machen Sie es hier rückgängig:",
     device: "Gerät", address: "Von", time: "Wann")

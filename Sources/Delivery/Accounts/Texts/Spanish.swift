@@ -45,7 +45,7 @@ extension MailTexts {
       "Un dispositivo se ha registrado de nuevo",
       """
       Alguien que ha entrado en su cuenta en un dispositivo ha registrado de nuevo ese \
-      dispositivo. Desde mañana, lo que ha obtenido podrá abrir más su cuenta.
+      dispositivo. Sigue conectado en él, pero eso no abre más su cuenta.
       """),
     accountDeleted: Text(
       "Su cuenta está borrada",
@@ -57,6 +57,12 @@ extension MailTexts {
       "Su cuenta se ha abierto en un navegador",
       """
       Alguien ha entrado en la página en la que se pueden cambiar sus dispositivos, sus claves de acceso y su dirección de correo.
+      """),
+    keysRemoved: Text(
+      "Se han quitado claves de acceso de su cuenta",
+      """
+      Alguien ha quitado de su cuenta una clave de acceso, o la entrada con la cara o la huella. Todavía puede \
+      entrar con un código enviado por correo.
       """),
     ifItWasNotYou: "Si no fue usted, deshágalo aquí:",
     device: "Dispositivo", address: "Desde", time: "Cuándo")
