@@ -29,8 +29,11 @@ package struct IPNetwork: Hashable, Sendable {
 
   /// Whether the address is in the network; false for text that is no address.
   package func contains(_ address: String) -> Bool {
-    guard let other = Self.bytes(of: address) else { return false }
-    return (0..<length).allSatisfy { bit in
+    Self.bytes(of: address).map(contains) ?? false
+  }
+
+  fileprivate func contains(_ other: [UInt8]) -> Bool {
+    (0..<length).allSatisfy { bit in
       let mask = UInt8(0x80) >> UInt8(bit % 8)
       return bytes[bit / 8] & mask == other[bit / 8] & mask
     }
@@ -46,4 +49,31 @@ package struct IPNetwork: Hashable, Sendable {
     guard inet_pton(AF_INET, address, &ipv4) == 1 else { return nil }
     return [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + ipv4
   }
+}
+
+extension IPNetwork {
+  /// Whether `address` may be anywhere in the internet: not private, of this machine or this link, shared by many
+  /// networks, or of no single machine (IANA's registries of special-purpose addresses). False for text that is no
+  /// address.
+  package static func isPublic(_ address: String) -> Bool {
+    guard var bytes = bytes(of: address) else { return false }
+    // Where only IPv6 leads out, translators carry IPv4 in these (RFC 6052 §2.1).
+    if translated.contains(bytes) {
+      bytes = [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + bytes.suffix(4)
+    }
+    if allOfIPv4.contains(bytes) { return !special.contains { $0.contains(bytes) } }
+    return globalUnicast.contains(bytes) && !special.contains { $0.contains(bytes) }
+  }
+
+  private static let allOfIPv4 = IPNetwork("0.0.0.0/0")!
+  private static let globalUnicast = IPNetwork("2000::/3")!
+  private static let translated = IPNetwork("64:ff9b::/96")!
+
+  private static let special = [
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+    "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+    // Teredo, 6to4 and others hold an IPv4 address that nobody checks.
+    "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+  ].map { IPNetwork($0)! }
 }

@@ -21,10 +21,10 @@ package struct PushServices: Sendable {
     return url.rest.isEmpty && host == host.lowercased()
   }
 
-  /// Whether `endpoint` is an https address of one of the hosts, at most 1024 bytes of visible ASCII.
+  /// Whether `endpoint` is an https address of one of the hosts with a path, at most 1024 bytes.
   package func allow(_ endpoint: String) -> Bool {
-    guard endpoint.isVisibleASCII(atMost: 1024), let url = WebURL(endpoint), url.isHTTPS,
-      !url.rest.contains("#")
+    guard endpoint.utf8.count <= 1024, let url = WebURL(endpoint), url.isHTTPS,
+      url.rest.hasPrefix("/"), url.fragment == nil
     else { return false }
     let host = url.effectivePort == 443 ? url.host : "\(url.host):\(url.effectivePort!)"
     return entries.contains { entry in

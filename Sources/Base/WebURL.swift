@@ -1,46 +1,96 @@
 /// The parts of an absolute URL with an authority (RFC 3986 §3): `scheme://host[:port]` and the rest.
+///
+/// The one reader of URLs. It takes the generic syntax of RFC 3986 and of that only what every reader takes apart in
+/// the same way: curl, browsers and others disagree about `\`, user information, controls, and odd spellings of hosts,
+/// ports and paths. What one reader has checked must not lead another one elsewhere.
 package struct WebURL: Equatable, Sendable {
   /// In lower case.
   package let scheme: String
-  /// In lower case; IPv6 in brackets.
+  /// A name or an IPv4 address in lower case, or an IPv6 address in brackets, as RFC 5952 spells it.
   package let host: String
-  /// nil where the URL names none.
+  /// nil where the URL names none; never 0.
   package let port: UInt16?
   /// Path, query and fragment as written.
   package let rest: String
 
   /// - Returns: nil unless `text` is such a URL. One with user information (`user@host`) is none.
   package init?(_ text: String) {
-    guard let mark = text.firstRange(of: "://") else { return nil }
+    // ASCII first: below, a character is an octet.
+    guard text.utf8.allSatisfy(\.isVisible), let mark = text.firstRange(of: "://") else {
+      return nil
+    }
     let scheme = text[..<mark.lowerBound]
-    let end = text[mark.upperBound...].firstIndex { "/?#\\".contains($0) } ?? text.endIndex
+    let end = text[mark.upperBound...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+    let rest = text[end...]
     var host = text[mark.upperBound..<end]
     var port: UInt16?
     if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
-      let digits = host[host.index(after: colon)...]
-      guard digits.utf8.allSatisfy(\.isDigit), let number = UInt16(digits) else { return nil }
+      guard let number = Self.port(host[host.index(after: colon)...]) else { return nil }
       port = number
       host = host[..<colon]
     }
-    guard Self.isScheme(scheme), Self.isHost(host) else { return nil }
+    guard Self.isScheme(scheme), let known = URLHost(host), Self.isRest(rest) else { return nil }
     self.scheme = scheme.lowercased()
-    self.host = host.lowercased()
+    self.host = known.text
     self.port = port
-    rest = String(text[end...])
+    self.rest = String(rest)
   }
 
+  /// `file` has a host of its own meaning. Longer schemes are cut by some readers.
   private static func isScheme(_ text: Substring) -> Bool {
-    text.utf8.first?.isLetter == true
+    text.utf8.first?.isLetter == true && text.utf8.count <= 32 && text.lowercased() != "file"
       && text.utf8.allSatisfy { $0.isAlphanumeric || "+-.".utf8.contains($0) }
   }
 
-  private static func isHost(_ text: Substring) -> Bool {
-    if text.hasPrefix("["), text.hasSuffix("]") {
-      let address = text.dropFirst().dropLast()
-      return !address.isEmpty
-        && address.utf8.allSatisfy { $0.isAlphanumeric || ":.".utf8.contains($0) }
+  /// Without leading zeros.
+  private static func port(_ digits: Substring) -> UInt16? {
+    guard digits.utf8.allSatisfy(\.isDigit), digits.first != "0" else { return nil }
+    return UInt16(digits)
+  }
+
+  /// Path, query and fragment (RFC 3986 §3.3–3.5), without `.` and `..` as segments: some readers remove them.
+  private static func isRest(_ text: Substring) -> Bool {
+    var octets = text.utf8[...]
+    var fragments = 0
+    while let octet = octets.popFirst() {
+      switch octet {
+      case UInt8(ascii: "%"):
+        guard octets.popFirst()?.hexDigitValue != nil, octets.popFirst()?.hexDigitValue != nil
+        else { return false }
+      case UInt8(ascii: "#"): fragments += 1
+      default:
+        guard octet.isAlphanumeric || "-._~!$&'()*+,;=:@/?".utf8.contains(octet) else {
+          return false
+        }
+      }
     }
-    return !text.isEmpty && text.utf8.allSatisfy { $0.isAlphanumeric || "-._".utf8.contains($0) }
+    let segments = text.prefix { !"?#".contains($0) }.split(separator: "/")
+    return fragments <= 1 && !segments.contains { isDots($0) }
+  }
+
+  private static func isDots(_ segment: Substring) -> Bool {
+    [".", ".."].contains(segment.lowercased().replacing("%2e", with: "."))
+  }
+
+  /// The URL made again from its parts.
+  package var text: String { "\(scheme)://\(authority)\(rest)" }
+
+  private var authority: String { port.map { "\(host):\($0)" } ?? host }
+
+  /// Never empty: `/` where the URL has none (RFC 3986 §6.2.3).
+  package var path: String {
+    let path = rest.prefix { !"?#".contains($0) }
+    return path.isEmpty ? "/" : String(path)
+  }
+
+  /// What follows `?`; nil where there is none.
+  package var query: String? { part(after: "?", in: rest.prefix { $0 != "#" }) }
+
+  /// What follows `#`; nil where there is none.
+  package var fragment: String? { part(after: "#", in: rest[...]) }
+
+  private func part(after mark: Character, in text: Substring) -> String? {
+    text.firstIndex(of: mark).map { String(text[text.index(after: $0)...]) }
   }
 
   package var isHTTP: Bool { scheme == "http" || scheme == "https" }
@@ -59,14 +109,17 @@ package struct WebURL: Equatable, Sendable {
   /// The origin as browsers write it (RFC 6454 §6.2): without the scheme's own port.
   package var origin: String {
     let isDefault = port == nil || port == (isHTTPS ? 443 : 80) && isHTTP
-    return isDefault ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port!)"
+    return isDefault ? "\(scheme)://\(host)" : "\(scheme)://\(authority)"
+  }
+
+  /// The IP address that stands in place of a name, without brackets; nil where the host is a name.
+  package var address: String? {
+    if host.hasPrefix("[") { return String(host.dropFirst().dropLast()) }
+    return IPNetwork.isAddress(host) ? host : nil
   }
 
   /// Whether the host is this machine by its name or address.
   package var isOfThisMachine: Bool {
-    // A name may begin with 127 as well.
-    let isLoopback =
-      host.hasPrefix("127.") && host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
-    return host == "localhost" || host == "[::1]" || isLoopback
+    host == "localhost" || address.map { $0 == "::1" || $0.hasPrefix("127.") } ?? false
   }
 }

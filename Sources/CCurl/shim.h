@@ -38,3 +38,11 @@ static inline CURLcode switchboard_get_text(CURL *handle, CURLINFO info, char **
 static inline CURLcode switchboard_get_certificates(CURL *handle, struct curl_certinfo **value) {
   return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
 }
+
+static inline CURLcode switchboard_set_socket_opener(CURL *handle, curl_opensocket_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+static inline CURLcode switchboard_set_request_check(CURL *handle, curl_prereq_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
+}

@@ -1,3 +1,4 @@
+import Base
 import Store
 
 extension Companion {
@@ -55,7 +56,10 @@ extension Companion {
     } catch {
       return [.fault("\(failure): \(error)")]
     }
-    if let obstacle = obstacle(to: fcm.endpoint) {
+    guard let endpoint = Destination(configured: fcm.endpoint) else {
+      return [.fault("\(failure): \(fcm.endpoint) is not an address of HTTP")]
+    }
+    if let obstacle = obstacle(to: endpoint) {
       return [.fault("\(failure): \(fcm.endpoint) is not reached: \(obstacle)")]
     }
     return [.ok("Google lets \(fcm.account) send to Android")]
@@ -72,21 +76,32 @@ extension Companion {
   /// Whether a push service answers. That it does not is no fault: a site may have no users of its browsers.
   func webPushFinding(of host: String, trusting certificates: String?) -> Finding {
     let url = "https://\(host)"
-    return obstacle(to: url, trusting: certificates).map {
+    return obstacle(to: ForeignURL(url), trusting: certificates).map {
       .unset("notifications are not sent to browsers by \(url): it is not reached: \($0)")
     } ?? .ok("\(url) is reached, for browsers")
   }
 
-  /// Why nothing answers at `url`; nil where something does.
-  private func obstacle(to url: String, trusting certificates: String? = nil) -> String? {
+  /// Why nothing answers at `url`, which is asked as a row's would be; nil where something does.
+  private func obstacle(to url: ForeignURL, trusting certificates: String?) -> String? {
+    do throws(HTTPError) {
+      return obstacle(
+        to: try .foreign(url, under: settings.outbound), trusting: certificates)
+    } catch {
+      return error.reason
+    }
+  }
+
+  private func obstacle(
+    to destination: Destination, trusting certificates: String? = nil
+  ) -> String? {
     let client = HTTPClient(userAgent: "switchboard/\(Product.version)", trusting: certificates)
     var limits = HTTPClient.Limits()
     (limits.connecting, limits.total) = (.seconds(3), .seconds(5))
     do throws(HTTPError) {
-      _ = try client.get(url, entityTag: nil, limits: limits)
+      _ = try client.get(destination, entityTag: nil, limits: limits)
       return nil
     } catch {
-      return error.kind == .transport ? error.reason : nil
+      return [.tooLarge, .redirected].contains(error.kind) ? nil : error.reason
     }
   }
 }

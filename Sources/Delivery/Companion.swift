@@ -36,7 +36,8 @@ package struct Companion: Sendable {
         database: database, settings: $0, log: log, stopping: stopping, observations: observations)
     }
     bankEnrollments = BankEnrollments(
-      database: database, keys: keys, log: log, observations: observations)
+      database: database, keys: keys, publicURL: settings.publicURL, outbound: settings.outbound,
+      log: log, observations: observations)
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(

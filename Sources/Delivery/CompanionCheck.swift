@@ -20,7 +20,7 @@ extension Companion {
 
   /// - Returns: nil where the site has no address with a certificate.
   private func certificateFinding() -> Finding? {
-    guard let url = settings.publicURL, url.hasPrefix("https://") else { return nil }
+    guard let url = settings.publicURL, WebURL(url)?.isHTTPS == true else { return nil }
     guard let certificate = SiteCertificate(at: url) else {
       return .unset(
         "the site's certificate was not looked at: \(url) is not reached from this host")

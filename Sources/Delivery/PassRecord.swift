@@ -53,7 +53,7 @@ extension Companion {
       try records.conditions.lastLook(at: .site, by: hostName(), within: .seconds(60)) == nil
     else { return }
     observations.note(.site, SiteAnswer(at: url)?.problem)
-    if url.hasPrefix("https://") {
+    if WebURL(url)?.isHTTPS == true {
       observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
     }
   }

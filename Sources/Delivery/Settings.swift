@@ -1,4 +1,4 @@
-import Base
+package import Base
 import Store
 
 /// What the companion needs to know of its site.
@@ -27,6 +27,8 @@ package struct Settings: Sendable {
   package let webPush: WebPushSettings?
   /// Names of the variables without which no push is sent to Apple.
   package let missingForPushes: [String]
+  /// What connections to places that a row names must keep to.
+  package let outbound: OutboundRule
   /// The file for metrics, which each pass replaces; nil for none.
   package let metricsFile: String?
 
@@ -35,7 +37,8 @@ package struct Settings: Sendable {
     senderName: String = "Switchboard", auditLifetime: Duration,
     interval: Duration, polling: PollSettings? = nil, apns: [APNsSettings] = [],
     fcm: FCMSettings? = nil, webPush: WebPushSettings? = nil,
-    missingForPushes: [String] = [], publicURL: String? = nil, metricsFile: String? = nil
+    missingForPushes: [String] = [], publicURL: String? = nil,
+    outbound: OutboundRule = OutboundRule(), metricsFile: String? = nil
   ) {
     self.keys = keys
     self.mailer = mailer
@@ -49,6 +52,7 @@ package struct Settings: Sendable {
     self.webPush = webPush
     self.missingForPushes = missingForPushes
     self.publicURL = publicURL
+    self.outbound = outbound
     self.metricsFile = metricsFile
   }
 

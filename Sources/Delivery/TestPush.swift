@@ -18,30 +18,29 @@ extension Companion {
   ///
   /// - Parameter addressee: an e-mail address or a push token.
   /// - Returns: none where the account has no push token; nil where `addressee` is neither.
-  package func testTargets(of addressee: String) throws -> [PushTest.Target]? {
+  package func testTargets(of addressee: String) throws -> [PushTarget]? {
     let tokens = database.records(at: .now(), from: .companion).pushTokens
     if addressee.contains("@") { return try tokens.targets(ofEmail: addressee.lowercased()) }
     return try PushToken(addressee).map { [try tokens.target($0)] }
   }
 
   /// Where a test to `target` would go, in a whole sentence.
-  package func describeTestPush(to target: PushTest.Target) throws -> String {
+  package func describeTestPush(to target: PushTarget) throws -> String {
     guard let channel = channel(to: target) else {
       return
-        "\(target.shortToken) would get nothing: no way to send to \(target.platform) is configured."
+        "\(target.shortToken) would get nothing: no way to send to \(target.platform.rawValue) is configured."
     }
     let address = PushAddress(target.token, by: channel.name, bundleID: target.bundleID)
     let route = try channel.routes([address])[target.token]
     return "\(target.shortToken) would get the notification by \(channel.describe(route))."
   }
 
-  private func channel(to target: PushTest.Target) -> DeliveryChannel? {
-    let platform = PushPlatform(rawValue: target.platform)
-    return senders.map(\.channel).first { platform.map($0.platforms.contains) == true }
+  private func channel(to target: PushTarget) -> DeliveryChannel? {
+    senders.map(\.channel).first { $0.platforms.contains(target.platform) }
   }
 
   /// Sends a notification to each target now, and removes the tokens that its service calls dead.
-  package func testPush(to targets: [PushTest.Target]) throws -> [TestPushResult] {
+  package func testPush(to targets: [PushTarget]) throws -> [TestPushResult] {
     defer { closeConnections() }
     let alert = JSONWriter.object { json in
       json.member("title", settings.senderName)
@@ -55,7 +54,7 @@ extension Companion {
     let sender = PushTestSender(
       database: database, channels: senders.map(\.channel), missing: settings.missingForPushes)
     let served = targets.filter { channel(to: $0) != nil }
-    let outcome = try sender.run(PushTest(tokens: served, payload: payload))
+    let outcome = try sender.run(payload, to: served)
     let told = zip(served, outcome.results).map { target, result in
       let service = PushService(behind: channel(to: target)!.name)
       let words = service.explanation(of: result)
@@ -67,9 +66,9 @@ extension Companion {
     return targets.map { results[$0.token] ?? notConfigured($0) }
   }
 
-  private func notConfigured(_ target: PushTest.Target) -> TestPushResult {
+  private func notConfigured(_ target: PushTarget) -> TestPushResult {
     let missing: [String] =
-      switch PushPlatform(rawValue: target.platform) {
+      switch target.platform {
       case .android: ["FCM_SERVICE_ACCOUNT"]
       case .web: ["WEBPUSH_VAPID_KEY"]
       default: settings.missingForPushes
@@ -80,7 +79,7 @@ extension Companion {
   }
 }
 
-extension PushTest.Target {
+extension PushTarget {
   package var shortToken: String { shortened(token) }
 }
 

@@ -26,6 +26,7 @@ struct RunRelay: ParsableCommand {
     var environment = Environment.ofProcess()
     let connection = environment.connectionSettings()
     let agent = environment.agentAddress()
+    let requiresAuth = environment.flag("SWITCHBOARD_REQUIRE_AUTH", default: true)
     let log = JournalLog.logger(from: environment.logLevel())
     guard environment.complaints.isEmpty else { throw ConfigurationError(environment.complaints) }
     let database = Database(connection)
@@ -34,7 +35,8 @@ struct RunRelay: ParsableCommand {
     } catch  where Database.isUnavailable(error) {
       log.warning("The database does not answer: the schema's version was not checked. \(error)")
     }
-    var relay = Relay(listener: listener, agent: agent, database: database, log: log)
+    var relay = Relay(
+      listener: listener, agent: agent, requiresAuth: requiresAuth, database: database, log: log)
     var isReady = false
     relay.run {
       notifier.tell(isReady ? .alive : .ready)

@@ -24,7 +24,8 @@ extension Settings {
     }
     let polling = PollSettings(from: &environment, interval: .seconds(interval))
     let (apns, missingForPushes) = APNsSettings.parseFamily(from: &environment)
-    let webPush = WebPushSettings(from: &environment)
+    let outbound = environment.outboundRule()
+    let webPush = WebPushSettings(from: &environment, outbound: outbound)
     let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
     if let metricsFile, !metricsFile.hasPrefix("/") || !metricsFile.hasSuffix(".prom") {
       environment.complain(
@@ -38,11 +39,24 @@ extension Settings {
       interval: .seconds(interval),
       polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
       webPush: webPush, missingForPushes: missingForPushes,
-      publicURL: environment.optionalPublicURL(), metricsFile: metricsFile)
+      publicURL: environment.optionalPublicURL(), outbound: outbound, metricsFile: metricsFile)
   }
 }
 
 extension Environment {
+  /// Where the companion may connect to, though a row names the place and the address is private.
+  fileprivate mutating func outboundRule() -> OutboundRule {
+    let name = "SWITCHBOARD_OUTBOUND_ALLOW"
+    let entries = (optional(name) ?? "").split(separator: ",").map { String($0).trimmed }
+    let networks = entries.compactMap { IPNetwork($0) }
+    if networks.count < entries.count {
+      complain(
+        about: name,
+        "must be a list of addresses and networks, such as 10.1.2.0/24, separated by commas")
+    }
+    return OutboundRule(allowing: networks)
+  }
+
   /// - Returns: nil after a complaint.
   mutating func companionKeys() -> CompanionKeys? {
     let boxes = boxKeys("SWITCHBOARD_COMPANION_KEYS", "the keys that open mails and banks' secrets")

@@ -6,7 +6,7 @@ import Program
 
 extension WebPushSettings {
   /// - Returns: nil where no key is given, and after a complaint.
-  init?(from environment: inout Environment) {
+  init?(from environment: inout Environment, outbound: OutboundRule = OutboundRule()) {
     let services = environment.pushServices()
     let certificates = environment.optional("WEBPUSH_CA_CERT")
     if let certificates, access(certificates, R_OK) != 0 {
@@ -29,7 +29,7 @@ extension WebPushSettings {
       }
       self.init(
         vapid: try VAPID(key: key, subject: subject), services: services,
-        certificatesFile: certificates)
+        certificatesFile: certificates, outbound: outbound)
     } catch {
       environment.complain(about: name, "must be what `switchboard-companion keys vapid` made")
       return nil
@@ -41,7 +41,7 @@ extension WebPushSettings {
     let name = "WEBPUSH_SUBJECT"
     if let subject = environment.optional(name) {
       guard subject.isVisibleASCII(atMost: 255),
-        subject.hasPrefix("mailto:") || subject.hasPrefix("https://")
+        subject.hasPrefix("mailto:") || WebURL(subject)?.isHTTPS == true
       else {
         environment.complain(about: name, "must be a mailto: or https: address")
         return nil
@@ -51,6 +51,6 @@ extension WebPushSettings {
     if let administrator = environment.optional("SWITCHBOARD_ADMINISTRATOR") {
       return "mailto:\(administrator)"
     }
-    return environment.optionalPublicURL().flatMap { $0.hasPrefix("https://") ? $0 : nil }
+    return environment.optionalPublicURL().flatMap { WebURL($0)?.isHTTPS == true ? $0 : nil }
   }
 }

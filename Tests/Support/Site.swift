@@ -158,7 +158,10 @@ package struct Site: Sendable {
     }
   }
 
-  private var databaseSocket: String { "\(state)/run/mariadb.sock" }
+  private var databaseSocket: String { socket("mariadb") }
+
+  /// The path of a program's unix socket.
+  package func socket(_ program: String) -> String { "\(state)/run/\(program).sock" }
 
   private static let script = projectFolder.appending(path: "nginx/run").path()
   private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
@@ -194,7 +197,9 @@ package struct Site: Sendable {
     port = freePort()
     url = "http://\(host):\(port)"
     state = makeTemporaryFolder()
-    self.environment = environment.merging(["SWITCHBOARD_PUBLIC_URL": url]) { given, _ in given }
+    // Banks and push services that tests play are on this machine.
+    let own = ["SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8"]
+    self.environment = environment.merging(own) { given, _ in given }
     self.options = options
     runner = hasOwnMounts ? ["unshare", "--mount"] : []
   }

@@ -19,7 +19,7 @@ extension Context {
     guard request.requestURI.isEmpty || request.requestURI.hasPrefix("/") else { return false }
     guard let authority = request.field("Host"), !authority.isEmpty else { return true }
     guard let url = WebURL("http://\(authority)"), url.rest.isEmpty else { return false }
-    return url.host == "localhost" || url.hasAddress
+    return url.host == "localhost" || url.address != nil
       || (settings.publicURLs + [settings.agent.publicURL]).contains {
         WebURL($0)?.host == url.host
       }
@@ -45,13 +45,6 @@ extension Context {
     }
     return request.field("Sec-Fetch-Mode") != "navigate"
       || request.field("Sec-Fetch-Dest") != "document" || request.method != "GET"
-  }
-}
-
-extension WebURL {
-  /// Whether the host is an IP address.
-  fileprivate var hasAddress: Bool {
-    host.hasPrefix("[") || host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
   }
 }
 

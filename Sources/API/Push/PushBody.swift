@@ -24,44 +24,31 @@ struct PushRegistration {
 /// The body of `POST /api/push/test`.
 struct PushTestBody {
   let token: PushToken?
-  /// JSON text as it goes to Apple.
-  let payload: [UInt8]
+  let message: PushTestMessage
 
   /// The contract fixes the order in which the members are checked.
   init(_ members: PushMembers) throws {
     var title = try members.text(.title, or: "Title must be a string") ?? ""
-    var message = try members.text(.body, or: "Body must be a string") ?? ""
+    var text = try members.text(.body, or: "Body must be a string") ?? ""
     let tokenText = try members.tokenText()
     var sound = try members.text(.sound, or: "Sound must be a string") ?? ""
-    guard title.utf16.count <= 120 else {
-      throw Failure.badRequest("Notification title is too long (max 120 characters)")
-    }
-    guard message.utf16.count <= 512 else {
-      throw Failure.badRequest("Notification body is too long (max 512 characters)")
-    }
+    try Self.check(title, "Notification title", atMost: PushTestMessage.maximumTitle)
+    try Self.check(text, "Notification body", atMost: PushTestMessage.maximumBody)
     token = try tokenText.map(members.pushToken)
     let badge = try members.badge()
-    guard sound.utf16.count <= 64 else {
-      throw Failure.badRequest("Sound value is too long (max 64 characters)")
-    }
+    try Self.check(sound, "Sound value", atMost: PushTestMessage.maximumSound)
     let data = try members.data()
     if title.isEmpty { title = "ryOS test notification" }
-    if message.isEmpty { message = "Push notifications are working 🎉" }
+    if text.isEmpty { text = "Push notifications are working 🎉" }
     if sound.isEmpty { sound = "default" }
-    payload = JSONWriter.object { json in
-      json.member(
-        "aps",
-        object: { aps in
-          aps.member(
-            "alert",
-            object: { alert in
-              alert.member("title", title)
-              alert.member("body", message)
-            })
-          if let badge { aps.member("badge", badge) }
-          aps.member("sound", sound)
-        })
-      if let data { json.member("data", json: data) }
+    message = PushTestMessage(
+      title: title, body: text, badge: badge, sound: sound,
+      data: data.map { String(decoding: $0, as: UTF8.self) })
+  }
+
+  private static func check(_ text: String, _ name: String, atMost limit: Int) throws {
+    guard text.utf16.count <= limit else {
+      throw Failure.badRequest("\(name) is too long (max \(limit) characters)")
     }
   }
 }
@@ -146,7 +133,8 @@ struct PushMembers {
     }
     guard let number else { return nil }
     guard number.rounded() == number else { throw Failure.badRequest(complaint) }
-    guard (0...9999).contains(number) else {
+    let badges = PushTestMessage.badges
+    guard (Double(badges.lowerBound)...Double(badges.upperBound)).contains(number) else {
       throw Failure.badRequest("Badge must be between 0 and 9999")
     }
     return Int64(number)
@@ -157,7 +145,7 @@ struct PushMembers {
     let complaint = "Data payload must be a JSON object"
     guard let text = try value(.data, or: complaint, { try SortedJSON.rewrite($0) })
     else { return nil }
-    guard text.count <= 2048 else {
+    guard text.count <= PushTestMessage.maximumData else {
       throw Failure.badRequest("Data payload is too large (max 2048 bytes)")
     }
     return text

@@ -26,7 +26,9 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
   guard !found.targets.isEmpty else {
     throw Failure.noTargets(found, named: body.token != nil, concurrency: concurrency)
   }
-  let test = PushTest(tokens: found.targets, payload: body.payload)
+  let test = PushTest(
+    accountID: caller.accountID, tokens: found.targets.map(\.token), isNamed: body.token != nil,
+    message: body.message)
   let result = try context.run(.pushTest, Job.encode(test))
   let outcome = try Job.decode(PushTestOutcome.self, from: result)
   guard outcome.missing.isEmpty else {
@@ -63,7 +65,7 @@ extension PushTestBody {
 extension PushTargets {
   /// Whether there are any, and none of them is Apple's.
   fileprivate var goesToOthersThanApple: Bool {
-    !targets.isEmpty && targets.allSatisfy { !$0.isApples }
+    !targets.isEmpty && targets.allSatisfy { !$0.platform.isApples }
   }
 }
 

@@ -16,11 +16,8 @@ package struct APNsEndpoint: Sendable, Equatable, CustomStringConvertible {
 
   /// The origin of an `https` URL (RFC 6454 §4); what follows it is ignored. Nil if `url` is not one.
   package init?(url: String) {
-    guard let url = WebURL(url), url.isHTTPS, let port = url.effectivePort, port > 0 else {
-      return nil
-    }
-    let isAddress = url.host.hasPrefix("[")
-    self.init(host: isAddress ? String(url.host.dropFirst().dropLast()) : url.host, port: port)
+    guard let url = WebURL(url), url.isHTTPS, let port = url.effectivePort else { return nil }
+    self.init(host: url.address ?? url.host, port: port)
   }
 
   /// As in `:authority` (RFC 9113 §8.3.1).

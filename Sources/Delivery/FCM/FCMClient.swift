@@ -67,11 +67,13 @@ private final class FCMConnection: @unchecked Sendable {
   }()
 
   func send(_ message: [UInt8], to url: String, _ token: String) -> FCMOutcome {
-    guard HTTPClient.isConfidential(url) else { return .unanswered("it is no https address") }
+    guard let destination = Destination(configured: url), destination.isConfidential else {
+      return .unanswered("it is no https address")
+    }
     do throws(HTTPError) {
       return FCMOutcome(
         try client.post(
-          message, to: url,
+          message, to: destination,
           fields: ["Authorization: Bearer \(token)", "Content-Type: application/json"],
           limits: Self.limits))
     } catch {

@@ -88,7 +88,7 @@ struct GoogleTokens: Sendable {
   }
 
   private func ask(_ form: String) throws(GoogleTokenError) -> HTTPAnswer {
-    guard HTTPClient.isConfidential(settings.tokenURL) else {
+    guard let url = Destination(configured: settings.tokenURL), url.isConfidential else {
       throw .unreachable("it is no https address")
     }
     let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
@@ -98,7 +98,7 @@ struct GoogleTokens: Sendable {
     limits.body = 64 << 10
     do throws(HTTPError) {
       return try client.post(
-        Array(form.utf8), to: settings.tokenURL,
+        Array(form.utf8), to: url,
         fields: ["Content-Type: application/x-www-form-urlencoded"], limits: limits)
     } catch {
       throw .unreachable(error.reason)

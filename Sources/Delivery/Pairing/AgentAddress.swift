@@ -1,3 +1,4 @@
+import Base
 import Glibc
 
 /// Where the agent listens: an address of TCP.
@@ -6,16 +7,15 @@ package struct AgentAddress: Sendable {
 
   /// The addresses of `HOST:PORT`, where an IPv6 address stands in brackets; empty where the name has none.
   package static func addresses(of text: String) -> [AgentAddress] {
-    guard let colon = text.lastIndex(of: ":") else { return [] }
-    var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-    let port = text[text.index(after: colon)...]
-    guard !host.isEmpty, let number = UInt16(port), number > 0 else { return [] }
+    guard let place = WebURL("tcp://\(text)"), place.rest.isEmpty, let port = place.port else {
+      return []
+    }
+    let host = place.address ?? place.host
     var hints = addrinfo()
     hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_NUMERICSERV
     var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(String(host), String(port), &hints, &list) == 0 else { return [] }
+    guard getaddrinfo(host, "\(port)", &hints, &list) == 0 else { return [] }
     defer { freeaddrinfo(list) }
     return sequence(first: list) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { entry in
       guard let entry = entry?.pointee, let address = entry.ai_addr else { return nil }

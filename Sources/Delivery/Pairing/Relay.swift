@@ -14,16 +14,21 @@ package struct Relay {
   private let addresses: [AgentAddress]
   private let log: Logger
   private let pairings: EndedPairings
+  private let admissions: ClientAdmissions
   private var connections: [RelayConnection] = []
 
   /// - Parameters:
   ///   - listener: a listening socket to which only the web server and the responder may connect.
   ///   - agent: where the agent listens; not empty.
-  package init(listener: CInt, agent: [AgentAddress], database: Database, log: Logger) {
+  ///   - requiresAuth: false lets those in who show no token, and whom the responder lets in.
+  package init(
+    listener: CInt, agent: [AgentAddress], requiresAuth: Bool, database: Database, log: Logger
+  ) {
     self.listener = listener
     addresses = agent
     self.log = log
     pairings = EndedPairings(database: database, log: log)
+    admissions = ClientAdmissions(database: database, requiresAuth: requiresAuth, log: log)
     _ = fcntl(listener, F_SETFD, FD_CLOEXEC)
     _ = fcntl(listener, F_SETFL, fcntl(listener, F_GETFL, 0) | O_NONBLOCK)
     raiseDescriptorLimit(to: rlim_t(2 * Self.connectionLimit + 64))
@@ -35,7 +40,11 @@ package struct Relay {
   package mutating func run(isAlive: () -> Void) {
     let stop = stopSignal()
     pairings.startAsking()
-    defer { pairings.stopAsking() }
+    admissions.start()
+    defer {
+      pairings.stopAsking()
+      admissions.stop()
+    }
     var nextSign = ContinuousClock.now
     while !stop.isSet {
       if ContinuousClock.now >= nextSign {
@@ -55,9 +64,10 @@ package struct Relay {
     connections.removeAll(where: \.isClosed)
     pairings.watch(Set(connections.compactMap(\.client)))
     let mayAccept = isAccepting && connections.count < Self.connectionLimit
-    var polled = [stop?.reader ?? -1, pairings.descriptor, mayAccept ? listener : -1].map {
-      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-    }
+    let own = [
+      stop?.reader ?? -1, pairings.descriptor, mayAccept ? listener : -1, admissions.descriptor,
+    ]
+    var polled = own.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     for connection in connections {
       let interest = connection.interest
       polled += [interest.front, interest.agent]
@@ -66,9 +76,12 @@ package struct Relay {
     let now = ContinuousClock.now
     for (number, connection) in connections.enumerated() {
       connection.advance(
-        front: polled[3 + 2 * number].revents, agent: polled[4 + 2 * number].revents, at: now)
+        front: polled[own.count + 2 * number].revents,
+        agent: polled[own.count + 1 + 2 * number].revents, at: now)
     }
     if polled[1].revents != 0 { closeEnded() }
+    if polled[3].revents != 0 { admit() }
+    admissions.ask(about: Set(connections.compactMap { $0.takeQuestion() }))
     if polled[2].revents != 0 { accept() }
   }
 
@@ -79,6 +92,15 @@ package struct Relay {
       _ = fcntl(front, F_SETFD, FD_CLOEXEC)
       _ = fcntl(front, F_SETFL, O_NONBLOCK)
       connections.append(RelayConnection(front: front, addresses: addresses))
+    }
+  }
+
+  private func admit() {
+    let verdicts = admissions.take()
+    for connection in connections {
+      if let client = connection.client, let verdict = verdicts[client] {
+        connection.take(verdict)
+      }
     }
   }
 

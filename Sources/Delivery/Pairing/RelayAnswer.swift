@@ -1,6 +1,10 @@
 /// What the relay answers itself.
 enum RelayAnswer {
   case malformed, foreignPath, notAdmitted, agentAway
+  /// The client's pairing has ended.
+  case endedClient
+  /// The database does not say whether the client's pairing lives.
+  case unknownClient
   /// To the responder alone.
   case agentAnswers
 
@@ -36,6 +40,9 @@ enum RelayAnswer {
     case .notAdmitted: ("500 Internal Server Error", "Internal server error")
     case .agentAway:
       ("503 Service Unavailable", "The agent does not answer. Start it, and then try again.")
+    case .endedClient: ("401 Unauthorized", "Unauthorized")
+    case .unknownClient:
+      ("503 Service Unavailable", "The database does not answer. Try again soon.")
     case .agentAnswers: ("204 No Content", "")
     }
   }

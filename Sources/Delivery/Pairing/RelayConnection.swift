@@ -9,6 +9,8 @@ final class RelayConnection {
   private enum Phase {
     /// The head of the request is on its way.
     case head
+    /// The head has named the client, and the database is to say whether it is admitted.
+    case asking
     case connecting(to: Int)
     case open
     /// The answer is our own: whatever else comes is thrown away.
@@ -18,6 +20,7 @@ final class RelayConnection {
 
   static let chunk = 16 * 1024
   private static let headLimit = Duration.seconds(10)
+  private static let askLimit = Duration.seconds(5)
   private static let connectLimit = Duration.seconds(2)
   private static let answerLimit = Duration.seconds(10)
 
@@ -33,6 +36,8 @@ final class RelayConnection {
   private var deadline: ContinuousClock.Instant?
   /// nil until the head has been read.
   private(set) var client: AgentClient?
+  /// Whether nobody has been asked about the client yet.
+  private var hasQuestion = false
   /// Whether it became a web socket, which may stay open for days.
   private(set) var isUpgrade = false
 
@@ -64,6 +69,7 @@ final class RelayConnection {
     var (atFront, atAgent): (CInt, CInt) = (toFront.isEmpty ? 0 : POLLOUT, 0)
     switch phase {
     case .head, .answered: atFront |= POLLIN
+    case .asking: break
     case .connecting: atAgent = POLLOUT
     case .open:
       if toAgent.isEmpty { atFront |= POLLIN } else { atAgent |= POLLOUT }
@@ -103,7 +109,7 @@ final class RelayConnection {
     case .head: readHead()
     case .answered: if !readAway() { close() }
     // The web server never closes half of a connection: its end is the end.
-    case .connecting: close()
+    case .asking, .connecting: close()
     case .open:
       guard toAgent.isEmpty, move(from: front, to: agent, &toAgent) else { return close() }
     case .closed: break
@@ -118,7 +124,11 @@ final class RelayConnection {
   }
 
   private func expire() {
-    if case .connecting(let number) = phase { connect(to: number + 1) } else { close() }
+    switch phase {
+    case .asking: answer(.unknownClient)
+    case .connecting(let number): connect(to: number + 1)
+    case .head, .open, .answered, .closed: close()
+    }
   }
 
   // MARK: The head, and the agent
@@ -135,6 +145,7 @@ final class RelayConnection {
     let head = Array(toAgent[..<end])
     if RelayHead.isProbe(head) {
       isProbe = true
+      connect(to: 0)
     } else {
       do throws(RelayHead.Refusal) {
         let parsed = try RelayHead(head)
@@ -144,8 +155,27 @@ final class RelayConnection {
       } catch {
         return answer(RelayAnswer(error))
       }
+      phase = .asking
+      hasQuestion = true
+      deadline = .now + Self.askLimit
     }
-    connect(to: 0)
+  }
+
+  /// The client about whom the database has to be asked; nil where that is not to be done, or is done.
+  func takeQuestion() -> AgentClient? {
+    defer { hasQuestion = false }
+    return hasQuestion && !isClosed ? client : nil
+  }
+
+  /// Passes the request on, if it waits for the verdict and that is good.
+  func take(_ verdict: ClientAdmissions.Verdict) {
+    // Another request of the same client may have asked before this one did.
+    guard case .asking = phase, !hasQuestion else { return }
+    switch verdict {
+    case .admitted: connect(to: 0)
+    case .ended: answer(.endedClient)
+    case .unknown: answer(.unknownClient)
+    }
   }
 
   private func connect(to number: Int) {

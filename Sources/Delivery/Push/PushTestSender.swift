@@ -16,13 +16,30 @@ struct PushTestSender: Sendable {
     }
   }
 
-  /// Sends the notification to every device to which one may be sent, and removes the tokens that
-  /// are dead.
+  /// Sends the notification to those of the test's tokens that its account has. The row is not trusted: form, limits and
+  /// owner are looked at again.
   func run(_ test: PushTest) throws -> PushTestOutcome {
+    if channels.allSatisfy({ $0.direct == nil }) { return PushTestOutcome(missing: missing) }
+    guard test.message.isWithinLimits, test.tokens.count <= PushTest.maximumTokens else {
+      return .refused(test, because: "MalformedTest")
+    }
+    let tests = database.records(at: .now(), from: .companion).pushTests
+    let targets = try tests.targets(of: test)
+    guard try targets.isEmpty || tests.admit(targets.count, of: test.accountID) else {
+      return .refused(test, because: "TooManyTests")
+    }
+    let sent = try run(test.message.payload, to: targets)
+    let results = Dictionary(sent.results.map { ($0.token, $0) }) { first, _ in first }
+    return PushTestOutcome(
+      concurrency: Int(sent.concurrency), staleTokensRemoved: Int(sent.staleTokensRemoved),
+      results: test.tokens.map { results[$0] ?? .refused($0, because: "NotRegistered") })
+  }
+
+  /// Sends a payload to each target to which something may be sent, and removes the tokens that are dead.
+  func run(_ payload: [UInt8], to targets: [PushTarget]) throws -> PushTestOutcome {
     let senders = channels.compactMap(\.direct)
     if senders.isEmpty { return PushTestOutcome(missing: missing) }
-    let payload = Array(test.payload.utf8)
-    let plans = test.tokens.map { plan(for: $0, payload: payload) }
+    let plans = targets.map { plan(for: $0, payload: payload) }
     var results: [String: DirectResult] = [:]
     for channel in channels {
       let messages = plans.compactMap { $0.message(by: channel.name) }
@@ -30,20 +47,17 @@ struct PushTestSender: Sendable {
       results.merge(try direct.send(messages)) { first, _ in first }
     }
     return try outcome(
-      of: Array(zip(test.tokens, plans)), results, concurrency: senders[0].concurrency)
+      of: Array(zip(targets, plans)), results, concurrency: senders[0].concurrency)
   }
 
   private func outcome(
-    of plans: [(PushTest.Target, Plan)], _ results: [String: DirectResult], concurrency: Int
+    of plans: [(PushTarget, Plan)], _ results: [String: DirectResult], concurrency: Int
   ) throws -> PushTestOutcome {
     var told: [PushTestOutcome.TokenResult] = []
     var removed = 0
     for (target, plan) in plans {
       switch plan {
-      case .refuse(let reason):
-        told.append(
-          PushTestOutcome.TokenResult(
-            ok: false, status: 0, token: target.token, apnsId: nil, reason: reason))
+      case .refuse(let reason): told.append(.refused(target.token, because: reason))
       case .send(let message, _):
         let result =
           results[message.id]
@@ -65,18 +79,32 @@ struct PushTestSender: Sendable {
       .remove(token, registeredBefore: instant)
   }
 
-  private func plan(for target: PushTest.Target, payload: [UInt8]) -> Plan {
-    let platform = PushPlatform(rawValue: target.platform)
-    let channel = channels.first { $0.direct != nil && platform.map($0.platforms.contains) == true }
+  private func plan(for target: PushTarget, payload: [UInt8]) -> Plan {
+    let channel = channels.first {
+      $0.direct != nil && $0.platforms.contains(target.platform)
+    }
     guard let channel else { return .refuse("UnsupportedPlatform") }
     guard target.isEnabled else { return .refuse("PushDisabled") }
     // The database holds no malformed token.
     guard let token = PushToken(target.token) else { return .refuse("PayloadTooLarge") }
     let message = DirectMessage(
-      id: newClaimID(), token: token,
-      registeredAt: Timestamp(milliseconds: target.registeredAt), payload: payload,
+      id: newClaimID(), token: token, registeredAt: target.registeredAt, payload: payload,
       bundleID: target.bundleID)
     return .send(message, by: channel.name)
+  }
+}
+
+extension PushTestOutcome {
+  /// No service is asked about any token of the test, for this reason.
+  fileprivate static func refused(_ test: PushTest, because reason: String) -> PushTestOutcome {
+    PushTestOutcome(
+      results: test.tokens.prefix(PushTest.maximumTokens).map { .refused($0, because: reason) })
+  }
+}
+
+extension PushTestOutcome.TokenResult {
+  fileprivate static func refused(_ token: String, because reason: String) -> Self {
+    Self(ok: false, status: 0, token: token, apnsId: nil, reason: reason)
   }
 }
 

@@ -20,6 +20,10 @@ struct HTTPError: Error, Equatable {
     case tooLarge
     /// To another host, or not by https, or again and again.
     case redirected
+    /// No URL, or one that curl reads differently.
+    case malformed
+    /// The name leads to an address that the rule does not admit.
+    case forbiddenAddress
   }
 
   let kind: Kind
@@ -28,6 +32,9 @@ struct HTTPError: Error, Equatable {
 
 /// Asks by HTTP and HTTPS, over a connection that is kept from one to the next. Used by one thread
 /// at a time. The corresponding C type is `CURL`.
+///
+/// Each request has a ``Destination``: what a row names is asked at the addresses that its rule admits only, and curl
+/// follows no redirect and speaks no other protocol than the URL's.
 ///
 /// Proxies are those of the environment (`https_proxy`, `no_proxy`), but for hosts of this machine.
 struct HTTPClient: ~Copyable {
@@ -63,21 +70,25 @@ struct HTTPClient: ~Copyable {
 
   private var curl: UnsafeMutableRawPointer { UnsafeMutableRawPointer(handle) }
 
-  /// The answer to a GET of `url`, up to three redirects to the same host by https followed.
+  /// The answer to a GET, up to three redirects to the same host by https followed. Where a rule guards the
+  /// destination, a redirect is an answer.
   ///
   /// - Parameter entityTag: of the answer that is at hand; 304 says that it still holds.
   func get(
-    _ url: String, entityTag: String?, limits: Limits
+    _ destination: Destination, entityTag: String?, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
-    var url = url
+    var destination = destination
     let fields = entityTag.map { ["If-None-Match: \($0)"] } ?? []
     for _ in 0...3 {
-      let answer = try perform(url, fields: fields, limits: limits)
-      guard (300...399).contains(answer.status), answer.status != 304 else { return answer }
-      guard let next = text(CURLINFO_REDIRECT_URL), Self.mayFollow(from: url, to: next) else {
+      let answer = try perform(destination, fields: fields, limits: limits)
+      guard destination.rule == nil, (300...399).contains(answer.status), answer.status != 304
+      else { return answer }
+      guard let next = text(CURLINFO_REDIRECT_URL).flatMap({ WebURL($0) }),
+        Self.mayFollow(from: destination.url, to: next)
+      else {
         throw HTTPError(kind: .redirected, reason: "\(answer.status): redirected elsewhere")
       }
-      url = next
+      destination = try .configured(next.text)
     }
     throw HTTPError(kind: .redirected, reason: "redirected again and again")
   }
@@ -89,40 +100,32 @@ struct HTTPClient: ~Copyable {
   ///   - form: what is posted (`application/x-www-form-urlencoded`); nil asks by GET.
   ///   - authorization: value of the field; printable ASCII.
   func ask(
-    _ url: String, posting form: String? = nil, authorization: String, limits: Limits
+    _ destination: Destination, posting form: String? = nil, authorization: String, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
-    guard Self.isConfidential(url) else {
+    guard destination.isConfidential else {
       throw HTTPError(kind: .redirected, reason: "not an https address")
     }
     return try perform(
-      url, fields: ["Authorization: \(authorization)", "Expect:"],
+      destination, fields: ["Authorization: \(authorization)", "Expect:"],
       body: form.map { Array($0.utf8) }, limits: limits)
   }
 
   /// The answer to `body`, posted with `fields`. A redirect is an answer as well.
-  ///
-  /// - Parameter url: https.
   func post(
-    _ body: [UInt8], to url: String, fields: [String], limits: Limits
+    _ body: [UInt8], to destination: Destination, fields: [String], limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
-    try perform(url, fields: fields + ["Expect:"], body: body, limits: limits)
-  }
-
-  /// Whether what is sent to `url` is read by its host alone: it is https, or goes to this machine.
-  static func isConfidential(_ url: String) -> Bool {
-    parts(of: url)?.scheme == "https" || isOfThisMachine(url)
+    try perform(destination, fields: fields + ["Expect:"], body: body, limits: limits)
   }
 
   /// Whether `next` is https at the host of `url`.
-  static func mayFollow(from url: String, to next: String) -> Bool {
-    guard let next = parts(of: next), let host = parts(of: url)?.host else { return false }
-    return next.scheme == "https" && next.host == host
+  static func mayFollow(from url: WebURL, to next: WebURL) -> Bool {
+    next.isHTTPS && next.host == url.host
   }
 
   private func perform(
-    _ url: String, fields: [String], body sent: [UInt8]? = nil, limits: Limits
+    _ destination: Destination, fields: [String], body sent: [UInt8]? = nil, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
-    curl_easy_reset(curl)  // the connection stays
+    try begin(with: destination, limits: limits)
     let body = ReceivedBody(limit: limits.body)
     var list = curl_slist_append(nil, "Accept: application/json")
     for field in fields { list = curl_slist_append(list, field) }
@@ -131,17 +134,9 @@ struct HTTPClient: ~Copyable {
       switchboard_set_number(curl, CURLOPT_POSTFIELDSIZE, sent.count)
       switchboard_set_pointer(curl, CURLOPT_COPYPOSTFIELDS, &sent)
     }
-    set(CURLOPT_URL, url)
-    set(CURLOPT_USERAGENT, userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "gzip")
-    set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_CAPATH, "/etc/ssl/certs")  // the bundle file costs 27 ms to read
     switchboard_set_text(curl, CURLOPT_CAINFO, certificatesFile)
-    if Self.isOfThisMachine(url) { set(CURLOPT_PROXY, "") }
-    switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
-    switchboard_set_number(
-      curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
-    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
     switchboard_set_list(curl, CURLOPT_HTTPHEADER, list)
     switchboard_set_receiver(curl, CURLOPT_WRITEFUNCTION) { bytes, _, count, body in
       guard let bytes, let body else { return 0 }
@@ -151,13 +146,45 @@ struct HTTPClient: ~Copyable {
     }
     switchboard_set_pointer(
       curl, CURLOPT_WRITEDATA, Unmanaged.passUnretained(body).toOpaque())
-    let code = withExtendedLifetime(body) { curl_easy_perform(curl) }
+    let code = try transfer(to: destination)
     guard code == CURLE_OK else {
       throw body.isTooLarge
         ? HTTPError(kind: .tooLarge, reason: "more than \(limits.body) bytes")
         : HTTPError(kind: .transport, reason: String(cString: curl_easy_strerror(code)))
     }
     return answer(with: body.bytes)
+  }
+
+  /// Sets what holds for every request.
+  private func begin(with destination: Destination, limits: Limits) throws(HTTPError) {
+    curl_easy_reset(curl)  // the connection stays
+    set(CURLOPT_USERAGENT, userAgent)
+    set(CURLOPT_PROTOCOLS_STR, destination.url.scheme)
+    switchboard_set_number(curl, CURLOPT_FOLLOWLOCATION, 0)
+    switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
+    switchboard_set_number(
+      curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
+    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
+    if destination.url.isOfThisMachine { set(CURLOPT_PROXY, "") }
+  }
+
+  /// `curl_easy_perform`, with the URL as we have read it, and a guard where the destination has a rule.
+  private func transfer(to destination: Destination) throws(HTTPError) -> CURLcode {
+    guard let url = CurlURL(destination.url) else {
+      throw HTTPError(kind: .malformed, reason: "curl reads the address differently")
+    }
+    // A proxy would connect to it for us.
+    if let rule = destination.rule, let address = destination.url.address, !rule.admits(address) {
+      throw .forbidden(address)
+    }
+    let watch = destination.rule.map { ConnectionGuard($0) }
+    watch?.watch(curl)
+    let code = url.withHandle { handle in
+      switchboard_set_pointer(curl, CURLOPT_CURLU, UnsafeMutableRawPointer(handle))
+      return curl_easy_perform(curl)
+    }
+    if code != CURLE_OK, let address = watch?.refused { throw .forbidden(address) }
+    return withExtendedLifetime(watch) { code }
   }
 
   private func answer(with body: [UInt8]) -> HTTPAnswer {
@@ -183,23 +210,21 @@ struct HTTPClient: ~Copyable {
   /// The time of the last answer, by the clock of who answered.
   var date: Timestamp? { field("Date").flatMap(Self.date) }
 
-  /// When the certificate that `url` shows expires. Connects only: the certificate is not verified.
+  /// When the certificate that an https address shows expires. Connects only: the certificate is not verified.
   ///
   /// - Returns: nil where nobody answers, or not by TLS.
-  func certificateExpiry(of url: String) -> Timestamp? {
-    curl_easy_reset(curl)
-    set(CURLOPT_URL, url)
-    set(CURLOPT_USERAGENT, userAgent)
-    set(CURLOPT_PROTOCOLS_STR, "https")
-    switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
-    switchboard_set_number(curl, CURLOPT_CONNECT_ONLY, 1)
-    switchboard_set_number(curl, CURLOPT_CONNECTTIMEOUT_MS, 3_000)
-    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, 5_000)
-    switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)
-    switchboard_set_number(curl, CURLOPT_SSL_VERIFYHOST, 0)
-    switchboard_set_number(curl, CURLOPT_CERTINFO, 1)
-    if Self.isOfThisMachine(url) { set(CURLOPT_PROXY, "") }
-    guard curl_easy_perform(curl) == CURLE_OK else { return nil }
+  func certificateExpiry(of destination: Destination) -> Timestamp? {
+    let limits = Limits(connecting: .seconds(3), total: .seconds(5))
+    do throws(HTTPError) {
+      try begin(with: destination, limits: limits)
+      switchboard_set_number(curl, CURLOPT_CONNECT_ONLY, 1)
+      switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)
+      switchboard_set_number(curl, CURLOPT_SSL_VERIFYHOST, 0)
+      switchboard_set_number(curl, CURLOPT_CERTINFO, 1)
+      guard try transfer(to: destination) == CURLE_OK else { return nil }
+    } catch {
+      return nil
+    }
     var certificates: UnsafeMutablePointer<curl_certinfo>?
     switchboard_get_certificates(curl, &certificates)
     guard let all = certificates?.pointee, all.num_of_certs > 0 else { return nil }
@@ -226,28 +251,33 @@ struct HTTPClient: ~Copyable {
     else { return nil }
     return String(cString: value)
   }
+}
 
-  private static func isOfThisMachine(_ url: String) -> Bool {
-    let host = parts(of: url)?.host ?? ""
-    // A name may begin with 127 as well.
-    let isLoopback = host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
-    return host == "localhost" || host == "[::1]" || isLoopback
+extension Destination {
+  /// - Parameter text: from the configuration, or made of what the configuration names.
+  static func configured(_ text: String) throws(HTTPError) -> Destination {
+    guard let destination = Destination(configured: text) else { throw .malformed }
+    return destination
   }
 
-  /// Scheme and host in lower case (`curl_url_set`); nil where `url` is none.
-  private static func parts(of url: String) -> (scheme: String, host: String)? {
-    guard let parsed = curl_url() else { return nil }
-    defer { curl_url_cleanup(parsed) }
-    func part(_ part: CURLUPart) -> String? {
-      var text: UnsafeMutablePointer<CChar>?
-      guard curl_url_get(parsed, part, &text, 0) == CURLUE_OK, let text else { return nil }
-      defer { curl_free(text) }
-      return String(cString: text).lowercased()
-    }
-    guard curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK,
-      let scheme = part(CURLUPART_SCHEME), let host = part(CURLUPART_HOST)
-    else { return nil }
-    return (scheme, host)
+  static func foreign(_ url: ForeignURL, under rule: OutboundRule) throws(HTTPError) -> Destination
+  {
+    guard let destination = Destination(url, under: rule) else { throw .malformed }
+    return destination
+  }
+
+  /// Whether what is sent there is read by its host alone: it is https, or goes to this machine.
+  var isConfidential: Bool { url.isHTTPS || url.isOfThisMachine }
+}
+
+extension HTTPError {
+  fileprivate static let malformed = HTTPError(
+    kind: .malformed, reason: "not an address of HTTP that can be read")
+
+  fileprivate static func forbidden(_ address: String) -> HTTPError {
+    HTTPError(
+      kind: .forbiddenAddress,
+      reason: "its address \(address) is private: see SWITCHBOARD_OUTBOUND_ALLOW")
   }
 }
 

@@ -12,7 +12,7 @@ struct SiteAnswer {
     // Longer than the web server waits for the responder.
     let limits = HTTPClient.Limits(connecting: .seconds(3), total: .seconds(20), body: 1 << 16)
     do throws(HTTPError) {
-      let answer = try client.get("\(url)/health", entityTag: nil, limits: limits)
+      let answer = try client.get(.configured("\(url)/health"), entityTag: nil, limits: limits)
       status = answer.status
       reason = Self.reason(in: answer.body)
     } catch {

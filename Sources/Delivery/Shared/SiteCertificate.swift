@@ -16,7 +16,9 @@ extension SiteCertificate {
   /// - Returns: nil where the site is not reached from here.
   init?(at url: String) {
     let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
-    guard let expiry = client.certificateExpiry(of: url) else { return nil }
+    guard let destination = Destination(configured: url),
+      let expiry = client.certificateExpiry(of: destination)
+    else { return nil }
     expiresAt = expiry
   }
 }

@@ -27,7 +27,8 @@ struct OnlineGo: ~Copyable {
     let answer: HTTPAnswer
     do throws(HTTPError) {
       answer = try client.get(
-        "\(baseURL)/api/v1/players/\(userID)/full", entityTag: entityTag, limits: limits)
+        .configured("\(baseURL)/api/v1/players/\(userID)/full"), entityTag: entityTag,
+        limits: limits)
     } catch {
       return .failure(PollFailure(error))
     }
@@ -57,7 +58,8 @@ struct OnlineGo: ~Copyable {
 extension PollFailure {
   fileprivate init(_ error: HTTPError) {
     switch error.kind {
-    case .transport, .redirected: self = .refused(reason: error.reason, retryAfter: nil)
+    case .transport, .redirected, .malformed, .forbiddenAddress:
+      self = .refused(reason: error.reason, retryAfter: nil)
     case .tooLarge: self = .unreadable(reason: error.reason)
     }
   }

@@ -35,6 +35,11 @@ struct TurnChecks: Sendable {
     let limits = HTTPClient.Limits(connecting: .seconds(5), total: .seconds(7))
     let waitLimit = ContinuousClock.now + .seconds(2)
     let site = OnlineGo(polling.settings)
+    let perMinute = Int64(polling.settings.requestsPerSecond) * 60
+    // The responder counts too; but what it writes is not trusted.
+    let isAdmitted = try database.records(at: .now(), from: .companion).polls
+      .admitCheck(of: userID, siteLimit: perMinute)
+    guard isAdmitted else { return nil }
     while true {
       let polls = database.records(at: .now(), from: .companion).polls
       switch try polls.claim(userID, as: newClaimID()) {

@@ -6,10 +6,16 @@ import Store
 struct Bank: ~Copyable {
   private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
   private let enrollment: PendingEnrollment
+  private let outbound: OutboundRule
   private let deadline: ContinuousClock.Instant
 
-  init(of enrollment: PendingEnrollment, until deadline: ContinuousClock.Instant) {
+  /// - Parameter outbound: what connections to the bank must keep to.
+  init(
+    of enrollment: PendingEnrollment, under outbound: OutboundRule,
+    until deadline: ContinuousClock.Instant
+  ) {
     self.enrollment = enrollment
+    self.outbound = outbound
     self.deadline = deadline
   }
 
@@ -46,14 +52,15 @@ struct Bank: ~Copyable {
 
   /// Each request takes at most half of the time that a person waits, and at most what is left.
   private func ask(
-    _ url: String, posting form: String? = nil, authorization: String, atMost size: Int
+    _ url: ForeignURL, posting form: String? = nil, authorization: String, atMost size: Int
   ) throws(BankFailure) -> HTTPAnswer {
     var limits = HTTPClient.Limits()
     limits.connecting = .seconds(3)
     limits.total = max(.milliseconds(1), min(.seconds(4), deadline - .now))
     limits.body = size
     do throws(HTTPError) {
-      return try client.ask(url, posting: form, authorization: authorization, limits: limits)
+      return try client.ask(
+        .foreign(url, under: outbound), posting: form, authorization: authorization, limits: limits)
     } catch {
       throw .bankUnavailable(error.reason)
     }

@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Logging
 import Store
@@ -7,6 +8,10 @@ struct BankEnrollments: Sendable {
   let database: Database
   /// Open what the responder and administrators have sealed.
   let keys: CompanionKeys
+  /// The site's main address; nil where it is not known here.
+  var publicURL: String?
+  /// What connections to banks must keep to.
+  let outbound: OutboundRule
   let log: Logger
   var observations = Observations()
 
@@ -63,7 +68,11 @@ struct BankEnrollments: Sendable {
     guard enrollment.age < Self.waitLimit else {
       throw BankFailure(failure: .noAnswer, reason: "the person has waited too long")
     }
-    let bank = Bank(of: enrollment, until: .now + (Self.waitLimit - enrollment.age))
+    guard isOfSite(exchange.redirectURI, bank: enrollment.bsimID) else {
+      throw .bankUnavailable("the job names a page of another site")
+    }
+    let bank = Bank(
+      of: enrollment, under: outbound, until: .now + (Self.waitLimit - enrollment.age))
     let token = try bank.accessToken(
       for: opened(
         exchange.sealedCode, BankExchange.sealingContext(ofCode: exchange.enrollmentID)),
@@ -74,6 +83,11 @@ struct BankEnrollments: Sendable {
       clientSecret: opened(
         enrollment.sealedSecret, BankConnection.sealingContext(ofSecret: enrollment.bsimID)))
     return try bank.cards(with: token)
+  }
+
+  /// Whether people come back from the bank to this address. The job says so, and the job is not trusted.
+  private func isOfSite(_ redirectURI: String, bank: String) -> Bool {
+    publicURL.map { redirectURI == "\($0)/api/enrollment/callback/\(bank)" } ?? true
   }
 
   private func opened(_ sealed: String, _ context: String) throws(BankFailure) -> String {

@@ -53,8 +53,8 @@ extension DirectResult {
   fileprivate init(_ outcome: WebPushOutcome, of message: DirectMessage) {
     let isAccepted = if case .accepted = outcome { true } else { false }
     self.init(
-      isAccepted: isAccepted, status: Int64(outcome.status),
-      serviceID: outcome.status == 0 ? nil : message.id, reason: isAccepted ? nil : outcome.reason,
+      isAccepted: isAccepted, status: Int64(outcome.toldStatus),
+      serviceID: outcome.status == 0 ? nil : message.id, reason: outcome.toldReason,
       // Of the registration that was tried; a later one is another matter.
       deadBefore: outcome.isGone ? message.registeredAt + .milliseconds(1) : nil)
   }

@@ -32,6 +32,30 @@ extension WebPushOutcome {
     }
   }
 
+  /// What people are told of the status: one word for each thing that they can do about it. What else a host answers
+  /// is for administrators alone.
+  var toldStatus: Int {
+    switch self {
+    case .accepted: 201
+    case .refused(401, _), .refused(403, _): 403
+    case .refused(let status, _) where [404, 410, 413, 429].contains(status): status
+    case .refused(500..., _): 503
+    case .refused: 400
+    case .unanswered, .postponed, .tooLarge, .unusable: 0
+    }
+  }
+
+  /// Why it was not accepted, in words that go with ``toldStatus``; nil where it was.
+  var toldReason: String? {
+    switch self {
+    case .accepted: nil
+    case .refused(400..<500, _) where toldStatus != 400, .unanswered, .postponed, .tooLarge,
+      .unusable:
+      reason
+    case .refused: "HTTP_\(toldStatus)"
+    }
+  }
+
   /// Why it was not accepted, else empty. Services say it in texts of their own; we use the same words for all.
   var reason: String {
     switch self {

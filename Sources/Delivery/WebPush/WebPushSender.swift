@@ -36,13 +36,13 @@ struct WebPushSender: ~Copyable {
   }
 
   mutating func send(_ message: Message) -> WebPushOutcome {
-    let opened: (endpoint: String, keys: WebPushKeys)
+    let opened: (endpoint: Destination, keys: WebPushKeys)
     switch open(message) {
     case .success(let found): opened = found
     case .failure(let why): return .unusable(why)
     }
     guard message.payload.count <= WebPushKeys.maximumContentSize else { return .tooLarge }
-    let origin = WebURL(opened.endpoint)!.origin
+    let origin = opened.endpoint.url.origin
     guard !silent.contains(origin) else { return .postponed }
     do {
       let body = try opened.keys.encrypt(message.payload)
@@ -62,10 +62,10 @@ struct WebPushSender: ~Copyable {
     }
   }
 
-  /// The row is not trusted: the host must be one that the settings allow.
+  /// The row is not trusted: the host must be one that the settings allow, and its address one of the rule's.
   private func open(
     _ message: Message
-  ) -> Result<(endpoint: String, keys: WebPushKeys), WebPushOutcome.Unusable> {
+  ) -> Result<(endpoint: Destination, keys: WebPushKeys), WebPushOutcome.Unusable> {
     guard let sealed = message.sealed else { return .failure(.missing) }
     let bytes: [UInt8]
     do throws(CryptographyError) {
@@ -81,8 +81,10 @@ struct WebPushSender: ~Copyable {
       let secret = base64URLDecoded(subscription.authentication),
       let keys = try? WebPushKeys(point: point, authentication: secret)
     else { return .failure(.malformed) }
-    guard settings.services.allow(subscription.endpoint) else { return .failure(.foreignHost) }
-    return .success((subscription.endpoint, keys))
+    guard settings.services.allow(subscription.endpoint),
+      let endpoint = Destination(ForeignURL(subscription.endpoint), under: settings.outbound)
+    else { return .failure(.foreignHost) }
+    return .success((endpoint, keys))
   }
 
   private func fields(of message: Message) -> [String] {

@@ -4,7 +4,7 @@ import MariaDB
 extension PushTokens {
   /// The tokens of the account with this e-mail address, as targets of an administrator's test. At most 500, the newest
   /// first.
-  package func targets(ofEmail email: String) throws -> [PushTest.Target] {
+  package func targets(ofEmail email: String) throws -> [PushTarget] {
     try records.read { transaction in
       try transaction.connection.rows(
         """
@@ -17,7 +17,7 @@ extension PushTokens {
         """,
         [.text(email)]
       ) { row in
-        PushTest.Target(
+        PushTarget(
           token: row.text(0), platform: PushPlatform(row: row, 1), registeredAt: .unknown,
           isEnabled: row.boolean(2), bundleID: row.optionalText(3))
       }
@@ -25,13 +25,13 @@ extension PushTokens {
   }
 
   /// One token as the target of a test; of Apple's if nobody has registered it here.
-  package func target(_ token: PushToken) throws -> PushTest.Target {
+  package func target(_ token: PushToken) throws -> PushTarget {
     let known = try records.read { transaction in
       try transaction.connection.row(
         "SELECT platform, bundle_id FROM push_tokens WHERE token = ?", [.text(token.text)]
       ) { row in (platform: PushPlatform(row: row, 0), bundleID: row.optionalText(1)) }
     }
-    return PushTest.Target(
+    return PushTarget(
       token: token.text, platform: known?.platform ?? .ios, registeredAt: .unknown,
       isEnabled: true, bundleID: known?.bundleID)
   }

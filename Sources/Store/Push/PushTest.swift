@@ -5,41 +5,46 @@ extension Job.Kind {
   package static let pushTest = Job.Kind("push_test")
 }
 
-/// The request of a job of the kind ``Job/Kind/pushTest``.
+/// The request of a job of the kind ``Job/Kind/pushTest``. The companion does not trust it: it sends only to tokens that
+/// the account has then, and only what ``PushTestMessage`` allows.
 package struct PushTest: Codable, Sendable, Equatable {
-  package struct Target: Codable, Sendable, Equatable {
-    package let token: String
-    package let platform: String
-    /// Unix milliseconds
-    package let registeredAt: Int64
-    /// Whether the device's preferences allow pushes, or the request names the token: whoever names
-    /// a token wants to know whether it works.
-    package let isEnabled: Bool
-    /// The app that registered it, as it named itself; nil: it did not.
-    package let bundleID: String?
+  package static let maximumTokens = 500
 
-    /// Whether Apple takes notifications to it.
-    package var isApples: Bool { PushPlatform(rawValue: platform)?.isApples == true }
+  package let accountID: String
+  /// In the order of the results.
+  package let tokens: [String]
+  /// Whether the request names the token: then it gets the test though the device's preferences switch pushes off, for
+  /// whoever names a token wants to know whether it works.
+  package let isNamed: Bool
+  package let message: PushTestMessage
 
-    package init(
-      token: String, platform: PushPlatform, registeredAt: Timestamp, isEnabled: Bool,
-      bundleID: String? = nil
-    ) {
-      self.token = token
-      self.platform = platform.rawValue
-      self.registeredAt = registeredAt.milliseconds
-      self.isEnabled = isEnabled
-      self.bundleID = bundleID
-    }
-  }
-
-  package let tokens: [Target]
-  /// JSON text as it goes to Apple.
-  package let payload: String
-
-  package init(tokens: [Target], payload: [UInt8]) {
+  package init(accountID: String, tokens: [String], isNamed: Bool, message: PushTestMessage) {
+    self.accountID = accountID
     self.tokens = tokens
-    self.payload = String(decoding: payload, as: UTF8.self)
+    self.isNamed = isNamed
+    self.message = message
+  }
+}
+
+/// A token to which a test goes, as the database has it.
+package struct PushTarget: Sendable, Equatable {
+  package let token: String
+  package let platform: PushPlatform
+  package let registeredAt: Timestamp
+  /// Whether the device's preferences allow pushes, or the token is named.
+  package let isEnabled: Bool
+  /// The app that registered it, as it named itself; nil: it did not.
+  package let bundleID: String?
+
+  package init(
+    token: String, platform: PushPlatform, registeredAt: Timestamp, isEnabled: Bool,
+    bundleID: String? = nil
+  ) {
+    self.token = token
+    self.platform = platform
+    self.registeredAt = registeredAt
+    self.isEnabled = isEnabled
+    self.bundleID = bundleID
   }
 }
 

@@ -4,7 +4,7 @@ import MariaDB
 /// The tokens to which a test goes, and what the search for them removed.
 package struct PushTargets: Sendable {
   /// The newest registration first.
-  package let targets: [PushTest.Target]
+  package let targets: [PushTarget]
   /// Malformed tokens, which only an administrator can have stored.
   package let malformedRemoved: Int
   /// Tokens of devices that the account has revoked: the registration came too late.
@@ -52,7 +52,7 @@ package struct PushTests: Sendable {
         ORDER BY t.registered_at DESC, t.token LIMIT 500
         """,
         [account, .text(token?.text)]
-      ) { row in PushTest.Target(row: row, isNamed: token != nil) }
+      ) { row in PushTarget(row: row, isNamed: token != nil) }
       if !targets.isEmpty {
         try transaction.limits.count(
           .pushTestTokens, of: caller.accountID, times: Int64(targets.count))
@@ -60,6 +60,45 @@ package struct PushTests: Sendable {
       return PushTargets(targets: targets, malformedRemoved: malformed, staleRemoved: stale)
     }
   }
+
+  /// Those of the test's tokens that its account has now, on devices that are signed in, in the test's order. Each once.
+  package func targets(of test: PushTest) throws -> [PushTarget] {
+    var seen: Set<String> = []
+    let tokens = test.tokens.prefix(PushTest.maximumTokens).filter { seen.insert($0).inserted }
+    return try records.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT t.token, t.platform, t.registered_at, p.version = 0 OR p.push_enabled, t.bundle_id
+        FROM JSON_TABLE(?, '$[*]'
+          COLUMNS (number FOR ORDINALITY, token VARCHAR(512) PATH '$')) AS wanted
+        STRAIGHT_JOIN push_tokens t ON t.token = wanted.token
+        JOIN devices d ON d.id = t.device_id
+        JOIN device_preferences p ON p.device_id = d.id
+        WHERE d.account_id = ? AND d.revoked_at IS NULL ORDER BY wanted.number
+        """,
+        [.bytes(JSONWriter.array(of: tokens)), .text(test.accountID)]
+      ) { row in PushTarget(row: row, isNamed: test.isNamed) }
+    }
+  }
+
+  /// Counts the tokens of a test by an account, and by the site.
+  ///
+  /// - Returns: whether the test may be sent.
+  package func admit(_ count: Int, of account: String) throws -> Bool {
+    try records.transaction { transaction in
+      let limits = transaction.jobLimits
+      let hits = Int64(count)
+      guard try limits.admit(.pushTest, of: account, times: hits) else { return false }
+      return try limits.admit(.pushTestOfSite, of: "site", times: hits)
+    }
+  }
+}
+
+extension JobLimit {
+  fileprivate static let pushTest = JobLimit(name: "push-test", allowed: 600, window: .seconds(60))
+  /// Accounts can be made, so all of them together have a limit too.
+  fileprivate static let pushTestOfSite = JobLimit(
+    name: "push-test-site", allowed: 6_000, window: .seconds(60))
 }
 
 extension Limit {
@@ -71,7 +110,7 @@ extension Records {
   package var pushTests: PushTests { PushTests(records: self) }
 }
 
-extension PushTest.Target {
+extension PushTarget {
   fileprivate init(row: borrowing Row, isNamed: Bool) {
     self.init(
       token: row.text(0), platform: PushPlatform(row: row, 1), registeredAt: row.timestamp(2),

@@ -1,3 +1,5 @@
+package import Base
+
 /// The job of a callback: to exchange a code at a bank, and to store the cards that it gives access
 /// to.
 package struct BankExchange: Codable, Sendable {
@@ -50,8 +52,8 @@ package struct PendingEnrollment: Sendable {
   /// SHA-256
   package let nonceHash: [UInt8]
   package let sealedVerifier: String
-  package let tokenURL: String
-  package let cardsURL: String
+  package let tokenURL: ForeignURL
+  package let cardsURL: ForeignURL
   package let clientID: String
   package let sealedSecret: String
   /// How long the person has waited, by the database's clock.

@@ -20,8 +20,9 @@ extension Enrollments {
       ) { row in
         PendingEnrollment(
           accountID: row.text(0), bsimID: row.text(1), nonceHash: row.bytes(2),
-          sealedVerifier: row.text(3), tokenURL: row.text(4), cardsURL: row.text(5),
-          clientID: row.text(6), sealedSecret: row.text(7), age: .milliseconds(row.integer(8)))
+          sealedVerifier: row.text(3), tokenURL: ForeignURL(row.text(4)),
+          cardsURL: ForeignURL(row.text(5)), clientID: row.text(6), sealedSecret: row.text(7),
+          age: .milliseconds(row.integer(8)))
       }
     }
   }

@@ -20,6 +20,10 @@ extension Room {
     ] + Room.pastNotifications + [
       Retention(
         .after(Retention.day), "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?"),
+      Retention(
+        .byDatabaseClock,
+        "DELETE FROM job_limits WHERE window_started_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?"
+      ),
       Retention(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
     ],
     earlierSeals: [

@@ -8,16 +8,21 @@ import Synchronization
 import Testing
 
 extension TestApplication {
+  /// Where the servers are that tests play.
+  static let loopback = OutboundRule(allowing: [IPNetwork("127.0.0.0/8")!])
+
   /// A companion with its own rights, which sends to `platforms` with `sender`.
   func companion(
     _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
-    keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys)
+    keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys),
+    outbound: OutboundRule = loopback, publicURL: String? = nil
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
       settings: Settings(
         keys: keys, mailer: nil, sender: "s@example.org",
-        auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"]),
+        auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"],
+        publicURL: publicURL, outbound: outbound),
       log: Evidence.log(of: root.database),
       channels: sender.map { [.sending(to: platforms, with: $0)] } ?? [])
   }
@@ -26,9 +31,12 @@ extension TestApplication {
   func withCompanion<T>(
     _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
     of worker: Job.Kind.Worker = .others,
-    keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys), _ body: () throws -> T
+    keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys),
+    outbound: OutboundRule = loopback, publicURL: String? = nil, _ body: () throws -> T
   ) throws -> T {
-    let thread = CompanionThread(companion(sender, to: platforms, keys: keys), worker)
+    let thread = CompanionThread(
+      companion(sender, to: platforms, keys: keys, outbound: outbound, publicURL: publicURL),
+      worker)
     defer { thread.stop() }
     return try body()
   }

@@ -150,6 +150,21 @@ import Testing
     }
   }
 
+  @Test func misleadingEndpointsAre400() throws {
+    try withPage { site, responder, ann in
+      let endpoints = misleadingEndpoints(port: 29443)
+      #expect(endpoints.count >= 40)
+      for endpoint in endpoints {
+        let text = String(
+          decoding: JSONWriter.array(of: [endpoint]).dropFirst().dropLast(), as: UTF8.self)
+        let body = Self.body("ENDPOINT").replacing(#""ENDPOINT""#, with: text)
+        let answer = site.push("subscribe", body, by: ann, to: responder)
+        #expect(answer.isPushError(400, Self.unknownService), "\(text): \(answer.text)")
+      }
+      #expect(rows(site) == "")
+    }
+  }
+
   @Test(arguments: [
     "https://fcm.googleapis.com/fcm/send/abc:def", "https://web.push.apple.com/QJ",
     "https://wns2-by3p.notify.windows.com/w/?token=BQ", "https://push.example.org:8443/1",

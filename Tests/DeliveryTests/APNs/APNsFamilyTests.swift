@@ -98,7 +98,7 @@ import Testing
   @Test func aTestAsksTheOtherHostBeforeItCallsATokenDead() throws {
     try withDelivery { delivery throws in
       let token = String(repeating: "a", count: 64)
-      let target = PushTest.Target(
+      let target = PushTarget(
         token: token, platform: .ios, registeredAt: .now(), isEnabled: true)
       try withAPNs { sandbox throws in
         try withAPNs("answer every 1 400 BadDeviceToken") { production throws in
@@ -109,7 +109,7 @@ import Testing
             database: delivery.companionDatabase, channels: [channel], missing: [])
           for _ in 1...2 {
             let outcome = try sender.run(
-              PushTest(tokens: [target], payload: Array(#"{"aps":{"alert":"x"}}"#.utf8)))
+              Array(#"{"aps":{"alert":"x"}}"#.utf8), to: [target])
             #expect(outcome.results.map(\.ok) == [true])
             #expect(outcome.staleTokensRemoved == 0)
           }

@@ -50,10 +50,10 @@ import Testing
                 [try first.settings(), try second.settings()], delivery.companionDatabase,
                 sealingKeys: TestDelivery.keys)
             ], missing: [])
-          let target = PushTest.Target(
+          let target = PushTarget(
             token: Self.token, platform: .ios, registeredAt: .now(), isEnabled: true)
-          let test = PushTest(tokens: [target], payload: Array(#"{"aps":{"alert":"x"}}"#.utf8))
-          #expect(try direct.run(test).results.map(\.ok) == [true])
+          let payload = Array(#"{"aps":{"alert":"x"}}"#.utf8)
+          #expect(try direct.run(payload, to: [target]).results.map(\.ok) == [true])
         } thenLook: { second, _ throws in
           #expect(try second.received().map(\.token) == [Self.token, Self.token, Self.token])
         }

@@ -152,11 +152,11 @@ import Testing
         let sender = PushTestSender(
           database: delivery.companionDatabase, channels: [channel], missing: [])
         let targets = [1, 2].map {
-          PushTest.Target(
+          PushTarget(
             token: androidToken($0), platform: .android, registeredAt: .now(), isEnabled: true)
         }
         let outcome = try sender.run(
-          PushTest(tokens: targets, payload: Array(#"{"aps":{"alert":"x"},"data":{"n":1}}"#.utf8)))
+          Array(#"{"aps":{"alert":"x"},"data":{"n":1}}"#.utf8), to: targets)
         #expect(outcome.results.map(\.ok) == [true, false])
         #expect(outcome.results.map(\.status) == [200, 404])
         #expect(outcome.results[1].reason == "UNREGISTERED")

@@ -29,7 +29,9 @@ import Testing
     defer { site.end() }
     let client = HTTPClient(userAgent: "test")
     let statuses = try (1...3).map { _ in
-      try client.get("\(site.url)/api/v1/players/7/full", entityTag: nil, limits: .init()).status
+      try client.get(
+        .configured("\(site.url)/api/v1/players/7/full"), entityTag: nil, limits: .init()
+      ).status
     }
     #expect(statuses == [404, 404, 429])
   }

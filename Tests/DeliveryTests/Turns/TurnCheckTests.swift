@@ -53,6 +53,19 @@ import Testing
     }
   }
 
+  /// The responder counts as well, but what it writes is not trusted.
+  @Test func theCompanionCountsChecksItself() throws {
+    try withPolling { polling throws in
+      polling.site.answer(7, .body(full([FakeGame()])))
+      let answers = try (1...42).map { _ in try check(polling) }
+      #expect(answers.suffix(2) == [Self.failure, Self.failure])
+      #expect(answers.dropLast(2).allSatisfy { $0 != Self.failure })
+      #expect(polling.site.count(7) == 40)
+      #expect(try check(polling, 8) == Self.failure, "nobody has this id")
+      #expect(polling.site.count(8) == 1)
+    }
+  }
+
   @Test func aFetchThatFailsIsAnErrorAndBacksOff() throws {
     try withPolling { polling throws in
       try polling.register()

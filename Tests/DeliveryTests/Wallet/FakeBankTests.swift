@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Foundation
 import Support
@@ -73,9 +74,9 @@ import Testing
     ("https://bank.example/x", true), ("http://127.0.0.1:8/x", true), ("http://localhost/x", true),
     ("http://[::1]:8/", true), ("HTTPS://bank.example", true), ("http://bank.example", false),
     ("http://127.evil.example", false), ("http://localhost.evil.example", false), ("x", false),
-    ("http://user@127.0.0.1:1/", true), ("http://127.0.0.1@evil.example/", false), ("", false),
+    ("http://user@127.0.0.1:1/", false), ("http://127.0.0.1@evil.example/", false), ("", false),
   ])
   func secretsGoOnlyByHTTPSOrToThisMachine(url: String, isConfidential: Bool) {
-    #expect(HTTPClient.isConfidential(url) == isConfidential)
+    #expect((Destination(configured: url)?.isConfidential ?? false) == isConfidential)
   }
 }

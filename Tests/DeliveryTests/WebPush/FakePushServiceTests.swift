@@ -26,7 +26,8 @@ import Testing
     let client = HTTPClient(userAgent: "test", trusting: service.certificatesFile)
     let lines = fields.compactMap { name, value in value.map { "\(name): \($0)" } }
     let answer = try client.post(
-      body ?? browser.encrypt(Array("{}".utf8)), to: service.endpoint("a"), fields: lines,
+      body ?? browser.encrypt(Array("{}".utf8)), to: .configured(service.endpoint("a")),
+      fields: lines,
       limits: HTTPClient.Limits())
     return answer.status
   }

@@ -89,9 +89,11 @@ struct Browsers {
 /// - Parameters:
 ///   - key: the one for which browsers subscribe; nil: ours.
 ///   - isAllowed: whether the settings name the service.
+///   - outbound: what its address must keep to.
 func withBrowsers(
   subject: String = "mailto:admin@example.org", subscribedFor key: P256PrivateKey? = nil,
-  isAllowed: Bool = true, isTrusted: Bool = true, _ body: (Browsers) throws -> Void
+  isAllowed: Bool = true, isTrusted: Bool = true,
+  outbound: OutboundRule = TestDelivery.loopback, _ body: (Browsers) throws -> Void
 ) throws {
   try withDelivery { delivery in
     let ours = try P256PrivateKey.generate()
@@ -101,7 +103,7 @@ func withBrowsers(
     defer { service.end() }
     let settings = WebPushSettings(
       vapid: vapid, services: PushServices(more: isAllowed ? [service.host] : []),
-      certificatesFile: isTrusted ? service.certificatesFile : nil)
+      certificatesFile: isTrusted ? service.certificatesFile : nil, outbound: outbound)
     try body(Browsers(delivery: delivery, service: service, settings: settings))
   }
 }

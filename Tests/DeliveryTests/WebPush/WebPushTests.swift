@@ -195,14 +195,12 @@ import Testing
       let (one, gone) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
       browsers.service.play(.init(410), for: "b")
       let now = Timestamp.now()
-      let test = PushTest(
-        tokens: [one, gone].map {
-          PushTest.Target(
-            token: $0.token, platform: .web, registeredAt: now, isEnabled: true)
-        }, payload: Array(#"{"aps":{"alert":"Test"}}"#.utf8))
+      let targets = [one, gone].map {
+        PushTarget(token: $0.token, platform: .web, registeredAt: now, isEnabled: true)
+      }
       let sender = PushTestSender(
         database: browsers.delivery.companionDatabase, channels: [browsers.channel], missing: [])
-      let outcome = try sender.run(test)
+      let outcome = try sender.run(Array(#"{"aps":{"alert":"Test"}}"#.utf8), to: targets)
       #expect(outcome.results.map(\.ok) == [true, false])
       #expect(outcome.results.map(\.status) == [201, 410])
       #expect(outcome.results.map(\.reason) == [nil, "SubscriptionGone"])

@@ -27,11 +27,14 @@ struct TestDelivery: Sendable {
     baseURL: "http://127.0.0.1:9", contact: "admin@example.org", requestsPerSecond: 5,
     pace: PollPace(interval: .seconds(30)), prefix: "")
 
+  /// Where the servers are that tests play.
+  static let loopback = OutboundRule(allowing: [IPNetwork("127.0.0.0/8")!])
+
   /// A companion with its own rights.
   func companion(
     mailer: Mailer?, keys: CompanionKeys = keys, polling: PollSettings? = polling,
     apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = [],
-    publicURL: String? = nil
+    publicURL: String? = nil, outbound: OutboundRule = loopback
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
@@ -39,7 +42,7 @@ struct TestDelivery: Sendable {
         keys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
         polling: polling, apns: apns.map { [$0] } ?? [], missingForPushes: missingForPushes,
-        publicURL: publicURL),
+        publicURL: publicURL, outbound: outbound),
       log: Evidence.log(of: root.database), channels: channels)
   }
 

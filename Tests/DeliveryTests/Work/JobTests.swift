@@ -18,12 +18,8 @@ import Testing
   private func post(
     _ delivery: TestDelivery, kind: Job.Kind = .pushTest, request: [UInt8]? = nil
   ) throws -> String {
-    let test = PushTest(
-      tokens: [
-        PushTest.Target(
-          token: Self.token, platform: .ios, registeredAt: .now(), isEnabled: true)
-      ],
-      payload: Array(#"{"aps":{}}"#.utf8))
+    delivery.registerPushTokens([Self.token])
+    let test = delivery.pushTest([Self.token])
     return try delivery.responder().jobs.post(kind, request ?? Job.encode(test))
   }
 
@@ -142,14 +138,14 @@ import Testing
 
   @Test func whereNothingMayBeSentAppleIsNotAsked() throws {
     try withDelivery { delivery throws in
-      let test = PushTest(
-        tokens: [
-          PushTest.Target(
-            token: Self.token, platform: .android, registeredAt: .now(), isEnabled: true),
-          PushTest.Target(
-            token: Self.token + "b", platform: .ios, registeredAt: .now(), isEnabled: false),
-        ],
-        payload: Array("{}".utf8))
+      delivery.registerPushTokens([Self.token], platform: "android")
+      delivery.registerPushTokens([Self.token + "b"])
+      delivery.sql(
+        """
+        UPDATE device_preferences SET version = 1, push_enabled = FALSE
+        WHERE device_id = (SELECT device_id FROM push_tokens WHERE platform = 'ios')
+        """)
+      let test = delivery.pushTest([Self.token, Self.token + "b"])
       _ = try post(delivery, request: Job.encode(test))
       let sender = DirectSender(topic: "t", concurrency: 4) { _ in
         Issue.record("Apple was asked")
@@ -178,14 +174,16 @@ import Testing
       #expect(notification.expiration == 0)
       #expect(notification.priority == .immediate)
       #expect(notification.collapseID == nil)
-      #expect(String(decoding: notification.payload, as: UTF8.self) == #"{"aps":{}}"#)
+      #expect(
+        String(decoding: notification.payload, as: UTF8.self)
+          == String(decoding: TestDelivery.message.payload, as: UTF8.self))
     }
   }
 }
 
 extension DeliveryChannel {
   /// A channel that sends nothing but what a request waits for.
-  fileprivate static func direct(_ sender: DirectSender) -> DeliveryChannel {
+  static func direct(_ sender: DirectSender) -> DeliveryChannel {
     DeliveryChannel(
       name: .apns, platforms: [.ios, .macos], beginRun: { _ in SilentRun() }, describe: { _ in "" },
       direct: sender)

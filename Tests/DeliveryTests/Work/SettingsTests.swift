@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Program
 import Testing
@@ -32,6 +33,21 @@ import Testing
     #expect(read(both).0?.mailer == .command("a -t"))
     #expect(read(["SWITCHBOARD_MAIL_DIRECTORY": "/d"]).0?.mailer == .directory("/d"))
     #expect(read(["SWITCHBOARD_MAIL_DIRECTORY": "/d"]).0?.missing == Self.apns)
+  }
+
+  @Test func privateAddressesAreReachedWhereTheyAreNamed() throws {
+    let name = "SWITCHBOARD_OUTBOUND_ALLOW"
+    let rule = try #require(read([name: "10.1.2.0/24, fd12::/16,127.0.0.1"]).0?.outbound)
+    for address in ["10.1.2.3", "fd12:3::4", "127.0.0.1", "192.0.0.1", "8.8.8.8"] {
+      #expect(rule.admits(address) == (address != "192.0.0.1"), "\(address)")
+    }
+    #expect(try #require(read([:]).0).outbound == OutboundRule())
+    for wrong in ["10.1.2.0/33", "localhost", "10.1.2.3;10.1.2.4", "bank.example", "10.1.2.3,x"] {
+      #expect(
+        read([name: wrong]).1 == [
+          "\(name) must be a list of addresses and networks, such as 10.1.2.0/24, separated by commas."
+        ], "\(wrong)")
+    }
   }
 
   private static let apns = [

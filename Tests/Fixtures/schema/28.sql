@@ -842,6 +842,16 @@ CREATE TABLE IF NOT EXISTS rate_limits (
   KEY rate_limits_window (window_started_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS job_limits (
+  name              VARCHAR(40) NOT NULL COMMENT 'of the limit',
+  subject           VARCHAR(64) NOT NULL COMMENT 'who is counted: an account, a user at online-go.com, or site',
+  window_started_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock',
+  hits              INT UNSIGNED NOT NULL COMMENT 'in this window',
+  PRIMARY KEY (name, subject),
+  KEY job_limits_window (window_started_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='What the companion does for requests, counted by itself: the responder can change rate_limits, and not this';
+
 CREATE TABLE IF NOT EXISTS audit_log (
   id                 BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   at                 DATETIME(3) NOT NULL COMMENT 'UTC',
@@ -1945,6 +1955,7 @@ GRANT SELECT, INSERT, UPDATE ON counters TO companion;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO companion;
 GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON job_limits TO companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO companion;
 GRANT SELECT ON mails_today TO administrator;
 GRANT SELECT ON jobs_today TO administrator;

@@ -124,6 +124,7 @@ import Testing
     Case(
       "rate_limits.PRIMARY",
       copy("rate_limits", "name subject window_started_at window_seconds hits allowed")),
+    Case("job_limits.PRIMARY", copy("job_limits", "name subject window_started_at hits")),
     Case("audit_log.PRIMARY", copy("audit_log", "id at event request_id address")),
   ]
 

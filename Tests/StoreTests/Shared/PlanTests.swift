@@ -117,11 +117,13 @@ import Testing
       SELECT LPAD(seq, 64, 'a'), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       SELECT 'n', seq, NOW(3) + INTERVAL seq SECOND, 3600, 1, 1 FROM seq_1_to_10000;
+    INSERT INTO job_limits (name, subject, window_started_at, hits)
+      SELECT 'n', seq, NOW(3) + INTERVAL seq SECOND, 1 FROM seq_1_to_10000;
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, web_subscriptions, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
-      payments, card_tokens, outbox, rate_limits, audit_log, ogs_users, ogs_registrations,
+      payments, card_tokens, outbox, rate_limits, job_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_notices, pairing_tokens, pairings, pairing_tickets;
     """
 

@@ -83,6 +83,8 @@ enum SampleRows {
     INSERT INTO counters (host, name, outcome) VALUES ('host', 'mails', 'delivered');
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES ('limit', 'subject', NOW(3), 86400, 1, 1);
+    INSERT INTO job_limits (name, subject, window_started_at, hits)
+      VALUES ('limit', 'subject', NOW(3), 1);
     INSERT INTO audit_log (id, at, event, request_id, address)
       VALUES (1, NOW(3), 'event', 'request', '192.0.2.1');
     INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)

@@ -1,0 +1,90 @@
+import Glibc
+import Logging
+import Store
+
+/// Asks the database whether the clients of new requests are admitted: the relay believes neither the web server nor the
+/// responder.
+///
+/// It has a thread of its own, so that a slow database keeps no bytes waiting.
+final class ClientAdmissions: Sendable {
+  /// What the database says of a client.
+  enum Verdict: Sendable {
+    case admitted, ended
+    /// It does not answer.
+    case unknown
+  }
+
+  private struct State {
+    var asked: Set<AgentClient> = []
+    var verdicts: [AgentClient: Verdict] = [:]
+    var isStopped = false
+  }
+
+  private let state = Monitor(State())
+  private let database: Database
+  private let requiresAuth: Bool
+  private let log: Logger
+  private let pipe = makePipe()
+
+  /// - Parameter requiresAuth: false lets those in who show no token.
+  init(database: Database, requiresAuth: Bool, log: Logger) {
+    self.database = database
+    self.requiresAuth = requiresAuth
+    self.log = log
+    _ = fcntl(pipe.reader, F_SETFL, O_NONBLOCK)
+  }
+
+  /// Becomes readable when there are verdicts.
+  var descriptor: CInt { pipe.reader }
+
+  /// Answers until ``stop()``.
+  func start() {
+    pthread_detach(
+      startThread { [self] in
+        while let clients = state.wait(Self.takeAsked) { answer(clients) }
+      })
+  }
+
+  func stop() { state.with { $0.isStopped = true } }
+
+  func ask(about clients: Set<AgentClient>) {
+    if !clients.isEmpty { state.with { $0.asked.formUnion(clients) } }
+  }
+
+  /// The verdicts since the last call.
+  func take() -> [AgentClient: Verdict] {
+    var byte: UInt8 = 0
+    while read(pipe.reader, &byte, 1) == 1 {}
+    return state.with { state in
+      defer { state.verdicts = [:] }
+      return state.verdicts
+    }
+  }
+
+  /// - Returns: nil inside after the end.
+  private static func takeAsked(_ state: inout State) -> Set<AgentClient>?? {
+    if state.isStopped { return .some(nil) }
+    guard !state.asked.isEmpty else { return nil }
+    defer { state.asked = [] }
+    return state.asked
+  }
+
+  private func answer(_ clients: Set<AgentClient>) {
+    var verdicts: [AgentClient: Verdict] = [:]
+    do {
+      let ended = try database.records(at: .now(), from: .companion).agentAccess.ended(
+        among: clients)
+      for client in clients {
+        let isOut = client == .anyone ? requiresAuth : ended.contains(client)
+        verdicts[client] = isOut ? .ended : .admitted
+      }
+    } catch {
+      log.error("Requests to the agent are refused: the database does not answer. \(error)")
+      for client in clients { verdicts[client] = .unknown }
+    }
+    let answered = verdicts
+    state.with { $0.verdicts.merge(answered) { $1 } }
+    var byte: UInt8 = 1
+    write(pipe.writer, &byte, 1)
+  }
+}

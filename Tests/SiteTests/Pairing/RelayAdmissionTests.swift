@@ -1,0 +1,71 @@
+import Foundation
+import Support
+import Testing
+
+/// What the relay does with requests that its socket gets from somebody who is not the web server, or whom the
+/// responder has let in wrongly: it asks the database.
+@Suite(.serialized) struct RelayAdmissionTests {
+  private func status(_ site: Site, admittedBy client: String) -> Int? {
+    let outcome = Site.run([
+      "curl", "--silent", "--max-time", "30", "--output", "/dev/null", "--write-out",
+      "%{http_code}", "--unix-socket", site.socket("relay"), "--header",
+      "X-Admitted-By: \(client)", "http://relay/api/file",
+    ])
+    return Int(outcome.output)
+  }
+
+  @Test func whomTheDatabaseDoesNotKnowDoesNotReachTheAgent() async throws {
+    try await withAgent { site, agent in
+      let stranger = UUID().uuidString.lowercased()
+      for client in [
+        "phone \(stranger) x", "token AAAAAAAAAAAAAAAA", "anyone", "phone x", "token x",
+      ] {
+        #expect(status(site, admittedBy: client) == 401, "\(client)")
+      }
+      _ = try site.pair()
+      let id = try site.sql("SELECT id FROM pairings").trimmed
+      let nonce = "BBBBBBBBBBBBBBBB"
+      _ = try site.sql(
+        """
+        INSERT INTO pairing_tokens (nonce, issued_at, expires_at)
+          VALUES ('\(nonce)', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) + INTERVAL 1 HOUR)
+        """)
+      #expect(agent.seen.isEmpty)
+      #expect(status(site, admittedBy: "phone \(id) any name") == 200)
+      #expect(status(site, admittedBy: "token \(nonce)") == 200)
+      #expect(agent.seen.count == 2)
+      for (statement, client) in [
+        ("UPDATE pairings SET ended_at = UTC_TIMESTAMP(3), end_reason = 'phone'", "phone \(id) x"),
+        ("UPDATE pairing_tokens SET revoked_at = UTC_TIMESTAMP(3)", "token \(nonce)"),
+      ] {
+        _ = try site.sql(statement)
+        #expect(status(site, admittedBy: client) == 401, "\(client)")
+      }
+      #expect(agent.seen.count == 2)
+    }
+  }
+
+  @Test func whileTheDatabaseIsAwayNobodyNewReachesTheAgent() async throws {
+    try await withAgent { site, agent in
+      _ = try site.pair()
+      let id = try site.sql("SELECT id FROM pairings").trimmed
+      let database = try #require(site.pid(of: "mariadb"))
+      kill(database, SIGSTOP)
+      #expect(status(site, admittedBy: "phone \(id) x") == 503)
+      kill(database, SIGCONT)
+      #expect(holds { status(site, admittedBy: "phone \(id) x") == 200 })
+      #expect(agent.seen.count == 1)
+    }
+  }
+
+  @Test func withoutAuthenticationTheRelayLetsAnyoneInWhereItIsSetSo() async throws {
+    let agent = FakeAgent()
+    defer { agent.end() }
+    try await withSite(
+      environment: ["SWITCHBOARD_REQUIRE_AUTH": "false"], agent: agent.address
+    ) { site in
+      #expect(status(site, admittedBy: "anyone") == 200)
+      #expect(status(site, admittedBy: "phone \(UUID().uuidString.lowercased()) x") == 401)
+    }
+  }
+}
