@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One connection to MariaDB, with the statements prepared on it. Used by one thread at a time.
 ///
 /// Its session keeps UTC, utf8mb4 and strict mode, waits at most 3 s for a lock, and commits each statement
@@ -12,11 +10,11 @@ package final class Connection {
   /// The error after which a transaction cannot be committed, whether or not the body let it pass.
   private(set) var abortion: DatabaseError?
   /// The transaction that begins with the next statement; nil where none does.
-  private var pending: Isolation?
-  /// The first statement of the transaction.
-  private var first: StaticString?
-  /// What was prepared since the transaction began.
-  private var preparedInside: [StaticString] = []
+  private var pending: (isolation: Isolation, learned: LearnedStatements)?
+  /// How the transaction began; nil outside of one.
+  private var current: (first: StaticString, learned: LearnedStatements)?
+  /// Whether the transaction has prepared a statement, so that it must not be committed. Autocommit is off then.
+  private(set) var hasPrepared = false
   /// Whether the connection can only be closed.
   private(set) var isBroken = false
   /// nil where it goes through a unix socket.
@@ -73,6 +71,20 @@ package final class Connection {
     }
   }
 
+  /// The row that this transaction has written or read before.
+  ///
+  /// - Throws: where there is none, an error after which the transaction runs again. That happens only to an attempt that
+  ///   has prepared a statement, if its transaction was lost; see ``Pool/transaction(isolation:_:)``.
+  package func knownRow<T>(
+    _ sql: StaticString, _ parameters: [Parameter] = [],
+    _ decode: (borrowing Row) throws(DatabaseError) -> T
+  ) throws(DatabaseError) -> T {
+    guard let value = try row(sql, parameters, decode) else {
+      throw noted(DatabaseError(.recordChanged, .executing, sql: sql))
+    }
+    return value
+  }
+
   /// All rows of a result, decoded.
   package func rows<T>(
     _ sql: StaticString, _ parameters: [Parameter] = [],
@@ -104,11 +116,8 @@ package final class Connection {
     }
   }
 
-  /// Forgets what the last attempt has left.
-  func begin() {
-    abortion = nil
-    preparedInside = []
-  }
+  /// Forgets the error of the last attempt.
+  func begin() { abortion = nil }
 
   /// Lets nobody use the connection again: its server cannot do the work.
   func retire() { isBroken = true }
@@ -117,11 +126,10 @@ package final class Connection {
   var isClosedByServer: Bool { session.hasInput }
 
   private func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
-    if let pending { try start(pending, with: sql) }
+    if let pending { try start(pending.isolation, with: sql, pending.learned) }
     if let statement = statements[sql.utf8Start] { return statement }
-    let statement = try Statement(session, sql)
+    let statement = current == nil ? try Statement(session, sql) : try prepareInside(sql)
     statements[sql.utf8Start] = statement
-    preparedInside.append(sql)
     return statement
   }
 
@@ -133,47 +141,71 @@ package final class Connection {
 }
 
 extension Connection {
-  /// Lets a transaction begin with the next statement: what it will need can be prepared before it then.
-  func startTransaction(_ isolation: Isolation) { pending = isolation }
+  /// Defers START TRANSACTION until the first statement, so that this one is prepared before it, with those that are
+  /// known to follow it.
+  func startTransaction(_ isolation: Isolation, _ learned: LearnedStatements) {
+    pending = (isolation, learned)
+  }
 
-  /// Whether the transaction has prepared a statement.
-  var hasPrepared: Bool { !preparedInside.isEmpty }
+  /// Ends the transaction by `sql`, if it has begun, and turns autocommit on again.
+  func end(_ sql: StaticString) throws(DatabaseError) {
+    defer { (pending, current) = (nil, nil) }
+    if pending == nil { try run(sql) }
+    guard hasPrepared else { return }
+    try setAutocommit("SET autocommit = 1")
+    hasPrepared = false
+  }
 
-  /// Has later transactions that begin with the same statement prepare the same ones before they begin.
-  func learn() {
-    guard let first else { return }
-    laterStatements.withLock { later in
-      for sql in preparedInside { later[first.address, default: [:]][sql.address] = sql }
+  /// Rolls back. Where that fails, the connection can only be closed, which rolls back as well.
+  func rollBack() throws(DatabaseError) {
+    do throws(DatabaseError) { try end("ROLLBACK") } catch {
+      retire()
+      throw error
     }
   }
 
-  /// Ends the transaction by `sql`, if it has begun.
-  func end(_ sql: StaticString) throws(DatabaseError) {
-    if pending == nil { try run(sql) }
+  private func start(
+    _ isolation: Isolation, with first: StaticString, _ learned: LearnedStatements
+  ) throws(DatabaseError) {
     pending = nil
-  }
-
-  private func start(_ isolation: Isolation, with first: StaticString) throws(DatabaseError) {
-    pending = nil
-    self.first = first
     _ = try statement(first)
-    for sql in laterStatements.withLock({ $0[first.address] ?? [:] }).values {
-      // What this account may not execute, its transactions do not need.
+    for sql in learned.after(first) {
+      // Skips statements that this account may not execute.
       do throws(DatabaseError) { _ = try statement(sql) } catch  where !error.breaksConnection {}
     }
     if isolation == .readCommitted {
       try run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
     }
     try run("START TRANSACTION")
-    preparedInside = []
+    current = (first, learned)
   }
-}
 
-/// What transactions have prepared after their first statement, by its address.
-private let laterStatements = Mutex<[UInt: [UInt: StaticString]]>([:])
+  /// Prepares `sql` in a transaction, which must not be committed then.
+  ///
+  /// If another Galera node aborts the transaction meanwhile, MariaDB rolls it back and tells nobody. Without autocommit,
+  /// ROLLBACK then also undoes the statements that follow; with it, each of them would commit by itself.
+  private func prepareInside(_ sql: StaticString) throws(DatabaseError) -> Statement {
+    do throws(DatabaseError) {
+      if !hasPrepared {
+        try setAutocommit("SET autocommit = 0")
+        hasPrepared = true
+      }
+      let statement = try Statement(session, sql)
+      if let current { current.learned.add(sql, after: current.first) }
+      return statement
+    } catch {
+      abortion = error
+      throw error
+    }
+  }
 
-extension StaticString {
-  fileprivate var address: UInt { UInt(bitPattern: utf8Start) }
+  /// Where it fails, the connection can only be closed: nobody knows whether autocommit is on.
+  private func setAutocommit(_ sql: StaticString) throws(DatabaseError) {
+    do throws(DatabaseError) { try run(sql) } catch {
+      retire()
+      throw error
+    }
+  }
 }
 
 extension Statement {

@@ -17,15 +17,19 @@ package final class Pool: Sendable {
   package var areSeveral: Bool { servers.areSeveral }
   private let waitLimit: Duration
   private let beginWaiting: @Sendable () -> Bool
+  private let learned: LearnedStatements
   private let idle = Mutex(IdleConnections())
 
   /// - Parameters:
   ///   - waitLimit: how long an operation waits for a server that cannot be reached.
+  ///   - learned: which statements are prepared before a transaction begins.
   ///   - beginWaiting: asked once before an operation waits; false makes it fail at once.
   package init(
     _ settings: ConnectionSettings, waitLimit: Duration = .seconds(3),
+    learned: LearnedStatements = .ofThisProcess,
     beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) {
+    self.learned = learned
     self.settings = settings
     servers = Servers(settings)
     self.waitLimit = waitLimit
@@ -60,8 +64,9 @@ package final class Pool: Sendable {
   /// and, once, if the connection is lost before COMMIT was sent. So `body` has no other effect.
   ///
   /// Statements are prepared before the transaction begins, as far as one of this process that began alike has needed
-  /// them. An attempt that prepared a further one is rolled back and run again: Galera does not report that another node
-  /// has aborted a transaction, if that happens during a PREPARE, and commits it.
+  /// them. An attempt that has prepared a further one is always rolled back, and `body` runs again, with all
+  /// its statements prepared: Galera does not report that another node has aborted a transaction, if that happens during
+  /// a PREPARE. So neither what such an attempt returned counts nor what it threw.
   ///
   /// - Parameter isolation: READ COMMITTED locks only the rows that are changed, and nothing between them.
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
@@ -71,19 +76,20 @@ package final class Pool: Sendable {
   ) throws -> T {
     try repeating { connection in
       while true {
-        connection.startTransaction(isolation)
+        connection.startTransaction(isolation, learned)
+        let result = Result { try connection.attempt(body) }
+        if connection.hasPrepared && connection.abortion == nil {
+          try connection.rollBack()
+          continue
+        }
         do {
-          let result = try connection.attempt(body)
-          if !connection.hasPrepared {
-            try connection.commit()
-            return result
-          }
-          connection.learn()
+          let value = try result.get()
+          try connection.commit()
+          return value
         } catch {
-          connection.rollBack()
+          if !connection.isBroken { try? connection.rollBack() }
           throw error
         }
-        try connection.end("ROLLBACK")
       }
     }
   }
@@ -314,11 +320,6 @@ extension Connection {
     } catch {
       throw error.asErrorOfCommitting
     }
-  }
-
-  /// If it fails the connection is broken and dropped, which rolls back as well.
-  fileprivate func rollBack() {
-    if !isBroken { try? end("ROLLBACK") }
   }
 }
 

@@ -1,6 +1,7 @@
 """What Tests/cluster runs: see there."""
 
 import argparse
+import math
 import pathlib
 import signal
 import sys
@@ -17,6 +18,7 @@ def main():
     parser.add_argument("what", choices=["faults", "races", "replica"])
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--longest-pause", type=float, default=math.inf)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if arguments.what == "races":
@@ -24,7 +26,7 @@ def main():
     elif arguments.what == "replica":
         replica.main(arguments.folder, arguments.bin)
     else:
-        storm.main(arguments.folder, arguments.bin, arguments.minutes)
+        storm.main(arguments.folder, arguments.bin, arguments.minutes, arguments.longest_pause)
 
 
 main()

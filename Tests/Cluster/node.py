@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -11,6 +12,7 @@ import time
 from libmariadb import Connection, DatabaseError
 
 PROVIDER = "/usr/lib/galera/libgalera_smm.so"
+BACKUP = ("backup", secrets.token_hex(16))  # the account by which a node copies another one: as in the manual
 _given = set()
 
 
@@ -59,7 +61,7 @@ class Node:
         self.options = {
             "datadir": self.folder / "data", "tmpdir": self.folder / "tmp", "socket": self.socket,
             "port": self.port, "bind-address": "127.0.0.1", "pid-file": self.folder / "pid",
-            "log-error": self.folder / "log", "skip-name-resolve": "ON", "max-connections": 300,
+            "log-error": self.folder / "log.err", "skip-name-resolve": "ON", "max-connections": 300,
             "character-set-server": "utf8mb4", "collation-server": "utf8mb4_nopad_bin",
             "binlog-format": "ROW", "innodb-autoinc-lock-mode": 2, "innodb-flush-log-at-trx-commit": 1,
             "innodb-buffer-pool-size": "96M", "innodb-log-file-size": "32M", **options}
@@ -71,13 +73,21 @@ class Node:
     def make(self):
         """Makes the folder, with the data of the template."""
         (self.folder / "tmp").mkdir(parents=True)
-        subprocess.run(["cp", "-a", self.template, self.folder / "data"], check=True)
+        self._make_data()
         (self.folder / "my.cnf").write_text(
             "[mariadbd]\n" + "".join(f"{name} = {value}\n" for name, value in self.options.items()))
         if os.geteuid() == 0:
             user = pwd.getpwnam("mysql")
             for path in (self.folder, self.folder / "tmp"):
                 os.chown(path, user.pw_uid, user.pw_gid)
+
+    def _make_data(self):
+        subprocess.run(["cp", "-a", self.template, self.folder / "data"], check=True)
+
+    def lose_data(self):
+        """Replaces the data by that of the template, as on a new disk."""
+        shutil.rmtree(self.folder / "data")
+        self._make_data()
 
     def start(self, *options):
         """Starts the server, and does not wait for it. Call it on the main thread: the server ends with its thread."""
@@ -129,7 +139,7 @@ class Node:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self):
-        path = self.folder / "log"
+        path = self.folder / "log.err"
         return path.read_text(errors="replace")[-3000:] if path.exists() else "no log"
 
 
@@ -145,7 +155,10 @@ class GaleraNode(Node):
             "wsrep-on": "ON", "wsrep-provider": PROVIDER, "wsrep-cluster-name": "cluster-test",
             "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{node.replication}" for node in nodes),
             "wsrep-node-name": self.name, "wsrep-node-address": f"127.0.0.1:{self.replication}",
-            "wsrep-sst-method": "rsync", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
+            "wsrep-sst-method": "mariabackup", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
+            "wsrep-sst-auth": ":".join(BACKUP),
+            # The one that is written, the first, comes last; any other if none of these can.
+            "wsrep-sst-donor": "".join(f"{node.name}," for node in reversed(nodes) if node is not self),
             "wsrep-provider-options":
                 f'"gmcast.listen_addr=tcp://127.0.0.1:{self.replication};ist.recv_addr=127.0.0.1:{self.state};'
                 'gcache.size=64M;pc.recovery=TRUE"'}
@@ -163,9 +176,15 @@ class GaleraNode(Node):
             connection.run("SET wsrep_sync_wait = 1")
             connection.value("SELECT version FROM schema_version")
 
-    def isolate(self, isolated):
-        """Cuts this node off from the others, as a broken network would, or ends that."""
-        self.run(f"SET GLOBAL wsrep_provider_options = 'gmcast.isolate={int(isolated)}'")
+    def cut_off(self):
+        """Cuts this node off from the others, as a broken network would."""
+        self._isolate(1)
+
+    def reconnect(self):
+        self._isolate(0)
+
+    def _isolate(self, value):
+        self.run(f"SET GLOBAL wsrep_provider_options = 'gmcast.isolate={value}'")
 
 
 def start_galera(folder, count, options=None):
@@ -176,6 +195,15 @@ def start_galera(folder, count, options=None):
         node.join(nodes)
         node.make()
     for node in nodes:
-        node.start(*(["--wsrep-new-cluster"] if node is nodes[0] else []))
+        # Nobody writes yet, so the others may be copied by rsync, which is quicker and blocks the node that gives.
+        node.start("--wsrep-new-cluster" if node is nodes[0] else "--wsrep-sst-method=rsync")
         wait(f"{node.name} joins", node.is_synced, 120)
+        if node is nodes[0]:
+            _make_backup_account(node)
     return nodes
+
+
+def _make_backup_account(node):
+    name, password = BACKUP
+    node.run(f"CREATE USER {name}@localhost IDENTIFIED BY '{password}'",
+             f"GRANT RELOAD, PROCESS, BINLOG MONITOR ON *.* TO {name}@localhost")

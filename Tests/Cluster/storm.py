@@ -7,14 +7,26 @@ import time
 
 from clients import Sight, Worker, Writer
 from fastcgi import Client
-from node import start_galera, wait
+from node import GaleraNode, start_galera, wait
 from phone import Phone
 from programs import DATABASE, Site
 from proxy import Proxy
 from turns import Player, Services
 
 INTERVAL, OUTAGE = 30, 12  # seconds from fault to fault, and for which a node is away
+AFTERWARDS = 2  # seconds for which a node that is back is still watched
 WRITERS, PLAYERS = 4, 3
+
+
+def _start_anew(node):
+    node.lose_data()
+    node.start()
+
+
+# How each fault begins, and how it ends. A node that is killed and has lost its data is copied from another one.
+FAULTS = {
+    "lost": (GaleraNode.kill, _start_anew), "killed": (GaleraNode.kill, GaleraNode.start),
+    "frozen": (GaleraNode.freeze, GaleraNode.thaw), "cut off": (GaleraNode.cut_off, GaleraNode.reconnect)}
 
 
 class Guest(Worker):
@@ -83,6 +95,7 @@ class Storm:
         self.writers = [Writer(sockets, self.sight) for _ in range(WRITERS)]
         master_key = self.site.keys["MASTER_API_KEY"]
         self.players = [Player(sockets, self.sight, self.services, master_key) for _ in range(PLAYERS)]
+        self.pauses = []  # of each fault: its name, and the seconds without a write while the node was away, and coming back
         self.workers = [*self.writers, *self.players, Guest(sockets, self.sight), Spender(sockets, self.sight)]
 
     def stop(self):
@@ -92,37 +105,38 @@ class Storm:
         for node in self.nodes:
             node.stop()
 
-    def kill(self, node):
-        node.kill()
-        time.sleep(OUTAGE)
-        node.start()
-
-    def freeze(self, node):
-        node.freeze()
-        time.sleep(OUTAGE)
-        node.thaw()
-
-    def cut_off(self, node):
-        node.isolate(True)
-        time.sleep(OUTAGE)
-        node.isolate(False)
-
     def faults(self, minutes):
         """Puts one node after the other out of order, the written one first. Answers how often each fault took place."""
-        kinds = {"killed": self.kill, "frozen": self.freeze, "cut off": self.cut_off}
-        done = dict.fromkeys(kinds, 0)
+        done = dict.fromkeys(FAULTS, 0)
         ends = time.monotonic() + minutes * 60
-        for number, (node, name) in enumerate(itertools.cycle(itertools.product(self.nodes, kinds))):
+        for number, (node, name) in enumerate(itertools.cycle(itertools.product(self.nodes, FAULTS))):
             began = time.monotonic()
             if number and began + OUTAGE > ends:
                 return done
-            unavailable = self.sight.counts[503]
-            kinds[name](node)
+            self.put_out_of_order(node, name)
             done[name] += 1
-            wait(f"{node.name} is back", node.is_synced, 120)
-            print(f"  {node.name} {name:8} back after {time.monotonic() - began:5.1f} s, "
-                  f"{self.sight.counts[503] - unavailable:4} answers 503", flush=True)
             time.sleep(max(0, began + INTERVAL - time.monotonic()))
+
+    def put_out_of_order(self, node, name):
+        """Does it for a while, and waits until the node is back."""
+        begin, end = FAULTS[name]
+        began, unavailable = time.monotonic(), self.sight.counts[503]
+        begin(node)
+        time.sleep(OUTAGE)
+        ended = time.monotonic()
+        end(node)
+        wait(f"{node.name} is back", node.is_synced, 120)
+        back = time.monotonic()
+        time.sleep(AFTERWARDS)
+        away, returning = self.longest_pause(began, ended), self.longest_pause(ended, back + AFTERWARDS)
+        self.pauses.append((name, away, returning))
+        print(f"  {node.name} {name:8} back after {back - began:5.1f} s, {self.sight.counts[503] - unavailable:4} answers 503, "
+              f"no write for {away:.1f} s while it was away, for {returning:.1f} s while it came back", flush=True)
+
+    def longest_pause(self, begin, end):
+        """The longest time, in seconds, in which no write was acknowledged to anybody."""
+        times = sorted(moment for writer in self.writers for moment in list(writer.times) if begin < moment < end)
+        return max(later - earlier for earlier, later in itertools.pairwise([begin, *times, end]))
 
     def check(self):
         """What `switchboard check` says."""
@@ -138,7 +152,8 @@ class Storm:
             assert "a read may miss what another node has written" in (said := self.check()), said
             node.run("SET GLOBAL wsrep_sync_wait = 1")
 
-    def run(self, minutes):
+    def run(self, minutes, longest_pause):
+        """- longest_pause: how long nobody may write, in seconds, while a killed node comes back."""
         self.try_check()
         for worker in self.workers:
             worker.start()
@@ -147,6 +162,8 @@ class Storm:
             worker.stop()
         wait("all is well", lambda: all(writer.look("lost") for writer in self.writers))
         self.report(done)
+        slow = [pause for pause in self.pauses if pause[0] in ("lost", "killed") and pause[2] > longest_pause]
+        assert not slow, f"nobody could write for longer than {longest_pause} s while a killed node came back: {slow}"
 
     def report(self, done):
         counts, told = self.sight.counts, self.services.told()
@@ -155,6 +172,8 @@ class Storm:
                 "faults": ", ".join(f"{number} {name}" for name, number in done.items()),
                 "requests": self.sight.answers, "answers 503": counts[503],
                 "slowest answer, s": f"{self.sight.slowest:.1f}",
+                "longest time without a write, s": f"{max(pause[1] for pause in self.pauses):.1f}",
+                "the same while a node came back, s": f"{max(pause[2] for pause in self.pauses):.1f}",
                 "writes acknowledged": counts["acknowledged"], "of them lost": counts["lost"],
                 "reads that missed one": counts["missed"],
                 "one-time values": counts["one-time values"], "of them spent twice": counts["spent twice"],
@@ -166,7 +185,7 @@ class Storm:
         assert not self.sight.wrong, "\n".join(self.sight.wrong)
 
 
-def main(folder, binaries, minutes):
+def main(folder, binaries, minutes, longest_pause):
     """Half of the time the programs know all nodes, half of the time HAProxy."""
     for name, has_proxy in (("SWITCHBOARD_DB_HOST names three nodes", False), ("HAProxy chooses the node", True)):
         place = folder / ("proxy" if has_proxy else "list")
@@ -174,6 +193,6 @@ def main(folder, binaries, minutes):
         print(f"{name}:", flush=True)
         storm = Storm(place, binaries, has_proxy)
         try:
-            storm.run(minutes / 2)
+            storm.run(minutes / 2, longest_pause)
         finally:
             storm.stop()

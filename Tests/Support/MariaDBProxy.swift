@@ -20,6 +20,9 @@ package final class MariaDBProxy: Sendable {
     case cutBefore
     /// The server executes the command; both connections are closed instead of the answer.
     case cutAfter
+    /// The server rolls back before it executes the command, and the client does not hear of it. A Galera node does so where
+    /// another one aborts the transaction during a PREPARE.
+    case loseTransaction
   }
 
   /// How to connect through the proxy.
@@ -113,11 +116,11 @@ private struct ProxiedConnection {
     case .pass:
       if case .prepare(let sql) = command { preparing = sql }
       return transmit(packet, to: server)
+    case .loseTransaction:
+      if case .prepare(let sql) = command { preparing = sql }
+      return rollBack() && transmit(packet, to: server)
     case .refuse(let code):
-      if command == .query("COMMIT") {
-        let rollback = [9, 0, 0, 0, 3] + Array("ROLLBACK".utf8)
-        guard transmit(rollback, to: server), receive(server) != nil else { return false }
-      }
+      guard command != .query("COMMIT") || rollBack() else { return false }
       return transmit(refusal(code), to: client)
     case .cutBefore:
       return false
@@ -125,6 +128,10 @@ private struct ProxiedConnection {
       _ = transmit(packet, to: server) && receive(server) != nil
       return false
     }
+  }
+
+  private func rollBack() -> Bool {
+    transmit([9, 0, 0, 0, 3] + Array("ROLLBACK".utf8), to: server) && receive(server) != nil
   }
 
   /// The command in `packet`, unless it belongs to connecting (its sequence number is not 0, or it

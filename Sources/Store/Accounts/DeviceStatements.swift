@@ -64,16 +64,16 @@ struct DeviceStatements: ~Copyable {
 
   /// Name of the device of a session that has just begun.
   func name(of session: Session) throws(DatabaseError) -> String {
-    try transaction.connection.row(
+    try transaction.connection.knownRow(
       "SELECT d.name FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ?",
       [.text(session.id)]
-    ) { row in row.text(0) }!
+    ) { row in row.text(0) }
   }
 
   func platform(of deviceID: String) throws(DatabaseError) -> DevicePlatform {
-    try transaction.connection.row(
+    try transaction.connection.knownRow(
       "SELECT platform FROM devices WHERE id = ?", [.text(deviceID)]
-    ) { row in DevicePlatform(row: row, 0) }!  // the id is a live session's
+    ) { row in DevicePlatform(row: row, 0) }
   }
 
   func list(of account: String) throws(DatabaseError) -> [Device] {

@@ -64,9 +64,9 @@ package struct APIKeys: Sendable {
   ) throws -> String? {
     try records.transaction { transaction in
       guard try transaction.apiKeys.revoke(hash, of: userID) else { return nil }
-      let description = try transaction.connection.row(
+      let description = try transaction.connection.knownRow(
         "SELECT description FROM api_keys WHERE key_hash = ?", [.bytes(hash)]
-      ) { row in row.text(0) }!  // the row that has just been changed
+      ) { row in row.text(0) }
       try transaction.apiKeys.insert(
         NewAPIKey(hash: newHash, prefix: prefix, userID: userID, description: description))
       return description

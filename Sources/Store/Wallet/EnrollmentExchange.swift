@@ -89,10 +89,10 @@ extension Transaction {
         removed_at = NULL
       """,
       [.text(makeID()), .text(account), .text(bsimID), .time(now)])
-    return try connection.row(
+    return try connection.knownRow(
       "SELECT id FROM enrollments WHERE account_id = ? AND bsim_id = ?",
       [.text(account), .text(bsimID)]
-    ) { row in row.text(0) }!  // the row that has just been written
+    ) { row in row.text(0) }
   }
 }
 
