@@ -17,12 +17,13 @@ def main():
     parser.add_argument("bin", type=pathlib.Path)
     parser.add_argument("what", choices=["faults", "races", "replica"])
     parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--kind", action="append")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--longest-pause", type=float, default=math.inf)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if arguments.what == "races":
-        races.main(arguments.folder, arguments.bin, arguments.count)
+        races.main(arguments.folder, arguments.bin, arguments.count, arguments.kind)
     elif arguments.what == "replica":
         replica.main(arguments.folder, arguments.bin)
     else:

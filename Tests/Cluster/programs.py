@@ -34,6 +34,11 @@ class Program:
                 ["setpriv", "--pdeathsig", "KILL", *self.arguments], stdin=self.listener, stdout=log, stderr=log,
                 env=self.environment)
 
+    def kill(self):
+        """Ends the process. Clients that connect now wait for the next one."""
+        self.process.kill()
+        self.process.wait()
+
     def wake(self):
         """Wakes a companion, as a responder does."""
         with socket.socket(socket.AF_UNIX) as connection:

@@ -1,21 +1,22 @@
-"""One-time values, each asked for on two nodes at the same moment, over connections that have prepared nothing."""
+"""One-time values, each asked for on two nodes at the same moment, of programs that have just been started."""
 
 import concurrent.futures
+import dataclasses
 import functools
 import random
-import re
 import threading
 import time
 
 import raw
 from fastcgi import Client
-from node import start_galera, wait
+from kinds import CONFIRMATION, KINDS
+from node import start_galera
 from phone import Phone
-from programs import ACCOUNTS, CODE, DATABASE, Site
-from wallet import Shop, enroll
+from programs import DATABASE, Site
+from rows import Rows, excess
 
-CONNECTIONS = "SELECT id FROM information_schema.processlist WHERE user LIKE 'switchboard_%'"
-CONFIRMATION = re.compile(r"confirm\?token=(\S+)")
+CONTROLS = 4  # times that the same two requests are sent one after the other
+ENGINE_RACES = 3  # of the engine alone, for each one of the programs
 
 
 class Race:
@@ -30,9 +31,10 @@ class Race:
         self.companions = [self.site.accompany(f"companion{number}", host) for number, host in enumerate(hosts, 1)]
         self.site.wait_until_healthy()
         self.names = 0
-        self.killers = [node.connect() for node in self.nodes]
+        self.rows = Rows(self.nodes[0])
 
     def stop(self):
+        self.rows.connection.close()
         self.site.stop()
         for node in self.nodes:
             node.stop()
@@ -44,19 +46,20 @@ class Race:
         phone.sign_up()
         return phone
 
-    def forget_connections(self):
-        """Ends every connection of the site's programs, so that the next request prepares its statements."""
-        self.nodes[1].catch_up(DATABASE)
-        for killer in self.killers:
-            ended = set(killer.rows(CONNECTIONS))
-            for account in ACCOUNTS:
-                killer.run(f"KILL USER switchboard_{account}")
-            wait("the end of the connections", lambda: not ended & set(killer.rows(CONNECTIONS)))
+    def clients(self):
+        """A client of each responder. These have just been started, as for each request with plain CGI, and have not asked
+        their database anything yet: so they prepare every statement."""
+        for responder in self.responders:
+            responder.kill()
+            responder.start()
+        clients = [Client(responder.path) for responder in self.responders]
+        for client in clients:
+            client.send("GET", "/nothing").expect(404)
+        return clients
 
     def on_both(self, ask):
-        """What `ask(client)` answers on either node, asked at the same moment."""
-        self.forget_connections()
-        gate, clients = threading.Barrier(2), [Client(responder.path) for responder in self.responders]
+        """What `ask(client)` answers on either node, asked at the same moment; None where the responder has ended."""
+        gate, clients = threading.Barrier(2), self.clients()
         late = random.choice(clients)
 
         def pass_gate(client):
@@ -67,7 +70,11 @@ class Race:
         for client in clients:
             client.before_end = functools.partial(pass_gate, client)
         with concurrent.futures.ThreadPoolExecutor(2) as threads:
-            return list(threads.map(ask, clients))
+            return list(threads.map(functools.partial(_answer, ask), clients))
+
+    def one_after_the_other(self, ask):
+        clients = self.clients()
+        return [ask(client) for client in random.sample(clients, 2)]
 
     def conflicts(self):
         """How often a node has aborted a transaction for another node's."""
@@ -75,156 +82,99 @@ class Race:
         return sum(int(node.status(name)) for node in self.nodes for name in names)
 
 
-class Tickets:
-    """A ticket in the URL of a web socket lets in once."""
-
-    right = (204, 401)
-
-    def __init__(self, race):
-        self.race = race
-        self.access = PairingTokens(race).exchange(Client(race.responders[0].path)).expect(200)["access_token"]
-
-    def __call__(self):
-        ticket = Client(self.race.responders[0].path).send(
-            "POST", "/api/auth/ticket", token=self.access).expect(200)["ticket"]
-        return self.race.on_both(lambda client: client.send("GET", "/_auth", uri=f"/ws?token={ticket}"))
+def _answer(ask, client):
+    try:
+        return ask(client)
+    except OSError:
+        return None
 
 
-class PairingTokens:
-    """The token of a QR code pairs one phone."""
+@dataclasses.dataclass
+class Score:
+    """What was found in the races of one kind: in how many of them."""
 
-    right = (200, 401)
+    twice: int = 0        # the value was spent twice
+    nobody: int = 0       # nobody got it
+    left: int = 0         # there are more rows than the same two requests leave one after the other
+    broken: int = 0       # what the winner got does not work
+    ended: int = 0        # a responder has ended
+    conflicts: int = 0    # transactions that a node has aborted
 
-    def __init__(self, race):
-        self.race = race
-
-    def make(self):
-        here = Client(self.race.responders[0].path, "127.0.0.1")
-        return here.send("POST", "/api/pair/refresh").expect(200)["token"]
-
-    def exchange(self, client, token=None):
-        return client.send("POST", "/api/auth/exchange", {"pairing_token": token or self.make()})
-
-    def __call__(self):
-        token = self.make()
-        return self.race.on_both(lambda client: self.exchange(client, token))
+    @property
+    def is_clean(self):
+        return not (self.twice or self.left or self.broken or self.ended)
 
 
-class MailedCodes:
-    """A mailed code signs in once."""
+class Contest:
+    """Races for the values of one kind."""
 
-    right = (200, 401)
+    def __init__(self, race, kind):
+        self.race, self.kind, self.score = race, kind(race), Score()
+        self.usual = [self._added(race.one_after_the_other)[2] for _ in range(CONTROLS)]
 
-    def __init__(self, race):
-        self.race = race
+    def _added(self, ask):
+        value = self.kind.make()
+        before = self.race.rows.count()
+        answers = ask(lambda client: self.kind.ask(client, value))
+        return value, answers, self.race.rows.added_since(before)
 
-    def __call__(self):
-        phone = self.race.phone()
-        body = {"email": phone.email, "method": "email", **phone.device}
-        phone.client.send("POST", "/api/mobile/auth/login", body).expect(200)
-        self.race.companions[0].wake()
-        code = self.race.site.mailbox.wait(phone.email, CODE)
-        body = {"email": phone.email, "code": code, **phone.device}
-        return self.race.on_both(lambda client: client.send("POST", "/api/mobile/auth/login/verify", body))
+    def run(self):
+        value, answers, added = self._added(self.race.on_both)
+        if None in answers:
+            self.score.ended += 1
+            return
+        statuses = {answer.status for answer in answers}
+        assert statuses <= {*self.kind.right, 503}, [answer.text for answer in answers]
+        winners = self.kind.winners(answers)
+        self.score.twice += winners > 1
+        self.score.nobody += winners == 0
+        if left := excess(added, self.usual):
+            self.score.left += 1
+            print(f"  statuses {[answer.status for answer in answers]} left {left}", flush=True)
+        self.score.broken += not all(self._works(answer, value) for answer in answers if answer.status < 300)
 
-
-class Payments:
-    """A payment is confirmed once."""
-
-    right = (200, 409)
-
-    def __init__(self, race):
-        self.race = race
-        self.shop = Shop(race.site, race.nodes[0].socket)
-        self.phone = race.phone()
-        enroll(self.phone, race.companions)
-
-    def __call__(self):
-        payment = self.shop.begin_payment(self.phone)
-        return self.race.on_both(lambda client: self.shop.confirm(client, self.phone, payment))
-
-
-class RefreshTokens:
-    """A refresh token has one successor, however often it is sent."""
-
-    right = (200,)
-
-    def __init__(self, race):
-        self.race = race
-        self.rounds = 0
-
-    def __call__(self):
-        if self.rounds % 20 == 0:  # a family may be refreshed 30 times an hour
-            self.phone = self.race.phone()
-        self.rounds += 1
-        body = {"refreshToken": self.phone.refresh}
-        answers = self.race.on_both(lambda client: client.send("POST", "/api/mobile/auth/token/refresh", body))
-        self.phone.refresh = next(answer for answer in answers if answer.status == 200)["refreshToken"]
-        return answers
-
-    @staticmethod
-    def winners(answers):
-        return len({answer["refreshToken"] for answer in answers if answer.status == 200})
+    def _works(self, answer, value):
+        """Whether it is good for what it was given for, on another node than where it was given."""
+        return self.kind.works(Client(random.choice(self.race.responders).path), answer, value)
 
 
 class Leases:
     """A mail that is due is leased by one companion."""
 
-    right = ()
-
     def __init__(self, race):
-        self.race = race
-        self.emails = []
+        self.race, self.score = race, Score()
 
-    def __call__(self):
-        email = self.race.phone().email
-        self.race.forget_connections()
+    def run(self):
         for companion in self.race.companions:
+            companion.kill()
+        email = self.race.phone().email
+        self.race.nodes[1].catch_up(DATABASE)
+        for companion in self.race.companions:
+            companion.start()
             companion.wake()
-        self.race.site.mailbox.wait(email, CONFIRMATION, 90)
-        self.emails.append(email)
-        return [email]
-
-    def winners(self, emails):
-        return len(self.race.site.mailbox.texts(emails[0], CONFIRMATION))
+        mailbox = self.race.site.mailbox
+        mailbox.wait(email, CONFIRMATION, 90)
+        self.score.twice += len(mailbox.texts(email, CONFIRMATION)) > 1
 
 
-KINDS = {
-    "ticket": Tickets, "mailed code": MailedCodes, "exchange": PairingTokens, "payment": Payments,
-    "refresh token": RefreshTokens, "companion's lease": Leases}
-
-
-def _winners(answers):
-    return sum(answer.status < 300 for answer in answers)
-
-
-def _run(kind, race, count):
-    """How many of `count` values were spent twice, how many by nobody, and how many transactions were aborted."""
-    ask = kind(race)
-    count_winners = getattr(ask, "winners", _winners)
-    before = race.conflicts()
-    results = [ask() for _ in range(count)]
-    for answers in results:
-        statuses = {answer.status for answer in answers if not isinstance(answer, str)}
-        assert statuses <= {*ask.right, 503}, [answer.text for answer in answers]
-    winners = [count_winners(answers) for answers in results]
-    return sum(number > 1 for number in winners), winners.count(0), race.conflicts() - before
-
-
-def main(folder, binaries, count, kinds=tuple(KINDS)):
-    """Prints a table. Fails if a value was spent twice."""
+def main(folder, binaries, count, kinds):
+    """Prints a table. Fails if a value was spent twice, or a request that was refused left something behind."""
     race = Race(folder, binaries)
     try:
-        engine = raw.figures(race.nodes, count)
-        print(f"The engine alone, {count} races each, values that both nodes have spent: {engine['inside']} where the "
-              f"statements are prepared inside the transaction, {engine['before']} where they are prepared before it",
-              flush=True)
-        print(f"{'spent on two nodes at once':28}{'races':>7}{'twice':>7}{'nobody':>8}{'conflicts':>11}", flush=True)
-        lost = 0
-        for name in kinds:
-            twice, nobody, conflicts = _run(KINDS[name], race, count)
-            print(f"{name:28}{count:7}{twice:7}{nobody:8}{conflicts:11}", flush=True)
-            lost += twice
-        assert lost == 0, f"{lost} values were spent twice"
+        raw.figures(race.nodes, ENGINE_RACES * count)
+        print(f"{'asked for on two nodes at once':30}{'races':>7}" + "".join(
+            f"{field.name:>11}" for field in dataclasses.fields(Score)), flush=True)
+        scores = [_run(race, name, count) for name in kinds or [*KINDS, "companion's lease"]]
+        assert all(score.is_clean for score in scores), "see above"
     finally:
         race.stop()
+
+
+def _run(race, name, count):
+    contest = Contest(race, KINDS[name]) if name in KINDS else Leases(race)
+    before = race.conflicts()
+    for _ in range(count):
+        contest.run()
+    contest.score.conflicts = race.conflicts() - before
+    print(f"{name:30}{count:7}" + "".join(f"{number:11}" for number in dataclasses.astuple(contest.score)), flush=True)
+    return contest.score

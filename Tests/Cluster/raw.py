@@ -1,4 +1,4 @@
-"""What the engine itself loses: two nodes spend one row at the same moment, by the client library alone."""
+"""What the engine itself loses: two nodes change one row at the same moment, by the client library alone."""
 
 import random
 import threading
@@ -7,55 +7,112 @@ import time
 from libmariadb import DatabaseError
 
 SPEND = "UPDATE spent SET by_node = {} WHERE id = 1 AND by_node IS NULL"
+STATEMENTS = 4
 
 
-def _spend(connection, is_prepared):
-    """Spends the row in a transaction that then reads. Answers whether it was told that it had won."""
-    update, reading = connection.prepare(SPEND.format(1)), connection.prepare("SELECT by_node FROM spent WHERE id = 1")
-    fresh = []
-    try:
-        connection.run("START TRANSACTION")
-        changed = update.execute()
-        for number in range(8 if is_prepared else 4):
-            if not is_prepared:
-                fresh.append(connection.prepare(f"SELECT by_node, {number} FROM spent WHERE id = 1"))
-            (reading if is_prepared else fresh[-1]).execute()
-        connection.run("COMMIT")
-        return changed == 1
-    except DatabaseError:
-        connection.run("ROLLBACK")
-        return False
-    finally:
-        for statement in [update, reading, *fresh]:
+class Attempt:
+    """A transaction that spends the row, and then executes more statements, as the programs might."""
+
+    def __init__(self, connection, place):
+        """- place: where the statements are prepared: "before" or "inside" the transaction, or inside and "guarded", as
+        the programs do it."""
+        self.connection, self.place = connection, place
+        self.prepared = {}
+        self.has_won = False
+
+    def run(self, statements, end):
+        """Answers whether it heard of no abort."""
+        self._prepare(SPEND.format(1))
+        for sql in statements if self.place == "before" else []:
+            self._prepare(sql)
+        try:
+            self.connection.run("START TRANSACTION")
+            self.has_won = self.prepared[SPEND.format(1)].execute() == 1
+            if self.place == "guarded":
+                self.connection.run("SET autocommit = 0")
+            for sql in statements:
+                (self.prepared.get(sql) or self._prepare(sql)).execute()
+            self.connection.run(end)
+            return True
+        except DatabaseError:
+            return False
+        finally:
+            self._end()
+
+    def _prepare(self, sql):
+        self.prepared[sql] = self.connection.prepare(sql)
+        return self.prepared[sql]
+
+    def _end(self):
+        for sql in ("ROLLBACK", "SET autocommit = 1"):
+            try:
+                self.connection.run(sql)
+            except DatabaseError:  # the abort is told now
+                self.connection.run(sql)
+        for statement in self.prepared.values():
             statement.close()
 
 
-def _race(first, second, is_prepared):
-    """Whether each of both nodes was told that it had won."""
-    gate, pause, won = threading.Barrier(2), random.uniform(0, 0.0006), []
+class Engine:
+    """Two nodes, and a connection to each."""
 
-    def other():
+    def __init__(self, nodes):
+        nodes[0].run(
+            "CREATE DATABASE raw", "CREATE TABLE raw.spent (id INT PRIMARY KEY, by_node INT NULL)",
+            "CREATE TABLE raw.rows_left (id INT PRIMARY KEY)")
+        self.first, self.second = nodes[0].connect("raw"), nodes[1].connect("raw")
+        self.second.run("SET wsrep_sync_wait = 1")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.first.close()
+        self.second.close()
+
+    def _race(self, place, statements, end):
+        """Answers of either node whether it was told that it had changed the row."""
+        gate, pause, won = threading.Barrier(2), random.uniform(0, 0.0006), []
+
+        def other():
+            gate.wait()
+            time.sleep(pause)
+            try:
+                won.append(self.second.run(SPEND.format(2)) == 1)
+            except DatabaseError:
+                won.append(False)
+
+        self.first.run("REPLACE INTO spent VALUES (1, NULL)")
+        self.second.value("SELECT by_node FROM spent WHERE id = 1")
+        thread = threading.Thread(target=other)
+        thread.start()
         gate.wait()
-        time.sleep(pause)
-        try:
-            won.append(second.run(SPEND.format(2)) == 1)
-        except DatabaseError:
-            won.append(False)
+        attempt = Attempt(self.first, place)
+        is_told = attempt.run(statements, end)
+        thread.join()
+        return is_told and attempt.has_won, won[0]
 
-    first.run("REPLACE INTO spent VALUES (1, NULL)")
-    second.run("SET wsrep_sync_wait = 1")
-    second.value("SELECT by_node FROM spent WHERE id = 1")
-    thread = threading.Thread(target=other)
-    thread.start()
-    gate.wait()
-    mine = _spend(first, is_prepared)
-    thread.join()
-    return mine, won[0]
+    def spends_twice(self, place):
+        """Whether both nodes were told that they had spent the row."""
+        reads = [f"SELECT by_node, {number} FROM spent WHERE id = 1" for number in range(STATEMENTS)]
+        return self._race(place, reads, "COMMIT") == (True, True)
+
+    def leaves_rows(self, place):
+        """Whether there are rows of a transaction that was rolled back."""
+        self.first.run("DELETE FROM rows_left")
+        statements = [sql for number in range(STATEMENTS) for sql in (
+            f"SELECT by_node, {number} FROM spent WHERE id = 1", f"INSERT INTO rows_left VALUES ({number})")]
+        self._race(place, statements, "ROLLBACK")
+        return self.first.value("SELECT COUNT(*) FROM rows_left") != "0"
 
 
 def figures(nodes, count):
-    """How many of `count` values both nodes have spent, with statements prepared before the transaction and inside it."""
-    nodes[0].run("CREATE DATABASE raw", "CREATE TABLE raw.spent (id INT PRIMARY KEY, by_node INT NULL)")
-    with nodes[0].connect("raw") as first, nodes[1].connect("raw") as second:
-        return {word: sum(_race(first, second, word == "before") == (True, True) for _ in range(count))
-                for word in ("before", "inside")}
+    """Prints how many of `count` races spend a row twice, or leave rows behind, and fails if those do that are prepared as
+    the programs do it."""
+    with Engine(nodes) as engine:
+        twice = {place: sum(engine.spends_twice(place) for _ in range(count)) for place in ("inside", "before")}
+        left = {place: sum(engine.leaves_rows(place) for _ in range(count)) for place in ("inside", "guarded", "before")}
+    print(f"The engine alone, {count} races of each:", flush=True)
+    for name, found in (("spent on both nodes by COMMIT", twice), ("rows left behind after ROLLBACK", left)):
+        print(f"  {name}: " + ", ".join(f"{place} {number}" for place, number in found.items()), flush=True)
+    assert not (twice["before"] or left["before"] or left["guarded"]), "what must not be lost is lost"

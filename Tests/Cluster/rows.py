@@ -1,0 +1,30 @@
+"""What requests leave in the database, counted table by table."""
+
+from programs import DATABASE
+
+# Companions write these whenever they want, and so does whoever asks for the site's health.
+OTHERS = {"companion_status", "conditions", "counters", "delivery_leases", "health", "purge_places"}
+TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
+
+
+class Rows:
+    """The rows of one node, which has applied what the others have written."""
+
+    def __init__(self, node):
+        self.connection = node.connect(DATABASE)
+        self.connection.run("SET wsrep_sync_wait = 1")
+        names = sorted(name for (name,) in self.connection.rows(TABLES) if name not in OTHERS)
+        self.query = " UNION ALL ".join(f"SELECT '{name}', COUNT(*) FROM {name}" for name in names)
+
+    def count(self):
+        return {name: int(number) for name, number in self.connection.rows(self.query)}
+
+    def added_since(self, before):
+        """How many rows more each table has, of those that have more or less."""
+        return {name: number - before[name] for name, number in self.count().items() if number != before[name]}
+
+
+def excess(added, usual):
+    """The rows in `added` that are in none of `usual`."""
+    most = {name: max(rows.get(name, 0) for rows in usual) for name in added}
+    return {name: number - most[name] for name, number in added.items() if number > most[name]}
