@@ -1,6 +1,6 @@
 /// What the relay answers itself.
 enum RelayAnswer {
-  case malformed, foreignPath, notAdmitted, agentAway
+  case malformed, foreignPath, notAdmitted, agentAway, malformedAnswer
   /// To the responder alone.
   case agentAnswers
 
@@ -36,6 +36,8 @@ enum RelayAnswer {
     case .notAdmitted: ("500 Internal Server Error", "Internal server error")
     case .agentAway:
       ("503 Service Unavailable", "The agent does not answer. Start it, and then try again.")
+    case .malformedAnswer:
+      ("502 Bad Gateway", "The agent sent something that is not an HTTP answer. Look at its log.")
     case .agentAnswers: ("204 No Content", "")
     }
   }
