@@ -15,7 +15,7 @@ web_packages() {
   [[ $listen == 127.0.0.1 ]] || echo haproxy
   case $web in
     nginx) ;;
-    apache | apache-cgi) echo apache2 ;;
+    apache | apache-cgi) echo apache2 libapache2-mod-qos ;;
     lighttpd | lighttpd-child | lighttpd-cgi) echo lighttpd lighttpd-modules-lua ;;
     *) die "SWITCHBOARD_WEB is $web; it must be nginx, apache, apache-cgi, lighttpd, lighttpd-child or lighttpd-cgi" ;;
   esac
@@ -42,6 +42,7 @@ start_proxy() {
   mkdir "$state/switchboard"
   ln -s "$root"/nginx/* "$state/switchboard"
   echo 'allow 127.0.0.5;' >"$state/switchboard/pairing.allow"
+  echo "127.0.0.5 '';" >"$state/switchboard/uncounted"
   cat >"$state/proxy.cfg" <<END
 defaults
   mode http
@@ -77,10 +78,10 @@ start_nginx() {
     ((EUID != 0)) || echo 'user root root;' # other users may have no access to the state
     cat <<END
 worker_processes auto;
-worker_rlimit_nofile 8192; # a web socket takes two
+worker_rlimit_nofile 16384;
 pid "$run/nginx-master.pid";
 error_log "$state/log/web-error.log";
-events { worker_connections 4096; }
+events { worker_connections 8192; }
 http {
   client_body_temp_path "$state/tmp/body";
   fastcgi_temp_path "$state/tmp/fastcgi";
@@ -113,7 +114,7 @@ END
 start_apache() {
   local module way=fastcgi modules=(
     mpm_event authz_core authz_user authn_core authnz_fcgi alias cgid env headers proxy proxy_fcgi proxy_http
-    proxy_wstunnel reqtimeout rewrite setenvif unique_id
+    proxy_wstunnel qos reqtimeout rewrite setenvif unique_id
   )
   local apache=(apache2 -f "$state/apache.conf")
   [[ $web == apache ]] || way=cgi
@@ -127,17 +128,16 @@ Mutex file:$run default
 ErrorLog "$state/log/web-error.log"
 DocumentRoot "$state/tmp"
 Listen $listen:$port
-ServerLimit 8
-ThreadLimit 128
-ThreadsPerChild 128
-MaxRequestWorkers 1024
 Define SWITCHBOARD_RUN "$run"
 Define SWITCHBOARD_PROGRAM "$state/responder.cgi"
 Define SWITCHBOARD_AUTHORIZER 127.0.0.3:$port
 END
+    # Debian 12's mod_qos needs this library, and does not name it.
+    sed -n 's/.*libpcre\.so\.3 .*=> /LoadFile /p;T;q' < <(ldconfig -p)
     for module in "${modules[@]}"; do echo "LoadModule ${module}_module /usr/lib/apache2/modules/mod_$module.so"; done
     cat <<END
 ScriptSock "$run/cgid.sock"
+Include switchboard/apache/workers.conf
 Include switchboard/apache/server.conf
 <VirtualHost $listen:$port>
   CustomLog "$state/log/web-access.log" switchboard

@@ -84,7 +84,7 @@ struct Exchange: ~Copyable {
       let environment = handle.pointee.envp
     else { return nil }
     let parameters = Parameters(copying: environment)
-    guard role == responder else { return Request(authorizing: parameters) }
+    guard role == responder else { return Request(authorizing: parameters, paths: paths) }
     var body = Body(parameters, limit: bodyLimit) { buffer in
       Int(FCGX_GetStr(buffer.baseAddress, CInt(buffer.count), handle.pointee.in))
     }

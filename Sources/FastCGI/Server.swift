@@ -44,6 +44,9 @@ package final class Server: Sendable {
 
   /// How long a request may take to arrive.
   let arrivalLimit: Duration
+  /// How many may arrive in part at once: a few hundred octets of each are read, and 64 KiB of some. Beyond it the oldest
+  /// goes, because an honest one is there within a moment.
+  let arrivalCountLimit: Int
   private let threadCount: Int
   /// Wakes the supervisor: see ``isDrainWanted``, ``connections``, ``threads``.
   private let progress: Alarm
@@ -60,17 +63,20 @@ package final class Server: Sendable {
   ///   - bodyLimit: The greatest content to accept, in octets.
   ///   - basePath: Below which the site lies, see ``RequestPaths``.
   ///   - arrivalLimit: How long a request may take to arrive; half as long again at most.
+  ///   - arrivalCountLimit: How many may arrive in part at once.
   ///   - aliveInterval: How often to report ``Report/alive``.
   ///   - report: Called on any thread of the server; must not wait.
   /// - Throws: ``FastCGIError`` if the process may not have the few descriptors it needs.
   package init(
     listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int,
     below basePath: String = "", arrivalLimit: Duration = .seconds(20),
-    aliveInterval: Duration? = nil, report: @escaping @Sendable (Report) -> Void = { _ in }
+    arrivalCountLimit: Int = 512, aliveInterval: Duration? = nil,
+    report: @escaping @Sendable (Report) -> Void = { _ in }
   ) throws(FastCGIError) {
     isForAuthorizersOnly = !listener.isUnixSocket
     self.listener = listener
     self.arrivalLimit = arrivalLimit
+    self.arrivalCountLimit = arrivalCountLimit
     paths = RequestPaths(basePath: basePath)
     sweep = try Pulse(every: arrivalLimit / 2)
     self.bodyLimit = bodyLimit

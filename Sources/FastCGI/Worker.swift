@@ -187,11 +187,23 @@ final class Worker {
 
   /// Has `connection` reported when there is more to read, with what has arrived before.
   private func poll(_ connection: CInt, isPolled: Bool, for arrival: Arrival? = nil) {
-    if let arrival { server.arrivals.withLock { $0[connection] = arrival } }
+    if let arrival { keep(arrival, of: connection) }
     if isPolled { return server.poller.rearm(connection) }
     guard !server.poller.add(connection) else { return }
     server.arrivals.withLock { $0[connection] = nil }
     close(connection)
+  }
+
+  /// Keeps what has arrived for the next piece. Ends the connection of the oldest where there are too many.
+  private func keep(_ arrival: Arrival, of connection: CInt) {
+    server.arrivals.withLock { arrivals in
+      arrivals[connection] = arrival
+      guard arrivals.count > server.arrivalCountLimit,
+        let oldest = arrivals.min(by: { $0.value.begin < $1.value.begin })
+      else { return }
+      arrivals[oldest.key] = nil
+      shutdown(oldest.key, CInt(SHUT_RDWR))
+    }
   }
 
   private func drop(_ connection: CInt) {

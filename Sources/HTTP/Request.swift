@@ -1,3 +1,5 @@
+import Base
+
 /// One request, copied out of libfcgi or out of a CGI program's environment.
 package struct Request: Sendable {
   /// Why a request cannot be served as it is.
@@ -15,7 +17,8 @@ package struct Request: Sendable {
   package let method: String
   /// Percent-decoded, and without what the site lies below, see ``RequestPaths``.
   package let path: String
-  /// The web server's id of this request (nginx: `$request_id`); empty if it sends none.
+  /// The web server's id of this request (nginx: `$request_id`); empty if it sends none, or one that does not fit into
+  /// fields, logs and rows.
   package var requestID: String
   /// Whether the web server asks by FastCGI's role of an authorizer if it may let a request pass (§6.3). It understands
   /// 200 as yes, with variables in fields `Variable-…`, and sends any other answer to the client.
@@ -26,6 +29,7 @@ package struct Request: Sendable {
   package let defect: Defect?
 
   let parameters: Parameters
+  private let paths: RequestPaths
 
   /// The request that `parameters` describe; nil without `REQUEST_METHOD`.
   ///
@@ -35,7 +39,8 @@ package struct Request: Sendable {
     paths: RequestPaths = RequestPaths()
   ) {
     guard let method = parameters.text("REQUEST_METHOD"), !method.isEmpty else { return nil }
-    self.init(method, paths.path(of: parameters), parameters, body: body, bodyDefect: bodyDefect)
+    self.init(
+      method, paths.path(of: parameters), parameters, paths, body: body, bodyDefect: bodyDefect)
   }
 
   /// The path at which web servers ask whether a request may pass: nginx by a subrequest, others by the role of an
@@ -43,22 +48,24 @@ package struct Request: Sendable {
   package static let authorizationPath = "/_auth"
 
   /// What an authorizer is asked, as a request: `GET` ``authorizationPath``; nil without `REQUEST_METHOD`.
-  package init?(authorizing parameters: Parameters) {
+  package init?(authorizing parameters: Parameters, paths: RequestPaths = RequestPaths()) {
     guard let method = parameters.text("REQUEST_METHOD"), !method.isEmpty else { return nil }
     self.init(
-      "GET", Self.authorizationPath, parameters, body: [], bodyDefect: nil, isAuthorization: true)
+      "GET", Self.authorizationPath, parameters, paths, body: [], bodyDefect: nil,
+      isAuthorization: true)
   }
 
   private init(
-    _ method: String, _ path: String, _ parameters: Parameters, body: [UInt8],
-    bodyDefect: Defect?, isAuthorization: Bool = false
+    _ method: String, _ path: String, _ parameters: Parameters, _ paths: RequestPaths,
+    body: [UInt8], bodyDefect: Defect?, isAuthorization: Bool = false
   ) {
     self.method = method
     self.path = path
     self.isAuthorization = isAuthorization
-    requestID = parameters.text("REQUEST_ID") ?? ""
+    requestID = parameters.text("REQUEST_ID").flatMap { $0.isRequestID ? $0 : nil } ?? ""
     self.body = body
     self.parameters = parameters
+    self.paths = paths
     defect = bodyDefect ?? (Self.isPathAmbiguous(parameters, path) ? .ambiguousPath : nil)
   }
 
@@ -74,6 +81,18 @@ package struct Request: Sendable {
 
   /// The request target as the client sent it: in a subrequest of nginx, that of the main request.
   package var requestURI: String { parameters.text("REQUEST_URI") ?? "" }
+
+  /// The path of ``requestURI``, read as ``path`` is: percent-decoded, and without what the site lies below.
+  ///
+  /// Where a web server asks whether a request may pass, this is the one reading of its path that decides.
+  package var targetPath: String { paths.targetPath(of: parameters) ?? "" }
+
+  /// The method of the request that the client sent, where a web server asks whether that may pass: an authorizer gets
+  /// it as its own, a subrequest of nginx, which is a GET, as `GUARDED_METHOD`.
+  package var guardedMethod: String {
+    let asked = isAuthorization ? "REQUEST_METHOD" : "GUARDED_METHOD"
+    return parameters.text(asked) ?? method
+  }
 
   /// The client's address, as the web server sees it.
   package var remoteAddress: String { parameters.text("REMOTE_ADDR") ?? "" }
@@ -135,5 +154,13 @@ extension Request {
       preconditionFailure("a request has a method")
     }
     self = request
+  }
+}
+
+extension String {
+  /// Whether it is 1 to 64 letters, digits, `-`, `_` and `.`: a web server may take the id from a client's field.
+  fileprivate var isRequestID: Bool {
+    (1...64).contains(utf8.count)
+      && utf8.allSatisfy { $0.isAlphanumeric || "-_.".utf8.contains($0) }
   }
 }

@@ -18,10 +18,11 @@ package struct RequestPaths: Sendable {
 
   /// The path of the request that `parameters` describe, percent-decoded.
   func path(of parameters: Parameters) -> String {
-    let whole =
-      source == .target
-      ? targetPath(of: parameters) ?? scriptPath(of: parameters)
-      : scriptPath(of: parameters)
+    let target = source == .target ? targetPath(of: parameters) : nil
+    return target ?? belowBase(scriptPath(of: parameters))
+  }
+
+  private func belowBase(_ whole: String) -> String {
     guard !basePath.isEmpty, whole.hasPrefix(basePath) else { return whole }
     let rest = whole.dropFirst(basePath.count)
     if rest.isEmpty { return "/" }
@@ -34,10 +35,11 @@ package struct RequestPaths: Sendable {
     return info.isEmpty ? script : script + info
   }
 
-  private func targetPath(of parameters: Parameters) -> String? {
+  /// The path of `REQUEST_URI`, percent-decoded; nil if it has none.
+  func targetPath(of parameters: Parameters) -> String? {
     let path = parameters.value("REQUEST_URI") { target in
       Request.decoded(target.prefix { $0 != UInt8(ascii: "?") }, isForm: false)
     }
-    return path.flatMap { $0.isEmpty ? nil : $0 }
+    return path.flatMap { $0.isEmpty ? nil : belowBase($0) }
   }
 }

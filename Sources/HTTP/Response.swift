@@ -17,17 +17,15 @@ package struct Response: Sendable {
 
   /// The CGI response (RFC 3875 §6) to a request of `method`.
   ///
-  /// A name or a value that would break the field apart is our own mistake, and stops the process.
+  /// A name that would break the field apart is our own mistake, and stops the process. A value may hold what a stranger
+  /// sent: CR, LF and NUL become spaces there (RFC 9110 §5.5).
   package func serialized(for method: String) -> [UInt8] {
     precondition((200...599).contains(status), "not a final status code")
     var bytes: [UInt8] = []
     bytes.reserveCapacity(
       fields.reduce(96 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
     Self.append("Status", "\(status) \(reason)", to: &bytes)
-    for field in fields {
-      precondition(!field.name.isEmpty, "a field must have a name")
-      Self.append(field.name, field.value, to: &bytes)
-    }
+    for field in fields { Self.append(field.name, field.value, to: &bytes) }
     // These two have no content, and so no length of it (RFC 9110 §8.6).
     let hasContent = status != 204 && status != 304
     if hasContent { Self.append("Content-Length", String(body.count), to: &bytes) }
@@ -61,25 +59,25 @@ package struct Response: Sendable {
     }
   }
 
-  /// - Parameter mark: what `text` must not hold either, as a name must not hold a colon.
-  private static func append(_ text: String, without mark: UInt8 = 0, to bytes: inout [UInt8]) {
-    var text = text
-    text.withUTF8 { utf8 in
-      for byte in utf8 {
-        precondition(
-          byte != 13 && byte != 10 && byte != 0 && byte != mark,
-          "a field must not contain CR, LF or NUL, nor its name a colon")
-      }
-      bytes.append(contentsOf: utf8)
-    }
-  }
-
   private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
-    append(name, without: UInt8(ascii: ":"), to: &bytes)
-    bytes.append(UInt8(ascii: ":"))
-    bytes.append(UInt8(ascii: " "))
-    append(value, to: &bytes)
+    precondition(
+      !name.isEmpty && !name.utf8.contains { breaksFields($0) || $0 == UInt8(ascii: ":") },
+      "a field must have a name, without CR, LF, NUL or a colon")
+    bytes.append(contentsOf: name.utf8)
+    bytes.append(contentsOf: ": ".utf8)
+    var value = value
+    value.withUTF8 { octets in
+      if octets.contains(where: breaksFields) {
+        bytes.append(contentsOf: octets.map { breaksFields($0) ? UInt8(ascii: " ") : $0 })
+      } else {
+        bytes.append(contentsOf: octets)
+      }
+    }
     bytes.append(13)
     bytes.append(10)
+  }
+
+  private static func breaksFields(_ octet: UInt8) -> Bool {
+    octet == 13 || octet == 10 || octet == 0
   }
 }

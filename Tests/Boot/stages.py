@@ -146,6 +146,7 @@ def upgrade(site):
     site.phone.renew()
     site.wait_for_pass(began)
     site.check()
+    site.machine.run("grep -q 'worker_connections 8192; # switchboard: was 768;' /etc/nginx/nginx.conf")
     return f"0 of {len(load.answers)} requests failed, the slowest took {load.slowest:.1f} s"
 
 
@@ -188,7 +189,7 @@ def purge(site):
         "mariadb -N -e \"SHOW DATABASES LIKE 'switchboard'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
         "ls -d /etc/switchboard /etc/nginx/switchboard /etc/nginx/sites-*/switchboard* /run/switchboard /var/lib/switchboard"
         " 2>/dev/null; systemctl list-units --all --plain --no-legend 'switchboard*'; dpkg-query -W switchboard 2>/dev/null;"
-        "nginx -t 2>&1 | grep -v successful | grep -v 'is ok'", check=False)
+        "grep switchboard /etc/nginx/nginx.conf; nginx -t 2>&1 | grep -v successful | grep -v 'is ok'", check=False)
     assert not left.strip(), f"a purge leaves: {left}"
     return "kept without a yes; with it nothing is left"
 

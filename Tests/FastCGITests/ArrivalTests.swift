@@ -59,4 +59,25 @@ import Testing
       #expect(try idle.answer(to: requestBytes(keep: true)).body == "GET /   -")
     }
   }
+
+  @Test func ofTooManyThatArriveInPartTheOldestGoes() throws {
+    let running = try RunningServer(on: Endpoint(), workers: 1, arrivalCountLimit: 8) {
+      request, _ in describe(request)
+    }
+    defer {
+      running.server.drain()
+      #expect(running.waitForEnd())
+    }
+    var slow: [Connection] = []
+    for index in 0..<20 {
+      let connection = try running.connect()
+      try connection.send(halves("body", at: 9).first)
+      slow.append(connection)
+      if index >= 8 { try slow[index - 8].waitForClose() }
+      while running.server.arrivals.withLock({ $0.count }) < min(index + 1, 8) { sched_yield() }
+    }
+    for connection in slow.suffix(8) {
+      #expect(try connection.answer(to: halves("body", at: 9).second).body == "POST /slow  body -")
+    }
+  }
 }

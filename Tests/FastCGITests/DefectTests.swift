@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import Testing
 
 @testable import FastCGI
@@ -127,6 +128,24 @@ import Testing
     try withServer { server in
       let answer = try server.answer(requestBytes("GET", "/a%2Fb"))
       #expect(answer.body == "GET /a%2Fb   ambiguousPath")
+    }
+  }
+
+  /// Nothing of what a stranger may have a part in ends the server.
+  @Test func whatWouldBreakAFieldEndsNothing() throws {
+    let handler: RunningServer.Handler = { request, _ in
+      Response(
+        status: 200,
+        fields: [("X-Request-Id", request.requestID), ("X-Origin", request.field("Origin") ?? "")])
+    }
+    try withServer(handler: handler) { server in
+      let evil = "a\r\nSet-Cookie: b\r\n\r\n<html>"
+      let answer = try server.answer(
+        requestBytes("GET", "/", [("REQUEST_ID", evil), ("HTTP_ORIGIN", evil)]))
+      #expect(answer.head.contains("X-Request-Id: \r\n"))
+      #expect(answer.head.contains("X-Origin: a  Set-Cookie: b    <html>"))
+      #expect(answer.body.isEmpty)
+      #expect(try server.answer().head.contains("200 OK"))
     }
   }
 }

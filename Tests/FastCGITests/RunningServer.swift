@@ -16,14 +16,15 @@ final class RunningServer: Sendable {
   /// Starts a server on `endpoint`, which keeps a descriptor of its own for the next.
   init(
     on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
-    arrivalLimit: Duration = .seconds(20), aliveInterval: Duration? = nil,
-    reports: Locked<[Report]> = Locked([]),
+    arrivalLimit: Duration = .seconds(20), arrivalCountLimit: Int = 512,
+    aliveInterval: Duration? = nil, reports: Locked<[Report]> = Locked([]),
     _ handler: @escaping Handler
   ) throws {
     self.endpoint = endpoint
     let server = try Server(
       listener: Listener(descriptor: dup(endpoint.descriptor)), workers: workers, waiters: waiters,
-      bodyLimit: bodyLimit, arrivalLimit: arrivalLimit, aliveInterval: aliveInterval
+      bodyLimit: bodyLimit, arrivalLimit: arrivalLimit, arrivalCountLimit: arrivalCountLimit,
+      aliveInterval: aliveInterval
     ) { report in reports.update { $0.append(report) } }
     self.server = server
     Thread { [self] in

@@ -106,4 +106,30 @@ import Testing
     #expect(Request(query: query).queryItem("a") == nil)
     #expect(Request(path: "/_auth", requestURI: "/ws").requestURIQueryItem("a") == nil)
   }
+
+  /// The web server may take it from a field of the client.
+  @Test(arguments: ["a\r\nX: y", "a\n", "a b", "ä", "\"", String(repeating: "a", count: 65)])
+  func aRequestIDThatFitsNowhereIsNone(_ id: String) {
+    #expect(Request(requestID: id).requestID == "")
+    let other = "0-9._aZ" + String(repeating: "b", count: 57)
+    #expect(Request(requestID: other).requestID == other)
+  }
+
+  @Test(arguments: [
+    ("/ws", "/ws"), ("/%77s?token=%77", "/ws"), ("/base/w%73", "/ws"), ("/base", "/"),
+    ("/based", "/based"), ("", ""), ("?x", ""),
+  ])
+  func theTargetIsReadAsThePathIs(target: String, path: String) throws {
+    var parameters = Parameters()
+    parameters.append("REQUEST_METHOD", "PUT")
+    parameters.append("REQUEST_URI", target)
+    let paths = RequestPaths(basePath: "/base")
+    let asked = try #require(Request(authorizing: parameters, paths: paths))
+    #expect(asked.targetPath == path)
+    #expect(asked.method == "GET" && asked.guardedMethod == "PUT")
+    parameters.append("GUARDED_METHOD", "POST")
+    let request = try #require(Request(parameters, body: [], bodyDefect: nil, paths: paths))
+    #expect(request.targetPath == path)
+    #expect(request.method == "PUT" && request.guardedMethod == "POST")
+  }
 }

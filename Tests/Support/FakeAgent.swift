@@ -3,7 +3,7 @@ import Synchronization
 
 /// An agent on a port of 127.0.0.1: it notes the head and the body of every request, answers JSON,
 /// and echoes what comes after it has switched to the web socket's protocol. An answer to `/stream` begins,
-/// and never ends.
+/// and never ends; one to `/hostile` is a page that would act for the site.
 package final class FakeAgent: Sendable {
   private let requests = Mutex<[String]>([])
   private let listener: LoopbackListener
@@ -39,11 +39,37 @@ package final class FakeAgent: Sendable {
         while wire.byte() != nil {}
         return
       }
+      if head.contains("/hostile") {
+        wire.write(Self.hostileAnswer)
+        continue
+      }
       let status = head.contains("/broken") ? "500 Internal Server Error" : "200 OK"
       let fields = "Content-Type: application/json\r\nContent-Length: 14"
       wire.write("HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n" + #"{"agent":true}"#)
     }
   }
+}
+
+extension FakeAgent {
+  /// Names of fields that a web server or a browser obeys, in small letters.
+  package static let hostileNames = hostileFields.map { $0.prefix { $0 != ":" }.lowercased() }
+
+  private static let hostileFields = [
+    "X-Accel-Redirect: /api/pair/info", "X-Accel-Expires: 3600", "X-Accel-Limit-Rate: 1",
+    "X-Sendfile: /etc/passwd", "X-Sendfile2: /etc/passwd 0-9", "X-LIGHTTPD-send-file: /etc/passwd",
+    "Status: 302 Found", "Location: /account", "Refresh: 0; url=/account",
+    "Set-Cookie: __Host-switchboard=stolen; Path=/; Secure; HttpOnly", "Clear-Site-Data: \"*\"",
+    "Strict-Transport-Security: max-age=0", "Service-Worker-Allowed: /",
+    "Access-Control-Allow-Origin: *", "WWW-Authenticate: Basic realm=\"Switchboard\"",
+    "Alt-Svc: h3=\":443\"", "NEL: {}", "Report-To: {}", "Public-Key-Pins: x",
+  ]
+
+  private static let hostileAnswer =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Security-Policy: default-src *\r\n"
+    + hostileFields.joined(separator: "\r\n")
+    + "\r\nTransfer-Encoding: chunked\r\nTrailer: Set-Cookie\r\n\r\n1b\r\n<script>alert('a')</script>\r\n"
+    + "0\r\nSet-Cookie: __Host-switchboard=stolen; Path=/; Secure\r\n\r\n"
+    + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: second=answer\r\n\r\n"
 }
 
 /// A TCP connection that is read byte by byte, and closed when nobody holds it.

@@ -14,6 +14,7 @@ if not h["X-Request-Id"] then
     local isPage = path == "/account" or path:match("^/account/") or path:match("^/api/enrollment/callback/")
     h["Content-Type"] = isPage and "text/html; charset=utf-8" or "application/json"
     h["Cache-Control"] = "no-store"
+    if status == 429 then h["Retry-After"] = "1" end
     if status == 502 or status == 503 or status == 504 then h["Retry-After"] = "2" end
     if isPage then
       h["Content-Security-Policy"] = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"

@@ -9,18 +9,55 @@ if r.req_env["ADMITTED_BY"] then
   r.req_header["X-Request-Id"] = r.req_env["REQUEST_ID"]
   return 0
 end
+-- Whose connections count together: an IPv4 address, or the /64 of an IPv6 address.
+local network = function(address)
+  address = address:match("^::ffff:(%d+%.%d+%.%d+%.%d+)$") or address
+  if not address:find(":", 1, true) then return address end
+  local before, after = address:match("^(.-)::(.*)$")
+  local groups = {}
+  for group in (before or address):gmatch("%x+") do groups[#groups + 1] = group end
+  if before then
+    local _, last = after:gsub("%x+", "")
+    while #groups + last < 8 do groups[#groups + 1] = "0" end
+    for group in after:gmatch("%x+") do groups[#groups + 1] = group end
+  end
+  return table.concat(groups, ":", 1, 4)
+end
+-- Those of this machine are not counted. A proxy stands for many networks: add its address.
+local uncounted = { ["127.0.0.1"] = true, ["::1"] = true }
+local isCrowded = function(address)
+  if uncounted[address] then return false end
+  local own, count = network(address), 0
+  for other in lighty.server.irequests() do
+    local its = other.req_attr["request.remote-addr"]
+    if its and network(its) == own then count = count + 1 end
+    if count > 100 then return true end
+  end
+  return false
+end
 local part = function() return lighty.c.rand() % 4294967296 end
 r.req_env["REQUEST_ID"] = r.req_env["REQUEST_ID"] or string.format("%08x%08x%08x%08x", part(), part(), part(), part())
 -- lighttpd takes the last ? for the beginning of the query. A path with the rest in it would be logged, with tokens.
 if (r.req_attr["request.uri"] or ""):find("%?.*%?") then return 400 end
+-- The log shows plain segments of at most 26 octets, and no query.
 local path, query = (r.req_attr["uri.path-raw"] or ""):match("^([^?]*)(.*)$")
 local decoded = r.req_attr["uri.path"] or path
-if path:find("users%-by%-token") or decoded:find("users%-by%-token") or path:find("%%") then
-  path = "/users-by-token/[redacted]"
-elseif query ~= "" or (r.req_attr["uri.query"] or "") ~= "" then
-  path = path .. "?[redacted]"
+local logged, rest = "", path
+while rest ~= "" do
+  local segment = rest:match("^/[A-Za-z0-9._-]*")
+  local after = segment and rest:sub(#segment + 1, #segment + 1)
+  if not segment or #segment > 27 or after ~= "" and after ~= "/" then break end
+  logged, rest = logged .. segment, rest:sub(#segment + 1)
 end
-r.req_env["LOGGED_URI"] = path
+if decoded:lower():find("users%-by%-token") then
+  logged = "/users-by-token/[redacted]"
+elseif rest ~= "" then
+  logged = logged .. "/[redacted]"
+elseif query ~= "" or (r.req_attr["uri.query"] or "") ~= "" then
+  logged = logged .. "?[redacted]"
+end
+r.req_env["LOGGED_URI"] = logged
+if isCrowded(r.req_attr["request.remote-addr"] or "") then return 429 end
 r.req_header["Proxy"] = nil   -- a client cannot set HTTP_PROXY (httpoxy)
 for name in pairs(r.req_header) do
   if name:find("_") then r.req_header[name] = nil end   -- X_Device_Credential is not X-Device-Credential

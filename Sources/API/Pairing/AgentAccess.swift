@@ -24,7 +24,7 @@ func getStatus(_ request: Request, in context: borrowing Context) throws -> Resp
 
 /// `POST /api/auth/ticket`: what to write into a URL instead of the bearer's token.
 ///
-/// - Throws: ``Failure/notAdmitted``; ``Failure/noTokensHere``.
+/// - Throws: ``Failure/notAdmitted``; ``Failure/noTokensHere``; ``Failure/tooManyRequests(retryAfter:)``.
 func issueTicket(_ request: Request, in context: borrowing Context) throws -> Response {
   guard context.settings.agent.requiresAuth else { throw Failure.noTokensHere }
   guard let token = request.bearerToken.flatMap({ context.pairingToken($0) }),
@@ -46,7 +46,8 @@ func issueTicket(_ request: Request, in context: borrowing Context) throws -> Re
 ///   ``Failure/foreignPage`` where a page of another site opens it; where no token is asked for, that and
 ///   ``Failure/foreignAddress``.
 func admitToAgent(_ request: Request, in context: borrowing Context) throws -> Response {
-  let path = request.requestURI.prefix { $0 != "?" }
+  // As the web server routes it: another spelling of /ws is /ws too.
+  let path = request.targetPath
   // An app that is no page sends no Origin.
   guard path != "/ws" || context.isOwnOrigin(of: request) else { throw Failure.foreignPage }
   switch try context.admission(of: request) {

@@ -44,7 +44,7 @@ extension Context {
       return false
     }
     return request.field("Sec-Fetch-Mode") != "navigate"
-      || request.field("Sec-Fetch-Dest") != "document" || request.method != "GET"
+      || request.field("Sec-Fetch-Dest") != "document" || request.guardedMethod != "GET"
   }
 }
 

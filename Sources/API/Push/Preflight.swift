@@ -3,11 +3,12 @@ import HTTP
 
 /// `OPTIONS` of a push route: a browser asks whether its page may call.
 ///
-/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants to send anything but POST; a list is something else.
+/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants to send anything but POST, in whatever case; a list of
+///   methods is something else, without what is empty in it (RFC 9110 §5.6.1.2).
 func answerPreflight(_ request: Request, in context: borrowing Context) throws -> Response {
   let methods = request.fieldValues("Access-Control-Request-Method")
-    .map(\.trimmed).filter { !$0.isEmpty }
-  guard methods.isEmpty || methods == ["POST"] else {
+    .flatMap { $0.split(separator: ",") }.map { String($0).trimmed }.filter { !$0.isEmpty }
+  guard methods.isEmpty || methods.map({ $0.uppercased() }) == ["POST"] else {
     throw Failure.methodNotAllowed(allow: CrossOriginPolicy.methods)
   }
   let names = request.requestedFieldNames

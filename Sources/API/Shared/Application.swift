@@ -119,14 +119,21 @@ package final class Application: Sendable {
       ])
   }
 
-  /// The path, of which a secret path and what follows it is not told. A path that holds the words of a
-  /// secret path anywhere may be a misspelled one.
+  /// The path as far as its segments are plain, and no longer than any of the site's own: a token may stand in a path by
+  /// mistake too, and all tokens are longer. Of a secret path, nothing that follows.
   private func loggedPath(of request: Request) -> String {
-    // What follows a ? is a query to somebody, whatever the web server made of it.
-    let path = String(request.path.prefix { $0 != "?" })
+    let path = request.path.lowercased()
+    // A path that holds the words of a secret path anywhere may be a misspelled one.
     let secret = families.lazy.flatMap(\.secretPaths)
       .first { path.contains($0.dropFirst().dropLast()) }
-    return secret.map { "\($0)[redacted]" } ?? path
+    if let secret { return "\(secret)[redacted]" }
+    let segments = request.path.split(separator: "/", omittingEmptySubsequences: false)
+    let plain = segments.prefix { segment in
+      segment.utf8.count <= 26
+        && segment.utf8.allSatisfy { $0.isAlphanumeric || "._-".utf8.contains($0) }
+    }
+    return plain.count == segments.count
+      ? request.path : plain.map { "\($0)/" }.joined() + "[redacted]"
   }
 
   func random(_ count: Int) -> [UInt8] { makeRandom(count) }

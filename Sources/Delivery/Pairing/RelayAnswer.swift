@@ -1,6 +1,6 @@
 /// What the relay answers itself.
 enum RelayAnswer {
-  case malformed, foreignPath, notAdmitted, agentAway
+  case malformed, foreignPath, notAdmitted, agentAway, malformedAnswer
   /// The client's pairing has ended.
   case endedClient
   /// The database does not say whether the client's pairing lives.
@@ -40,6 +40,8 @@ enum RelayAnswer {
     case .notAdmitted: ("500 Internal Server Error", "Internal server error")
     case .agentAway:
       ("503 Service Unavailable", "The agent does not answer. Start it, and then try again.")
+    case .malformedAnswer:
+      ("502 Bad Gateway", "The agent sent something that is not an HTTP answer. Look at its log.")
     case .endedClient: ("401 Unauthorized", "Unauthorized")
     case .unknownClient:
       ("503 Service Unavailable", "The database does not answer. Try again soon.")

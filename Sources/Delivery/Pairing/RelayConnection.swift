@@ -13,7 +13,7 @@ final class RelayConnection {
     case asking
     case connecting(to: Int)
     case open
-    /// The answer is our own: whatever else comes is thrown away.
+    /// The answer is complete: whatever else comes is thrown away.
     case answered
     case closed
   }
@@ -31,6 +31,10 @@ final class RelayConnection {
   private var isProbe = false
   /// The agent's end has come: what is left for the web server ends the connection.
   private var isAgentDone = false
+  /// What the web server gets before it sends the content.
+  private var interim: [UInt8] = []
+  /// nil until the head of the request has been read.
+  private var answer: AgentAnswer?
   private var toAgent: [UInt8] = []
   private var toFront: [UInt8] = []
   private var deadline: ContinuousClock.Instant?
@@ -95,14 +99,12 @@ final class RelayConnection {
       finishConnecting(to: number)
     } else {
       if !toAgent.isEmpty, !send(&toAgent, to: agent) { return agentHasEnded() }
-      if toFront.isEmpty, events & ~POLLOUT != 0 {
-        if !move(from: agent, to: front, &toFront) { agentHasEnded() }
-      }
+      if toFront.isEmpty, events & ~POLLOUT != 0 { readAnswer() }
     }
   }
 
   private func advanceFront(_ events: CInt) {
-    if !toFront.isEmpty, events & POLLOUT != 0, !send(&toFront, to: front) { return close() }
+    if !toFront.isEmpty, events & POLLOUT != 0, !sendToFront() { return close() }
     if isAgentDone, toFront.isEmpty { return close() }
     guard events & ~POLLOUT != 0 else { return }
     switch phase {
@@ -116,6 +118,19 @@ final class RelayConnection {
     }
   }
 
+  /// Passes on what the agent sends next. What is no answer is not passed on, and cut where it has begun.
+  private func readAnswer() {
+    guard let bytes = read(from: agent), var answer else { return agentHasEnded() }
+    do throws(AgentAnswerHead.Malformed) {
+      toFront = try answer.take(bytes)
+    } catch {
+      return answer.hasHead ? close() : finish(with: .malformedAnswer)
+    }
+    self.answer = answer
+    if answer.isComplete { return finish() }
+    if !sendToFront() { close() }
+  }
+
   /// The last bytes for the web server may still wait.
   private func agentHasEnded() {
     isAgentDone = true
@@ -125,7 +140,7 @@ final class RelayConnection {
 
   private func expire() {
     switch phase {
-    case .asking: answer(.unknownClient)
+    case .asking: finish(with: .unknownClient)
     case .connecting(let number): connect(to: number + 1)
     case .head, .open, .answered, .closed: close()
     }
@@ -139,7 +154,7 @@ final class RelayConnection {
     toAgent += bytes
     let start = max(0, before - 3)
     guard let end = toAgent[start...].firstRange(of: "\r\n\r\n".utf8)?.upperBound else {
-      if toAgent.count > RelayHead.limit { answer(.malformed) }
+      if toAgent.count > RelayHead.limit { finish(with: .malformed) }
       return
     }
     let head = Array(toAgent[..<end])
@@ -151,9 +166,11 @@ final class RelayConnection {
         let parsed = try RelayHead(head)
         client = parsed.client
         isUpgrade = parsed.isUpgrade
+        answer = AgentAnswer(to: parsed)
+        if parsed.expectsContinue { interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
         toAgent.replaceSubrange(..<end, with: parsed.bytes)
       } catch {
-        return answer(RelayAnswer(error))
+        return finish(with: RelayAnswer(error))
       }
       phase = .asking
       hasQuestion = true
@@ -173,14 +190,14 @@ final class RelayConnection {
     guard case .asking = phase, !hasQuestion else { return }
     switch verdict {
     case .admitted: connect(to: 0)
-    case .ended: answer(.endedClient)
-    case .unknown: answer(.unknownClient)
+    case .ended: finish(with: .endedClient)
+    case .unknown: finish(with: .unknownClient)
     }
   }
 
   private func connect(to number: Int) {
     closeAgent()
-    guard number < addresses.count else { return answer(.agentAway) }
+    guard number < addresses.count else { return finish(with: .agentAway) }
     agent = addresses[number].connectingSocket()
     guard agent >= 0 else { return connect(to: number + 1) }
     phase = .connecting(to: number)
@@ -191,19 +208,29 @@ final class RelayConnection {
     var (problem, size): (CInt, socklen_t) = (0, socklen_t(MemoryLayout<CInt>.size))
     getsockopt(agent, SOL_SOCKET, SO_ERROR, &problem, &size)
     guard problem == 0 else { return connect(to: number + 1) }
-    if isProbe { return answer(.agentAnswers) }
+    if isProbe { return finish(with: .agentAnswers) }
     phase = .open
     deadline = nil
+    toFront = interim
+    if !sendToFront() { return close() }
     if !send(&toAgent, to: agent) { agentHasEnded() }
   }
 
-  private func answer(_ answer: RelayAnswer) {
+  /// Answers in place of the agent.
+  private func finish(with answer: RelayAnswer) {
+    toFront = answer.bytes
+    finish()
+    deadline = .now + Self.answerLimit
+  }
+
+  /// Sends what is left for the web server, and then the end. What the web server still sends is read, because its
+  /// write would fail otherwise, and it would not look at the answer.
+  private func finish() {
     closeAgent()
     toAgent = []
     phase = .answered
-    deadline = .now + Self.answerLimit
-    toFront = answer.bytes
-    if !send(&toFront, to: front) { close() }
+    deadline = nil
+    if !sendToFront() { close() }
   }
 
   // MARK: Bytes
@@ -230,6 +257,15 @@ final class RelayConnection {
   }
 
   private func readAway() -> Bool { read(from: front) != nil }
+
+  private func sendToFront() -> Bool {
+    guard toFront.isEmpty || send(&toFront, to: front) else { return false }
+    if case .answered = phase, toFront.isEmpty {
+      shutdown(front, CInt(SHUT_WR))
+      deadline = .now + Self.answerLimit
+    }
+    return true
+  }
 
   /// - Returns: false where `target` takes nothing any more.
   private func send(_ pending: inout [UInt8], to target: CInt) -> Bool {

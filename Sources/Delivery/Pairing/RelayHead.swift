@@ -21,6 +21,10 @@ struct RelayHead {
 
   let client: AgentClient
   let isUpgrade: Bool
+  let isHEAD: Bool
+  /// Whether the web server waits for an interim answer before it sends the content (RFC 9110 §10.1.1): the relay gives
+  /// it, because agents need not know of this.
+  let expectsContinue: Bool
   /// The whole head for the agent.
   private(set) var bytes: [UInt8] = []
 
@@ -31,12 +35,15 @@ struct RelayHead {
 
   /// - Parameter received: a head with its empty line.
   init(_ received: [UInt8]) throws(Refusal) {
-    var lines = Self.lines(of: received)[...]
+    var lines = RelayField.lines(of: received)[...]
     guard let requestLine = lines.popFirst()?.split(separator: UInt8(ascii: " ")),
       requestLine.count == 3, requestLine[0].allSatisfy(\.isUppercaseLetter),
       requestLine[2].elementsEqual("HTTP/1.1".utf8)
     else { throw .malformed }
-    let fields = try lines.map { line throws(Refusal) in try Field(line) }
+    let fields = try lines.map { line throws(Refusal) in
+      guard let field = RelayField(line) else { throw .malformed }
+      return field
+    }
     func values(_ name: String) -> [ArraySlice<UInt8>] {
       fields.filter { $0.name == name }.map(\.value)
     }
@@ -53,49 +60,30 @@ struct RelayHead {
     isUpgrade =
       target.path.elementsEqual("/ws".utf8) && requestLine[0].elementsEqual("GET".utf8)
       && values("upgrade").map { String(decoding: $0, as: UTF8.self).lowercased() } == ["websocket"]
+    isHEAD = requestLine[0].elementsEqual("HEAD".utf8)
+    expectsContinue = !values("expect").isEmpty
     bytes = requestLine[0] + " ".utf8 + target.withoutTokens + " HTTP/1.1\r\n".utf8
-    for field in fields where !field.isWithheld { bytes += field.line + "\r\n".utf8 }
+    for field in fields where !Self.isWithheld(field) { bytes += field.line + "\r\n".utf8 }
     if let device = client.pairedDevice { bytes += "X-Paired-Device: \(device)\r\n".utf8 }
     // One request on each connection: nothing that follows can be taken for another one.
     let connection = isUpgrade ? "Connection: Upgrade\r\nUpgrade: websocket" : "Connection: close"
     bytes += "\(connection)\r\n\r\n".utf8
   }
 
-  private static func lines(of head: [UInt8]) -> [ArraySlice<UInt8>] {
-    head.dropLast(4).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      .map { line in line.last == UInt8(ascii: "\r") ? line.dropLast() : line }
+  private static func isWithheld(_ field: RelayField) -> Bool {
+    withheld.contains(field.name) || field.value.showsToken
   }
 
-  private struct Field {
-    let line: ArraySlice<UInt8>
-    /// In lower case, with `-` in place of `_`.
-    let name: String
-    let value: ArraySlice<UInt8>
-
-    init(_ line: ArraySlice<UInt8>) throws(Refusal) {
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-        line[..<colon].allSatisfy({ $0.isAlphanumeric || "-_.!#$%&'*+^`|~".utf8.contains($0) }),
-        line.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 })
-      else { throw .malformed }
-      self.line = line
-      name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        .split(separator: "_", omittingEmptySubsequences: false).joined(separator: "-")
-      let rest = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
-      value = rest.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { rest[...$0] } ?? []
-    }
-
-    var isWithheld: Bool { Self.withheld.contains(name) || value.showsToken }
-
-    private static let withheld: Set<String> = [
-      AgentClient.fieldName.lowercased(), "x-paired-device",
-      // What the site alone may see.
-      "authorization", "proxy-authorization", "cookie", "x-device-credential", "x-api-key",
-      "referer",
-      // Set here.
-      "connection", "upgrade", "keep-alive", "proxy-connection", "te", "trailer",
-      // Of the web server the agent gets X-Forwarded-For. A client may have written these.
-      "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
-      "x-forwarded-server",
-    ]
-  }
+  private static let withheld: Set<String> = [
+    AgentClient.fieldName.lowercased(), "x-paired-device",
+    // What the site alone may see.
+    "authorization", "proxy-authorization", "cookie", "x-device-credential", "x-api-key",
+    "referer",
+    // Set here.
+    "connection", "upgrade", "keep-alive", "proxy-connection", "te", "trailer",
+    "expect",
+    // Of the web server the agent gets X-Forwarded-For. A client may have written these.
+    "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
+    "x-forwarded-server",
+  ]
 }

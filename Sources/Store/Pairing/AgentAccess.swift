@@ -46,10 +46,15 @@ package struct AgentAccess: Sendable {
     return client.map { .admitted($0) } ?? .refused
   }
 
+  /// - Throws: ``RateLimited``.
   /// - Returns: when the ticket expires.
   package func issue(_ ticket: NewTicket) throws -> Timestamp {
     let expiresAt = records.now + NewTicket.lifetime
     let owner = ticket.owner
+    // By whoever holds the token, because a token that was copied comes from many addresses.
+    _ = try records.transaction { transaction in
+      try transaction.limits.count(.tickets, of: owner.deviceID ?? owner.nonce)
+    }
     _ = try records.write { transaction in
       try transaction.connection.execute(
         """

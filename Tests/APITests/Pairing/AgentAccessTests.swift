@@ -133,6 +133,26 @@ import Testing
     }
   }
 
+  @Test func aPhoneGetsThirtyTicketsAMinute() throws {
+    try withAgent { site in
+      let (phone, other) = (try site.pair(), try site.pair())
+      let legacy = try site.pairingToken()
+      for token in [phone.access, legacy] {
+        for _ in 1...30 { _ = try ticket(site, token) }
+        let refused = site.send("POST", "/api/auth/ticket", token: token)
+        expect(refused, 429, "Too many requests")
+        #expect(refused.field("Retry-After") == "60")
+      }
+      #expect(site.sql("SELECT COUNT(*) FROM pairing_tickets") == "60", "a refusal leaves none")
+      _ = try ticket(site, other.access)
+      // A token that is refused is not counted: nobody else can use up a phone's tickets.
+      for _ in 1...40 { _ = site.send("POST", "/api/auth/ticket", token: "cdev_s_garbage") }
+      _ = try ticket(site, other.access)
+      site.advance(by: .seconds(60))
+      _ = try ticket(site, phone.access)
+    }
+  }
+
   @Test func ofSimultaneousUsesOfATicketOnePasses() throws {
     try withAgent { site in
       let ticket = try ticket(site, try site.pair().access)

@@ -144,11 +144,13 @@ import Testing
   }
 
   /// The status for a web socket with a good token.
-  private func status(of fields: [(String, String)], _ site: TestApplication) throws -> Int {
+  private func status(
+    of fields: [(String, String)], for target: String = "/ws", _ site: TestApplication
+  ) throws -> Int {
     let token = site.send("GET", "/api/pair/info", address: "127.0.0.1").string("token") ?? ""
     let all = fields + [("Authorization", "Bearer \(token)")]
     return site.application.respond(
-      to: Request(path: "/_auth", fields: all.map { (name: $0, value: $1) }, requestURI: "/ws")
+      to: Request(path: "/_auth", fields: all.map { (name: $0, value: $1) }, requestURI: target)
     ).status
   }
 
@@ -159,8 +161,33 @@ import Testing
   func aWebSocketIsOpenedByOwnPagesAndByAppsOnly(_ origin: String?, _ expected: Int) throws {
     try site { site throws in
       let fields = [("Host", "127.0.0.1:8766")] + (origin.map { [("Origin", $0)] } ?? [])
-      let found = try status(of: fields, site)
-      #expect(found == expected)
+      // However a web server's client spells it.
+      for target in ["/ws", "/%77s", "/w%73?x=1", "/%77%73"] {
+        let found = try status(of: fields, for: target, site)
+        #expect(found == expected, "\(target)")
+      }
+    }
+  }
+
+  /// Of a page of another site a person may follow a link, and no more.
+  @Test(arguments: [("GET", true), ("POST", false), ("DELETE", false), ("HEAD", false)])
+  func withoutTokensTheMethodOfTheRequestCounts(_ method: String, _ isAdmitted: Bool) throws {
+    try site(requiresAuth: false) { site throws in
+      var parameters = Parameters()
+      for (name, value) in [
+        ("REQUEST_URI", "/api/claude/run"), ("REMOTE_ADDR", "127.0.0.1"),
+        ("HTTP_SEC_FETCH_SITE", "cross-site"), ("HTTP_SEC_FETCH_MODE", "navigate"),
+        ("HTTP_SEC_FETCH_DEST", "document"),
+      ] { parameters.append(name, value) }
+      var authorizer = parameters
+      authorizer.append("REQUEST_METHOD", method)
+      let asked = try #require(Request(authorizing: authorizer))
+      #expect(site.application.respond(to: asked).status == (isAdmitted ? 200 : 403))
+      for (name, value) in [
+        ("REQUEST_METHOD", "GET"), ("SCRIPT_NAME", "/_auth"), ("GUARDED_METHOD", method),
+      ] { parameters.append(name, value) }
+      let subrequest = try #require(Request(parameters, body: [], bodyDefect: nil))
+      #expect(site.application.respond(to: subrequest).status == (isAdmitted ? 204 : 403))
     }
   }
 

@@ -43,11 +43,11 @@ enum AttackShapes {
     "chrome-extension://abcdefgh", "http://127.0.0.1:PORT, http://evil.example",
   ].flatMap { origin in
     ([pairing[0], pairing[3]].map { Shape($0, fields: [host, "Origin: \(origin)"]) })
-      + [
+      + ["/ws", "/%77s", "/w%73?a"].map { target in
         Shape(
-          "GET /ws HTTP/1.1",
+          "GET \(target) HTTP/1.1",
           fields: [host, "Origin: \(origin)", "Authorization: Bearer TOKEN"] + socket)
-      ]
+      }
   }
 
   /// Names that a stranger's name server gives this address to.

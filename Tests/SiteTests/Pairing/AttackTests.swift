@@ -24,6 +24,47 @@ import Testing
     }
   }
 
+  @Test func theAgentsAnswersAreNotTheSitesOwn() async throws {
+    try await withAgent { site, agent in
+      let bearer = "Authorization: Bearer \(try site.pair().access)"
+      for path in ["/api/claude/hostile", "/api/file?x=/hostile"] {
+        let answer = site.curl(path, "--header", bearer)
+        #expect(answer.status == 200)
+        #expect(answer.body == "<script>alert('a')</script>")
+        #expect(answer.fields["content-type"] == "text/html")
+        #expect(answer.fields["content-security-policy"] == "sandbox")
+        #expect(answer.fields["x-content-type-options"] == "nosniff")
+        #expect(answer.fields["x-request-id"]?.count == 32)
+        for name in FakeAgent.hostileNames { #expect(answer.fields[name] == nil, "\(name)") }
+      }
+      // What the apps read is as it was.
+      let plain = site.curl("/api/claude/run", "--header", bearer)
+      #expect(plain.body == #"{"agent":true}"#)
+      #expect(plain.fields["content-type"] == "application/json")
+      #expect(site.upgrade("/ws", bearer) == 101)
+    }
+  }
+
+  /// The rule about pages of other sites knows the method of the request, not that of the question.
+  @Test func withoutAuthenticationAPageOfAnotherSiteMayOnlyLink() async throws {
+    let agent = FakeAgent()
+    defer { agent.end() }
+    try await withSite(
+      environment: ["SWITCHBOARD_REQUIRE_AUTH": "false"], agent: agent.address
+    ) { site in
+      let fetch = ["cross-site", "navigate", "document"]
+      let fields = zip(["Site", "Mode", "Dest"], fetch).flatMap {
+        ["--header", "Sec-Fetch-\($0): \($1)"]
+      }
+      #expect(site.curl("/api/claude/run", fields).status == 200)
+      #expect(agent.seen.count == 1)
+      for method in [["--data", "a=b"], ["--request", "DELETE"], ["--head"]] {
+        #expect(site.curl("/api/claude/run", fields + method).status == 403, "\(method)")
+      }
+      #expect(agent.seen.count == 1)
+    }
+  }
+
   @Test func withoutAuthenticationOnlyThisMachinesOwnPagesReachTheAgent() async throws {
     let agent = FakeAgent()
     defer { agent.end() }

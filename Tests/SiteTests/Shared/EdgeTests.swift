@@ -167,18 +167,52 @@ import Testing
   }
 
   @Test func theAccessLogHoldsTheIdButNoSecret() async throws {
+    // Where a token belongs, and where somebody puts it by mistake.
+    let paths = [
+      "/users-by-token/SECRET", "/Users-By-Token/SECRET", "/users%2Dby-token/SECRET",
+      "/users-by-token%2fSECRET", "//users-by-token/SECRET", "/x/users-by-token/SECRET",
+      "/ws%3Ftoken=SECRET", "/api/file%3ftoken=SECRET", "/api/file;token=SECRET",
+      "/ws&token=SECRET", "/ws/SECRET", "/api/claude/SECRET", "/api/claude/run/SECRET/x",
+      "/account/SECRET", "/api/auth/ticket=SECRET", "/SECRET",
+    ]
     try await withSite { site in
+      let secret = "cdev_s_s3cret" + String(repeating: "x", count: 32)
+      var ids: [String] = []
       for query in ["token=s3cret", "a=1&%74oken=s3cret", "code=s3cret&state=s3cret"] {
         let answer = site.curl(
           "/ws?" + query, "--header", "Authorization: Bearer s3cret",
           "--referer", "http://a/?token=s3cret")
-        let id = try #require(answer.fields["x-request-id"])
-        // The web server writes the line after the answer.
-        #expect(try holds { try site.log("web-access").contains(id) })
+        ids.append(try #require(answer.fields["x-request-id"]))
       }
+      for path in paths {
+        let answer = site.curl(path.replacingOccurrences(of: "SECRET", with: secret))
+        // A path that cannot be read gets no id.
+        if let id = answer.fields["x-request-id"] { ids.append(id) }
+      }
+      // The web server writes the lines after the answers.
+      #expect(
+        try holds {
+          let log = try site.log("web-access")
+          return ids.allSatisfy { log.contains($0) }
+        })
       let log = try site.log("web-access")
       #expect(log.contains(#""GET /ws?[redacted] HTTP/1.1" 401"#))
-      #expect(!log.contains("s3cret"))
+      #expect(log.contains(#""GET /users-by-token/[redacted] HTTP/1.1""#))
+      for name in Site.logs { #expect(try !site.log(name).contains("s3cret"), "\(name)") }
+    }
+  }
+
+  /// nginx's error log shows whole request lines.
+  @Test(.enabled(if: web.hasResponder))
+  func whileTheResponderIsAwayNoTokenOfAPathReachesALog() async throws {
+    try await withSite { site in
+      kill(try #require(site.keeper(of: "responder")), SIGKILL)
+      kill(try #require(site.pid(of: "responder")), SIGKILL)
+      let secret = "s3cret" + String(repeating: "x", count: 58)
+      for path in ["/users-by-token/", "/ws%3Ftoken=", "/nothing/", "/account/", "/api/auth/"] {
+        #expect(holds { site.curl(path + secret).status >= 500 }, "\(path)")
+      }
+      for name in Site.logs { #expect(try !site.log(name).contains("s3cret"), "\(name)") }
     }
   }
 

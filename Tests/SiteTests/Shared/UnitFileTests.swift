@@ -69,4 +69,13 @@ import Testing
       #expect(outcome.status == 0, "\(outcome.output)")
     }
   }
+
+  /// What a stranger may make a program use up, the machine does not lose.
+  @Test(arguments: names.filter { $0.hasSuffix(".service") })
+  func everyProgramHasABound(_ name: String) throws {
+    let lines = try text(of: name).split(separator: "\n")
+    for setting in ["MemoryMax", "TasksMax"] {
+      #expect(lines.contains { $0.hasPrefix("\(setting)=") }, "\(setting)")
+    }
+  }
 }

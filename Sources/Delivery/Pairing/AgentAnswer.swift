@@ -1,0 +1,74 @@
+import Base
+
+/// The agent's answer to one request on its way to the web server, watched for its end: what follows the end is not passed
+/// on, and neither are trailers, which some web servers add to the fields.
+struct AgentAnswer {
+  private enum State {
+    case head
+    case content(left: Int)
+    case chunks(ChunkedContent)
+    case untilEnd
+    case complete
+  }
+
+  private static let headLimit = 48 * 1024
+
+  private let request: RelayHead
+  private var state = State.head
+  private var received: [UInt8] = []
+
+  init(to request: RelayHead) {
+    self.request = request
+  }
+
+  var hasHead: Bool { if case .head = state { false } else { true } }
+  var isComplete: Bool { if case .complete = state { true } else { false } }
+
+  /// What the web server gets of `bytes`, which the agent has sent next.
+  ///
+  /// - Throws: ``AgentAnswerHead/Malformed``.
+  mutating func take(_ bytes: [UInt8]) throws(AgentAnswerHead.Malformed) -> [UInt8] {
+    guard case .head = state else { return try takeContent(bytes[...]) }
+    received += bytes
+    var passed: [UInt8] = []
+    while let end = received.firstRange(of: "\r\n\r\n".utf8)?.upperBound {
+      let head = try AgentAnswerHead(Array(received[..<end]), to: request)
+      received.removeSubrange(..<end)
+      passed += head.bytes
+      guard head.content == .anotherHead else {
+        begin(head.content)
+        defer { received = [] }
+        return try passed + takeContent(received[...])
+      }
+    }
+    guard received.count <= Self.headLimit else { throw AgentAnswerHead.Malformed() }
+    return passed
+  }
+
+  private mutating func begin(_ content: AgentAnswerHead.Content) {
+    state =
+      switch content {
+      case .none, .length(0): .complete
+      case .length(let length): .content(left: length)
+      case .chunks: .chunks(ChunkedContent())
+      case .untilEnd, .tunnel: .untilEnd
+      case .anotherHead: .head
+      }
+  }
+
+  private mutating func takeContent(
+    _ bytes: ArraySlice<UInt8>
+  ) throws(AgentAnswerHead.Malformed) -> [UInt8] {
+    switch state {
+    case .head, .complete: return []
+    case .untilEnd: return Array(bytes)
+    case .content(let left):
+      state = bytes.count >= left ? .complete : .content(left: left - bytes.count)
+      return Array(bytes.prefix(left))
+    case .chunks(var chunks):
+      let passed = try chunks.take(bytes)
+      state = chunks.isComplete ? .complete : .chunks(chunks)
+      return passed
+    }
+  }
+}
