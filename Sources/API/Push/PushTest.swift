@@ -27,7 +27,7 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
     throw Failure.noTargets(found, named: body.token != nil, concurrency: concurrency)
   }
   let test = PushTest(tokens: found.targets, payload: body.payload)
-  let result = try context.run(.pushTest, Job.encode(test))
+  let result = try context.run(.pushTest, Job.encode(test), of: caller.accountID)
   let outcome = try Job.decode(PushTestOutcome.self, from: result)
   guard outcome.missing.isEmpty else {
     throw Failure.pushNotConfigured(missing: outcome.missing)
