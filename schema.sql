@@ -145,19 +145,22 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE TABLE IF NOT EXISTS login_codes (
   email            VARCHAR(254) NOT NULL COMMENT 'also of people who have no account',
   client_device_id VARCHAR(128) NOT NULL,
+  asked_by         VARCHAR(100) NOT NULL DEFAULT '' COMMENT 'network that asked, or known device: each has a code of its own',
   challenge_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge',
   code_mac         BINARY(32) NOT NULL COMMENT 'HMAC of the code; its key is not in the database',
   device_name      VARCHAR(200) NULL COMMENT 'from the request for the code',
   platform         ENUM('ios', 'android', 'macos') NULL,
-  attempts         TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted before the code is compared',
+  attempts         TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of whoever asked; counted before the code is compared',
+  others_attempts  TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of all others together; they do not end the code for whoever asked',
   expires_at       DATETIME(3) NOT NULL COMMENT 'UTC',
   spent_at         DATETIME(3) NULL COMMENT 'UTC',
-  PRIMARY KEY (email, client_device_id),
+  PRIMARY KEY (email, client_device_id, asked_by),
   UNIQUE KEY login_codes_challenge (challenge_hash),
   KEY login_codes_expiry (expires_at),
+  KEY login_codes_device (client_device_id),
   CONSTRAINT login_codes_attempts CHECK (attempts <= 5)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT='At most one live code for an address and a device';
+  COMMENT='At most one live code for an address, a device and an asker';
 
 CREATE TABLE IF NOT EXISTS biometric_keys (
   device_id   UUID NOT NULL PRIMARY KEY,
@@ -682,9 +685,12 @@ CREATE TABLE IF NOT EXISTS jobs (
   request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that waits for it',
   created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  account_id  UUID NULL COMMENT 'for whom it is done: it goes with the account; none: for no account, or written by a version before 28',
   KEY errands_due (state, due_at),
   KEY errands_claim (claim_id),
   KEY errands_finished (finished_at),
+  KEY jobs_account (account_id),
+  CONSTRAINT jobs_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
   CONSTRAINT errands_request_json CHECK (JSON_VALID(request)),
   CONSTRAINT errands_result_json CHECK (JSON_VALID(result)),
   CONSTRAINT errands_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
@@ -700,8 +706,11 @@ CREATE TABLE IF NOT EXISTS notifications (
   payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
   created_at    DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   expires_at    DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; neither sent nor kept by Apple later',
+  account_id    UUID NULL COMMENT 'whom it tells: it goes with the account; none: no account, or written by a version before 28',
   UNIQUE KEY notifications_event (event_key),
   KEY notifications_created (created_at),
+  KEY notifications_account (account_id),
+  CONSTRAINT notifications_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
   CONSTRAINT notifications_payload_form CHECK (JSON_VALID(payload) AND LENGTH(payload) <= 4096)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='The content, once; each device that gets it has a delivery';
@@ -1608,6 +1617,45 @@ IF @found < 28 THEN
                      'browser_signed_in', 'keys_removed') NOT NULL,
     ALGORITHM=INSTANT;
 END IF //
+IF @found < 28 THEN
+  ALTER TABLE login_codes
+    MODIFY attempts TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of whoever asked; counted before the code is compared',
+    ADD COLUMN IF NOT EXISTS asked_by VARCHAR(100) NOT NULL DEFAULT ''
+      COMMENT 'network that asked, or known device: each has a code of its own' AFTER client_device_id,
+    ADD COLUMN IF NOT EXISTS others_attempts TINYINT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'of all others together; they do not end the code for whoever asked' AFTER attempts,
+    COMMENT = 'At most one live code for an address, a device and an asker',
+    ALGORITHM=INSTANT;
+END IF //
+-- Rebuilds the table, which holds the codes of a day, while it is used.
+IF @found < 28 THEN
+  ALTER TABLE login_codes
+    DROP PRIMARY KEY, ADD PRIMARY KEY (email, client_device_id, asked_by),
+    ADD KEY IF NOT EXISTS login_codes_device (client_device_id), ALGORITHM=INPLACE, LOCK=NONE;
+END IF //
+IF @found < 28 THEN
+  ALTER TABLE jobs
+    ADD COLUMN IF NOT EXISTS account_id UUID NULL
+      COMMENT 'for whom it is done: it goes with the account; none: for no account, or written by a version before 28',
+    ALGORITHM=INSTANT;
+  ALTER TABLE notifications
+    ADD COLUMN IF NOT EXISTS account_id UUID NULL
+      COMMENT 'whom it tells: it goes with the account; none: no account, or written by a version before 28',
+    ALGORITHM=INSTANT;
+END IF //
+-- Online only where the rows are not checked. In all of them the column is NULL.
+IF @found < 28 THEN
+  SET SESSION foreign_key_checks = 0;
+  ALTER TABLE jobs ADD KEY IF NOT EXISTS jobs_account (account_id), ALGORITHM=INPLACE, LOCK=NONE;
+  ALTER TABLE jobs
+    ADD CONSTRAINT jobs_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+    ALGORITHM=INPLACE, LOCK=NONE;
+  ALTER TABLE notifications ADD KEY IF NOT EXISTS notifications_account (account_id), ALGORITHM=INPLACE, LOCK=NONE;
+  ALTER TABLE notifications
+    ADD CONSTRAINT notifications_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
+    ALGORITHM=INPLACE, LOCK=NONE;
+  SET SESSION foreign_key_checks = 1;
+END IF //
 
 DELIMITER ;
 
@@ -1760,6 +1808,13 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW failures_by_reason AS
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW companions AS
   SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE AS overdue
     FROM companion_status;
+
+-- What was learned of tokens that nobody has registered any more: the programs delete it.
+CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW hosts_of_no_device AS
+  SELECT h.token
+    FROM apns_hosts h
+   WHERE NOT EXISTS (SELECT 1 FROM push_tokens t WHERE t.token = h.token)
+     AND NOT EXISTS (SELECT 1 FROM ogs_registrations r WHERE r.device_token = h.token);
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW rate_limited_callers AS
   SELECT name, subject, hits, allowed, window_started_at,
@@ -1931,6 +1986,8 @@ GRANT SELECT ON keys_of_turns TO administrator;
 -- Work
 GRANT INSERT ON outbox TO responder;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO responder;
+GRANT SELECT (token), DELETE ON hosts_of_no_device TO responder;
+GRANT SELECT (token), DELETE ON hosts_of_no_device TO companion;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO responder;
 GRANT SELECT ON companion_status TO responder;
 GRANT SELECT ON conditions TO responder;

@@ -10,7 +10,7 @@ func askForCode(_ request: Request, in context: borrowing Context) throws -> Res
   return try context.fulfill(request) {
     let email = try EmailAddress(item: "email", of: request).text
     let (visit, cookie) = context.makeVisit(for: request)
-    let device = SigningDevice(visit: visit.id)
+    let device = SigningDevice(visit: visit.id, in: context.knownBrowser(of: request))
     let code = context.makeCode(for: email, on: device.clientDeviceID, challenge: cookie)
     try context.records.accountVisits.begin(visit, mailing: code, on: device)
     context.wakeCompanion()
@@ -21,21 +21,21 @@ func askForCode(_ request: Request, in context: borrowing Context) throws -> Res
 
 /// `POST /account/sign-in`: signs in with the mailed code.
 func signInWithCode(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.fulfill(request) {
+  try context.signIn(request) {
     let code = try ShortText(item: "code", of: request).text.filter { !$0.isWhitespace }
     let form = try context.sentForm(request)
-    let device = SigningDevice(visit: form.visit)
+    let device = SigningDevice(visit: form.visit, in: context.knownBrowser(of: request))
     let (visit, cookie) = context.makeVisit(for: request)
     // The cookie's hash is that of the challenge too.
-    let isRight = try context.records.accountVisits.signIn(
+    let account = try context.records.accountVisits.signIn(
       to: visit, with: .challenge(form.visit), on: device, by: form
     ) { email in context.macs(ofCode: code, for: email, on: device) }
-    guard isRight else {
+    guard let account else {
       throw Failure.validation(
         field: "code", reason: "wrong",
         sentence: { _ in "This code is wrong or too old. Type the newest one, or start again." })
     }
-    return ("", cookie)
+    return (account, cookie)
   }
 }
 
@@ -50,25 +50,23 @@ func askForPasskey(_ request: Request, in context: borrowing Context) throws -> 
 
 /// `POST /account/passkey/sign-in`: signs in with what the passkey has signed.
 func signInWithPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
-  try context.fulfill(request) {
+  try context.signIn(request) {
     let form = try context.sentForm(request)
     let (visit, cookie) = context.makeVisit(for: request)
-    let isRight: Bool
+    var account: String?
     if let credential = assertedCredential(in: request) {
-      isRight = try context.records.accountVisits.signIn(
+      account = try context.records.accountVisits.signIn(
         to: visit, with: credential.assertion, challengeHash: credential.challengeHash(nil),
         at: context.settings.relyingParty, by: form)
-    } else {
-      isRight = false
     }
-    guard isRight else {
+    guard let account else {
       throw Failure.validation(
         field: "credential", reason: "refused",
         sentence: { _ in
           "The passkey was not accepted. Try another one, or start again and take a code."
         })
     }
-    return ("", cookie)
+    return (account, cookie)
   }
 }
 
@@ -99,10 +97,10 @@ private func assertedCredential(in request: Request) -> AssertedCredential? {
 
 extension SigningDevice {
   /// A browser, as codes are bound to it. It becomes no device.
-  fileprivate init(visit: [UInt8]) {
+  fileprivate init(visit: [UInt8], in browser: KnownBrowser?) {
     self.init(
       clientDeviceID: "browser \(hexEncoded(visit))", name: nil, platform: nil,
-      credentialHash: nil)
+      credentialHash: nil, browser: browser)
   }
 }
 

@@ -29,7 +29,7 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
   let test = PushTest(
     accountID: caller.accountID, tokens: found.targets.map(\.token), isNamed: body.token != nil,
     message: body.message)
-  let result = try context.run(.pushTest, Job.encode(test))
+  let result = try context.run(.pushTest, Job.encode(test), of: caller.accountID)
   let outcome = try Job.decode(PushTestOutcome.self, from: result)
   guard outcome.missing.isEmpty else {
     throw Failure.pushNotConfigured(missing: outcome.missing)

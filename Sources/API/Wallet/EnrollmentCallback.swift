@@ -132,9 +132,10 @@ extension Context {
         for: settings.companionKeys),
       redirectURI: redirectURI, deviceID: enrollment.deviceID, address: origin.address)
     do {
-      let result = try run(.bankEnrollment, Job.encode(exchange))
+      let result = try run(
+        .bankEnrollment, Job.encode(exchange), of: enrollment.accountID)
       return try Job.decode(EnrollmentResult.self, from: result)
-    } catch is Failure {
+    } catch let error where error is Failure || error is Refusal {
       return .failed(.noAnswer)  // a person waits, who cannot read our errors
     }
   }

@@ -4,13 +4,16 @@ import Store
 extension Context {
   /// Has the companion do a job, and waits for its result. Another thread may run meanwhile.
   ///
+  /// - Parameter account: for whom it is done; nil: for no account.
   /// - Returns: the result as JSON.
   /// - Throws: ``Failure/busy`` when too many requests wait already; ``Failure/overdue`` at the
   ///   deadline (the job is still done, unless it ends with its request); ``Failure/serverError``
   ///   where the companion has given it up.
-  func run(_ kind: Job.Kind, _ request: [UInt8]) throws -> [UInt8] {
+  func run(
+    _ kind: Job.Kind, _ request: [UInt8], of account: String? = nil
+  ) throws -> [UInt8] {
     guard beginWaiting() else { throw Failure.busy }
-    let id = try records.jobs.post(kind, request)
+    let id = try records.jobs.post(kind, request, of: account)
     wakeCompanion()
     let deadline = ContinuousClock.now + waitLimit
     var pause: useconds_t = 5_000

@@ -43,16 +43,21 @@ package struct APNsHosts: Sendable {
     return Dictionary(known) { first, _ in first }
   }
 
-  /// Remembers that Apple takes notifications of `topic` to `token` in `environment`.
+  /// Remembers that Apple takes notifications of `topic` to `token` in `environment`, while somebody has registered the
+  /// token here.
   package func learn(_ environment: APNsEnvironment, topic: String, ofToken token: String) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(
         """
         INSERT INTO apns_hosts (token, topic, environment, learned_at)
-        VALUES (?, ?, ?, UTC_TIMESTAMP(3))
+        SELECT ?, ?, ?, UTC_TIMESTAMP(3) FROM DUAL
+        WHERE EXISTS (SELECT 1 FROM push_tokens WHERE token = ?)
+          OR EXISTS (SELECT 1 FROM ogs_registrations WHERE device_token = ?)
         ON DUPLICATE KEY UPDATE environment = VALUES(environment), learned_at = VALUES(learned_at)
         """,
-        [.text(token), .text(topic), .text(environment.rawValue)])
+        [
+          .text(token), .text(topic), .text(environment.rawValue), .text(token), .text(token),
+        ])
     }
   }
 }

@@ -18,12 +18,19 @@ extension Accounts {
 }
 
 extension AccountStatements {
+  /// Deletes an account, which is locked, with everything that names it, whatever the foreign keys reach.
+  func remove(_ id: String) throws(DatabaseError) {
+    try transaction.traces.erase(ofAccount: id)
+    let tokens = try transaction.traces.tokens(of: id)
+    _ = try transaction.connection.execute("DELETE FROM accounts WHERE id = ?", [.text(id)])
+    try transaction.traces.eraseHosts(ofTokens: tokens)
+  }
+
   /// - Parameter device: the id of the device that asks for it, if a device does.
   func delete(_ id: String, by device: String?) throws(DatabaseError) {
+    guard try lock(id) else { return }
     let account = try isProven(id) ? find(id: id) : nil
-    let deleted = try transaction.connection.execute(
-      "DELETE FROM accounts WHERE id = ?", [.text(id)])
-    guard deleted == 1 else { return }
+    try remove(id)
     try transaction.audit.write(.accountDeleted, account: id, device: device)
     guard let account else { return }
     try transaction.mails.post(

@@ -18,7 +18,7 @@ package struct NewAccount: Sendable {
 package enum NewAccountOutcome: Sendable {
   case signedIn(Account, Session)
   case emailTaken
-  /// The device has five accounts already.
+  /// The device has five accounts already that were created in the caller's network.
   case deviceFull
   /// The device is neither registered nor described.
   case deviceUnknown
@@ -34,6 +34,9 @@ package struct Accounts: Sendable {
   /// A try counts for the address even if it fails, so that nobody can try many e-mail addresses to
   /// learn which ones have an account.
   ///
+  /// A device id is no secret: strangers sign up with it too. So what counts on a device are the sign-ups of the
+  /// caller's network.
+  ///
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 20 tries an hour
   ///   from one address, or 60 on one device.
   package func create(
@@ -43,11 +46,12 @@ package struct Accounts: Sendable {
     try records.countAddress(.signUpsByAddress)
     do {
       return try records.transaction { transaction in
-        // First, because it also locks: sign-ups on one device run one after the other, and each
-        // sees the accounts before.
-        try transaction.limits.count(.signUpsByDevice, of: device.clientDeviceID)
+        // First, because it also locks: sign-ups on one device from one network run one after the
+        // other, and each sees the accounts before.
+        let network = records.origin.networks[0].subject
+        try transaction.limits.count(.signUpsByDevice, of: "\(device.digest) \(network)")
         guard try transaction.signIns.isKnown(device) else { return .deviceUnknown }
-        guard try transaction.accounts.count(on: device.clientDeviceID) < 5 else {
+        guard try transaction.accounts.count(on: device.clientDeviceID, from: network) < 5 else {
           return .deviceFull
         }
         let account = try transaction.accounts.insert(new, language: device.language)
@@ -107,10 +111,17 @@ struct AccountStatements: ~Copyable {
     ) { row in Account(row: row) }
   }
 
-  fileprivate func count(on clientDeviceID: String) throws(DatabaseError) -> Int64 {
-    try transaction.connection.row(
-      "SELECT COUNT(*) FROM devices WHERE client_device_id = ?", [.text(clientDeviceID)]
-    ) { row in row.integer(0) }!  // an aggregate always has a row
+  /// How many accounts on the device were created in `network`.
+  fileprivate func count(
+    on clientDeviceID: String, from network: String
+  ) throws(DatabaseError) -> Int {
+    try transaction.connection.rows(
+      """
+      SELECT a.created_from FROM devices d JOIN accounts a ON a.id = d.account_id
+      WHERE d.client_device_id = ?
+      """,
+      [.text(clientDeviceID)]
+    ) { row in row.text(0) }.filter { callerNetworks(of: $0)[0].subject == network }.count
   }
 
   fileprivate func insert(

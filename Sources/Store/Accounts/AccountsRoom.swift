@@ -43,6 +43,11 @@ extension Room {
       "DELETE FROM address_changes WHERE account_id = ?",
       "DELETE FROM account_visits WHERE account_id = ?",
     ],
+    whenAccountIsHandedOver: [
+      // The name is what a stranger said. The person has not said any yet.
+      "UPDATE accounts SET name = SUBSTRING_INDEX(email, '@', 1), language = NULL WHERE id = ?",
+      "UPDATE devices SET name = 'Unnamed device' WHERE account_id = ?",
+    ],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
     whenRestored: [
       """
@@ -90,16 +95,29 @@ extension Limit {
   static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
   static let codesByKnownDevice = Limit(
     name: "code-known-device", allowed: 3, window: .seconds(900))
+  /// The share that each network has of ``codesADay``.
+  static let codesADayByNetwork = Limit(
+    name: "code-day-network", allowed: 15, window: .seconds(86_400), widestFactor: 2)
+  static let codesADay = Limit(name: "code-day", allowed: 60, window: .seconds(86_400))
   static let wrongCodesByAddress = Limit(
     name: "code-wrong-address", allowed: 100, window: .seconds(3600))
+  /// The share that each network has of ``wrongCodesByEmail``, and of ``wrongCodesByKnownDevice``.
+  static let wrongCodesByNetwork = Limit(
+    name: "code-wrong-network", allowed: 15, window: .seconds(86_400), widestFactor: 2)
   static let wrongCodesByEmail = Limit(
-    name: "code-wrong-email", allowed: 50, window: .seconds(86_400))
+    name: "code-wrong-email", allowed: 40, window: .seconds(86_400))
   static let wrongCodesByKnownDevice = Limit(
-    name: "code-wrong-known-device", allowed: 50, window: .seconds(86_400))
+    name: "code-wrong-known-device", allowed: 40, window: .seconds(86_400))
+  /// Of a code that somebody else asked for.
+  static let wrongCodesOfOthers = Limit(
+    name: "code-wrong-other", allowed: 5, window: .seconds(300), widestFactor: 2)
   static let addressChanges = Limit(name: "address-change", allowed: 5, window: .seconds(3600))
   static let addressChangesByAddress = Limit(
     name: "address-change-address", allowed: 20, window: .seconds(3600))
-  static let mailsToUnproven = Limit(name: "mail-unproven", allowed: 6, window: .seconds(86_400))
+  /// The share that each network has of ``mailsToUnproven``.
+  static let mailsToUnprovenByNetwork = Limit(
+    name: "mail-unproven-network", allowed: 6, window: .seconds(86_400), widestFactor: 2)
+  static let mailsToUnproven = Limit(name: "mail-unproven", allowed: 30, window: .seconds(86_400))
   static let biometricChallenges = Limit(
     name: "biometric-challenge", allowed: 10, window: .seconds(60))
   static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))

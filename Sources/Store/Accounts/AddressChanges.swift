@@ -41,6 +41,7 @@ package struct AddressChanges: Sendable {
         else { return false }
         let isProven = try transaction.accounts.isProven(old.id)
         try transaction.addressChanges.replaceAddress(of: old.id, by: wish.email)
+        try transaction.traces.erase(ofAddress: old.email)
         if isProven {
           try transaction.mails.post(
             .addressChanged, to: old.email, of: old.id,
@@ -74,7 +75,8 @@ struct AddressChangeStatements: ~Copyable {
   /// account has the address, the same happens but for the sending of the mail. The address that the account
   /// has already withdraws an earlier wish.
   ///
-  /// Of these mails and codes together an address that nobody has proven gets 6 a day; more are not sent.
+  /// Of these mails and codes together an address that nobody has proven gets 6 a day from one network, and 30 in
+  /// all; more are not sent.
   ///
   /// - Throws: ``RateLimited`` at more than 5 wishes an hour of one account, or 20 from one address.
   func begin(_ change: NewAddressChange, of account: Account, by device: String?) throws {
@@ -82,7 +84,8 @@ struct AddressChangeStatements: ~Copyable {
     try transaction.limits.countAddress(.addressChangesByAddress)
     try transaction.limits.count(.addressChanges, of: account.id)
     let isTaken = try transaction.accounts.find(email: change.email) != nil
-    let mayMail = try transaction.limits.admit(.mailsToUnproven, of: change.email)
+    let mayMail = try transaction.codeLimits.admitMail(
+      toUnproven: change.email, by: .stranger, isLimited: true)
     _ = try transaction.connection.execute(
       """
       INSERT INTO address_changes (account_id, email, token_hash, expires_at) VALUES (?, ?, ?, ?)

@@ -60,9 +60,10 @@ package struct AddressProofs: Sendable {
   /// Deletes the account of a person who says no, unless the address was proven before.
   package func deny(_ accountID: String) throws -> ConfirmationOutcome {
     try records.transaction { transaction in
-      let deleted = try transaction.connection.execute(
-        "DELETE FROM accounts WHERE id = ? AND email_verified_at IS NULL", [.text(accountID)])
-      guard deleted == 1 else { return .gone }
+      guard try transaction.accounts.lock(accountID),
+        try !transaction.accounts.isProven(accountID)
+      else { return .gone }
+      try transaction.accounts.remove(accountID)
       try transaction.audit.write(.accountDenied, account: accountID)
       return .denied
     }
@@ -134,13 +135,14 @@ struct AddressProofStatements: ~Copyable {
     return deviceID == first.id
   }
 
-  /// Ends everything by which somebody could use the account so far.
+  /// Ends everything by which somebody could use the account so far, and resets what they have said of it.
   ///
   /// Keys go before sessions: a sign-in that is under way waits for the row of its key, or its session is
   /// found here.
   private func handOver(_ account: String, toSamePhone isSamePhone: Bool) throws {
     let statements =
       transaction.rooms.flatMap(\.whenAuthenticatorsEnd)
+      + transaction.rooms.flatMap(\.whenAccountIsHandedOver)
       + (isSamePhone ? [] : transaction.rooms.flatMap(\.whenAccountGoesToAnotherPhone))
     for statement in statements {
       _ = try transaction.connection.execute(statement, [.text(account)])

@@ -25,9 +25,11 @@ extension Biometrics {
     }
     guard hasKey else { return false }
     try records.transaction { transaction in
-      let asker = transaction.asker(try transaction.knownDevices.find(device))
+      let known = try transaction.knownDevices.find(device)
+      let asker = transaction.asker(known)
       // First, because it also locks: requests of one asker run one after the other.
-      try transaction.limits.count(.biometricChallenges, of: "\(device.clientDeviceID) \(asker)")
+      try transaction.limits.count(
+        .biometricChallenges, of: known.subject ?? "\(device.digest) \(asker)")
       try transaction.phoneChallenges.insert(
         sha256(challenge), for: .biometric, on: device, askedBy: asker, until: expiresAt)
     }

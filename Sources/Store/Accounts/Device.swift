@@ -38,16 +38,34 @@ package struct SigningDevice: Sendable {
   package let credentialHash: [UInt8]?
   /// The one that the request asks for.
   package let language: Language?
+  /// Of a browser in which somebody has signed in to an account before.
+  package let browser: KnownBrowser?
 
   package init(
     clientDeviceID: String, name: String?, platform: DevicePlatform?, credentialHash: [UInt8]?,
-    language: Language? = nil
+    language: Language? = nil, browser: KnownBrowser? = nil
   ) {
     self.clientDeviceID = clientDeviceID
     self.name = name
     self.platform = platform
     self.credentialHash = credentialHash
     self.language = language
+    self.browser = browser
+  }
+
+  /// Names the phone in `rate_limits`, which hold no ids of phones.
+  var digest: String { hexEncoded(Array(sha256(clientDeviceID).prefix(16))) }
+}
+
+/// A browser in which somebody has signed in to an account, as its cookie says.
+package struct KnownBrowser: Sendable, Equatable {
+  package let accountID: String
+  /// Random; not kept.
+  package let id: String
+
+  package init(accountID: String, id: String) {
+    self.accountID = accountID
+    self.id = id
   }
 }
 

@@ -4,17 +4,16 @@ import MariaDB
 /// who use up the others cannot keep its owner out.
 enum KnownDevice {
   case stranger
-  /// Names a device of the account.
+  /// Names a device of the account. Strangers may name it too, so each network has a share of its budgets.
   case named(id: String)
-  /// Also shows the credential of that device. Who only knows the device's name cannot use up this
-  /// budget.
+  /// Also shows the credential of that device, or is a browser with the cookie of an earlier sign-in. Knowing the
+  /// device id is not enough to exhaust these budgets.
   case proven(id: String)
 
-  /// The subject of the device's budget; nil for a stranger.
+  /// The subject of the budgets of a device that shows its credential; nil for others.
   var subject: String? {
     switch self {
-    case .stranger: nil
-    case .named(let id): id
+    case .stranger, .named: nil
     case .proven(let id): "\(id) credential"
     }
   }
@@ -30,19 +29,27 @@ struct KnownDeviceStatements: ~Copyable {
   ) throws(DatabaseError) -> KnownDevice {
     let known = try transaction.connection.row(
       """
-      SELECT d.id, d.credential_hash, d.credential_expires_at
-      FROM accounts a JOIN devices d ON d.account_id = a.id
-      WHERE a.email = ? AND d.client_device_id = ? AND d.revoked_at IS NULL
+      SELECT a.id, d.id, d.credential_hash, d.credential_expires_at
+      FROM accounts a LEFT JOIN devices d ON d.account_id = a.id AND d.client_device_id = ?
+        AND d.revoked_at IS NULL
+      WHERE a.email = ?
       """,
-      [.text(email), .text(device.clientDeviceID)]
+      [.text(device.clientDeviceID), .text(email)]
     ) { row in
-      (id: row.text(0), credential: StoredCredential(row: row, hash: 1, expiresAt: 2))
+      (
+        account: row.text(0), device: row.optionalText(1),
+        credential: StoredCredential(row: row, hash: 2, expiresAt: 3)
+      )
     }
     guard let known else { return .stranger }
+    if let browser = device.browser, browser.accountID == known.account {
+      return .proven(id: "\(browser.accountID) \(browser.id)")
+    }
+    guard let id = known.device else { return .stranger }
     guard let shown = device.credentialHash,
       known.credential?.matches(shown, at: transaction.now) == true
-    else { return .named(id: known.id) }
-    return .proven(id: known.id)
+    else { return .named(id: id) }
+    return .proven(id: id)
   }
 
   /// Where no account is named, only its credential makes a device known.

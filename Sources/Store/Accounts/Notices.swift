@@ -167,9 +167,9 @@ package struct Notices: Sendable {
     _ payload: [UInt8], with mail: Mail, by channels: [PushPlatform: Channel]
   ) throws {
     try records.transaction { transaction in
-      let addresses = try transaction.connection.rows(
+      let found = try transaction.connection.rows(
         """
-        SELECT t.token, t.platform, t.bundle_id FROM accounts a JOIN devices d ON d.account_id = a.id
+        SELECT t.token, t.platform, t.bundle_id, a.id FROM accounts a JOIN devices d ON d.account_id = a.id
         JOIN push_tokens t ON t.device_id = d.id
         JOIN device_preferences p ON p.device_id = d.id
         WHERE a.email = ? AND FIND_IN_SET(t.platform, ?)
@@ -178,15 +178,19 @@ package struct Notices: Sendable {
         """,
         [.text(mail.recipient), .text(channels.keys.map(\.rawValue).joined(separator: ","))]
       ) { row in
-        channels[PushPlatform(row: row, 1)].map {
-          PushAddress(row.text(0), by: $0, bundleID: row.optionalText(2))
-        }
-      }.compactMap { $0 }
+        (
+          account: row.text(3),
+          address: channels[PushPlatform(row: row, 1)].map {
+            PushAddress(row.text(0), by: $0, bundleID: row.optionalText(2))
+          }
+        )
+      }
+      let addresses = found.compactMap(\.address)
       guard !addresses.isEmpty else { return }
       _ = try transaction.notifications.post(
         NewNotification(
           kind: .account, eventKey: "mail \(mail.id)", collapseID: mail.id, payload: payload,
-          lifetime: Retention.day, to: addresses))
+          lifetime: Retention.day, to: addresses, of: found[0].account))
     }
   }
 }

@@ -78,7 +78,14 @@ extension Transaction {
     PhoneChallengeStatements(transaction: Transaction(sharing: self))
   }
 
-  /// Who asks or signs, as challenges and the locks of keys tell callers apart: a device that shows its
-  /// credential, or else the caller's network.
-  func asker(_ known: KnownDevice) -> String { known.subject ?? origin.networks[0].subject }
+  /// Who asks or signs, as codes, challenges and the locks of keys tell callers apart: a device that shows its
+  /// credential, or else the caller's network, with the device of the account that the request names, if it does.
+  func asker(_ known: KnownDevice) -> String {
+    let network = origin.networks[0].subject
+    return switch known {
+    case .stranger: network
+    case .named(let id): "\(id) \(network)"
+    case .proven: known.subject!
+    }
+  }
 }

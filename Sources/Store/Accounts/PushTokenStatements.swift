@@ -28,6 +28,7 @@ struct PushTokenStatements: ~Copyable {
     _ = try transaction.connection.execute(
       "DELETE FROM push_tokens WHERE token = ? AND device_id = ?",
       [.text(token), .text(deviceID)])
+    try transaction.traces.eraseHosts(ofTokens: [token])
   }
 
   /// Removes the tokens of the device, all but `kept`.

@@ -31,31 +31,29 @@ extension AccountVisits {
   ///
   /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
   /// - Throws: ``FormRefusal``; ``RateLimited``, as ``LoginCodes/signIn(with:on:bearer:macs:)`` does.
-  /// - Returns: false where the code is wrong, dead or nobody's.
+  /// - Returns: the id of the account; nil where the code is wrong, dead or nobody's.
   package func signIn(
     to visit: NewVisit, with name: LoginCodeName, on device: SigningDevice, by form: SentForm,
     macs: (_ email: String) -> [[UInt8]]
-  ) throws -> Bool {
+  ) throws -> String? {
     try spend(form)
-    let isRight = try records.loginCodes.redeem(
-      name, on: device, macs: macs
-    ) { transaction, account, _ -> Bool in
+    return try records.loginCodes.redeem(name, on: device, macs: macs) { transaction, account, _ in
       try transaction.addressProofs.record(of: account, on: device, bearer: nil)
       try transaction.visits.signIn(account, to: visit, detail: "account page, code")
-      return true
+      return account.id
     }
-    return isRight ?? false
   }
 
   /// Signs in with a passkey that answers the challenge of the page: `visit` takes the place of the one
   /// that asked. The challenge is spent whatever the outcome.
   ///
   /// - Throws: ``FormRefusal``.
-  /// - Returns: false if anything about the assertion is wrong, or the account's address is not proven.
+  /// - Returns: the id of the account; nil if anything about the assertion is wrong, or the account's address is not
+  ///   proven.
   package func signIn(
     to visit: NewVisit, with assertion: PasskeyAssertion, challengeHash: [UInt8],
     at party: RelyingParty, by form: SentForm
-  ) throws -> Bool {
+  ) throws -> String? {
     try spend(form)
     let account = assertion.userHandle.flatMap { accountID(ofUserHandle: $0) }
     let passkey = try records.transaction { transaction -> StoredPasskey? in
@@ -70,23 +68,23 @@ extension AccountVisits {
         assertion, by: passkey, of: passkey?.accountID, challengeHash: challengeHash)
     } catch {
       try audit(error, of: passkey)
-      return false
+      return nil
     }
-    guard let passkey else { return false }
+    guard let passkey else { return nil }
     return try records.transaction { transaction in
       switch try transaction.passkeys.record(use, of: passkey) {
       case .recorded:
         guard let account = try transaction.accounts.find(id: passkey.accountID) else {
-          return false
+          return nil
         }
         try transaction.visits.signIn(account, to: visit, detail: "account page, passkey")
-        return true
+        return account.id
       case .cloned:
         try transaction.passkeys.auditRefusal(
           .signCount, in: "account page", account: passkey.accountID, device: nil)
       case .gone: break
       }
-      return false
+      return nil
     }
   }
 

@@ -13,6 +13,16 @@ extension Room {
         last_write_digest = NULL, last_write_base = NULL
       WHERE device_id = ? AND push_token IS NOT NULL
       """
+    ],
+    whenAccountIsHandedOver: [
+      """
+      UPDATE devices d JOIN device_preferences p ON p.device_id = d.id
+      SET p.push_enabled = DEFAULT(p.push_enabled), p.push_token = NULL,
+        p.preferred_models = DEFAULT(p.preferred_models),
+        p.archive_cache_quota_mb = DEFAULT(p.archive_cache_quota_mb), p.version = 0,
+        p.last_write_digest = NULL, p.last_write_base = NULL
+      WHERE d.account_id = ?
+      """
     ], holdings: [.preferences])
 }
 

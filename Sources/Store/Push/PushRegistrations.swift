@@ -30,12 +30,14 @@ extension PushTokens {
       let device = try transaction.sessions.live(caller).deviceID
       let malformed =
         token == nil ? try transaction.pushTokens.removeMalformed(of: caller.accountID) : 0
+      let owned = try transaction.pushTokens.owned(by: caller.accountID, token: token)
       let removed = try transaction.connection.execute(
         """
         DELETE t FROM push_tokens t JOIN devices d ON d.id = t.device_id
         WHERE d.account_id = ? AND t.token = COALESCE(?, t.token)
         """,
         [.text(caller.accountID), .text(token?.text)])
+      try transaction.traces.eraseHosts(ofTokens: owned)
       try transaction.audit.write(
         .pushTokenRemoved, account: caller.accountID, device: device,
         detail: "\(removed + malformed) of the account")
@@ -74,6 +76,19 @@ extension PushTokenStatements {
       """,
       [.text(device), .text(device)])
     try transaction.audit.write(.pushTokenSet, account: caller.accountID, device: device)
+  }
+
+  /// `token`, if the account has it, or all tokens of the account.
+  fileprivate func owned(
+    by account: String, token: PushToken?
+  ) throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      """
+      SELECT t.token FROM push_tokens t JOIN devices d ON d.id = t.device_id
+      WHERE d.account_id = ? AND t.token = COALESCE(?, t.token)
+      """,
+      [.text(account), .text(token?.text)]
+    ) { row in row.text(0) }
   }
 
   /// - Returns: how many tokens of the account were not what ``PushToken`` takes.

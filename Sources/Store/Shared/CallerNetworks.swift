@@ -13,20 +13,23 @@ extension Origin {
   ///
   /// An IPv4 address counts by itself. An IPv6 address counts by its /64, because the caller can use
   /// every address in there, and by its /48, which one customer of a provider may have whole.
-  var networks: [CallerNetwork] {
-    guard let bytes = ipv6Bytes(of: address) else {
-      return [CallerNetwork(subject: storedAddress, factor: 1)]
-    }
-    // RFC 4291 §2.5.5.2: an IPv4 address that a socket for IPv6 reports.
-    if bytes.starts(with: Array(repeating: 0, count: 10) + [0xff, 0xff]) {
-      let ipv4 = bytes.suffix(4).map { String($0) }.joined(separator: ".")
-      return [CallerNetwork(subject: ipv4, factor: 1)]
-    }
-    return [
-      CallerNetwork(subject: network(of: bytes, groups: 4), factor: 1),
-      CallerNetwork(subject: network(of: bytes, groups: 3), factor: 10),
-    ]
+  var networks: [CallerNetwork] { callerNetworks(of: storedAddress) }
+}
+
+/// The networks of an address as ``Origin/storedAddress`` has it, the narrowest first.
+func callerNetworks(of address: String) -> [CallerNetwork] {
+  guard let bytes = ipv6Bytes(of: address) else {
+    return [CallerNetwork(subject: address, factor: 1)]
   }
+  // RFC 4291 §2.5.5.2: an IPv4 address that a socket for IPv6 reports.
+  if bytes.starts(with: Array(repeating: 0, count: 10) + [0xff, 0xff]) {
+    let ipv4 = bytes.suffix(4).map { String($0) }.joined(separator: ".")
+    return [CallerNetwork(subject: ipv4, factor: 1)]
+  }
+  return [
+    CallerNetwork(subject: network(of: bytes, groups: 4), factor: 1),
+    CallerNetwork(subject: network(of: bytes, groups: 3), factor: 10),
+  ]
 }
 
 /// The 16 bytes of an IPv6 address; nil for any other text. The corresponding C function is

@@ -31,7 +31,7 @@ package struct CountedLimits: Sendable {
   ///
   /// - Parameters:
   ///   - name: of one limit; nil: of all.
-  ///   - subject: one who is counted; nil: all.
+  ///   - subject: one who is counted, also together with a network; nil: all.
   ///   - isUsedUp: whether only those are listed that let nobody through now.
   package func list(
     named name: String?, of subject: String?, isUsedUp: Bool, limit: Int
@@ -117,7 +117,7 @@ private struct CountedLimitStatements: ~Copyable {
       ORDER BY subject LIMIT ?
       """,
       [
-        .text(name), .text(subject ?? ""), .text(subject ?? "\u{10FFFF}"),
+        .text(name), .text(subject ?? ""), .text((subject.map { $0 + " " } ?? "") + "\u{10FFFF}"),
         .time(transaction.now), .boolean(isUsedUp), .integer(Int64(limit)),
       ]
     ) { row in CountedLimit(row: row) }

@@ -7,6 +7,8 @@ struct Limit: Sendable {
   let name: String
   let allowed: Int64
   let window: Duration
+  /// How many times as much as one address the widest network may do, where shares of one budget are counted.
+  var widestFactor: Int64 = 10
 
   func times(_ factor: Int64) -> Limit {
     Limit(name: name, allowed: allowed * factor, window: window)
@@ -54,11 +56,13 @@ struct LimitStatements: ~Copyable {
     }
   }
 
-  /// Counts one hit, also over the limit.
+  /// Counts hits, also over the limit.
   ///
-  /// - Returns: whether it is within the limit.
-  func admit(_ limit: Limit, of subject: String) throws(DatabaseError) -> Bool {
-    try add(1, to: limit, of: subject).hits <= limit.allowed
+  /// - Returns: whether they are within the limit.
+  func admit(
+    _ limit: Limit, of subject: String, times hits: Int64 = 1
+  ) throws(DatabaseError) -> Bool {
+    try add(hits, to: limit, of: subject).hits <= limit.allowed
   }
 
   /// Counts hits, also over the limit.
@@ -106,11 +110,35 @@ struct LimitStatements: ~Copyable {
     return isWithin
   }
 
-  /// Takes back a hit of the subject.
-  func giveBack(_ limit: Limit, of subject: String) throws(DatabaseError) {
+  /// Counts one hit of the share that the caller's networks have of the subject's budget.
+  ///
+  /// - Throws: ``RateLimited``.
+  func countShare(_ limit: Limit, of subject: String) throws {
+    for share in transaction.shares(limit, of: subject) {
+      try count(share.limit, of: share.subject)
+    }
+  }
+
+  /// Counts hits of the share that the caller's networks have of the subject's budget, also over the limit.
+  ///
+  /// - Returns: whether they are within the limit.
+  func admitShare(
+    _ limit: Limit, of subject: String, times hits: Int64 = 1
+  ) throws(DatabaseError) -> Bool {
+    var isWithin = true
+    for share in transaction.shares(limit, of: subject) {
+      if try !admit(share.limit, of: share.subject, times: hits) { isWithin = false }
+    }
+    return isWithin
+  }
+
+  /// Takes back hits of the subject.
+  func giveBack(
+    _ limit: Limit, of subject: String, times hits: Int64 = 1
+  ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
-      "UPDATE rate_limits SET hits = hits - 1 WHERE name = ? AND subject = ? AND hits > 0",
-      [.text(limit.name), .text(subject)])
+      "UPDATE rate_limits SET hits = hits - ? WHERE name = ? AND subject = ? AND hits >= ?",
+      [.integer(hits), .text(limit.name), .text(subject), .integer(hits)])
   }
 
   /// Takes back a hit that ``countAddress(_:)`` has counted.
@@ -131,4 +159,11 @@ extension Records {
 
 extension Transaction {
   var limits: LimitStatements { LimitStatements(transaction: Transaction(sharing: self)) }
+
+  /// The shares that the caller's networks have of a budget, as `rate_limits` names them.
+  func shares(_ limit: Limit, of subject: String) -> [(limit: Limit, subject: String)] {
+    origin.networks.map { network in
+      (limit.times(min(network.factor, limit.widestFactor)), "\(subject) \(network.subject)")
+    }
+  }
 }

@@ -14,6 +14,9 @@ package struct Room: Sendable {
   /// Run when everything that signs in to an account goes: somebody proves the e-mail address of an
   /// account that others may have used, or its owner removes all. Parameter: account id.
   var whenAuthenticatorsEnd: [StaticString] = []
+  /// Run when somebody else than the person who signed up proves the e-mail address: reset what was said and set
+  /// before. Parameter: account id.
+  var whenAccountIsHandedOver: [StaticString] = []
   /// Run too where the first proof of the e-mail address comes from another phone than the account.
   /// Parameter: account id.
   var whenAccountGoesToAnotherPhone: [StaticString] = []

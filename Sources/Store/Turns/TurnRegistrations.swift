@@ -34,6 +34,7 @@ package struct TurnRegistrations: Sendable {
         "DELETE FROM ogs_registrations WHERE ogs_user_id = ? AND device_token = ?",
         [.integer(userID), .text(token.text)])
       guard deleted == 1 else { return }
+      try transaction.traces.eraseHosts(ofTokens: [token.text])
       try transaction.badges.markStale(token.text)
       try transaction.audit.write(.turnsUnregistered, detail: "OGS user \(userID)")
     }

@@ -39,14 +39,14 @@ package struct TurnUsers: Sendable {
   /// - Returns: false where another call was first: the user has no key any more.
   package func delete(_ userID: Int64) throws -> Bool {
     try records.transaction { transaction in
-      for token in try transaction.turnRegistrations.tokens(of: userID) {
-        try transaction.badges.markStale(token)
-      }
+      let tokens = try transaction.turnRegistrations.tokens(of: userID)
+      for token in tokens { try transaction.badges.markStale(token) }
       _ = try transaction.connection.execute(
         "DELETE FROM turn_settings WHERE ogs_user_id = ?", [.integer(userID)])
       // It locks the user before anything is added, as a poll does.
       _ = try transaction.connection.execute(
         "DELETE FROM ogs_users WHERE id = ?", [.integer(userID)])
+      try transaction.traces.eraseHosts(ofTokens: tokens)
       let keys = try transaction.connection.execute(
         "DELETE FROM api_keys WHERE ogs_user_id = ?", [.integer(userID)])
       guard keys > 0 else { return false }

@@ -29,6 +29,7 @@ package struct ResumedEnrollment: Sendable {
   package let id: String
   package let isMobile: Bool
   package let bankName: String
+  package let accountID: String
   package let deviceID: String
 }
 
@@ -158,7 +159,8 @@ private struct KnownState {
       row.isNull(1)
       ? nil
       : ResumedEnrollment(
-        id: row.text(1), isMobile: row.boolean(2), bankName: row.text(0), deviceID: row.text(4))
+        id: row.text(1), isMobile: row.boolean(2), bankName: row.text(0),
+        accountID: row.text(3), deviceID: row.text(4))
     browserHash = row.isNull(7) ? nil : row.bytes(7)
     isOfBank = !row.isNull(8) && row.boolean(8)
     spentAt = row.optionalTimestamp(9)

@@ -50,26 +50,41 @@ package struct Jobs: Sendable {
 
   /// Writes a job for the companion.
   ///
+  /// - Parameter account: for whom it is done: it goes with the account. nil: for no account.
+  /// - Throws: ``Refusal/sessionEnded`` if the account is gone.
   /// - Returns: its id.
-  package func post(_ kind: Job.Kind, _ request: [UInt8]) throws -> String {
+  package func post(
+    _ kind: Job.Kind, _ request: [UInt8], of account: String? = nil
+  ) throws -> String {
     let id = timeOrderedUUID(milliseconds: records.now.milliseconds)
-    try records.write { transaction in
-      _ = try transaction.connection.execute(
-        "INSERT INTO jobs (id, kind, request, request_id) VALUES (?, ?, ?, ?)",
+    let written = try records.write { transaction in
+      try transaction.connection.execute(
+        """
+        INSERT INTO jobs (id, kind, request, request_id, account_id)
+        SELECT ?, ?, ?, ?, a.id FROM DUAL LEFT JOIN accounts a ON a.id = ?
+        WHERE ? IS NULL OR a.id IS NOT NULL
+        """,
         [
           .text(id), .text(kind.name), .bytes(request),
-          .text(transaction.origin.storedRequestID),
+          .text(transaction.origin.storedRequestID), .text(account), .text(account),
         ])
     }
+    guard written == 1 else { throw Refusal.sessionEnded }
     return id
   }
 
   package func outcome(of id: String) throws -> JobOutcome {
     try records.read { transaction in
       try transaction.connection.row(
-        "SELECT state, result FROM jobs WHERE id = ? AND state <> 'open'", [.text(id)]
-      ) { row in row.text(0) == "done" ? .done(row.bytes(1)) : .dead }
-    } ?? .open
+        "SELECT state, result FROM jobs WHERE id = ?", [.text(id)]
+      ) { row in
+        switch row.text(0) {
+        case "open": .open
+        case "done": .done(row.bytes(1))
+        default: .dead
+        }
+      }
+    } ?? .dead  // it has gone with its account
   }
 
   /// Gives up a job that nobody waits for any more.

@@ -9,6 +9,9 @@ package enum LinkToken {
     case ending = "end of a session"
     /// Of the id of an account, all of whose browsers are signed out.
     case browserEnding = "end of all browsers' visits"
+    /// Of the id of an account that has signed in in the browser, a random id, and the second when it was made. It
+    /// is a cookie, no link.
+    case knownBrowser = "known browser"
   }
 
   package static func make(

@@ -132,7 +132,7 @@ package struct Mails: Sendable {
     }
   }
 
-  /// Closes mails that have expired unsent.
+  /// Closes mails that have expired unsent. The mail about the end of an account keeps no address then.
   ///
   /// - Returns: how many.
   package func expire() throws -> Int {
@@ -141,6 +141,7 @@ package struct Mails: Sendable {
         """
         UPDATE outbox
         SET state = 'dead', sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+          recipient = IF(kind = 'account_deleted', '', recipient),
           reason = COALESCE(reason, 'expired before it was sent')
         WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at <= UTC_TIMESTAMP(3)
         ORDER BY due_at LIMIT 500
@@ -229,7 +230,8 @@ struct MailStatements: ~Copyable {
   ) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
-      UPDATE outbox SET state = ?, reason = ?, sealed = NULL, finished_at = UTC_TIMESTAMP(3)
+      UPDATE outbox SET state = ?, reason = ?, sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+        recipient = IF(kind = 'account_deleted', '', recipient)
       WHERE id = ? AND claim_id = ? AND state = 'open'
       """,
       [

@@ -51,10 +51,12 @@ package struct NewNotification: Sendable {
   /// After this it is neither sent nor kept for the device.
   package let lifetime: Duration
   package let addresses: [PushAddress]
+  /// Whom it tells: it goes with the account; nil: no account.
+  package let accountID: String?
 
   package init(
     kind: Kind, eventKey: String, collapseID: String, payload: [UInt8], lifetime: Duration,
-    to addresses: [PushAddress]
+    to addresses: [PushAddress], of accountID: String? = nil
   ) {
     self.kind = kind
     self.eventKey = eventKey
@@ -62,6 +64,7 @@ package struct NewNotification: Sendable {
     self.payload = payload
     self.lifetime = lifetime
     self.addresses = addresses
+    self.accountID = accountID
   }
 }
 
@@ -77,13 +80,13 @@ struct NotificationStatements: ~Copyable {
     let id = transaction.makeID()
     let inserted = try transaction.connection.execute(
       """
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-      VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? SECOND)
+      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, account_id)
+      VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?)
       ON DUPLICATE KEY UPDATE event_key = event_key
       """,
       [
         .text(id), .text(new.kind.name), .text(new.eventKey), .text(new.collapseID),
-        .bytes(new.payload), .integer(new.lifetime.components.seconds),
+        .bytes(new.payload), .integer(new.lifetime.components.seconds), .text(new.accountID),
       ])
     guard inserted == 1 else { return nil }
     for address in new.addresses {

@@ -88,7 +88,7 @@ extension Mails {
       _ = try transaction.connection.execute(
         """
         UPDATE outbox SET state = 'dead', reason = 'discarded by an administrator', sealed = NULL,
-          finished_at = UTC_TIMESTAMP(3)
+          finished_at = UTC_TIMESTAMP(3), recipient = IF(kind = 'account_deleted', '', recipient)
         WHERE id = ?
         """,
         [.text(id)])

@@ -82,6 +82,50 @@ import Testing
     }
   }
 
+  enum Way: CaseIterable { case onAnotherPhone, onTheSamePhone, onThePage }
+
+  /// What a stranger has said and set of the account, of the device and of its preferences.
+  @Test(arguments: Way.allCases)
+  func nothingThatAStrangerSaidStays(way: Way) throws {
+    try withApplication { site in
+      let stranger = try site.signUp(device: "device-1", isProven: false)
+      site.sql("UPDATE accounts SET language = 'de'")
+      let token = stranger.accessToken
+      #expect(
+        site.send("PUT", AccountPath.profile, #"{"name":"Squatter"}"#, token: token).status == 200)
+      #expect(
+        site.send("PUT", "\(AccountPath.devices)/device-1", #"{"name":"Lair"}"#, token: token)
+          .status
+          == 200)
+      #expect(
+        site.post(
+          #"{"push_enabled":true,"preferred_models":["gpt-4o"],"archive_cache_quota_mb":4096,"push_token":"x"}"#,
+          by: stranger
+        ).status == 200)
+      switch way {
+      case .onAnotherPhone, .onTheSamePhone:
+        let device = way == .onTheSamePhone ? "device-1" : "device-owner"
+        #expect(site.requestCode(device: device, name: "Mine").status == 200)
+        let answer = site.verify(code: try site.mailedCode(), device: device)
+        #expect(answer.string("user", "name") == "ann", "\(answer.text)")
+      case .onThePage:
+        var visitor = PageVisitor(site)
+        #expect(try !visitor.signIn().text.contains("Squatter"))
+      }
+      #expect(
+        site.sql("SELECT name, username, language FROM accounts") == "ann\tann@example.org\tNULL")
+      #expect(site.count("devices WHERE name = 'Lair'") == 0)
+      let kept = site.rows("accounts", "devices", "device_preferences", "sessions")
+      #expect(!kept.contains("Squatter") && !kept.contains("4096"))
+      #expect(
+        site.sql(
+          """
+          SELECT DISTINCT push_enabled, push_token, preferred_models, archive_cache_quota_mb, version
+          FROM device_preferences
+          """) == "0\tNULL\t[]\t512\t0")
+    }
+  }
+
   /// What the owner adds later stays, whoever asks for codes.
   @Test func onlyTheFirstProofHandsTheAccountOver() throws {
     try withApplication { site in

@@ -167,18 +167,19 @@ import Testing
     }
   }
 
-  @Test func aHundredGuessesAtOnceCountAsFiveAndFiftyAreLimited() throws {
+  /// Five name a code that lives, and then a network may try a hundred times an hour.
+  @Test func ofAHundredAndFiftyGuessesAtOnceFiveAreCompared() throws {
     try withCode { site, code, _ in
-      let answers = inParallel(100) { _ in site.verify(code: another(than: code)) }
-      #expect(
-        answers.filter { $0.isError(401, "unauthorized", wrongCode) }.count == 50)
-      #expect(answers.filter { $0.isError(429, "too_many_requests") }.count == 50)
+      let answers = inParallel(150) { _ in site.verify(code: another(than: code)) }
+      let refused = answers.filter { $0.isError(401, "unauthorized", wrongCode) }
+      let limited = answers.filter { $0.isError(429, "too_many_requests") }
+      #expect(refused.count >= 100 && refused.count + limited.count == 150)
       #expect(site.sql("SELECT attempts FROM login_codes") == "5")
       #expect(site.count("audit_log WHERE event IN ('code_refused', 'code_dead')") == 5)
     }
   }
 
-  /// 50 wrong tries of strangers are allowed, and 50 of a phone of the account; the right one is given back.
+  /// Right ones that come later name no live code.
   ///
   /// - Parameter device: device-0 is the account's from the beginning, device-1 after the sign-in.
   @Test(arguments: ["device-0", "device-1"])
@@ -190,16 +191,11 @@ import Testing
       let answers = inParallel(64) { _ in site.verify(code: code, device: device) }
       #expect(answers.filter { $0.status == 200 }.count == 1)
       let refused = answers.filter { $0.isError(401, "unauthorized", wrongCode) }
-      let limited = answers.filter { $0.isError(429, "too_many_requests") }
-      #expect(refused.count + limited.count == 63, "\(Set(answers.map(\.text)))")
+      #expect(refused.count == 63, "\(Set(answers.map(\.text)))")
       let tries = ["code-wrong-email", "code-wrong-known-device"].map { name in
         Int(site.sql("SELECT COALESCE(SUM(hits), 0) FROM rate_limits WHERE name = '\(name)'"))!
       }
-      #expect(tries.reduce(0, +) == refused.count)
-      #expect(tries.allSatisfy { $0 <= 50 }, "\(tries)")
-      // The right one may be given back before the others count.
-      if device == "device-0" { #expect((49...50).contains(refused.count), "\(refused.count)") }
-      #expect(refused.count >= 49, "\(refused.count)")
+      #expect(tries.reduce(0, +) <= 4, "\(tries)")
       #expect(site.count("sessions") == 2)
       #expect(site.count("audit_log WHERE event = 'sign_in'") == 2)
     }

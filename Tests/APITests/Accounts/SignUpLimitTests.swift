@@ -50,4 +50,37 @@ import Testing
       #expect(site.count("accounts") == 20)
     }
   }
+
+  /// A device id is no secret.
+  @Test func signUpsOfStrangersOnADeviceDoNotKeepItsOwnerOut() throws {
+    try withApplication { site in
+      func register(_ email: String, from address: String) -> Answer {
+        site.send(
+          "POST", AccountPath.register,
+          jsonText([
+            "email": email, "name": "User", "deviceId": "device-1", "deviceName": "Phone",
+            "platform": "ios",
+          ]), address: address)
+      }
+      for network in 1...3 {
+        for number in 1...5 {
+          #expect(
+            register("s\(network)-\(number)@example.org", from: "2001:db8:\(network)::\(number)")
+              .status
+              == 201)
+        }
+        #expect(
+          register("s\(network)-6@example.org", from: "2001:db8:\(network)::6").isError(
+            409, "device_conflict"))
+      }
+      for number in 1...70 { _ = register("ann@", from: "2001:db8:1::\(number)") }
+      for number in 1...5 {
+        #expect(register("ann\(number)@example.org", from: "192.0.2.1").status == 201)
+      }
+      #expect(register("ann6@example.org", from: "192.0.2.1").isError(409, "device_conflict"))
+      // The same address as a socket for IPv6 reports it.
+      #expect(
+        register("ann6@example.org", from: "::ffff:192.0.2.1").isError(409, "device_conflict"))
+    }
+  }
 }

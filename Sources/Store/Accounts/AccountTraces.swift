@@ -1,0 +1,156 @@
+import MariaDB
+
+/// Statements on rows that name an account, its address or its devices, and that no foreign key takes along when the
+/// account goes: codes, counts of limits, registrations, challenges, and what was learned of push tokens.
+///
+/// Where the responder may not delete rows, it overwrites the names in them, and the purge deletes them later. Rows are
+/// read first and then changed one by one, by key: ranges would lock the gaps between them.
+struct AccountTraceStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// Erases all of an account, which is locked and still there.
+  func erase(ofAccount id: String) throws(DatabaseError) {
+    let emails = try column(
+      """
+      SELECT email FROM accounts WHERE id = ?
+      UNION SELECT email FROM address_changes WHERE account_id = ?
+      """, [.text(id), .text(id)])
+    for phone in try phonesOfNobodyElse(than: id) { try erase(ofPhone: phone) }
+    let devices = try column("SELECT id FROM devices WHERE account_id = ?", [.text(id)])
+    for device in devices { try eraseChallenges(ofDevice: device) }
+    for email in emails { try eraseCodes(of: email) }
+    try eraseCounts(
+      of: [id] + emails + devices
+        + column(
+          """
+          SELECT s.id FROM devices d JOIN sessions s ON s.device_id = d.id WHERE d.account_id = ?
+          UNION SELECT k.id FROM devices d JOIN biometric_keys k ON k.device_id = d.id
+            WHERE d.account_id = ?
+          """, [.text(id), .text(id)]))
+  }
+
+  /// Erases what names an address that no account has any more.
+  func erase(ofAddress email: String) throws(DatabaseError) {
+    try eraseCodes(of: email)
+    try eraseCounts(of: [email])
+  }
+
+  /// Forgets where Apple takes notifications to `tokens`, unless somebody has registered them.
+  func eraseHosts(ofTokens tokens: [String]) throws(DatabaseError) {
+    for token in tokens {
+      _ = try transaction.connection.execute(
+        "DELETE FROM hosts_of_no_device WHERE token = ?", [.text(token)])
+    }
+  }
+
+  /// The phones of the account that are of no other account.
+  private func phonesOfNobodyElse(than account: String) throws(DatabaseError) -> [String] {
+    try column(
+      """
+      SELECT d.client_device_id FROM devices d WHERE d.account_id = ? AND NOT EXISTS
+        (SELECT 1 FROM devices o WHERE o.client_device_id = d.client_device_id
+          AND o.account_id <> d.account_id)
+      """, [.text(account)])
+  }
+
+  private func erase(ofPhone phone: String) throws(DatabaseError) {
+    let phone = Parameter.text(phone)
+    for code in try hashes(
+      "SELECT challenge_hash FROM login_codes WHERE client_device_id = ?", [phone])
+    {
+      try eraseCode(code)
+    }
+    for hash in try hashes(
+      "SELECT challenge_hash FROM phone_challenges WHERE client_device_id = ?", [phone])
+    {
+      try eraseChallenge(hash)
+    }
+    for address in try column(
+      "SELECT address FROM device_registrations WHERE client_device_id = ?", [phone])
+    {
+      _ = try transaction.connection.execute(
+        "DELETE FROM device_registrations WHERE client_device_id = ? AND address = ?",
+        [phone, .text(address)])
+    }
+    _ = try transaction.connection.execute(
+      "UPDATE biometric_challenges SET client_device_id = ? WHERE client_device_id = ?",
+      [.text(transaction.makeID()), phone])
+  }
+
+  /// The challenges that the device has asked for with its credential, where its phone has other accounts.
+  private func eraseChallenges(ofDevice id: String) throws(DatabaseError) {
+    for hash in try hashes(
+      """
+      SELECT c.challenge_hash FROM devices d
+      JOIN phone_challenges c ON c.client_device_id = d.client_device_id AND c.asked_by = ?
+      WHERE d.id = ?
+      """, [.text(KnownDevice.proven(id: id).subject!), .text(id)])
+    {
+      try eraseChallenge(hash)
+    }
+  }
+
+  private func eraseCodes(of email: String) throws(DatabaseError) {
+    for code in try hashes("SELECT challenge_hash FROM login_codes WHERE email = ?", [.text(email)])
+    {
+      try eraseCode(code)
+    }
+  }
+
+  private func eraseCode(_ challengeHash: [UInt8]) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE login_codes SET email = ?, client_device_id = 'none', asked_by = '', device_name = NULL,
+        spent_at = COALESCE(spent_at, ?)
+      WHERE challenge_hash = ?
+      """,
+      [.text(transaction.makeID()), .time(transaction.now), .bytes(challengeHash)])
+  }
+
+  private func eraseChallenge(_ hash: [UInt8]) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "DELETE FROM phone_challenges WHERE challenge_hash = ?", [.bytes(hash)])
+  }
+
+  /// Erases the counts of subjects that are, or begin with, one of `names` and a space.
+  private func eraseCounts(of names: [String]) throws(DatabaseError) {
+    for limit in try column("SELECT DISTINCT name FROM rate_limits") {
+      for name in names {
+        let subjects = try column(
+          // After the space comes the exclamation mark.
+          "SELECT subject FROM rate_limits WHERE name = ? AND subject >= ? AND subject < ?",
+          [.text(limit), .text(name), .text(name + "!")])
+        for subject in subjects {
+          _ = try transaction.connection.execute(
+            "UPDATE rate_limits SET subject = ?, hits = 0 WHERE name = ? AND subject = ?",
+            [.text(transaction.makeID()), .text(limit), .text(subject)])
+        }
+      }
+    }
+  }
+
+  /// The push tokens of the account.
+  func tokens(of account: String) throws(DatabaseError) -> [String] {
+    try column(
+      "SELECT t.token FROM devices d JOIN push_tokens t ON t.device_id = d.id WHERE d.account_id = ?",
+      [.text(account)])
+  }
+
+  private func column(
+    _ sql: StaticString, _ parameters: [Parameter] = []
+  ) throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(sql, parameters) { row in row.text(0) }
+  }
+
+  private func hashes(
+    _ sql: StaticString, _ parameters: [Parameter]
+  ) throws(DatabaseError) -> [[UInt8]] {
+    try transaction.connection.rows(sql, parameters) { row in row.bytes(0) }
+  }
+}
+
+extension Transaction {
+  var traces: AccountTraceStatements {
+    AccountTraceStatements(transaction: Transaction(sharing: self))
+  }
+}
