@@ -9,18 +9,22 @@ struct AccountTraceStatements: ~Copyable {
   let transaction: Transaction
 
   /// Erases all of an account, which is locked and still there.
+  ///
+  /// An address that it only wishes for may be somebody else's, whose codes stay. The counts of an address stay
+  /// too, under a digest: else somebody could sign up with an address, delete the account, and begin anew.
   func erase(ofAccount id: String) throws(DatabaseError) {
     let emails = try column(
       """
       SELECT email FROM accounts WHERE id = ?
-      UNION SELECT email FROM address_changes WHERE account_id = ?
+      UNION SELECT c.email FROM address_changes c
+        WHERE c.account_id = ? AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.email = c.email)
       """, [.text(id), .text(id)])
     for phone in try phonesOfNobodyElse(than: id) { try erase(ofPhone: phone) }
     let devices = try column("SELECT id FROM devices WHERE account_id = ?", [.text(id)])
     for device in devices { try eraseChallenges(ofDevice: device) }
     for email in emails { try eraseCodes(of: email) }
     try eraseCounts(
-      of: [id] + emails + devices
+      of: [id] + devices
         + column(
           """
           SELECT s.id FROM devices d JOIN sessions s ON s.device_id = d.id WHERE d.account_id = ?
@@ -30,10 +34,7 @@ struct AccountTraceStatements: ~Copyable {
   }
 
   /// Erases what names an address that no account has any more.
-  func erase(ofAddress email: String) throws(DatabaseError) {
-    try eraseCodes(of: email)
-    try eraseCounts(of: [email])
-  }
+  func erase(ofAddress email: String) throws(DatabaseError) { try eraseCodes(of: email) }
 
   /// Forgets where Apple takes notifications to `tokens`, unless somebody has registered them.
   func eraseHosts(ofTokens tokens: [String]) throws(DatabaseError) {

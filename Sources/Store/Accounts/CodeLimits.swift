@@ -26,10 +26,11 @@ struct CodeLimitStatements: ~Copyable {
       try limits.count(.codesADay, of: id)
     case .stranger:
       try limits.countAddress(.codesByAddress)
-      try limits.countShare(.codesByEmail, of: email)
-      try limits.count(.codesByDevice, of: "\(email) \(device.digest) \(asker)")
-      try limits.countShare(.codesADayByNetwork, of: email)
-      try limits.count(.codesADay, of: email)
+      let address = countedSubject(ofEmail: email)
+      try limits.countShare(.codesByEmail, of: address)
+      try limits.count(.codesByDevice, of: "\(address) \(device.digest) \(asker)")
+      try limits.countShare(.codesADayByNetwork, of: address)
+      try limits.count(.codesADay, of: address)
     }
   }
 
@@ -54,10 +55,12 @@ struct CodeLimitStatements: ~Copyable {
     if let own = user.subject {
       return try transaction.limits.admit(isLimited ? share : share.unlimited, of: own)
     }
-    let isWithin = try transaction.limits.admitShare(isLimited ? share : share.unlimited, of: email)
+    let address = countedSubject(ofEmail: email)
+    let isWithin = try transaction.limits.admitShare(
+      isLimited ? share : share.unlimited, of: address)
     // What is not sent uses nothing up for others.
     return try transaction.limits.admit(
-      isLimited ? all : all.unlimited, of: email, times: isWithin ? 1 : 0) && isWithin
+      isLimited ? all : all.unlimited, of: address, times: isWithin ? 1 : 0) && isWithin
   }
 }
 

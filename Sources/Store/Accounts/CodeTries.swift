@@ -139,8 +139,9 @@ struct CodeTryStatements: ~Copyable {
         let limit = Limit.wrongCodesByAddress.times(network.factor)
         _ = try count(limit, of: network.subject, in: &counted)
       }
-      guard try countShare(of: email, in: &counted) else { return false }
-      return try count(.wrongCodesByEmail, of: email, in: &counted)
+      let address = countedSubject(ofEmail: email)
+      guard try countShare(of: address, in: &counted) else { return false }
+      return try count(.wrongCodesByEmail, of: address, in: &counted)
     }
   }
 

@@ -1,4 +1,5 @@
 package import Base
+import Cryptography
 import MariaDB
 
 /// How much of a limit one subject has used.
@@ -22,6 +23,12 @@ package struct CountedLimit: Sendable {
   }
 }
 
+/// What stands for an e-mail address in the counts. They outlive an account that is deleted, so that nobody can begin
+/// anew with an address by deleting its account; so they must not name the address.
+func countedSubject(ofEmail email: String) -> String {
+  "email:\(hexEncoded(Array(sha256(email).prefix(16))))"
+}
+
 /// The counts of the limits, as administrators look at them.
 package struct CountedLimits: Sendable {
   let records: Records
@@ -31,11 +38,12 @@ package struct CountedLimits: Sendable {
   ///
   /// - Parameters:
   ///   - name: of one limit; nil: of all.
-  ///   - subject: one who is counted, also together with a network; nil: all.
+  ///   - subject: one who is counted, also together with a network, or an e-mail address; nil: all.
   ///   - isUsedUp: whether only those are listed that let nobody through now.
   package func list(
     named name: String?, of subject: String?, isUsedUp: Bool, limit: Int
   ) throws -> FirstRows<CountedLimit> {
+    let subject = subject.map(counted)
     let found = try records.read { transaction in
       let statements = transaction.countedLimits
       if name == nil && subject == nil {
@@ -52,13 +60,22 @@ package struct CountedLimits: Sendable {
   ///
   /// - Returns: false where nothing is counted under this name and subject.
   package func lift(_ name: String, of subject: String) throws -> Bool {
-    try records.transaction { transaction in
+    let subject = counted(subject)
+    return try records.transaction { transaction in
       let lifted = try transaction.connection.execute(
         "DELETE FROM rate_limits WHERE name = ? AND subject = ?", [.text(name), .text(subject)])
       guard lifted == 1 else { return false }
       try transaction.audit.write(.limitLifted, detail: name)
       return true
     }
+  }
+
+  /// The subject as it is counted: administrators know an e-mail address.
+  private func counted(_ subject: String) -> String {
+    let parts = subject.split(separator: " ", maxSplits: 1)
+    guard let email = parts.first, email.contains("@") else { return subject }
+    return ([countedSubject(ofEmail: email.lowercased())] + parts.dropFirst().map(String.init))
+      .joined(separator: " ")
   }
 
   /// Those of `limits` that are used up for `subject` now.

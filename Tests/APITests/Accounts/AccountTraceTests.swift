@@ -211,4 +211,37 @@ import Testing
       #expect(!rows.contains("ann@example.org"), "\(rows)")
     }
   }
+
+  /// Else somebody could fill a stranger's mailbox, or guess on: sign up, use up the limits, delete, and begin anew.
+  @Test func deletingAnAccountGivesBackNoLimits() throws {
+    try withApplication { site in
+      let thief = try site.signUp(isProven: false)
+      for number in 1...6 {
+        #expect(site.requestCode(device: "device-\(10 + number)").status == 200)
+      }
+      let counts = "rate_limits WHERE subject LIKE 'email:%' AND hits > 0"
+      let before = site.count(counts)
+      #expect(before > 0)
+      let proven = try site.proveWithKey(thief)
+      #expect(site.send("DELETE", AccountPath.account, token: proven.accessToken).status == 200)
+      #expect(site.count(counts) == before)
+      _ = try site.signUp(isProven: false)
+      #expect(site.requestCode(device: "device-20").status == 200)
+      #expect(site.count("outbox WHERE kind = 'login_code' AND state = 'open'") == 0)
+    }
+  }
+
+  /// A wish for an address says nothing of whose it is.
+  @Test func theCodeOfAnAddressThatIsOnlyWishedForStays() throws {
+    try withApplication { site in
+      _ = try site.signUp(email: "bob@example.org", device: "device-2")
+      #expect(site.requestCode("bob@example.org", device: "device-2").status == 200)
+      let code = try site.mailedCode()
+      let thief = try site.signUp()
+      let wish = #"{"email":"bob@example.org"}"#
+      #expect(site.send("PUT", AccountPath.profile, wish, token: thief.accessToken).status == 200)
+      #expect(site.send("DELETE", AccountPath.account, token: thief.accessToken).status == 200)
+      #expect(site.verify("bob@example.org", code: code, device: "device-2").status == 200)
+    }
+  }
 }
