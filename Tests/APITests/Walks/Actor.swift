@@ -1,0 +1,74 @@
+import Base
+
+/// What somebody has who attacks the owner's account. Everybody has an ordinary account of their own beside.
+enum Actor: String, CaseIterable, Sendable {
+  /// An access token of a session that began two hours ago.
+  case oldBearer
+  /// The same of somebody who has no passkey and no key, like most people.
+  case plainBearer
+  /// An access token of a session that a code began just now: it may do what a proof may.
+  case freshBearer
+  case emailAddress
+  /// The owner's network, and the id of their phone.
+  case neighbor
+  /// The same, with an old access token.
+  case neighborWithBearer
+  case deviceID
+  case merchantKey
+  case pairedPhone
+  /// The credential and a token of a phone whose access was ended.
+  case revokedDevice
+  /// Nothing but their own account, and the ids of the owner's things.
+  case ownAccount
+
+  var address: String {
+    self == .neighbor || self == .neighborWithBearer
+      ? WalkWorld.ownerAddress : WalkWorld.thiefAddress
+  }
+
+  /// Whether the owner's session lets them in.
+  var isBearer: Bool {
+    [.oldBearer, .plainBearer, .freshBearer, .neighborWithBearer].contains(self)
+  }
+
+  /// Whether the session began with a proof that is still good.
+  var hasProof: Bool { self == .freshBearer }
+
+  /// Whose account they attack.
+  func target(in world: WalkWorld) -> WalkWorld.Person {
+    self == .plainBearer ? world.plainOwner : world.owner
+  }
+
+  /// What they have at first, by kind. What makes them what they are comes last, because newer values are
+  /// used more often.
+  func holdings(in world: WalkWorld) -> [(kind: String, text: String)] {
+    let thief = world.thief
+    var all: [(kind: String, text: String)] = [
+      ("accessToken", thief.accessToken), ("refreshToken", thief.refreshToken),
+      ("deviceCredential", thief.credential), ("deviceId", thief.phone), ("email", thief.email),
+      ("api_key", world.thiefAPIKey), ("user_id", "\(WalkWorld.thiefPlayer)"), ("bsimId", "bank"),
+    ]
+    let owner = target(in: world)
+    let phone = ("deviceId", owner.phone)
+    switch self {
+    case .oldBearer, .plainBearer: all += [("accessToken", owner.accessToken), phone]
+    case .freshBearer: all += [("accessToken", world.freshToken), ("deviceId", "tablet of ann")]
+    case .emailAddress: all += [("email", owner.email)]
+    case .neighbor: all += [phone]
+    case .neighborWithBearer: all += [("accessToken", owner.accessToken), phone]
+    case .deviceID: all += [phone, ("email", owner.email)]
+    case .merchantKey: all += [("merchant key", world.merchantKey), ("email", owner.email)]
+    case .pairedPhone:
+      all += [("access_token", world.paired[0].access), ("refresh_token", world.paired[0].refresh)]
+    case .revokedDevice:
+      all += [
+        ("accessToken", world.revokedToken), ("deviceCredential", world.revokedCredential),
+        ("deviceId", "old phone of ann"), ("email", owner.email),
+      ]
+    case .ownAccount:
+      all += world.ownerIDs.map { ("id", $0) }
+      all += [("email", owner.email), phone, ("user_id", "\(WalkWorld.ownerPlayer)")]
+    }
+    return all
+  }
+}

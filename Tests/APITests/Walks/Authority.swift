@@ -1,0 +1,85 @@
+import Base
+
+/// What each actor may do to the owner's rows: all else is forbidden.
+///
+/// A session that a bearer alone opens may read, use and end things, and set up a key that proves nothing for a
+/// day. It gets no fresh proof, so it adds and removes no passkey, changes no address and deletes no account.
+struct Authority {
+  private struct Permit {
+    /// Those that may change.
+    var columns: Set<String> = []
+    var mayAdd: @Sendable (WatchedRow, Timestamp) -> Bool = { _, _ in false }
+    var mayRemove = false
+  }
+
+  private static let endless: @Sendable (WatchedRow, Timestamp) -> Bool = { _, _ in true }
+
+  /// What the contracts allow to an access token alone.
+  private static let bearer: [String: Permit] = [
+    "accounts": Permit(columns: ["name", "cards_version", "language"]),
+    // A key of the bearer's own may begin sessions, which prove nothing.
+    "sessions": Permit(
+      columns: ["confirmed", "generation", "rotated_at", "expires_at", "ended_at", "end_reason"],
+      mayAdd: { row, _ in row["proved_at"] == nil }),
+    "devices": Permit(columns: [
+      "name", "platform", "last_used_at", "revoked_at", "credential_hash", "credential_expires_at",
+      "credential_trusted_at",
+    ]),
+    "biometric_keys": Permit(
+      mayAdd: { row, _ in row["trusted_at"]! > row["enrolled_at"]! }, mayRemove: true),
+    "device_preferences": Permit(columns: [
+      "push_enabled", "push_token", "preferred_models", "archive_cache_quota_mb", "version",
+      "last_updated_at", "last_write_digest", "last_write_base",
+    ]),
+    "push_tokens": Permit(
+      columns: ["device_id", "platform", "registered_at", "bundle_id"], mayAdd: endless,
+      mayRemove: true),
+    "web_subscriptions": Permit(columns: ["sealed"], mayAdd: endless, mayRemove: true),
+    "passkeys": Permit(columns: ["name"]),
+    "passkey_challenges": Permit(columns: ["spent_at"], mayAdd: endless),
+    "address_changes": Permit(mayRemove: true),
+    "account_visits": Permit(mayRemove: true),
+    "cards": Permit(columns: ["is_default", "active"]),
+    "enrollments": Permit(columns: ["removed_at"]),
+    "enrollment_states": Permit(
+      columns: ["spent_at", "result"], mayAdd: endless, mayRemove: true),
+    "payments": Permit(columns: ["attempts"], mayAdd: { row, _ in row["confirmed_at"] == nil }),
+  ]
+
+  /// What anybody may cause who knows the owner's address.
+  private static let anybody: [String: Permit] = [
+    "passkey_challenges": Permit(columns: ["spent_at"], mayAdd: endless)
+  ]
+
+  /// Tables that tell what happened, or hold what is on its way.
+  static let told: Set<String> = ["outbox", "jobs", "notifications", "deliveries"]
+
+  let actor: Actor
+
+  /// - Parameter hasEnded: the owner has signed out everywhere.
+  func allows(_ change: RowChange, at now: Timestamp, hasEnded: Bool) -> Bool {
+    if Self.told.contains(change.table) { return true }
+    if actor.hasProof && !hasEnded { return true }
+    let table = actor.isBearer && !hasEnded ? Self.bearer : Self.anybody
+    guard let permit = table[change.table] else { return false }
+    guard let new = change.new else { return permit.mayRemove }
+    guard change.old != nil else { return permit.mayAdd(new, now) }
+    guard change.columns.isSubset(of: permit.columns) else { return false }
+    // A credential that a bearer alone gets proves nothing.
+    guard change.columns.contains("credential_hash"), new["credential_hash"] != nil else {
+      return true
+    }
+    return !isOver(new["credential_trusted_at"], at: now)
+  }
+}
+
+/// Whether an instant of a row is not in the future.
+func isOver(_ text: String?, at now: Timestamp) -> Bool {
+  guard let text else { return false }
+  return text <= databaseText(now)
+}
+
+/// An instant of a whole second, as rows have it.
+func databaseText(_ instant: Timestamp) -> String {
+  String(instant.rfc3339.prefix(19)).replacing("T", with: " ") + ".000"
+}

@@ -1,0 +1,136 @@
+import Base
+import Support
+
+@testable import API
+
+/// The walks of one actor: what they find, and which beginnings are worth to be continued.
+struct Campaign {
+  let actor: Actor
+  let site: WalkSite
+  private let guarded: Set<String>
+  private var chooser: Chooser
+  private var places: Set<[String]> = [[]]
+  /// The kinds of values that a walk has known.
+  private var kinds: Set<String>
+  private var beginnings: [[WalkStep]] = []
+  /// How often a route was asked and accepted, to ask more often for those that let the actor in.
+  private var acceptedRoutes: Set<String> = []
+  private(set) var walks = 0
+
+  var accepted: Set<String> { acceptedRoutes }
+
+  init(_ actor: Actor, at site: WalkSite, seed: UInt64) throws {
+    self.actor = actor
+    self.site = site
+    kinds = Set(actor.holdings(in: site.world).map(\.kind))
+    guarded = Self.guardedRoutes(of: site)
+    let number = UInt64(Actor.allCases.firstIndex(of: actor)!)
+    chooser = Chooser(chance: SeededGenerator(state: seed &* 0x9E37_79B9 &+ number))
+  }
+
+  /// Routes that answer 401 without an access token.
+  private static func guardedRoutes(of site: WalkSite) -> Set<String> {
+    Set(
+      site.routes.filter { route in
+        var call = WalkCall(method: route.method, path: route.path, pathItem: .text("x"))
+        call.fields = [.init(name: "X-API-Key", value: .text(site.world.thiefAPIKey))]
+        let known = KnownValues([], passkey: site.world.thiefPasskey)
+        return call.request(knowing: known, from: WalkWorld.thiefAddress)
+          .map { site.respond(to: $0).status == 401 } ?? false
+      }.map { "\($0.method) \($0.path)" })
+  }
+
+  /// Walks until something is found.
+  ///
+  /// - Returns: the shortest walk that finds it, with what is wrong; nil where nothing is.
+  mutating func search(walks count: Int) throws -> (steps: [WalkStep], finding: Finding)? {
+    for _ in 0..<count {
+      walks += 1
+      if let walk = try self.walk() {
+        return try Shrinking(actor: actor, site: site, guarded: guarded)
+          .shortest(walk.steps, breaking: walk.findings[0])
+      }
+    }
+    return nil
+  }
+
+  /// - Returns: the walk if it has broken a rule.
+  private mutating func walk() throws -> Walk? {
+    var walk = try Walk(actor, at: site, guarded: guarded)
+    if !beginnings.isEmpty, chooser.isLucky(70) {
+      let newest = chooser.isLucky(50) ? 10 : beginnings.count
+      let beginning = beginnings.suffix(newest).randomElement(using: &chooser.chance)!
+      for step in beginning {
+        try walk.take(step)
+        if !walk.findings.isEmpty { return walk }
+      }
+    }
+    for _ in 0..<Int.random(in: 6...14, using: &chooser.chance) {
+      guard let act = nextAct(of: walk) else { continue }
+      try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
+      acceptedRoutes.formUnion(walk.accepted)
+      if !walk.findings.isEmpty { return walk }
+      keep(walk)
+    }
+    for act in Self.lastActs(of: actor) {
+      try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
+      if !walk.findings.isEmpty { return walk }
+    }
+    return nil
+  }
+
+  private mutating func keep(_ walk: Walk) {
+    guard walk.steps.count <= 20 else { return }
+    let hasNewKind = !kinds.isSuperset(of: walk.known.sources.keys)
+    kinds.formUnion(walk.known.sources.keys)
+    if places.insert(walk.place).inserted || hasNewKind { beginnings.append(walk.steps) }
+  }
+
+  private mutating func nextAct(of walk: Walk) -> WalkStep.Act? {
+    switch Int.random(in: 0..<100, using: &chooser.chance) {
+    case ..<4:
+      return .wait(
+        [.seconds(60), .seconds(660), .seconds(3600)].randomElement(using: &chooser.chance)!)
+    case 4: return .wait(.seconds(86_400))
+    case ..<9: return .owner(OwnerAct.allCases.randomElement(using: &chooser.chance)!)
+    case ..<11:
+      let routes = site.routes.filter { Walk.guesses["\($0.method) \($0.path)"] != nil }
+      return chooser.call(routes.randomElement(using: &chooser.chance)!, knowing: walk.known)
+        .map { .persist($0) }
+    case ..<19:
+      // What was good once may be good only once.
+      return walk.acceptedCalls.randomElement(using: &chooser.chance).map { .call($0) }
+    default: return call(of: walk).map { .call($0) }
+    }
+  }
+
+  private mutating func call(of walk: Walk) -> WalkCall? {
+    let fleeting = walk.known.newest.intersection(ValueNames.fleeting)
+    if !fleeting.isEmpty, chooser.isLucky(35) {
+      let takers = site.routes.filter { route in
+        RouteNames.names(of: route).contains {
+          !fleeting.isDisjoint(with: ValueNames.kinds(of: $0))
+        }
+      }
+      if let route = takers.randomElement(using: &chooser.chance) {
+        return chooser.call(route, knowing: walk.known)
+      }
+    }
+    // Mostly where the account is; half of the time where the actor was let in before.
+    var routes = site.routes
+    if chooser.isLucky(40) { routes = routes.filter { $0.path.hasPrefix("/api/mobile/") } }
+    if chooser.isLucky(40) {
+      let open = routes.filter { acceptedRoutes.contains("\($0.method) \($0.path)") }
+      if !open.isEmpty { routes = open }
+    }
+    return routes.randomElement(using: &chooser.chance).flatMap {
+      chooser.call($0, knowing: walk.known)
+    }
+  }
+
+  /// The owner signs out everywhere, and the actor tries all once more, also a day later.
+  static func lastActs(of actor: Actor) -> [WalkStep.Act] {
+    let end: OwnerAct = actor.hasProof ? .removesAuthenticators : .signsOutEverywhere
+    return [.owner(end), .lastTries, .wait(.seconds(90_000)), .lastTries]
+  }
+}

@@ -1,0 +1,78 @@
+import Base
+import Cryptography
+import Foundation
+import Support
+
+/// What an actor knows at a moment of a walk.
+struct KnownValues {
+  private(set) var texts: [ValueSource: String] = [:]
+  /// The sources of each kind, in the order in which they became known.
+  private(set) var sources: [String: [ValueSource]] = [:]
+  /// The kinds of which the last answer taught something new.
+  private(set) var newest: Set<String> = []
+  private var known: [String: Set<String>] = [:]
+  let passkey: Authenticator
+
+  init(_ holdings: [(kind: String, text: String)], passkey: Authenticator) {
+    self.passkey = passkey
+    var counts: [String: Int] = [:]
+    for (kind, text) in holdings {
+      learn(text, of: kind, from: .held(kind, counts[kind, default: 0]))
+      counts[kind, default: 0] += 1
+    }
+  }
+
+  /// Learns what the answer to a step teaches.
+  mutating func learn(_ found: [(kind: String, text: String)], from step: Int) {
+    var counts: [String: Int] = [:]
+    newest = []
+    for (kind, text) in found {
+      learn(text, of: kind, from: .answered(step: step, kind: kind, counts[kind, default: 0]))
+      counts[kind, default: 0] += 1
+    }
+  }
+
+  private mutating func learn(_ text: String, of kind: String, from source: ValueSource) {
+    texts[source] = text
+    if known[kind, default: []].insert(text).inserted {
+      sources[kind, default: []].append(source)
+      newest.insert(kind)
+    }
+  }
+
+  /// Every text of a kind.
+  func all(_ kind: String) -> Set<String> { known[kind] ?? [] }
+
+  /// Whether a text is known already, be it as a part of another.
+  func has(_ text: String) -> Bool { texts.values.contains { $0.contains(text) } }
+
+  /// The ids of the sessions whose access tokens are known.
+  var sessions: Set<String> {
+    Set(all("accessToken").compactMap { tokenClaims($0)["sid"] as? String })
+  }
+
+  /// SHA-256 of the device credentials, in hex as the database prints it.
+  var credentialHashes: Set<String> {
+    Set(all("deviceCredential").map { hexEncoded(sha256($0)).uppercased() })
+  }
+
+  /// The value; nil where it is not known.
+  ///
+  /// - Returns: whether it is JSON, and the text.
+  func value(_ source: ValueSource) -> (isJSON: Bool, text: String)? {
+    switch source {
+    case .held, .answered: return texts[source].map { (false, $0) }
+    case .text(let text): return (false, text)
+    case .json(let json): return (true, json)
+    case .signature(let challenge):
+      guard let text = value(challenge)?.text else { return nil }
+      // Challenges of payments are in base64url.
+      let bytes = base64Decoded(text) ?? base64URLDecoded(text) ?? []
+      return (false, PhoneKey.two.sign(base64Encoded(bytes)))
+    case .created(let challenge):
+      return value(challenge).map { (true, jsonText(passkey.created(answering: $0.text))) }
+    case .asserted(let challenge):
+      return value(challenge).map { (true, jsonText(passkey.asserted(answering: $0.text))) }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/// What a refused request may leave behind beside audit rows, limits and counters.
+struct Leftovers {
+  private let tables: [String: Set<String>]
+
+  static func of(_ route: String) -> Leftovers {
+    Leftovers(tables: always.merging(byRoute[route] ?? [:]) { $1 })
+  }
+
+  func contain(_ change: RowChange) -> Bool {
+    guard let columns = tables[change.table] else { return false }
+    return columns == Self.anything
+      || change.old != nil && change.new != nil && change.columns.isSubset(of: columns)
+  }
+
+  /// What is spent or counted before anything is compared, and what a caller does who is let in and then refused.
+  private static let always: [String: Set<String>] = [
+    "sessions": ["confirmed"], "devices": ["last_used_at"],
+    // Written before the cards are looked at, so that changes happen one after another.
+    "accounts": ["cards_version"],
+    "phone_challenges": ["spent_at"], "passkey_challenges": ["spent_at"],
+    "login_codes": ["attempts", "spent_at"], "payments": ["attempts"],
+    "account_visits": ["form_hash", "challenge_hash"], "pairing_tickets": ["spent_at"],
+    "pairings": ["confirmed", "last_used_at"], "ogs_users": ["asked_at"],
+    "attestation_challenges": ["spent_at"],
+  ]
+
+  private static let anything: Set = ["anything"]
+
+  private static let byRoute: [String: [String: Set<String>]] = [
+    // 400 is how it says that a code is mailed.
+    "POST /api/mobile/auth/login/password": ["login_codes": anything, "outbox": anything],
+    // A token that is used twice ends its family, and the owner is told.
+    "POST /api/mobile/auth/token/refresh": [
+      "sessions": ["ended_at", "end_reason", "confirmed"], "address_changes": anything,
+      "outbox": anything,
+    ],
+    "POST /api/auth/refresh": ["pairings": ["ended_at", "end_reason"]],
+    // The person is told of the end of an enrollment, and of the same end again.
+    "GET /api/enrollment/callback/:bsimId": ["enrollment_states": ["spent_at", "result"]],
+    "POST /api/enrollment/callback/:bsimId": ["enrollment_states": ["spent_at", "result"]],
+  ]
+}

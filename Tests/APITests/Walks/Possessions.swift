@@ -1,0 +1,68 @@
+import Base
+import Cryptography
+
+/// What of the actor is in the owner's account, at any moment of a walk.
+struct Possessions {
+  let actor: Actor
+  let site: WalkSite
+  let known: KnownValues
+
+  /// - Parameter hasEnded: the owner has signed out everywhere since; then nothing may be left.
+  func findings(hasEnded: Bool) -> [Finding] {
+    let owner = site.target
+    guard site.watch.rows["accounts"]?[owner.accountID] != nil else { return [] }
+    if actor.hasProof && !hasEnded { return [] }
+    var found: [String] = []
+    if site.watch.rows["accounts"]?[owner.accountID]?["email"] != owner.email {
+      found.append("address")
+    }
+    for device in rows("devices") {
+      let isOwnCredential = device["credential_hash"].map(known.credentialHashes.contains) ?? false
+      if isOwnCredential, device["revoked_at"] == nil,
+        hasEnded || isOver(device["credential_trusted_at"], at: site.now)
+      {
+        found.append("credential")
+      }
+      if !actor.isBearer, device["name"] == ValueNames.thiefName { found.append("device's name") }
+    }
+    for key in rows("biometric_keys") where key["public_key"] == PhoneKey.two.publicKey {
+      // A key that was set up without a proof never is one.
+      if hasEnded || key["trusted_at"]! <= key["enrolled_at"]! { found.append("biometric key") }
+    }
+    let passkey = hexEncoded(site.world.thiefPasskey.credentialID).uppercased()
+    if rows("passkeys").contains(where: { $0["credential_id"] == passkey }) {
+      found.append("passkey")
+    }
+    // A sign-in takes over the push token of a registration from the same network.
+    if hasEnded || !actor.isBearer && actor != .neighbor {
+      for token in rows("push_tokens") where token["token"] == ValueNames.thiefPushToken {
+        found.append("push token")
+      }
+    }
+    found += sessions(hasEnded: hasEnded)
+    return found.map {
+      Finding(
+        rule: "\(hasEnded ? "left after the end" : "possession"): \($0)", detail: "of \(actor)")
+    }
+  }
+
+  private func sessions(hasEnded: Bool) -> [String] {
+    let own = known.sessions
+    return rows("sessions").compactMap { session in
+      guard let id = session["id"], own.contains(id), session["ended_at"] == nil,
+        !isOver(session["expires_at"], at: site.now)
+      else { return nil }
+      if hasEnded { return "session" }
+      // The owner's own sessions began with a proof, hours ago.
+      let isFresh =
+        session["proved_at"].map { $0 > databaseText(site.now - .seconds(600)) } ?? false
+      return isFresh ? "proven session" : nil
+    }
+  }
+
+  private func rows(_ table: String) -> [WatchedRow] {
+    site.watch.rows(of: table).filter {
+      site.watch.owner(of: $0, in: table) == .account(site.target.accountID)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+@testable import API
+
+/// Makes a walk that breaks a rule as short as it can be.
+struct Shrinking {
+  let actor: Actor
+  let site: WalkSite
+  let guarded: Set<String>
+
+  func shortest(
+    _ steps: [WalkStep], breaking finding: Finding
+  ) throws -> (steps: [WalkStep], finding: Finding) {
+    var (steps, finding) = (steps, finding)
+    var isShorter = true
+    while isShorter {
+      isShorter = false
+      for index in steps.indices.reversed() {
+        var fewer = steps
+        fewer.remove(at: index)
+        if let found = try breaks(fewer, finding.rule) {
+          (steps, finding, isShorter) = (fewer, found, true)
+        }
+      }
+    }
+    for index in steps.indices {
+      for leaner in leaner(steps[index]) {
+        var other = steps
+        other[index].act = leaner(other[index].act)
+        if let found = try breaks(other, finding.rule) { (steps, finding) = (other, found) }
+      }
+    }
+    return (steps, finding)
+  }
+
+  private func breaks(_ steps: [WalkStep], _ rule: String) throws -> Finding? {
+    var walk = try Walk(actor, at: site, guarded: guarded)
+    for step in steps {
+      try walk.take(step)
+      if let found = walk.findings.first(where: { $0.rule == rule }) { return found }
+    }
+    return nil
+  }
+
+  private typealias Change = (WalkStep.Act) -> WalkStep.Act
+
+  /// Ways to leave out one item of a request.
+  private func leaner(_ step: WalkStep) -> [Change] {
+    guard case .call(let call) = step.act else { return [] }
+    func without(_ list: WritableKeyPath<WalkCall, [WalkCall.Item]>) -> [Change] {
+      Set(call[keyPath: list].map(\.name)).sorted().map { name in
+        { act in
+          guard case .call(var call) = act else { return act }
+          call[keyPath: list].removeAll { $0.name == name }
+          return .call(call)
+        }
+      }
+    }
+    return without(\.fields) + without(\.query) + without(\.members)
+  }
+}

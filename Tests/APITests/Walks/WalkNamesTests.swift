@@ -1,0 +1,73 @@
+import Foundation
+import Support
+import Testing
+
+@testable import API
+
+/// The walks know every route and every name that a route reads.
+@Suite struct WalkNamesTests {
+  @Test func theTableNamesRoutesOnly() {
+    let routes = Set(Family.all.flatMap(\.routes).map { "\($0.method) \($0.path)" })
+    #expect(Set(RouteNames.table.keys).subtracting(routes) == [])
+  }
+
+  @Test func aNewRouteWalksWithAllNames() {
+    let new = Route("POST", "/new") { _, _ in .json { _ in } }
+    #expect(RouteNames.names(of: new) == RouteNames.all)
+  }
+
+  @Test func everyNameThatRoutesReadHasValues() throws {
+    let made = Set(RouteNames.all.map { $0.hasPrefix("?") ? String($0.dropFirst()) : $0 })
+      .union(Self.fields).union(Self.parts)
+    let missing = try Self.namesRead().subtracting(made).sorted()
+    #expect(missing == [], "put them into RouteNames and ValueNames")
+  }
+
+  /// Fields that the walks send, and fields that tell only how the caller sends.
+  private static let fields: Set<String> = [
+    "Authorization", "Cookie", "Origin", "X-API-Key", "X-Device-Credential", "X-Username",
+    "x-api-key",
+    "Content-Type",
+    "Access-Control-Request-Headers", "Access-Control-Request-Method", "Host", "If-None-Match",
+    "Referer",
+    "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "User-Agent", "X-App-Bundle-ID",
+    "X-App-Version", "X-Forwarded-For", "X-Platform", "X-iOS-App-Bundle-ID", "X-iOS-App-Version",
+    "X-iOS-Bundle-ID", "X-iOS-Development",
+    // Nobody here has a key that Apple vouches for.
+    "X-Request-Challenge", "X-iOS-App-Attest-Assertion", "X-iOS-App-Attest-Key",
+  ]
+
+  /// Names inside of values that are made as a whole, names in tokens, and other spellings.
+  private static let parts: Set<String> = [
+    "assertion", "attestationObject", "authenticatorData", "clientDataJSON", "rawId", "response",
+    "type",
+    "userHandle", "exp", "gen", "jti", "sid", "from", "to", "attestation", "bundleID", "bundleId",
+    "challengeId", "keyID", "keyId", "deviceToken", "masterKey", "userID", "bytes", "text", "value",
+  ]
+
+  /// Names of queries, forms, fields and JSON members in the sources of the API.
+  private static func namesRead() throws -> Set<String> {
+    let folder = projectSchema.deletingLastPathComponent().appending(path: "Sources/API")
+    let files = try #require(FileManager.default.enumerator(atPath: folder.path)).compactMap {
+      $0 as? String
+    }
+    var names: Set<String> = []
+    for file in files where file.hasSuffix(".swift") && !file.contains("Messages") {
+      let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+      let plain =
+        /\b(?:queryItem|requestURIQueryItem|flag|formItem|field|fieldValues|firstValue)\("([A-Za-z_-]+)"/
+      names.formUnion(text.matches(of: plain).map { String($0.1) })
+      names.formUnion(text.matches(of: /\bitem: "(\w+)"/).map { String($0.1) })
+      names.formUnion(text.matches(of: /case "(\w+)":\n/).map { String($0.1) })
+      for object in text.matches(of: /struct \w+: Decodable \{\n((?:.*\n)*?)(?:  )?\}/) {
+        names.formUnion(object.1.matches(of: /\blet (\w+): [A-Z\[]/).map { String($0.1) })
+        names.formUnion(object.1.matches(of: /case \w+ = "(\w+)"/).map { String($0.1) })
+      }
+      for spellings in text.matches(of: /members\.decode\(([^)]*)\)/) {
+        names.formUnion(spellings.1.matches(of: /"(\w+)"/).map { String($0.1) })
+      }
+    }
+    names.remove("Refresh")  // a field of answers
+    return names
+  }
+}

@@ -1,0 +1,225 @@
+import Base
+import Foundation
+import HTTP
+
+@testable import API
+
+/// A rule that a walk has broken.
+struct Finding: Sendable {
+  /// The same for the same fault.
+  let rule: String
+  let detail: String
+}
+
+/// What is asked after each call of an actor.
+struct WalkRules {
+  let actor: Actor
+  let site: WalkSite
+  /// Routes that answer 401 without a token.
+  let guarded: Set<String>
+  private var ownAccounts: Set<String>
+  private let ownPairing: String?
+  /// What was accepted and is good only once: route, name and value.
+  private var spent: Set<String> = []
+  /// Keys of rows that are gone.
+  private var gone: Set<String> = []
+
+  init(_ actor: Actor, at site: WalkSite, guarded: Set<String>) throws {
+    self.actor = actor
+    self.site = site
+    self.guarded = guarded
+    ownAccounts = [site.world.thief.accountID]
+    ownPairing =
+      actor == .pairedPhone ? try site.site.payload(site.world.paired[0].refresh).deviceID : nil
+  }
+
+  /// What is wrong with a call of the actor.
+  mutating func findings(
+    _ call: WalkCall, _ request: Request, _ response: Response, _ changes: [RowChange],
+    knowing known: KnownValues, hasEnded: Bool
+  ) -> [Finding] {
+    for change in changes where change.table == "accounts" && change.old == nil {
+      ownAccounts.insert(change.key)
+    }
+    var found: [Finding] = []
+    if let finding = serverError(call, response) { found.append(finding) }
+    found += foreignChanges(call, changes, hasEnded: hasEnded)
+    if (400..<500).contains(response.status) { found += leftovers(call, changes) }
+    found += foreignData(call, request, response, known, hasEnded: hasEnded)
+    let isAccepted = (200..<400).contains(response.status)
+    if isAccepted {
+      found += misplaced(call)
+      found += secondTimes(call, known)
+      found += uses(ofGone: call, known)
+    }
+    if call.isBearerAlone { found += deadBearer(call, response, changes, known) }
+    for change in changes where change.new == nil { gone.insert(change.key) }
+    return found
+  }
+
+  private func serverError(_ call: WalkCall, _ response: Response) -> Finding? {
+    guard response.status >= 500, Self.declared[call.route]?.contains(response.status) != true
+    else { return nil }
+    return Finding(
+      rule: "server error: \(call.route)",
+      detail: "\(response.status) \(String(decoding: response.body, as: UTF8.self))")
+  }
+
+  /// Nobody does the companion's work during walks; an Android app and tests of pushes are not set up.
+  private static let declared: [String: Set<Int>] = [
+    "POST /api/push/test": [500, 503], "GET /check/:user_id": [503],
+    "GET /api/enrollment/callback/:bsimId": [503], "POST /api/enrollment/callback/:bsimId": [503],
+  ]
+
+  /// Rows of others, and of the owner those that ``Authority`` keeps from the actor.
+  private func foreignChanges(
+    _ call: WalkCall, _ changes: [RowChange], hasEnded: Bool
+  ) -> [Finding] {
+    let authority = Authority(actor: actor)
+    return changes.compactMap { change in
+      switch change.owner {
+      case .account(let id) where ownAccounts.contains(id): return nil
+      case .account(site.target.accountID):
+        if authority.allows(change, at: site.now, hasEnded: hasEnded),
+          !isForeignKeyGone(change, changes)
+        {
+          return nil
+        }
+        return Finding(rule: "authority: \(change.summary)", detail: "by \(call.route)")
+      case .account(_) where Authority.told.contains(change.table): return nil
+      case .player(let id) where id == "\(WalkWorld.thiefPlayer)": return nil
+      case .pairing(let id) where id == ownPairing: return nil
+      case nil where !Self.unchanging.contains(change.table): return nil
+      default:
+        return Finding(rule: "namespace: \(change.summary)", detail: "of another, by \(call.route)")
+      }
+    }
+  }
+
+  private static let unchanging: Set<String> = ["merchants", "banks", "models", "pairing_server"]
+
+  /// Whether the key of a device went that is neither the bearer's own nor ended.
+  private func isForeignKeyGone(_ change: RowChange, _ changes: [RowChange]) -> Bool {
+    guard change.table == "biometric_keys", change.new == nil, !actor.hasProof,
+      let device = site.watch.rows["devices"]?[change.old?["device_id"] ?? ""]
+    else { return false }
+    return device["client_device_id"] != site.target.phone && device["revoked_at"] == nil
+  }
+
+  /// What a refused request has left behind.
+  private func leftovers(_ call: WalkCall, _ changes: [RowChange]) -> [Finding] {
+    let allowed = Leftovers.of(call.route)
+    return changes.filter { !allowed.contain($0) }.map {
+      Finding(rule: "left behind: \($0.summary)", detail: "by \(call.route)")
+    }
+  }
+
+  /// Marks of people whom the actor may not see.
+  private func foreignData(
+    _ call: WalkCall, _ request: Request, _ response: Response, _ known: KnownValues, hasEnded: Bool
+  ) -> [Finding] {
+    let mayRead = actor.isBearer && !hasEnded
+    let marks = site.people.filter { !mayRead || $0.accountID != site.target.accountID }
+      .flatMap(\.marks)
+    let answer =
+      Data(response.body) + Data(response.fields.map(\.value).joined(separator: " ").utf8)
+    let sent = Data(request.body) + Data("\(request.path) \(request.query)".utf8)
+    for mark in marks where contains(answer, mark) && !contains(sent, mark) && !known.has(mark) {
+      return [Finding(rule: "data of another: \(call.route)", detail: mark)]
+    }
+    return []
+  }
+
+  /// A token of one kind where another belongs.
+  private func misplaced(_ call: WalkCall) -> [Finding] {
+    call.misplaced.filter { name, _ in
+      name == "Authorization"
+        ? guarded.contains(call.route) : call.route != "POST /api/auth/revoke"
+    }.map { name, kind in
+      Finding(rule: "kind of token: \(call.route) \(name)", detail: "took a value of \(kind)")
+    }
+  }
+
+  private mutating func secondTimes(_ call: WalkCall, _ known: KnownValues) -> [Finding] {
+    let names = Set((call.members + call.fields).map(\.name))
+    return (call.members + call.query).compactMap { item in
+      guard Self.once[call.route]?.contains(item.name) == true,
+        let text = known.value(challenge(of: item.value))?.text,
+        // Where a passkey is sent, a code is not looked at.
+        item.name != "code" || !names.contains("credential"),
+        // Nor is the token of a URL where the fields have one. One of a phone is not for once.
+        call.route != "GET /_auth" || !names.contains("Authorization") && !text.hasPrefix("cdev_"),
+        !spent.insert("\(call.route) \(item.name) \(text)").inserted
+      else { return nil }
+      return Finding(rule: "second time: \(call.route) \(item.name)", detail: text)
+    }
+  }
+
+  private func challenge(of source: ValueSource) -> ValueSource {
+    switch source {
+    case .asserted(let challenge), .created(let challenge), .signature(let challenge): challenge
+    default: source
+    }
+  }
+
+  /// What is accepted only once.
+  private static let once: [String: Set<String>] = [
+    "POST /api/mobile/auth/login/verify": ["code", "credential"],
+    "POST /api/mobile/auth/login/password": ["password"],
+    "POST /api/mobile/auth/biometric/verify": ["challenge"],
+    "POST /api/mobile/auth/passkey/register/verify": ["credential"],
+    "POST /api/auth/exchange": ["pairing_token"],
+    "POST /account/address": ["token"], "POST /account/end": ["token"],
+    "GET /_auth": ["token"],
+  ]
+
+  /// A path that names what is gone.
+  private func uses(ofGone call: WalkCall, _ known: KnownValues) -> [Finding] {
+    guard call.path.hasSuffix("/:id") || call.path.contains("/:id/"),
+      let item = call.pathItem.flatMap({ known.value($0)?.text }), gone.contains(item)
+    else { return [] }
+    return [Finding(rule: "use after end: \(call.route)", detail: item)]
+  }
+
+  /// A token of a session that has ended opens nothing.
+  private func deadBearer(
+    _ call: WalkCall, _ response: Response, _ changes: [RowChange], _ known: KnownValues
+  ) -> [Finding] {
+    guard let source = call.fields.first(where: { $0.name == "Authorization" })?.value,
+      let token = known.value(source)?.text, let session = tokenClaims(token)["sid"] as? String,
+      let account = account(ofEnded: session, changes)
+    else { return [] }
+    let isUsed =
+      changes.contains { $0.owner == .account(account) && !Authority.told.contains($0.table) }
+      || site.marks(of: account).contains {
+        contains(Data(response.body), $0) && !known.has($0)
+      }
+    return isUsed ? [Finding(rule: "use after end: \(call.route)", detail: "ended session")] : []
+  }
+
+  /// The account of a session that had ended before the call.
+  private func account(ofEnded id: String, _ changes: [RowChange]) -> String? {
+    guard let row = site.watch.rows["sessions"]?[id],
+      !changes.contains(where: { $0.table == "sessions" && $0.key == id }),
+      row["ended_at"] != nil || isOver(row["expires_at"], at: site.now),
+      case .account(let account) = site.watch.owner(of: row, in: "sessions")
+    else { return nil }
+    return account
+  }
+}
+
+extension WalkCall {
+  /// Whether nothing but the access token could let the caller in.
+  fileprivate var isBearerAlone: Bool {
+    fields.allSatisfy { ["Authorization", "Origin", "X-Username"].contains($0.name) }
+      && !(members + query).contains {
+        [
+          "code", "credential", "signature", "refreshToken", "password", "token", "state", "email",
+        ].contains($0.name)
+      }
+  }
+}
+
+private func contains(_ bytes: Data, _ text: String) -> Bool {
+  bytes.range(of: Data(text.utf8)) != nil
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Support
+import Synchronization
+import Testing
+
+@testable import API
+
+/// Random sequences of requests by somebody who has a given set of things, over every route: nobody reaches what
+/// they may not reach.
+///
+/// `SWITCHBOARD_WALKS` is the number of walks for each kind of actor, from a seed by chance; `SWITCHBOARD_SEED`
+/// repeats a run, and `SWITCHBOARD_ACTORS` chooses actors. Without these the walks are the same in each run.
+@Suite struct WalkTests {
+  private static func setting(_ name: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+  }
+
+  private static let chosen = setting("SWITCHBOARD_WALKS")
+  static let walks = Int(chosen ?? 50)
+  static let seed =
+    setting("SWITCHBOARD_SEED") ?? (chosen == nil ? 1 : UInt64.random(in: 1...999_999))
+  static let actors: [Actor] =
+    ProcessInfo.processInfo.environment["SWITCHBOARD_ACTORS"].map { names in
+      names.split(separator: ",").compactMap { Actor(rawValue: String($0)) }
+    } ?? Actor.allCases
+
+  @Test func noActorReachesWhatTheyMayNot() throws {
+    let accepted = Mutex<Set<String>>([])
+    let reports = try inParallel(Self.actors.count) { number in
+      try Self.report(of: Self.actors[number]) { routes in
+        accepted.withLock { $0.formUnion(routes) }
+      }
+    }
+    for report in reports {
+      print(report.text)
+      if report.isFinding { Issue.record("\(report.text)") }
+    }
+    print("accepted: \(accepted.withLock { $0.count })")
+  }
+
+  static func report(
+    of actor: Actor, _ keep: ([String]) -> Void
+  ) throws -> (isFinding: Bool, text: String) {
+    try withDatabase { root in
+      let walks = try WalkSite(TestApplication(root, settings: WalkWorld.settings))
+      defer { walks.watch.end() }
+      let begun = ContinuousClock.now
+      var campaign = try Campaign(actor, at: walks, seed: seed)
+      let found = try campaign.search(walks: Self.walks)
+      keep(Array(campaign.accepted))
+      let sum =
+        "\(actor): \(campaign.walks) walks, \(walks.calls) calls, seed \(seed), \(ContinuousClock.now - begun)"
+      guard let found else { return (false, sum) }
+      let steps = found.steps.map { "\($0)" }.joined(separator: "\n  ")
+      return (true, "\(sum)\n\(found.finding.rule): \(found.finding.detail)\n  \(steps)")
+    }
+  }
+}
