@@ -1604,11 +1604,12 @@ IF @found < 28 THEN
       COMMENT 'UTC; from then on the key pays; later than enrolled_at: set up with a bearer alone, and never a proof',
     ALGORITHM=INSTANT;
 END IF //
+-- Rebuilds the table while it is used.
 IF @found < 28 THEN
   ALTER TABLE devices
     MODIFY credential_trusted_at DATETIME(3) NULL
       COMMENT 'UTC; when a proof came with the credential: from then on it is one itself; none: it proves nothing',
-    ALGORITHM=INSTANT;
+    ALGORITHM=INPLACE, LOCK=NONE;
 END IF //
 IF @found < 28 THEN
   ALTER TABLE outbox

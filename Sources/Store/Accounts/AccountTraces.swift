@@ -13,12 +13,13 @@ struct AccountTraceStatements: ~Copyable {
   /// An address that it only wishes for may be somebody else's, whose codes stay. The counts of an address stay
   /// too, under a digest: else somebody could sign up with an address, delete the account, and begin anew.
   func erase(ofAccount id: String) throws(DatabaseError) {
-    let emails = try column(
-      """
-      SELECT email FROM accounts WHERE id = ?
-      UNION SELECT c.email FROM address_changes c
+    let emails =
+      try column("SELECT email FROM accounts WHERE id = ?", [.text(id)])
+      + column(
+        """
+        SELECT c.email FROM address_changes c
         WHERE c.account_id = ? AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.email = c.email)
-      """, [.text(id), .text(id)])
+        """, [.text(id)])
     for phone in try phonesOfNobodyElse(than: id) { try erase(ofPhone: phone) }
     let devices = try column("SELECT id FROM devices WHERE account_id = ?", [.text(id)])
     for device in devices { try eraseChallenges(ofDevice: device) }
@@ -26,11 +27,13 @@ struct AccountTraceStatements: ~Copyable {
     try eraseCounts(
       of: [id] + devices
         + column(
+          "SELECT s.id FROM devices d JOIN sessions s ON s.device_id = d.id WHERE d.account_id = ?",
+          [.text(id)])
+        + column(
           """
-          SELECT s.id FROM devices d JOIN sessions s ON s.device_id = d.id WHERE d.account_id = ?
-          UNION SELECT k.id FROM devices d JOIN biometric_keys k ON k.device_id = d.id
-            WHERE d.account_id = ?
-          """, [.text(id), .text(id)]))
+          SELECT k.id FROM devices d JOIN biometric_keys k ON k.device_id = d.id
+          WHERE d.account_id = ?
+          """, [.text(id)]))
   }
 
   /// Erases what names an address that no account has any more.

@@ -59,10 +59,10 @@ struct SignInStatements: ~Copyable {
 
   /// Makes the device the account's and begins a session.
   ///
-  /// A pending registration gives what the request leaves out. The device gets the registration's
-  /// push token and credential only where the sign-in shows that credential, or shows none and comes from
-  /// the same address, because anybody may register any id. Only a credential that is shown is trusted:
-  /// strangers in the same network may have registered the id too.
+  /// A pending registration describes a device that is new to the account, where the request leaves that
+  /// out. The device gets the registration's push token and credential where the sign-in shows that
+  /// credential; and where it shows none and comes from the same address, what the device lacks. Only a
+  /// credential that is shown is trusted: anybody may register any id, strangers in the same network too.
   ///
   /// A session that the device has already ends.
   ///
@@ -84,10 +84,13 @@ struct SignInStatements: ~Copyable {
         throw Refusal.credential(account: account, device: nil)
       }
     }
-    let id = try upsert(device, of: account, registration: registration)
-    if let registration, isShown ?? registration.isFromSameAddress {
-      let isTrusted = isShown == true && beginning != .untrustedKey
+    let description = own == nil || isShown == true ? registration : nil
+    let id = try upsert(device, of: account, registration: description)
+    if let registration, isShown == true {
+      let isTrusted = beginning != .untrustedKey
       try adopt(registration, for: id, trustedAt: isTrusted ? now : nil)
+    } else if let registration, isShown == nil, registration.isFromSameAddress {
+      try adoptMissing(of: registration, for: id)
     } else if device.credentialHash != nil, beginning.isProof {
       try trustCredential(of: id)
     }
@@ -173,9 +176,36 @@ struct SignInStatements: ~Copyable {
       [.time(transaction.now), .text(deviceID)])
   }
 
+  /// Adopts of a registration that was not shown what the device lacks: it has no trusted credential, or no
+  /// push token.
+  private func adoptMissing(
+    of registration: PendingRegistration, for deviceID: String
+  ) throws(DatabaseError) {
+    let has = try transaction.connection.row(
+      """
+      SELECT credential_trusted_at <= ? AND credential_expires_at > ?,
+        EXISTS (SELECT 1 FROM push_tokens t WHERE t.device_id = devices.id)
+      FROM devices WHERE id = ?
+      """,
+      [.time(transaction.now), .time(transaction.now), .text(deviceID)]
+    ) { row in (credential: !row.isNull(0) && row.boolean(0), pushToken: row.boolean(1)) }
+    guard let has else { return }
+    if !has.credential { try setCredential(of: registration, on: deviceID, trustedAt: nil) }
+    if !has.pushToken { try storePushToken(of: registration, on: deviceID) }
+    try remove(registration)
+  }
+
   /// - Parameter trustedAt: nil: the credential proves nothing.
   private func adopt(
     _ registration: PendingRegistration, for deviceID: String, trustedAt: Timestamp?
+  ) throws(DatabaseError) {
+    try setCredential(of: registration, on: deviceID, trustedAt: trustedAt)
+    try storePushToken(of: registration, on: deviceID)
+    try remove(registration)
+  }
+
+  private func setCredential(
+    of registration: PendingRegistration, on deviceID: String, trustedAt: Timestamp?
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
@@ -186,10 +216,17 @@ struct SignInStatements: ~Copyable {
         .bytes(registration.credentialHash), .time(registration.credentialExpiresAt),
         .time(trustedAt), .text(deviceID),
       ])
-    if let token = registration.pushToken {
-      try transaction.pushTokens.store(
-        token, platform: PushPlatform(registration.platform), of: deviceID)
-    }
+  }
+
+  private func storePushToken(
+    of registration: PendingRegistration, on deviceID: String
+  ) throws(DatabaseError) {
+    guard let token = registration.pushToken else { return }
+    try transaction.pushTokens.store(
+      token, platform: PushPlatform(registration.platform), of: deviceID)
+  }
+
+  private func remove(_ registration: PendingRegistration) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       DELETE FROM device_registrations

@@ -257,6 +257,22 @@ import Testing
     }
   }
 
+  /// A phone that is signed in keeps its name, its trusted credential and its push token, whoever registers its id.
+  @Test func aNeighborsRegistrationChangesNothingOfASignedInPhone() throws {
+    try withApplication { site in
+      let own = try site.registerDevice(pushToken: pushTokenText("a"))
+      let ann = try site.signUp(credential: own)
+      _ = try site.setUp(of: ann)
+      let before = site.sql("SELECT name, credential_hash FROM devices")
+      try site.registerDevice(
+        name: "Mine", platform: "android", pushToken: pushTokenText("e"))
+      let answer = try site.signIn(with: .one)
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(site.sql("SELECT name, credential_hash FROM devices") == before)
+      #expect(site.sql("SELECT token FROM push_tokens") == pushTokenText("a"))
+    }
+  }
+
   // Signing out everywhere -----------------------------------------------------------------------------
 
   @Test(arguments: [true, false])

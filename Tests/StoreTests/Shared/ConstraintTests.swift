@@ -129,6 +129,8 @@ import Testing
   ]
 
   private static let references: [Case] = [
+    Case("jobs.jobs_account", "UPDATE jobs SET account_id = UUID()"),
+    Case("notifications.notifications_account", "UPDATE notifications SET account_id = UUID()"),
     Case(
       "devices.devices_account",
       copy(
