@@ -61,7 +61,7 @@ package struct Jobs: Sendable {
       try transaction.connection.execute(
         """
         INSERT INTO jobs (id, kind, request, request_id, account_id)
-        SELECT ?, ?, ?, ?, a.id FROM DUAL LEFT JOIN accounts a ON a.id = ?
+        SELECT ?, ?, ?, ?, a.id FROM (SELECT 1) AS one LEFT JOIN accounts a ON a.id = ?
         WHERE ? IS NULL OR a.id IS NOT NULL
         """,
         [

@@ -36,7 +36,10 @@ import Testing
       #expect(agent.seen.count == 2)
       for (statement, client) in [
         ("UPDATE pairings SET ended_at = UTC_TIMESTAMP(3), end_reason = 'phone'", "phone \(id) x"),
-        ("UPDATE pairing_tokens SET revoked_at = UTC_TIMESTAMP(3)", "token \(nonce)"),
+        (
+          "UPDATE pairing_tokens SET revoked_at = UTC_TIMESTAMP(3) WHERE nonce = '\(nonce)'",
+          "token \(nonce)"
+        ),
       ] {
         _ = try site.sql(statement)
         #expect(status(site, admittedBy: client) == 401, "\(client)")
