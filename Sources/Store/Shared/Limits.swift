@@ -11,12 +11,15 @@ struct Limit: Sendable {
   var widestFactor: Int64 = 10
 
   func times(_ factor: Int64) -> Limit {
-    Limit(name: name, allowed: allowed * factor, window: window)
+    Limit(name: name, allowed: min(allowed * factor, Self.most), window: window)
   }
 
   /// The same count without a limit: it takes the same statements, so that the time does not tell who is
   /// limited.
-  var unlimited: Limit { Limit(name: name, allowed: Int64(UInt32.max), window: window) }
+  var unlimited: Limit { Limit(name: name, allowed: Self.most, window: window) }
+
+  /// What the column can hold.
+  private static let most = Int64(UInt32.max)
 
   fileprivate func exceeded(since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
     RateLimited(retryAfter: max(.seconds(1), startedAt + window - now))

@@ -24,6 +24,9 @@ struct ReleasedSchema: Sendable, CustomTestStringConvertible {
       try String(contentsOf: Self.folder.appending(path: "\(number).sql"), encoding: .utf8)
     }
   }
+
+  /// The same, with the roles that all databases of the tests share.
+  var statements: String { get throws { try commonRoles + text } }
 }
 
 extension ReleasedSchema {
@@ -34,7 +37,7 @@ extension ReleasedSchema {
   func withRows(_ body: (TestStore, CommonRows) throws -> Void) throws {
     try withStore { newest throws in
       newest.sql(SampleRows.statements)
-      try withDatabase(schema: try text) { settings throws in
+      try withDatabase(schema: try statements) { settings throws in
         let store = TestStore(root: settings)
         let rows = CommonRows(of: newest, in: store)
         rows.insert()

@@ -23,8 +23,9 @@ enum SampleRows {
   static let statements = """
     INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
       VALUES ('\(account)', 'ann@example.org', 'Ann', 'ann@example.org', 'wsim_ABCDEFGHIJKL', NOW(3));
-    INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
-      VALUES ('\(device)', '\(account)', 'device-1', 'Phone', 'ios', NOW(3), NOW(3));
+    INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at,
+        credential_trusted_at)
+      VALUES ('\(device)', '\(account)', 'device-1', 'Phone', 'ios', NOW(3), NOW(3), NOW(3));
     INSERT INTO device_preferences (device_id, last_updated_at) VALUES ('\(device)', NOW(3));
     INSERT INTO attestation_challenges (id, challenge_hash, bundle_id, expires_at)
       VALUES ('\(session)', REPEAT('c', 32), 'app.one', NOW(3));

@@ -10,9 +10,9 @@ import Testing
   /// A site that has applied schemas all along.
   @Test(arguments: ReleasedSchema.earlier.dropLast())
   func aSchemaThatWasUpgradedBeforeIsUpgraded(schema: ReleasedSchema) throws {
-    try withDatabase(schema: try schema.text) { settings throws in
+    try withDatabase(schema: try schema.statements) { settings throws in
       let store = TestStore(root: settings)
-      store.sql(try #require(ReleasedSchema.earlier.last).text)
+      store.sql(try #require(ReleasedSchema.earlier.last).statements)
       store.sql(schemaOfTests)
       #expect(try store.structure() == ReleasedSchema.newestStructure.get())
     }
