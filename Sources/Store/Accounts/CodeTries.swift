@@ -67,7 +67,11 @@ struct CodeTryStatements: ~Copyable {
         if try count(&code) { counted.codes.append(code) }
       }
     }
-    if counted.codes.isEmpty { try transaction.limits.countAddress(.wrongCodesByAddress) }
+    if counted.codes.isEmpty {
+      // Its code was spent or used up meanwhile.
+      try giveBack(counted)
+      try transaction.limits.countAddress(.wrongCodesByAddress)
+    }
     return counted
   }
 

@@ -113,6 +113,7 @@ import Testing
           .first { $0.hasPrefix("__Host-known=") })
       #expect(known.hasSuffix("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure"))
       let cookie = String(known.prefix { $0 != ";" })
+      site.sql("DELETE FROM rate_limits")
       useUpTheDay(site)
       let before = openMails(site)
       #expect(askInBrowser(site).status == 429)

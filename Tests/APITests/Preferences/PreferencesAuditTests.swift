@@ -71,10 +71,11 @@ import Testing
       #expect(answer.status == 200)
       let row = site.sql(
         """
-        SELECT platform, bundle_id, app_version, address, request_id FROM audit_trail
-        WHERE event = 'preferences_written'
+        SELECT platform, bundle_id, app_version, address, request_id REGEXP '^[0-9a-f]{32}$'
+        FROM audit_trail WHERE event = 'preferences_written'
         """)
-      #expect(row == repeatElement("a\u{FFFD}b", count: 5).joined(separator: "\t"))
+      // A request id with such a character is none, and another is made.
+      #expect(row == repeatElement("a\u{FFFD}b", count: 4).joined(separator: "\t") + "\t1")
     }
   }
 

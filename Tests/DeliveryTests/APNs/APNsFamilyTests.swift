@@ -98,6 +98,7 @@ import Testing
   @Test func aTestAsksTheOtherHostBeforeItCallsATokenDead() throws {
     try withDelivery { delivery throws in
       let token = String(repeating: "a", count: 64)
+      delivery.registerPushTokens([token])
       let target = PushTarget(
         token: token, platform: .ios, registeredAt: .now(), isEnabled: true)
       try withAPNs { sandbox throws in
