@@ -10,12 +10,13 @@ from phone import NAME
 RELAY, AGENT = "switchboard-relay.service", "test-agent.service"
 ADDRESS = "127.0.0.1:8799"
 ENVIRONMENT = "/etc/switchboard/environment"
-# Switches protocols, says which phone it was told of, and sends back what comes.
+# Switches protocols, says in a field that passes which phone it was told of, and sends back what comes.
 PROGRAM = r"""#!/bin/bash
 while IFS= read -r line && [[ $line != $'\r' ]]; do
   [[ $line != X-Paired-Device:* ]] || phone=$line
 done
-printf 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s\n\r\n' "$phone"
+answer='HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+printf "$answer"'Sec-WebSocket-Protocol:%s\n\r\n' "${phone#*:}"
 exec cat
 """
 # A system call that the sandbox refuses kills the relay now, in place of an error that nobody sees.
@@ -92,7 +93,8 @@ def relay(site):
         site.machine.run(f"switchboard pairings rename {kept} {shlex.quote(name)}")
         assert _pairings(site)[kept]["name"] == name
         wires = {phone: Wire(site.client, access) for phone, access in ((stolen, token), (kept, other))}
-        assert f'X-Paired-Device: id="{kept}", name="{name}"\r\n' in wires[kept].head, wires[kept].head
+        told = f'Sec-WebSocket-Protocol: id="{kept}", name="{name}"\r\n'
+        assert told in wires[kept].head, wires[kept].head
         assert all(wire.echoes("ping") for wire in wires.values())
         began = time.monotonic()
         site.machine.run(f"switchboard pairings revoke {stolen}")
