@@ -34,7 +34,7 @@ struct Campaign {
       site.routes.filter { route in
         var call = WalkCall(method: route.method, path: route.path, pathItem: .text("x"))
         call.fields = [.init(name: "X-API-Key", value: .text(site.world.thiefAPIKey))]
-        let known = KnownValues([], passkey: site.world.thiefPasskey)
+        let known = KnownValues([], passkeys: site.world.thiefPasskeys)
         return call.request(knowing: known, from: WalkWorld.thiefAddress)
           .map { site.respond(to: $0).status == 401 } ?? false
       }.map { "\($0.method) \($0.path)" })
@@ -65,13 +65,16 @@ struct Campaign {
         if !walk.findings.isEmpty { return walk }
       }
     }
-    for _ in 0..<Int.random(in: 6...14, using: &chooser.chance) {
-      guard let act = nextAct(of: walk) else { continue }
-      try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
-      acceptedRoutes.formUnion(walk.accepted)
-      if !walk.findings.isEmpty { return walk }
+    for _ in 0..<Int.random(in: 4...10, using: &chooser.chance) {
+      for act in nextActs(of: walk) {
+        try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
+        acceptedRoutes.formUnion(walk.accepted)
+        if !walk.findings.isEmpty { return walk }
+      }
       keep(walk)
     }
+    // Where nothing of the account differs, the last tries of the first walk are the same.
+    guard walks == 1 || !walk.place.isEmpty else { return nil }
     for act in Self.lastActs(of: actor) {
       try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
       if !walk.findings.isEmpty { return walk }
@@ -84,6 +87,15 @@ struct Campaign {
     let hasNewKind = !kinds.isSuperset(of: walk.known.sources.keys)
     kinds.formUnion(walk.known.sources.keys)
     if places.insert(walk.place).inserted || hasNewKind { beginnings.append(walk.steps) }
+  }
+
+  /// What the actor does next: mostly one thing, or what belongs together.
+  private mutating func nextActs(of walk: Walk) -> [WalkStep.Act] {
+    guard chooser.isLucky(25) else { return nextAct(of: walk).map { [$0] } ?? [] }
+    let flow = Flow.allCases.randomElement(using: &chooser.chance)!
+    return chooser.calls(of: flow, knowing: walk.known, from: walk.steps.count + 1).map {
+      .call($0)
+    }
   }
 
   private mutating func nextAct(of walk: Walk) -> WalkStep.Act? {

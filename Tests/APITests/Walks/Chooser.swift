@@ -43,11 +43,12 @@ struct Chooser {
   private mutating func credential(for route: Route, _ challenge: ValueSource?) -> ValueSource? {
     guard let challenge else { return nil }
     let makes = route.path.contains("register") ? 85 : 15
-    return isLucky(makes) ? .created(challenge) : .asserted(challenge)
+    if isLucky(makes) { return .created(challenge) }
+    return isLucky(70) ? .asserted(challenge) : .newlyAsserted(challenge)
   }
 
   /// A token of a kind, or now and then of another one.
-  private mutating func token(
+  mutating func token(
     _ kind: String, named name: String, in call: inout WalkCall, _ known: KnownValues
   ) -> ValueSource? {
     guard isLucky(6) else { return value(of: kind, known) }
@@ -91,7 +92,7 @@ struct Chooser {
   }
 
   /// A value for a name: mostly one that is known, the newest most often.
-  private mutating func value(
+  mutating func value(
     of name: String, _ known: KnownValues, elsewhere constants: [ValueSource]? = nil
   ) -> ValueSource? {
     let kinds = ValueNames.kinds(of: name).shuffled(using: &chance)
@@ -102,7 +103,7 @@ struct Chooser {
       ?? kinds.lazy.compactMap { known.sources[$0] }.first.map { choose($0) }
   }
 
-  private mutating func pick(_ kind: String, _ known: KnownValues) -> ValueSource? {
+  mutating func pick(_ kind: String, _ known: KnownValues) -> ValueSource? {
     known.sources[kind].map { choose($0) }
   }
 

@@ -31,6 +31,10 @@ private func collect(
 ) {
   switch value {
   case let members as [String: Any]:
+    // Whom an authenticator is asked to make a passkey for.
+    if name == "user", members["displayName"] != nil, let handle = members["id"] as? String {
+      found.append(("user handle", handle))
+    }
     for (name, value) in members.sorted(by: { $0.key < $1.key }) {
       collect(value, named: name, into: &found)
     }

@@ -11,10 +11,10 @@ struct KnownValues {
   /// The kinds of which the last answer taught something new.
   private(set) var newest: Set<String> = []
   private var known: [String: Set<String>] = [:]
-  let passkey: Authenticator
+  private let passkeys: ThiefPasskeys
 
-  init(_ holdings: [(kind: String, text: String)], passkey: Authenticator) {
-    self.passkey = passkey
+  init(_ holdings: [(kind: String, text: String)], passkeys: ThiefPasskeys) {
+    self.passkeys = passkeys
     var counts: [String: Int] = [:]
     for (kind, text) in holdings {
       learn(text, of: kind, from: .held(kind, counts[kind, default: 0]))
@@ -70,9 +70,18 @@ struct KnownValues {
       let bytes = base64Decoded(text) ?? base64URLDecoded(text) ?? []
       return (false, PhoneKey.two.sign(base64Encoded(bytes)))
     case .created(let challenge):
-      return value(challenge).map { (true, jsonText(passkey.created(answering: $0.text))) }
+      return value(challenge).map { (true, jsonText(passkeys.new.created(answering: $0.text))) }
     case .asserted(let challenge):
-      return value(challenge).map { (true, jsonText(passkey.asserted(answering: $0.text))) }
+      return value(challenge).map { asserted($0.text, passkeys.first, passkeys.firstHandle) }
+    case .newlyAsserted(let challenge):
+      let handle = sources["user handle"]?.last.flatMap { texts[$0] }.flatMap(base64URLDecoded)
+      return value(challenge).map { asserted($0.text, passkeys.new, handle) }
     }
+  }
+
+  private func asserted(
+    _ challenge: String, _ passkey: Authenticator, _ handle: [UInt8]?
+  ) -> (isJSON: Bool, text: String) {
+    (true, jsonText(passkey.asserted(answering: challenge, userHandle: handle)))
   }
 }

@@ -29,7 +29,7 @@ extension WalkSite {
     let asked = send(
       "POST", AccountPath.login,
       [
-        "email": target.email, "deviceId": target.phone, "deviceName": "Ann's phone",
+        "email": target.email, "deviceId": target.phone, "deviceName": target.phoneName,
         "platform": "ios", "method": "email",
       ])
     guard asked.status == 200, (try? watch.takeChanges()) != nil,
@@ -45,7 +45,7 @@ extension WalkSite {
     let asked = send(
       "POST", AccountPath.login,
       [
-        "email": target.email, "deviceId": target.phone, "deviceName": "Ann's phone",
+        "email": target.email, "deviceId": target.phone, "deviceName": target.phoneName,
         "platform": "ios",
       ])
     guard let challenge = harvest(asked).first(where: { $0.kind == "challenge" })?.text else {

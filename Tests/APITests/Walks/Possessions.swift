@@ -29,8 +29,9 @@ struct Possessions {
       // A key that was set up without a proof never is one.
       if hasEnded || key["trusted_at"]! <= key["enrolled_at"]! { found.append("biometric key") }
     }
-    let passkey = hexEncoded(site.world.thiefPasskey.credentialID).uppercased()
-    if rows("passkeys").contains(where: { $0["credential_id"] == passkey }) {
+    let passkeys = site.world.thiefPasskeys
+    let ids = [passkeys.first, passkeys.new].map { hexEncoded($0.credentialID).uppercased() }
+    if rows("passkeys").contains(where: { ids.contains($0["credential_id"] ?? "") }) {
       found.append("passkey")
     }
     // A sign-in takes over the push token of a registration from the same network.

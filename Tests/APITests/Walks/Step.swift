@@ -11,9 +11,12 @@ indirect enum ValueSource: Hashable, Sendable {
   case json(String)
   /// The actor's biometric key signs a challenge.
   case signature(ValueSource)
-  /// The actor's authenticator makes a passkey, or uses its own.
+  /// The actor's second authenticator makes a passkey, for the challenge.
   case created(ValueSource)
+  /// The actor's first authenticator, which has a passkey of their own account, answers a challenge.
   case asserted(ValueSource)
+  /// The second one does, for the account for which it was asked for a passkey.
+  case newlyAsserted(ValueSource)
 }
 
 extension ValueSource {
@@ -31,6 +34,7 @@ extension ValueSource: CustomStringConvertible {
     case .signature(let challenge): "signature(\(challenge))"
     case .created(let challenge): "new passkey(\(challenge))"
     case .asserted(let challenge): "assertion(\(challenge))"
+    case .newlyAsserted(let challenge): "assertion by the new passkey(\(challenge))"
     }
   }
 }

@@ -157,7 +157,9 @@ struct WalkRules {
 
   private func challenge(of source: ValueSource) -> ValueSource {
     switch source {
-    case .asserted(let challenge), .created(let challenge), .signature(let challenge): challenge
+    case .asserted(let challenge), .newlyAsserted(let challenge), .created(let challenge),
+      .signature(let challenge):
+      challenge
     default: source
     }
   }
@@ -170,6 +172,8 @@ struct WalkRules {
     "POST /api/mobile/auth/passkey/register/verify": ["credential"],
     "POST /api/auth/exchange": ["pairing_token"],
     "POST /account/address": ["token"], "POST /account/end": ["token"],
+    "POST /account/sign-in": ["code"], "POST /account/passkey/sign-in": ["credential"],
+    "POST /api/merchant/payment/confirm": ["paymentId"],
     "GET /_auth": ["token"],
   ]
 

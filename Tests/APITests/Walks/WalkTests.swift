@@ -35,8 +35,33 @@ import Testing
       print(report.text)
       if report.isFinding { Issue.record("\(report.text)") }
     }
-    print("accepted: \(accepted.withLock { $0.count })")
+    if Self.actors == Actor.allCases {
+      let routes = Set(Family.all.flatMap(\.routes).map { "\($0.method) \($0.path)" })
+      let never = routes.subtracting(accepted.withLock { $0 })
+      #expect(
+        never == Set(Self.unreachable.keys), "a walk says nothing of a route that refuses all")
+    }
   }
+
+  /// Routes that let no actor in, with the reason.
+  private static let unreachable = [
+    "GET /.well-known/apple-app-site-association": "no app is set up",
+    "GET /.well-known/assetlinks.json": "no app is set up",
+    "GET /api/pair/info": "for the administrator's network",
+    "GET /api/pair/qr": "for the administrator's network",
+    "POST /api/pair/refresh": "for the administrator's network",
+    "POST /api/pair/code": "for the administrator's network",
+    "GET /pair": "for the administrator's network",
+    "POST /pair": "for the administrator's network",
+    "GET /pair/phones": "for the administrator's network",
+    "POST /pair/phones": "for the administrator's network",
+    "POST /pair/phones/name": "for the administrator's network",
+    "POST /api/auth/exchange": "its token is shown to the administrator",
+    "POST /generate-api-key": "nobody has the master key",
+    "POST /api/app-attestation/verify": "nobody has a key that Apple vouches for",
+    "GET /check/:user_id": "the companion answers it",
+    "POST /api/push/test": "the companion answers it",
+  ]
 
   static func report(
     of actor: Actor, _ keep: ([String]) -> Void

@@ -9,6 +9,15 @@ import Testing
 
 @testable import API
 
+/// What makes passkeys for the actor.
+struct ThiefPasskeys {
+  /// It has a passkey of the actor's own account.
+  let first = Authenticator()
+  var firstHandle: [UInt8] = []
+  /// It has none yet.
+  let new = Authenticator()
+}
+
 /// The people and things that each walk finds: an owner, two others, a shop, phones that have paired, players.
 struct WalkWorld {
   /// Somebody's account, and what nobody else may see of it.
@@ -16,6 +25,7 @@ struct WalkWorld {
     var accountID = ""
     let email: String
     let phone: String
+    var phoneName = "Somebody's phone"
     var accessToken = ""
     var refreshToken = ""
     var credential = ""
@@ -25,7 +35,8 @@ struct WalkWorld {
 
   /// Who acts against the owner.
   var thief = Person(email: "eve@example.net", phone: "phone of eve")
-  var owner = Person(email: "ann@example.org", phone: "phone of ann")
+  var owner = Person(
+    email: "ann@example.org", phone: "phone of ann", phoneName: "Ann's phone")
   /// Somebody without passkeys and keys.
   var plainOwner = Person(email: "carl@example.org", phone: "phone of carl")
   var bystander = Person(email: "bob@example.com", phone: "phone of bob")
@@ -35,7 +46,7 @@ struct WalkWorld {
   var revokedToken = ""
   var revokedCredential = ""
   let ownerPasskey = Authenticator()
-  let thiefPasskey = Authenticator()
+  var thiefPasskeys = ThiefPasskeys()
   var ownerIDs: [String] = []
   var merchantKey = ""
   var paired: [Paired] = []
@@ -84,7 +95,7 @@ struct WalkWorld {
       address: address)
     revokedToken = try #require(oldAnswer.accessToken)
     let phone = try site.signIn(
-      owner.email, device: owner.phone, name: "Ann's phone", address: address)
+      owner.email, device: owner.phone, name: owner.phoneName, address: address)
     let ended = site.send(
       "DELETE", "\(AccountPath.devices)/\(old)", token: phone.accessToken, address: address)
     try #require(ended.status == 200, "\(ended.text)")
@@ -93,7 +104,7 @@ struct WalkWorld {
     let registered = site.send(
       "POST", AccountPath.registerDevice,
       jsonText([
-        "deviceId": owner.phone, "deviceName": "Ann's phone", "platform": "ios",
+        "deviceId": owner.phone, "deviceName": owner.phoneName, "platform": "ios",
         "pushToken": pushTokenText("a"),
       ]), token: phone.accessToken, address: address)
     owner.credential = try #require(registered.string("deviceCredential"))
@@ -135,7 +146,8 @@ struct WalkWorld {
     thief.accountID = eve.accountID
     _ = site.addCard(of: eve)
     _ = try site.setUp(.two, of: eve)
-    try site.addPasskey(thiefPasskey, name: "Eve's key ring", of: eve)
+    try site.addPasskey(thiefPasskeys.first, name: "Eve's key ring", of: eve)
+    thiefPasskeys.firstHandle = userHandle(ofAccount: eve.accountID)
     let registered = site.send(
       "POST", AccountPath.registerDevice,
       jsonText(["deviceId": thief.phone, "deviceName": "Eve's phone", "platform": "ios"]),
