@@ -52,7 +52,7 @@ final class DeliveryRun {
     self.channel = channel
     self.deadline = deadline
     self.stopping = stopping
-    source = DeliveryBatches(database, of: channel)
+    source = DeliveryBatches(database, of: channel, until: deadline)
     run = channel.beginRun(deadline)
   }
 
