@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 28;
+SET @version = 29;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -1992,6 +1992,7 @@ GRANT SELECT (token), DELETE ON hosts_of_no_device TO companion;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO responder;
 GRANT SELECT ON companion_status TO responder;
 GRANT SELECT ON conditions TO responder;
+GRANT SELECT (channel, shard, state, due_at) ON deliveries TO responder;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO responder;
 GRANT INSERT ON audit_log TO responder;

@@ -118,6 +118,20 @@ struct DeliveryStatements: ~Copyable {
         [.integer(status), .text(reason.cut(to: 64)), .text(delivery.id)])
     }
   }
+
+  /// How long the oldest open delivery of each channel has been due; nothing of a channel without one. Reads the first
+  /// entry of each shard in the index `deliveries_due`.
+  func waits() throws(DatabaseError) -> [DeliveryWait] {
+    let shards = try transaction.connection.rows(
+      """
+      SELECT channel, TIMESTAMPDIFF(SECOND, MIN(due_at), UTC_TIMESTAMP(3)) FROM deliveries
+      WHERE state = 'open' GROUP BY channel, shard
+      """
+    ) { row in (channel: row.text(0), oldest: row.integer(1)) }
+    return Dictionary(shards.map { ($0.channel, $0.oldest) }, uniquingKeysWith: max)
+      .sorted { $0.key < $1.key }
+      .map { DeliveryWait(channel: Channel($0.key), oldest: .seconds(max(0, $0.value))) }
+  }
 }
 
 extension Transaction {
