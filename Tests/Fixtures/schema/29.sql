@@ -571,6 +571,8 @@ CREATE TABLE IF NOT EXISTS ogs_registrations (
   bundle_id        VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
   last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
+  untold           MEDIUMTEXT NULL
+                   COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits',
   PRIMARY KEY (ogs_user_id, device_token),
   KEY ogs_registrations_token (device_token),
   CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
@@ -1656,6 +1658,15 @@ IF @found < 28 THEN
     ADD CONSTRAINT notifications_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
     ALGORITHM=INPLACE, LOCK=NONE;
   SET SESSION foreign_key_checks = 1;
+END IF //
+
+-- Version 29: a turn is told again whose notification was given up.
+IF @found < 29 THEN
+  ALTER TABLE ogs_registrations
+    ADD COLUMN IF NOT EXISTS untold MEDIUMTEXT NULL
+      COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits'
+      AFTER last_notified_at,
+    ALGORITHM=INSTANT;
 END IF //
 
 DELIMITER ;
