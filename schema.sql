@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 28;
+SET @version = 29;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -571,6 +571,8 @@ CREATE TABLE IF NOT EXISTS ogs_registrations (
   bundle_id        VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
   last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
+  untold           MEDIUMTEXT NULL
+                   COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits',
   PRIMARY KEY (ogs_user_id, device_token),
   KEY ogs_registrations_token (device_token),
   CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
@@ -1658,6 +1660,15 @@ IF @found < 28 THEN
   SET SESSION foreign_key_checks = 1;
 END IF //
 
+-- Version 29: a turn is told again whose notification was given up.
+IF @found < 29 THEN
+  ALTER TABLE ogs_registrations
+    ADD COLUMN IF NOT EXISTS untold MEDIUMTEXT NULL
+      COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits'
+      AFTER last_notified_at,
+    ALGORITHM=INSTANT;
+END IF //
+
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1992,6 +2003,7 @@ GRANT SELECT (token), DELETE ON hosts_of_no_device TO companion;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO responder;
 GRANT SELECT ON companion_status TO responder;
 GRANT SELECT ON conditions TO responder;
+GRANT SELECT (channel, shard, state, due_at) ON deliveries TO responder;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO responder;
 GRANT INSERT ON audit_log TO responder;

@@ -25,8 +25,7 @@ extension Companion {
         or: wakeSocket)
     }
     stopping.set()
-    if let pass { wait(atMost: nil, for: [pass.end], or: nil) }
-    try? work.finish()  // each failure is in the log
+    end(pass, work, by: .now + Self.stopLimit)
   }
 
   /// Runs one pass, and does urgent work whenever it is woken meanwhile. SIGTERM and SIGINT end it
@@ -38,16 +37,51 @@ extension Companion {
     let work = UrgentWork(of: self)
     // The next run polls the users that this one has no time for.
     let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)), work)
-    while !pass.end.isSet {
-      if stop.isSet { stopping.set() }
-      let wasWoken = wait(
-        atMost: .seconds(1), for: [pass.end, stopping.isSet ? nil : stop], or: wakeSocket)
+    let passLimit = ContinuousClock.now + Self.longestPass
+    while !pass.end.isSet, !stop.isSet, ContinuousClock.now < passLimit {
+      let wasWoken = wait(atMost: .seconds(1), for: [pass.end, stop], or: wakeSocket)
       if wasWoken || !pass.end.isSet { work.wake() }
     }
-    let isDone = (try? work.finish()) != nil  // each failure is in the log
+    // What is slow keeps nobody waiting here either, but for so long that the next pass is not late.
+    let passEnd = ContinuousClock.now
+    let deadline = passEnd + UrgentWork.longest
+    while !stop.isSet, ContinuousClock.now < deadline,
+      !work.waitUntilIdle(until: .now + .milliseconds(250))
+    {
+      if ContinuousClock.now < passEnd + .seconds(30), wakeSocket?.accept() == true { work.wake() }
+    }
+    if stop.isSet { stopping.set() }
+    let isDone = end(pass, work, by: stop.isSet ? .now + Self.stopLimit : deadline)
     closeConnections()
     do { try recordObservations() } catch { log.error("What was seen is not recorded: \(error)") }
     return takeAlarm() == nil && isDone && pass.hasSucceeded
+  }
+
+  /// More than a pass takes: it polls for half a minute, and deletes for another one. With ``UrgentWork/longest`` less than
+  /// the unit's `TimeoutStartSec`.
+  private static let longestPass = Duration.seconds(150)
+  /// From SIGTERM to the end, whatever does not answer: what is begun has less than this.
+  private static let stopLimit = Duration.seconds(9)
+
+  /// Waits for the pass and for urgent work, until `deadline` at the latest. What goes on then ends with the process:
+  /// its leases end by themselves, and the next pass does it again.
+  ///
+  /// - Returns: whether urgent work did all that it was to do. Each failure is in the log.
+  @discardableResult
+  private func end(
+    _ pass: RunningPass?, _ work: UrgentWork, by deadline: ContinuousClock.Instant
+  ) -> Bool {
+    if let pass { wait(atMost: max(.zero, deadline - .now), for: [pass.end], or: nil) }
+    let urgent = Result { try work.finish(until: deadline) }
+    var unfinished: String?
+    if let pass, !pass.end.isSet { unfinished = "The pass has not ended in time" }
+    if case .failure(let error as Worker.Unfinished) = urgent { unfinished = "\(error)" }
+    if let unfinished {
+      log.error("\(unfinished): the companion ends without it, and the next pass does it again")
+      // No `exit`: what it tidies up is in use.
+      _exit(EXIT_FAILURE)
+    }
+    return (try? urgent.get()) != nil
   }
 }
 

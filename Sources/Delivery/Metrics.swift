@@ -97,9 +97,17 @@ extension Companion {
       length.add(queue.length, ("queue", queue.name))
       oldest.add(queue.oldest, ("queue", queue.name))
     }
+    var overdue = MetricFamily(
+      "deliveries_oldest_seconds", "How long the oldest open delivery of a channel has been due.")
+    let waits = try records.measurements.deliveryWaits().map { ($0.channel.name, $0.oldest) }
+    let idle = senders.map { ($0.channel.name.name, Duration.zero) }
+    let oldestWaits = Dictionary(waits + idle, uniquingKeysWith: max)
+    for (channel, wait) in oldestWaits.sorted(by: { $0.key < $1.key }) {
+      overdue.add(wait, ("channel", channel))
+    }
     var paused = MetricFamily("polls_paused", "1 while online-go.com is not asked at all, else 0.")
     paused.add(try records.measurements.arePollsPaused() ? 1 : 0)
-    return [length, oldest, paused]
+    return [length, oldest, overdue, paused]
   }
 
   private func counts() throws -> [MetricFamily] {

@@ -37,15 +37,27 @@ final class UrgentWork: Sendable {
     banks = (1...Self.bankWorkers).map { _ in Worker("banks", log) { try ofBanks.run() } }
   }
 
-  func wake() {
-    for worker in banks + [jobs] + mails + deliveries { worker.wake() }
+  /// Deliveries last, because the others wake them.
+  private var all: [Worker] { banks + [jobs] + mails + deliveries }
+
+  func wake() { for worker in all { worker.wake() } }
+
+  /// - Returns: false where one of them still works at `deadline`.
+  func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
+    all.allSatisfy { $0.waitUntilIdle(until: deadline) }
   }
 
-  /// Returns when what they were woken for is done. Called once.
+  /// Returns when what they were woken for is done, or at `deadline`. Called once.
   ///
-  /// - Throws: why the last work of one failed.
-  func finish() throws {
-    let failures = (banks + [jobs] + mails + deliveries).compactMap { $0.finish() }
-    if let failure = failures.first { throw failure }
+  /// - Throws: ``Worker/Unfinished`` where one goes on, or else why the last work of one failed.
+  func finish(until deadline: ContinuousClock.Instant = .now + UrgentWork.longest) throws {
+    let failures = all.compactMap { $0.finish(until: deadline) }
+    if let failure = failures.first(where: { $0 is Worker.Unfinished }) ?? failures.first {
+      throw failure
+    }
   }
+
+  /// More than any of them takes: each begins nothing more after a minute, and what it has in hand has a time limit
+  /// of its own.
+  static let longest = Duration.seconds(120)
 }

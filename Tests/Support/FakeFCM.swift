@@ -44,6 +44,8 @@ package final class FakeFCM: Sendable {
   package static let account = "push@switchboard-test.iam.gserviceaccount.com"
   package static let keyID = "0123456789abcdef0123456789abcdef01234567"
 
+  /// Closed for a device token, it is not answered.
+  package let gate = Gate()
   private let key: RSAKeyPair
   private let listener: LoopbackListener
   private let fault: @Sendable (_ token: String) -> Refusal?
@@ -71,7 +73,10 @@ package final class FakeFCM: Sendable {
 
   package convenience init() { self.init(port: 0)! }  // a free port is always there
 
-  package func end() { listener.end() }
+  package func end() {
+    gate.openAll()
+    listener.end()
+  }
 
   package var port: UInt16 { listener.port }
   package var url: String { "http://127.0.0.1:\(port)" }
@@ -200,6 +205,7 @@ extension FakeFCM {
     let request = parsed as? [String: Any] ?? [:]
     let message = request["message"] as? [String: Any] ?? [:]
     let token = message["token"] as? String ?? ""
+    gate.pass(token)
     let refusal = state.withLock { $0.refusals[token] } ?? fault(token)
     let field = Set(request.keys) == ["message"] ? Self.violation(in: message) : "message"
     let status = field != nil ? 400 : refusal?.status ?? 200

@@ -30,6 +30,8 @@ package final class FakePushService: Sendable {
     var connections = 0
   }
 
+  /// Closed for a subscription, it is not answered.
+  package let gate = Gate()
   private let state = Mutex(State())
   private let listener = LoopbackListener()!  // a free port
   private let front: TLSFront
@@ -44,6 +46,7 @@ package final class FakePushService: Sendable {
   }
 
   package func end() {
+    gate.openAll()
     front.end()
     listener.end()
   }
@@ -76,6 +79,7 @@ package final class FakePushService: Sendable {
       let body = (0..<(Int(fields["content-length"] ?? "") ?? 0)).compactMap { _ in wire.byte() }
       let subscription = words[1].split(separator: "/").last.map(String.init) ?? ""
       let message = Message(subscription: subscription, fields: fields, body: body)
+      gate.pass(subscription)
       let answer = answer(to: message, method: String(words[0]))
       if answer.status == 201 { state.withLock { $0.accepted.append(message) } }
       wire.write(

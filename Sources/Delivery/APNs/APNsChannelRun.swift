@@ -49,7 +49,7 @@ final class APNsChannelRun: ChannelRun {
   func send(
     isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
   ) {
-    let end = hosts.first.run(until: deadline) { count in
+    let end = hosts.first.run(until: deadline, isOver: isOver) { count in
       isOver() ? [] : take(count, next, report)
     } report: { notification, outcome in
       note(outcome, of: notification, report)
@@ -119,7 +119,7 @@ final class APNsChannelRun: ChannelRun {
     if isRule(suspects.count + mismatches.count) {
       settleSuspects(report) { suspects[$0.id]! }
     }
-    let end = other.run(until: deadline) { count in
+    let end = other.run(until: deadline, isOver: isOver) { count in
       if isOver() { return [] }
       let taken = Array(elsewhere.prefix(count))
       elsewhere.removeFirst(taken.count)

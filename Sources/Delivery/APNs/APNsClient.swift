@@ -8,7 +8,7 @@ package final class APNsClient: Sendable {
   package struct Limits: Sendable {
     package var engine = APNsEngine.Limits()
     /// Of connecting and handshake.
-    package var connecting: Duration = .seconds(10)
+    package var connecting: Duration = .seconds(7)
     /// Before the second fruitless connection in a row; twice as long before each further one.
     package var backOff: Duration = .milliseconds(200)
     /// Connections in a row on which nothing was answered.
@@ -17,6 +17,8 @@ package final class APNsClient: Sendable {
     package var resendsAfterLoss = 2
     /// The same, after Apple said that it had not taken it.
     package var resendsAfterRefusal = 16
+    /// How long the answers to what is in flight are waited for when the run is over.
+    package var answersAtEnd: Duration = .seconds(5)
 
     package init() {}
   }
@@ -46,17 +48,20 @@ package final class APNsClient: Sendable {
   /// - Parameters:
   ///   - deadline: nothing is taken or sent after it. What is in flight then has its request lifetime
   ///     left, which bounds the run.
+  ///   - isOver: whether nothing more is to be sent. What is in flight then has ``Limits/answersAtEnd`` left.
   ///   - next: gives at most as many as asked for; none means that there are no more. Ids are unique.
   ///   - report: called with the last outcome of a notification in this run.
   package func run(
-    until deadline: ContinuousClock.Instant, next: (Int) -> [APNsNotification],
-    report: (APNsNotification, APNsOutcome) -> Void
+    until deadline: ContinuousClock.Instant, isOver: () -> Bool = { false },
+    next: (Int) -> [APNsNotification], report: (APNsNotification, APNsOutcome) -> Void
   ) -> APNsRun {
     // Otherwise the program would depend on the length of the path of this file.
     #sourceLocation(file:"APNsClient.run",line:56)
     withoutActuallyEscaping(next) { next in
       withoutActuallyEscaping(report) { report in
-        APNsSending(self, until: deadline, next: next, report: report).run()
+        withoutActuallyEscaping(isOver) { isOver in
+          APNsSending(self, until: deadline, isOver: isOver, next: next, report: report).run()
+        }
       }
     }
     #sourceLocation()

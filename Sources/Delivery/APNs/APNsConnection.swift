@@ -64,9 +64,10 @@ final class APNsConnection: @unchecked Sendable {
   }
 
   /// Waits for what comes next, be it bytes or time, and gives the engine the bytes that are there.
-  func read() {
+  func read(until deadline: ContinuousClock.Instant) {
     if !hasMore {
-      socket.wait(forWriting: isWritable && !output.isEmpty, until: engine.nextTick)
+      socket.wait(
+        forWriting: isWritable && !output.isEmpty, until: min(deadline, engine.nextTick))
     }
     readWithoutWaiting()
   }

@@ -9,37 +9,83 @@ extension DirectSender {
         var limits = APNsClient.Limits()
         limits.engine.window = $0.testConcurrency
         limits.connecting = .seconds(3)
+        limits.answersAtEnd = .seconds(4)
         return APNsApp($0, database, sealingKeys: sealingKeys, limits: limits)
       })
-    let senders = apps.all.map { app in
-      DirectSender(topic: app.settings.topic, concurrency: app.settings.testConcurrency) {
-        try app.sendDirectly($0)
-      }
-    }
-    self.init(concurrency: senders[0].concurrency) { messages in
+    self.init(concurrency: family[0].testConcurrency) { messages in
+      // Below the ten seconds that the request waits.
+      let end = ContinuousClock.now + .seconds(8)
       let routes = try apps.findRoutes(
         to: messages.map { PushAddress($0.token.text, by: .apns, bundleID: $0.bundleID) })
       let groups = Dictionary(grouping: messages) {
         apps.position(onRoute: routes[$0.token.text])
       }
-      return try atOnce(groups.map { index, group in { try senders[index].send(group) } })
-        .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+      return try atOnce(
+        groups.map { index, group in { try apps.sendDirectly(group, from: index, until: end) } }
+      ).reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     }
   }
 }
 
+extension APNsApps {
+  /// Sends by the app at `index`. A token of which nobody said whose it is, and which Apple calls another app's, is tried
+  /// with each other app once, as by ``APNsFamilyRun``; the app for which Apple takes it is remembered.
+  ///
+  /// - Throws: where the database does not answer.
+  fileprivate func sendDirectly(
+    _ messages: [DirectMessage], from index: Int, until end: ContinuousClock.Instant
+  ) throws -> [String: DirectResult] {
+    var results = try all[index].sender(until: end).send(messages)
+    var strangers = messages.filter { position(of: $0.bundleID) == nil }
+    for step in 1..<max(all.count, 1) {
+      strangers = strangers.filter { results[$0.id]?.isOfOtherTopic == true }
+      if strangers.isEmpty { break }
+      if ContinuousClock.now >= end {
+        // Not every app was asked, so the token may live.
+        for message in strangers { results[message.id] = results[message.id]?.keepingToken }
+        break
+      }
+      let app = all[(index + step) % all.count]
+      results.merge(try app.sender(until: end).send(strangers)) { _, last in last }
+      let taken = strangers.filter { results[$0.id]?.isAccepted == true }.map(\.token.text)
+      let learned = try app.environments(of: taken)
+      for token in taken where learned[token] == nil {
+        try app.learn(app.settings.environment, of: token)
+      }
+    }
+    return results
+  }
+}
+
+extension DirectResult {
+  /// Whether Apple calls the token another app's.
+  fileprivate var isOfOtherTopic: Bool {
+    reason == APNsOutcome.Reason.deviceTokenNotForTopic.rawValue
+  }
+
+  /// The same, but nothing is removed for it.
+  fileprivate var keepingToken: DirectResult {
+    DirectResult(isAccepted: isAccepted, status: status, serviceID: serviceID, reason: reason)
+  }
+}
+
 extension APNsApp {
+  fileprivate func sender(until end: ContinuousClock.Instant) -> DirectSender {
+    DirectSender(topic: settings.topic, concurrency: settings.testConcurrency) {
+      try sendDirectly($0, until: end)
+    }
+  }
+
   /// Sends each notification to the host that is known for its token, or else to the first one. Asks the other host
   /// about the tokens that a host calls wrong, and remembers where they are right.
   ///
   /// - Throws: where the database does not answer.
-  fileprivate func sendDirectly(
-    _ notifications: [APNsNotification]
+  private func sendDirectly(
+    _ notifications: [APNsNotification], until end: ContinuousClock.Instant
   ) throws -> [String: APNsOutcome] {
     defer { close() }
-    // Below the ten seconds that the request waits.
     let (firstEnd, secondEnd) = (
-      ContinuousClock.now + .seconds(4), ContinuousClock.now + .seconds(6)
+      min(end, ContinuousClock.now + .seconds(4)), min(end, ContinuousClock.now + .seconds(6))
     )
     let known = try environments(of: notifications.map(\.token.text))
     let isElsewhere = { (notification: APNsNotification) in
@@ -74,7 +120,8 @@ extension APNsClient {
     var waiting = notifications[...]
     var outcomes: [String: APNsOutcome] = [:]
     if waiting.isEmpty { return outcomes }
-    _ = run(until: deadline) { count in
+    func isOver() -> Bool { ContinuousClock.now >= deadline }
+    _ = run(until: deadline, isOver: isOver) { count in
       defer { waiting = waiting.dropFirst(count) }
       return Array(waiting.prefix(count))
     } report: { notification, outcome in

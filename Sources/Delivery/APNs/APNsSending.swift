@@ -8,6 +8,7 @@ import Store
 final class APNsSending {
   private let client: APNsClient
   private let deadline: ContinuousClock.Instant
+  private let isOver: () -> Bool
   private let next: (Int) -> [APNsNotification]
   private let report: (APNsNotification, APNsOutcome) -> Void
 
@@ -28,12 +29,13 @@ final class APNsSending {
   private var fruitless = 0
 
   init(
-    _ client: APNsClient, until deadline: ContinuousClock.Instant,
+    _ client: APNsClient, until deadline: ContinuousClock.Instant, isOver: @escaping () -> Bool,
     next: @escaping (Int) -> [APNsNotification],
     report: @escaping (APNsNotification, APNsOutcome) -> Void
   ) {
     self.client = client
     self.deadline = deadline
+    self.isOver = isOver
     self.next = next
     self.report = report
   }
@@ -47,7 +49,7 @@ final class APNsSending {
 
   /// Whether something waits, after asking for as many as `count`.
   private func fillWaiting(_ count: Int) -> Bool {
-    if ContinuousClock.now >= deadline { end = end ?? .overdue }
+    if ContinuousClock.now >= deadline || isOver() { end = end ?? .overdue }
     if end != nil { return false }
     if waiting.isEmpty, !isExhausted {
       waiting = next(count)
@@ -116,6 +118,7 @@ final class APNsSending {
   /// - Returns: why it is of no more use, where that is so.
   private func converse(over connection: APNsConnection) -> String? {
     let engine = connection.engine
+    var lastAnswerAt: ContinuousClock.Instant?
     while true {
       // A record at a time: Apple works on one while the next is made.
       while submit(to: engine) { connection.write(isMoreComing: true) }
@@ -126,7 +129,12 @@ final class APNsSending {
         guard engine.capacity > 0, fillWaiting(1) else { break }
         continue
       }
-      connection.read()
+      connection.read(until: .now + .seconds(1))
+      if lastAnswerAt == nil, isOver() {
+        lastAnswerAt = .now + client.limits.answersAtEnd
+        end = end ?? .overdue
+      }
+      if let lastAnswerAt, .now >= lastAnswerAt { engine.markFailed("no answer in time") }
       engine.tick(.now)
       settle(engine)
     }

@@ -4,18 +4,21 @@ package import Store
 extension DeliveryChannel {
   /// Firebase Cloud Messaging, for Android.
   ///
-  /// - Parameter keys: seal the access token that all processes share.
+  /// - Parameters:
+  ///   - keys: seal the access token that all processes share.
+  ///   - answerLimit: of one request; less than the companion has to end.
   package static func fcm(
-    _ settings: FCMSettings, _ database: Database, sealingKeys keys: CompanionKeys
+    _ settings: FCMSettings, _ database: Database, sealingKeys keys: CompanionKeys,
+    answerLimit: Duration = .seconds(7)
   ) -> DeliveryChannel {
     let tokens = GoogleTokens(database: database, settings: settings, sealingKeys: keys)
-    let client = FCMClient(settings, tokens)
+    let client = FCMClient(settings, tokens, answerLimit: answerLimit)
     return DeliveryChannel(
       name: .fcm, platforms: [.android],
       beginRun: { deadline in FCMRun(client, until: deadline) },
       describe: { _ in "\(settings.endpoint)  \(settings.project)" },
       close: { client.close() },
-      direct: DirectSender(through: FCMClient(settings, tokens)))
+      direct: DirectSender(through: FCMClient(settings, tokens, answerLimit: answerLimit)))
   }
 }
 
@@ -38,7 +41,7 @@ extension DirectSender {
             ).json
           }
           for (message, outcome) in zip(taken, try client.send(bodies)) {
-            results[message.id] = DirectResult(outcome, of: message)
+            results[message.id] = outcome.map { DirectResult($0, of: message) }
           }
         } catch is GoogleTokenError {
           for message in messages where results[message.id] == nil {

@@ -8,11 +8,14 @@ final class FCMClient: Sendable {
 
   private let settings: FCMSettings
   private let tokens: GoogleTokens
+  private let limits: HTTPClient.Limits
   private let kept = Mutex<[FCMConnection]>([])
 
-  init(_ settings: FCMSettings, _ tokens: GoogleTokens) {
+  init(_ settings: FCMSettings, _ tokens: GoogleTokens, answerLimit: Duration) {
     self.settings = settings
     self.tokens = tokens
+    limits = HTTPClient.Limits(
+      connecting: min(answerLimit, .seconds(3)), total: answerLimit, body: 64 << 10)
   }
 
   /// Closes the connections that are kept.
@@ -21,15 +24,21 @@ final class FCMClient: Sendable {
   /// What became of each message, in their order. Those whose access token Google refuses are sent again, once, with a
   /// new one.
   ///
-  /// - Parameter messages: bodies, JSON.
+  /// - Parameters:
+  ///   - messages: bodies, JSON.
+  ///   - isOver: whether nothing more is to be sent.
+  /// - Returns: nil for a message that was not sent, because it was over or another one got no answer.
   /// - Throws: ``GoogleTokenError``; where the database does not answer.
-  func send(_ messages: [[UInt8]]) throws -> [FCMOutcome] {
+  func send(
+    _ messages: [[UInt8]], isOver: () -> Bool = { false }
+  ) throws -> [FCMOutcome?] {
     let token = try tokens.current(insteadOf: nil)
+    if isOver() { return messages.map { _ in nil } }
     var outcomes = try send(messages, with: token)
     let refused = outcomes.indices.filter {
-      outcomes[$0].action(attempts: 1) == .renewAccessToken
+      outcomes[$0]?.action(attempts: 1) == .renewAccessToken
     }
-    if refused.isEmpty { return outcomes }
+    if refused.isEmpty || isOver() { return outcomes }
     let renewed = try tokens.current(insteadOf: token)
     for (index, outcome) in zip(refused, try send(refused.map { messages[$0] }, with: renewed)) {
       outcomes[index] = outcome
@@ -37,7 +46,7 @@ final class FCMClient: Sendable {
     return outcomes
   }
 
-  private func send(_ messages: [[UInt8]], with token: String) throws -> [FCMOutcome] {
+  private func send(_ messages: [[UInt8]], with token: String) throws -> [FCMOutcome?] {
     let shares = (0..<min(messages.count, Self.concurrency)).map { first in
       stride(from: first, to: messages.count, by: Self.concurrency).map { $0 }
     }
@@ -46,7 +55,15 @@ final class FCMClient: Sendable {
         { [self] in
           let connection = kept.withLock { $0.popLast() } ?? FCMConnection()
           defer { kept.withLock { $0.append(connection) } }
-          return share.map { ($0, connection.send(messages[$0], to: settings.sendURL, token)) }
+          var isSilent = false
+          return share.map { index -> (Int, FCMOutcome?) in
+            // Each would wait as long.
+            if isSilent { return (index, nil) }
+            let outcome = connection.send(
+              messages[index], to: settings.sendURL, token, limits)
+            if case .unanswered = outcome { isSilent = true }
+            return (index, outcome)
+          }
         }
       })
     return sent.joined().sorted { $0.0 < $1.0 }.map(\.1)
@@ -58,15 +75,9 @@ final class FCMClient: Sendable {
 private final class FCMConnection: @unchecked Sendable {
   private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
 
-  private static let limits = {
-    var limits = HTTPClient.Limits()
-    limits.connecting = .seconds(3)
-    limits.total = .seconds(8)
-    limits.body = 64 << 10
-    return limits
-  }()
-
-  func send(_ message: [UInt8], to url: String, _ token: String) -> FCMOutcome {
+  func send(
+    _ message: [UInt8], to url: String, _ token: String, _ limits: HTTPClient.Limits
+  ) -> FCMOutcome {
     guard let destination = Destination(configured: url), destination.isConfidential else {
       return .unanswered("it is no https address")
     }
@@ -75,7 +86,7 @@ private final class FCMConnection: @unchecked Sendable {
         try client.post(
           message, to: destination,
           fields: ["Authorization: Bearer \(token)", "Content-Type: application/json"],
-          limits: Self.limits))
+          limits: limits))
     } catch {
       return .unanswered(error.reason)
     }

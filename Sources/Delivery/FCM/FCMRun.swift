@@ -23,7 +23,7 @@ final class FCMRun: ChannelRun {
     while !isOver(), !isStopped, ContinuousClock.now < deadline {
       let taken = next(Self.batchSize)
       if taken.isEmpty { return }
-      send(taken, report)
+      send(taken, isOver, report)
     }
   }
 
@@ -35,7 +35,9 @@ final class FCMRun: ChannelRun {
     return []
   }
 
-  private func send(_ taken: [OutgoingDelivery], _ report: (SentDelivery) -> Void) {
+  private func send(
+    _ taken: [OutgoingDelivery], _ isOver: () -> Bool, _ report: (SentDelivery) -> Void
+  ) {
     var bodies: [[UInt8]] = []
     var sendable: [OutgoingDelivery] = []
     for outgoing in taken {
@@ -49,10 +51,17 @@ final class FCMRun: ChannelRun {
       }
     }
     do {
-      let outcomes = try client.send(bodies)
-      for (outgoing, outcome) in zip(sendable, outcomes) { report(decide(outcome, of: outgoing)) }
-      let silences = outcomes.compactMap { if case .unanswered(let why) = $0 { why } else { nil } }
-      if silences.count == outcomes.count, let reason = silences.first {
+      let outcomes = try client.send(bodies, isOver: isOver)
+      for (outgoing, outcome) in zip(sendable, outcomes) {
+        if let outcome {
+          report(decide(outcome, of: outgoing))
+        } else if !isOver() {
+          report(SentDelivery(later: outgoing, "not sent"))
+        }
+      }
+      let asked = outcomes.compactMap { $0 }
+      let silences = asked.compactMap { if case .unanswered(let why) = $0 { why } else { nil } }
+      if silences.count == asked.count, let reason = silences.first {
         raise("Google's host cannot be reached: \(reason)", isFinal: true)
       }
     } catch {

@@ -57,21 +57,37 @@ struct ChildProcess: ~Copyable {
   }
 
   /// Waits for the end; kills the program at `limit`, with what it has started.
-  func wait(atMost limit: Duration) -> Ending {
-    let deadline = ContinuousClock.now + limit
+  ///
+  /// - Parameter stopping: when it is set, the program has five seconds left.
+  func wait(atMost limit: Duration, stopping: Flag? = nil) -> Ending {
+    var deadline = ContinuousClock.now + limit
+    var isStopping = false
     var status: CInt = 0
     while true {
       let ended = waitpid(process, &status, WNOHANG)
       if ended == process { break }
+      if !isStopping, stopping?.isSet == true {
+        isStopping = true
+        deadline = min(deadline, .now + .seconds(5))
+      }
       if ContinuousClock.now >= deadline {
         kill(-process, SIGKILL)
-        waitpid(process, &status, 0)
+        waitAfterKill()
         return .overdue
       }
       usleep(5_000)
     }
     let signal = status & 0x7f
     return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
+  }
+}
+
+extension ChildProcess {
+  /// Takes the status of a killed program. One that the kernel holds, as in a file system that does not answer, is not
+  /// waited for.
+  private func waitAfterKill() {
+    let deadline = ContinuousClock.now + .seconds(1)
+    while waitpid(process, nil, WNOHANG) == 0, ContinuousClock.now < deadline { usleep(1_000) }
   }
 }
 

@@ -41,8 +41,8 @@ struct HTTPClient: ~Copyable {
   struct Limits: Sendable {
     /// Until there is a connection.
     var connecting = Duration.seconds(5)
-    /// For all of a question and its answer.
-    var total = Duration.seconds(10)
+    /// For all of a question and its answer, also where it is asked elsewhere. Less than the companion has to end.
+    var total = Duration.seconds(7)
     /// Bytes of a body, after it is unpacked.
     var body = 8 << 20
   }
@@ -79,7 +79,11 @@ struct HTTPClient: ~Copyable {
   ) throws(HTTPError) -> HTTPAnswer {
     var destination = destination
     let fields = entityTag.map { ["If-None-Match: \($0)"] } ?? []
+    let deadline = ContinuousClock.now + limits.total
+    var limits = limits
     for _ in 0...3 {
+      // 0 would be no limit.
+      limits.total = max(.milliseconds(1), deadline - .now)
       let answer = try perform(destination, fields: fields, limits: limits)
       guard destination.rule == nil, (300...399).contains(answer.status), answer.status != 304
       else { return answer }
@@ -162,6 +166,8 @@ struct HTTPClient: ~Copyable {
     set(CURLOPT_PROTOCOLS_STR, destination.url.scheme)
     switchboard_set_number(curl, CURLOPT_FOLLOWLOCATION, 0)
     switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
+    // A name that nobody answers for is not waited for beyond the limits.
+    switchboard_set_number(curl, CURLOPT_QUICK_EXIT, 1)
     switchboard_set_number(
       curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
     switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))

@@ -42,7 +42,12 @@ final class Monitor<Value>: @unchecked Sendable {
   init(_ value: Value) {
     self.value = value
     pthread_mutex_init(lock, nil)
-    pthread_cond_init(change, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    // No clock that somebody sets.
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(change, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -56,7 +61,8 @@ final class Monitor<Value>: @unchecked Sendable {
     wait { value in body(&value) }
   }
 
-  /// Calls `body`, again after each change of the value, until it gives a result.
+  /// Calls `body`, again after each change of the value, until it gives a result. For a thread that is idle until
+  /// somebody gives it work or ends it: whoever waits for work to be done waits until a deadline.
   func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
@@ -67,5 +73,35 @@ final class Monitor<Value>: @unchecked Sendable {
       }
       pthread_cond_wait(change, lock)
     }
+  }
+  /// The same, but no longer than until `deadline` (`pthread_cond_timedwait`).
+  ///
+  /// - Returns: nil where `body` gave no result by then.
+  func wait<Result>(
+    until deadline: ContinuousClock.Instant, _ body: (inout Value) -> Result?
+  ) -> Result? {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    while true {
+      if let result = body(&value) {
+        pthread_cond_broadcast(change)
+        return result
+      }
+      let rest = deadline - .now
+      guard rest > .zero else { return nil }
+      var end = timespec.monotonic(after: rest)
+      pthread_cond_timedwait(change, lock, &end)
+    }
+  }
+}
+
+extension timespec {
+  /// The moment when `rest` has passed, by the clock that nobody sets.
+  fileprivate static func monotonic(after rest: Duration) -> timespec {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    let end = Duration.seconds(Int64(now.tv_sec)) + .nanoseconds(now.tv_nsec) + rest
+    let (seconds, attoseconds) = end.components
+    return timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
   }
 }

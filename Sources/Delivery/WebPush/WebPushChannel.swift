@@ -4,9 +4,12 @@ package import Store
 extension DeliveryChannel {
   /// Web Push, to the browsers of subscriptions.
   ///
-  /// - Parameter keys: open the subscriptions.
+  /// - Parameters:
+  ///   - keys: open the subscriptions.
+  ///   - answerLimit: of one request; less than the companion has to end.
   package static func webPush(
-    _ settings: WebPushSettings, _ database: Database, keys: CompanionKeys
+    _ settings: WebPushSettings, _ database: Database, keys: CompanionKeys,
+    answerLimit: Duration = .seconds(7)
   ) -> DeliveryChannel {
     @Sendable func sealed(_ tokens: [String]) throws -> [String: String] {
       try database.records(at: .now(), from: .companion).webSubscriptions.sealed(of: tokens)
@@ -14,7 +17,9 @@ extension DeliveryChannel {
     return DeliveryChannel(
       name: .webPush, platforms: [.web],
       routes: { try sealed($0.map(\.token)) },
-      beginRun: { deadline in WebPushRun(settings, keys: keys, until: deadline) },
+      beginRun: { deadline in
+        WebPushRun(settings, keys: keys, until: deadline, answerLimit: answerLimit)
+      },
       describe: { _ in "the push service of the browser" },
       direct: DirectSender(settings, keys: keys, subscriptions: sealed))
   }
@@ -33,7 +38,7 @@ extension DirectSender {
       limits.body = 65_536
       // Below the ten seconds that the request waits.
       let deadline = ContinuousClock.now + .seconds(5)
-      var sender = WebPushSender(settings, keys: keys, limits: limits)
+      let sender = WebPushSender(settings, keys: keys, limits: limits)
       // Other channels may have sent already, so an error of the database is no error of all: nothing was sent here.
       guard let found = try? subscriptions(messages.map(\.token.text)) else { return [:] }
       var results: [String: DirectResult] = [:]

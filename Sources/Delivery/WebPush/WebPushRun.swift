@@ -13,54 +13,82 @@ final class WebPushRun: ChannelRun {
   private let settings: WebPushSettings
   private let keys: CompanionKeys
   private let deadline: ContinuousClock.Instant
-  private let queue = Monitor(Queue())
+  private let answerLimit: Duration
+  private let waitLimit: Duration
+  private let silent = SilentOrigins()
   private(set) var alarm: String?
-  let isStopped = false
+  private(set) var isStopped = false
 
   private static let threads = 4
 
-  init(_ settings: WebPushSettings, keys: CompanionKeys, until deadline: ContinuousClock.Instant) {
+  /// - Parameters:
+  ///   - answerLimit: of one request.
+  ///   - waitLimit: for the next answer to one of the requests in flight; longer, unless a request does not end.
+  init(
+    _ settings: WebPushSettings, keys: CompanionKeys, until deadline: ContinuousClock.Instant,
+    answerLimit: Duration, waitLimit: Duration = .seconds(15)
+  ) {
     self.settings = settings
     self.keys = keys
     self.deadline = deadline
+    self.answerLimit = answerLimit
+    self.waitLimit = waitLimit
   }
 
   func send(
     isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
   ) {
-    let threads = (0..<Self.threads).map { _ in startThread(worker()) }
-    defer { for thread in threads { pthread_join(thread, nil) } }
-    var inHand = 0
-    repeat {
-      let more = isOver() || .now >= deadline ? [] : next(Self.threads - inHand)
-      inHand += more.count
+    // Of this call: the threads of the one before have ended with theirs.
+    let queue = Monitor(Queue())
+    let threads = (0..<Self.threads).map { _ in startThread(worker(of: queue)) }
+    var inHand: [String: OutgoingDelivery] = [:]
+    while true {
+      let more = isOver() || .now >= deadline ? [] : next(Self.threads - inHand.count)
+      for outgoing in more { inHand[outgoing.delivery.id] = outgoing }
       queue.with { $0.waiting += more }
-      guard inHand > 0 else { break }
-      for (outgoing, outcome) in takeSent() {
-        inHand -= 1
+      if inHand.isEmpty { break }
+      guard let answered = queue.wait(until: .now + waitLimit, Self.takeSent) else { break }
+      for (outgoing, outcome) in answered {
+        inHand[outgoing.delivery.id] = nil
         report(sent(outgoing, outcome))
       }
-    } while true
+    }
     queue.with { $0.isOver = true }
+    if inHand.isEmpty {
+      for thread in threads { pthread_join(thread, nil) }
+    } else {
+      for thread in threads { pthread_detach(thread) }
+      giveUp(inHand.values, report)
+    }
   }
 
   func finish() -> [DeadToken] { [] }
 
-  private func takeSent() -> [(outgoing: OutgoingDelivery, outcome: WebPushOutcome)] {
-    queue.wait { queue in
-      guard !queue.sent.isEmpty else { return nil }
-      defer { queue.sent = [] }
-      return queue.sent
-    }
+  /// Nobody waits any longer for what a thread does not come back from.
+  private func giveUp(
+    _ inHand: some Sequence<OutgoingDelivery>, _ report: (SentDelivery) -> Void
+  ) {
+    isStopped = true
+    alarm = "requests to push services do not end"
+    for outgoing in inHand { report(sent(outgoing, .unanswered)) }
   }
 
-  /// Sends what waits until the run is over.
-  private func worker() -> @Sendable () -> Void {
-    let (settings, keys, queue) = (settings, keys, queue)
+  /// - Returns: nil where nothing was sent since the last time.
+  private static func takeSent(
+    _ queue: inout Queue
+  ) -> [(outgoing: OutgoingDelivery, outcome: WebPushOutcome)]? {
+    guard !queue.sent.isEmpty else { return nil }
+    defer { queue.sent = [] }
+    return queue.sent
+  }
+
+  /// Sends what waits until the queue is over.
+  private func worker(of queue: Monitor<Queue>) -> @Sendable () -> Void {
+    let (settings, keys, silent) = (settings, keys, silent)
+    let limits = HTTPClient.Limits(
+      connecting: min(answerLimit, .seconds(3)), total: answerLimit, body: 65_536)
     return {
-      var limits = HTTPClient.Limits()
-      limits.body = 65_536
-      var sender = WebPushSender(settings, keys: keys, limits: limits)
+      let sender = WebPushSender(settings, keys: keys, limits: limits, silent: silent)
       while let outgoing = queue.wait(Self.takeWaiting) {
         let outcome = sender.send(WebPushSender.Message(outgoing))
         queue.with { $0.sent.append((outgoing, outcome)) }
@@ -68,7 +96,7 @@ final class WebPushRun: ChannelRun {
     }
   }
 
-  /// - Returns: nil inside where the run is over.
+  /// - Returns: nil inside where the queue is over.
   private static func takeWaiting(_ queue: inout Queue) -> OutgoingDelivery?? {
     if !queue.waiting.isEmpty { return queue.waiting.removeFirst() }
     return queue.isOver ? .some(nil) : nil

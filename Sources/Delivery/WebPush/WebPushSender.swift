@@ -1,6 +1,7 @@
 import Base
 import Cryptography
 import Store
+import Synchronization
 
 /// Sends messages to browsers by their push services (RFC 8030), over connections that are kept. Used by one thread.
 struct WebPushSender: ~Copyable {
@@ -21,21 +22,25 @@ struct WebPushSender: ~Copyable {
   private let keys: CompanionKeys
   private let client: HTTPClient
   private let limits: HTTPClient.Limits
-  /// Origins that have not answered: they would keep the messages to others waiting.
-  private var silent: Set<String> = []
+  private let silent: SilentOrigins
 
   /// The age of the VAPID token of a message at its end; services take at most 24 hours.
   private static let tokenLifetime = Duration.seconds(12 * 3600)
 
-  init(_ settings: WebPushSettings, keys: CompanionKeys, limits: HTTPClient.Limits) {
+  /// - Parameter silent: those of the run.
+  init(
+    _ settings: WebPushSettings, keys: CompanionKeys, limits: HTTPClient.Limits,
+    silent: SilentOrigins = SilentOrigins()
+  ) {
     self.settings = settings
     self.keys = keys
     self.limits = limits
+    self.silent = silent
     client = HTTPClient(
       userAgent: "switchboard/\(Product.version)", trusting: settings.certificatesFile)
   }
 
-  mutating func send(_ message: Message) -> WebPushOutcome {
+  func send(_ message: Message) -> WebPushOutcome {
     let opened: (endpoint: Destination, keys: WebPushKeys)
     switch open(message) {
     case .success(let found): opened = found
@@ -99,3 +104,11 @@ struct WebPushSender: ~Copyable {
 }
 
 extension WebPushOutcome.Unusable: Error {}
+
+/// Origins that have not answered in a run: they would keep the messages to others waiting.
+final class SilentOrigins: Sendable {
+  private let origins = Mutex<Set<String>>([])
+
+  func contains(_ origin: String) -> Bool { origins.withLock { $0.contains(origin) } }
+  func insert(_ origin: String) { origins.withLock { _ = $0.insert(origin) } }
+}

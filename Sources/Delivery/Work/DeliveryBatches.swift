@@ -30,15 +30,21 @@ final class DeliveryBatches: Sendable {
 
   private let database: Database
   private let channel: DeliveryChannel
+  /// When nobody waits for a batch any more, nor for one to be recorded.
+  private let deadline: ContinuousClock.Instant
   private let state = Monitor(State())
 
   private static let batchSize = 500
   private static let batchesAhead = 2
   private static let threads = 2
 
-  init(_ database: Database, of channel: DeliveryChannel) {
+  /// - Parameter deadline: of the run. What is in flight then is still recorded.
+  init(
+    _ database: Database, of channel: DeliveryChannel, until deadline: ContinuousClock.Instant
+  ) {
     self.database = database
     self.channel = channel
+    self.deadline = deadline + .seconds(30)
   }
 
   private var deliveries: Deliveries {
@@ -85,13 +91,14 @@ final class DeliveryBatches: Sendable {
   ///
   /// - Returns: nil where nothing is left, or other passes hold it.
   func next() -> DeliveryBatch? {
-    state.wait { state -> DeliveryBatch?? in
+    let batch = state.wait(until: deadline) { state -> DeliveryBatch?? in
       if !state.ready.isEmpty { return state.ready.removeFirst() }
       let isOver = state.failure != nil || state.isEnding
       let isMore =
         state.busy > 0 || !state.done.isEmpty || !state.shards.isEmpty || !state.idle.isEmpty
       return isMore && !isOver ? nil : .some(nil)
     }
+    return batch ?? nil
   }
 
   /// Has the outcomes of a whole batch recorded.
@@ -121,12 +128,13 @@ extension DeliveryBatches {
   }
 
   private func nextJob() -> Job? {
-    state.wait { state -> Job?? in
+    let job = state.wait(until: deadline) { state -> Job?? in
       if state.failure != nil { return .some(nil) }
       guard let job = Self.takeJob(&state) else { return state.isEnding ? .some(nil) : nil }
       state.busy += 1
       return job
     }
+    return job ?? nil
   }
 
   private static func takeJob(_ state: inout State) -> Job? {

@@ -52,7 +52,7 @@ final class DeliveryRun {
     self.channel = channel
     self.deadline = deadline
     self.stopping = stopping
-    source = DeliveryBatches(database, of: channel)
+    source = DeliveryBatches(database, of: channel, until: deadline)
     run = channel.beginRun(deadline)
   }
 
@@ -109,7 +109,7 @@ final class DeliveryRun {
   private func add(_ outgoing: OutgoingDelivery, to batch: inout OpenBatch) {
     let delivery = outgoing.delivery
     if let reason = reasonNotToSend(delivery) {
-      batch.whole.outcomes.append((delivery, .dead(status: nil, reason: reason)))
+      batch.whole.outcomes.append((delivery, .undelivered(reason: reason)))
       report.dead += 1
       outcomes[reason == "expired" ? "expired" : "given_up", default: 0] += 1
       return
@@ -145,7 +145,7 @@ final class DeliveryRun {
     case .later:
       report.later += 1
       report.trouble = outcome.trouble ?? report.trouble
-    case .dead: report.dead += 1
+    case .dead, .undelivered: report.dead += 1
     }
   }
 }
@@ -167,6 +167,7 @@ extension DeliveryOutcome {
     case .later(_, let status, _, _): "later_\(Self.answer(status))"
     case .dead(410, _), .dead(404, "UNREGISTERED"): "token_dead"
     case .dead(let status, _): "refused_\(Self.answer(status))"
+    case .undelivered: "given_up"
     }
   }
 

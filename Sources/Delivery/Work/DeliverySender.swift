@@ -87,12 +87,13 @@ final class DeliverySender: Sendable {
     }
   }
 
-  /// The alarm since the last call.
+  /// The alarm since the last call; nil too while a thread sends, whose alarm a later call gives.
   func takeAlarm() -> DeliveryAlarm? {
-    alarm.withLock { alarm in
+    let taken = alarm.withLockIfAvailable { alarm in
       defer { alarm = nil }
       return alarm
     }
+    return taken ?? nil
   }
 }
 

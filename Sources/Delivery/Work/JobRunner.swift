@@ -26,12 +26,16 @@ struct JobRunner: Sendable {
       stopping: stopping, observations: observations)
   }
 
+  /// After this time no job is begun, however many wait.
+  private static let time = Duration.seconds(60)
+
   /// Does all jobs that are open, the one that has waited longest first.
   ///
   /// - Throws: where the database does not answer.
   func run() throws {
     let records = database.records(at: .now(), from: .companion)
-    while !stopping.isSet {
+    let end = ContinuousClock.now + Self.time
+    while !stopping.isSet, ContinuousClock.now < end {
       let job = try records.jobs.claim(of: handlers.map(\.kind), as: newClaimID())
       guard let job, let handler = handlers.first(where: { $0.kind == job.kind }) else { return }
       var metadata: Logger.Metadata = [

@@ -70,8 +70,8 @@ struct MailDelivery: Sendable {
     if !channels.isEmpty, let payload = announce(opened, mail) {
       try records.notices.push(payload, with: mail, by: channels)
     }
-    let outcome = mailer.send(message, named: mail.id)
-    observe(outcome)
+    let outcome = mailer.send(message, named: mail.id, stopping: stopping)
+    if !stopping.isSet { observe(outcome) }
     return outcome
   }
 

@@ -11,12 +11,15 @@ package enum Mailer: Sendable, Equatable {
 
   /// Exit status 0 is success; EX_USAGE, EX_DATAERR, EX_NOUSER and EX_NOHOST (sysexits.h) are
   /// final; any other is tried again. A command that runs longer than `limit` is killed.
+  ///
+  /// - Parameter stopping: when it is set, the command has five seconds left.
   package func send(
-    _ message: [UInt8], named id: String, within limit: Duration = .seconds(30)
+    _ message: [UInt8], named id: String, within limit: Duration = .seconds(30),
+    stopping: Flag? = nil
   ) -> MailOutcome {
     switch self {
     case .command(let line):
-      Self.run(line.split(separator: " ").map(String.init), message, within: limit)
+      Self.run(line.split(separator: " ").map(String.init), message, within: limit, stopping)
     case .directory(let path): Self.write(message, to: path, id: id)
     }
   }
@@ -47,12 +50,12 @@ package enum Mailer: Sendable, Equatable {
   }
 
   private static func run(
-    _ words: [String], _ message: [UInt8], within limit: Duration
+    _ words: [String], _ message: [UInt8], within limit: Duration, _ stopping: Flag?
   ) -> MailOutcome {
     guard let process = ChildProcess(words, input: message) else {
       return .failed(reason: "the mail command cannot be started")
     }
-    switch process.wait(atMost: limit) {
+    switch process.wait(atMost: limit, stopping: stopping) {
     case .exited(0):
       return process.readCount == message.count
         ? .delivered : .failed(reason: "the mail command read no message")
@@ -62,6 +65,8 @@ package enum Mailer: Sendable, Equatable {
       return .failed(reason: "the mail command ended with status \(status)")
     case .signalled(let signal):
       return .failed(reason: "the mail command was ended by signal \(signal)")
+    case .overdue where stopping?.isSet == true:
+      return .failed(reason: "the companion was stopped before the mail command ended")
     case .overdue: return .failed(reason: "the mail command took more than \(limit)")
     }
   }

@@ -84,7 +84,10 @@ extension WhyDirectory {
     }
     switch delivery.reason {
     case "expired":
-      explanation.blame("expired", "\(name) expired before it could be sent, on \(when).")
+      explanation.blame(
+        "expired",
+        "\(name) expired before it could be sent, on \(when). A turn that still waits is told again."
+      )
     case "too many attempts":
       explanation.blame(
         "too_many_attempts",

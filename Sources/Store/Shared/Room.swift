@@ -28,6 +28,8 @@ package struct Room: Sendable {
   var whatIsOver: [StaticString] = []
   /// Run when notifications are delivered. Parameter: JSON array of the ids of deliveries.
   var whenDelivered: [StaticString] = []
+  /// Run when notifications were given up that nobody has refused. Parameter: JSON array of the ids of deliveries.
+  var whenGivenUp: [StaticString] = []
   /// Count the values for the companion alone that a version before sealed boxes has sealed, and that are still of use.
   var earlierSeals: [StaticString] = []
   /// Select what the values for the companion alone begin with, up to the dot, of those that are still of use after a restore.

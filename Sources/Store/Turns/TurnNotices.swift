@@ -20,15 +20,15 @@ struct TurnNotices: ~Copyable {
   private struct Content: Hashable {
     let games: [GameMark]
     let badge: Int64
-    /// The deliveries in whose place it comes.
+    /// The deliveries in whose place it comes, and an id of its own where it tells again.
     let replaced: [String]
     /// Of one of those that the device may show already, and that is true in part: it takes its place there, too.
     let collapseID: String?
   }
 
-  /// Tells the devices of the turns that are new. What waits undelivered and is not true any more is
-  /// withdrawn, or replaced by what is. A device that is told nothing, but shows another badge, gets the badge
-  /// alone.
+  /// Tells the devices of the turns that are new, and again of those whose notification was given up. What
+  /// waits undelivered and is not true any more is withdrawn, or replaced by what is. A device that is told
+  /// nothing, but shows another badge, gets the badge alone.
   func update(told: [TurnGame]) throws {
     let badges = try transaction.badges.ofDevices(of: user.id)
     let open = try openNotices()
@@ -77,11 +77,13 @@ extension TurnNotices {
   private func tellTurns(
     _ told: [TurnGame], to badges: [DeviceBadge], replacing open: [OpenNotice]
   ) throws -> Set<String> {
-    if told.isEmpty && open.isEmpty { return [] }
-    let waiting = try transaction.games.find(of: user.id).map(\.game).filter {
-      $0.isTurn(of: user.id)
-    }
+    let untold = try takeUntold()
+    if told.isEmpty && open.isEmpty && untold.isEmpty { return [] }
+    let stored = try transaction.games.find(of: user.id).filter { $0.game.isTurn(of: user.id) }
+    let waiting = stored.map(\.game)
     let marks = Set(waiting.map(GameMark.init))
+    let audible = Set(stored.filter { !$0.isSilent }.map { GameMark($0.game) })
+    let newID = transaction.makeID()
     var contents: [Content: [PushAddress]] = [:]
     for device in badges {
       let mine = open.filter {
@@ -91,7 +93,8 @@ extension TurnNotices {
         mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) }, from: device)
       let turns = mine.filter { $0.kind == .turn }
       let pending = Set(turns.flatMap(\.games)).intersection(marks)
-      let content = pending.union(told.map(GameMark.init))
+      let again = audible.intersection(untold[device.token] ?? [])
+      let content = pending.union(told.map(GameMark.init)).union(again)
       let isTrue = turns.count == 1 && turns[0].badge == device.waiting && turns[0].games == content
       if isTrue { continue }
       try withdraw(turns, from: device)
@@ -99,7 +102,7 @@ extension TurnNotices {
       contents[
         Content(
           games: waiting.map(GameMark.init).filter(content.contains), badge: device.waiting,
-          replaced: turns.map(\.id).sorted(),
+          replaced: turns.map(\.id).sorted() + (again.isEmpty ? [] : [newID]),
           collapseID: turns.last { !marks.isDisjoint(with: $0.games) }?.shownUnder),
         default: []
       ].append(device.address)

@@ -44,6 +44,17 @@ extension Room {
       ON DUPLICATE KEY UPDATE badge = VALUES(badge)
       """,
     ],
+    // Of turns alone: that an hour is left, or that a game has ended, is no news by then.
+    whenGivenUp: [
+      """
+      UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS given_up
+      JOIN deliveries d ON d.id = given_up.id
+      JOIN notifications n ON n.id = d.notification_id AND n.kind = 'turn'
+      JOIN turn_notices t ON t.notification_id = d.notification_id
+      JOIN ogs_registrations r ON r.ogs_user_id = t.ogs_user_id AND r.device_token = d.token
+      SET r.untold = JSON_MERGE_PRESERVE(COALESCE(r.untold, '[]'), t.games)
+      """
+    ],
     whenClockIsSetBack: [
       """
       UPDATE ogs_users FORCE INDEX (ogs_users_due) SET due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE

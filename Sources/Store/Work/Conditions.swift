@@ -14,9 +14,9 @@ package struct Condition: Sendable, Equatable {
   package let since: Timestamp?
 
   /// A condition that the reader found.
-  init(_ name: Name, _ reason: String) {
-    (self.name, self.reason) = (name, reason)
-    (subject, host, since) = ("", "", nil)
+  init(_ name: Name, of subject: String = "", _ reason: String) {
+    (self.name, self.subject, self.reason) = (name, subject, reason)
+    (host, since) = ("", nil)
   }
 
   /// - Returns: nil for a name that this version does not know.
@@ -35,7 +35,7 @@ extension Condition {
   package enum Name: String, Sendable, CaseIterable {
     case database, schema, companion, site, mail, keys, apns, fcm
     case webPush = "webpush"
-    case ogs, bank, disk, clock, certificate, purge
+    case deliveries, ogs, bank, disk, clock, certificate, purge
 
     /// A sentence that holds while it fails.
     package var meaning: String {
@@ -49,6 +49,7 @@ extension Condition {
       case .apns: "Apple does not take notifications."
       case .fcm: "Google does not take notifications for Android."
       case .webPush: "Push services do not take notifications for browsers."
+      case .deliveries: "Notifications are overdue by more than five minutes: nobody sends them."
       case .ogs: "online-go.com does not answer polls."
       case .bank: "A bank does not answer, so nobody can enroll there."
       case .disk: "A disk is nearly full."
@@ -83,6 +84,8 @@ extension Condition {
       case .webPush:
         "See that WEBPUSH_VAPID_KEY is the key for which the pages subscribed, and that this host reaches the push "
           + "services of browsers and its clock is right."
+      case .deliveries:
+        "Look at the log of switchboard-companion, and see that it is set up for this channel. Then restart it."
       case .ogs:
         "See that this host reaches online-go.com. Where it refuses, lower OGS_REQUESTS_PER_SECOND."
       case .bank:

@@ -49,8 +49,10 @@ package enum DeliveryOutcome: Sendable, Equatable {
   case delivered
   /// Due again after `delay`; `countsAsAttempt` is false where nobody looked at it.
   case later(delay: Duration, status: Int64?, reason: String, countsAsAttempt: Bool)
-  /// Given up.
+  /// Refused for good.
   case dead(status: Int64?, reason: String)
+  /// Given up by us, though nobody refused it: its time was over, or it was tried too often.
+  case undelivered(reason: String)
 }
 
 /// The lease of one shard of a channel's deliveries, held by one pass.

@@ -107,16 +107,40 @@ struct DeliveryStatements: ~Copyable {
           .integer(counts ? 1 : 0), .integer(status), .text(reason.cut(to: 64)),
           .integer(delay.milliseconds * 1000), .text(delivery.id), .integer(delivery.attempts),
         ])
-    case .dead(let status, let reason):
-      _ = try transaction.connection.execute(
-        """
-        UPDATE deliveries
-        SET state = 'dead', attempts = attempts + 1, status = ?, reason = ?,
-          finished_at = UTC_TIMESTAMP(3)
-        WHERE id = ? AND state = 'open'
-        """,
-        [.integer(status), .text(reason.cut(to: 64)), .text(delivery.id)])
+    case .undelivered(let reason):
+      guard try close(delivery.id, status: nil, reason: reason) else { return }
+      for statement in transaction.rooms.flatMap(\.whenGivenUp) {
+        _ = try transaction.connection.execute(
+          statement, [.bytes(JSONWriter.array(of: [delivery.id]))])
+      }
+    case .dead(let status, let reason): _ = try close(delivery.id, status: status, reason: reason)
     }
+  }
+
+  /// - Returns: false where it was not open any more.
+  private func close(_ id: String, status: Int64?, reason: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE deliveries
+      SET state = 'dead', attempts = attempts + 1, status = ?, reason = ?,
+        finished_at = UTC_TIMESTAMP(3)
+      WHERE id = ? AND state = 'open'
+      """,
+      [.integer(status), .text(reason.cut(to: 64)), .text(id)]) == 1
+  }
+
+  /// How long the oldest open delivery of each channel has been due; nothing of a channel without one. Reads the first
+  /// entry of each shard in the index `deliveries_due`.
+  func waits() throws(DatabaseError) -> [DeliveryWait] {
+    let shards = try transaction.connection.rows(
+      """
+      SELECT channel, TIMESTAMPDIFF(SECOND, MIN(due_at), UTC_TIMESTAMP(3)) FROM deliveries
+      WHERE state = 'open' GROUP BY channel, shard
+      """
+    ) { row in (channel: row.text(0), oldest: row.integer(1)) }
+    return Dictionary(shards.map { ($0.channel, $0.oldest) }, uniquingKeysWith: max)
+      .sorted { $0.key < $1.key }
+      .map { DeliveryWait(channel: Channel($0.key), oldest: .seconds(max(0, $0.value))) }
   }
 }
 

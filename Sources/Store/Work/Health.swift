@@ -120,6 +120,7 @@ private struct HealthStatements: ~Copyable {
     if let sentence = Self.sentence(about: companion) {
       problems.append(Condition(.companion, sentence))
     }
+    problems += try transaction.deliveries.waits().compactMap(Condition.init(overdue:))
     return HealthReading(
       companion: companion, problems: problems + (try transaction.conditions.failing()),
       isWriteDue: state?.isFresh != true, isFull: state?.isFull == true)
@@ -135,6 +136,17 @@ private struct HealthStatements: ~Copyable {
   func write() throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE health SET written_at = UTC_TIMESTAMP(3) WHERE id = 1")
+  }
+}
+
+extension Condition {
+  /// - Returns: nil where nothing is overdue.
+  fileprivate init?(overdue wait: DeliveryWait) {
+    guard wait.oldest > DeliveryWait.longest else { return nil }
+    let minutes = wait.oldest.components.seconds / 60
+    self.init(
+      .deliveries, of: wait.channel.name,
+      "Notifications by the channel \(wait.channel.name) are overdue by \(minutes) minutes.")
   }
 }
 

@@ -22,7 +22,7 @@ package struct SchemaMismatch: Error, CustomStringConvertible {
 
 extension Database {
   /// The version of `schema.sql` that these programs are written for.
-  package static let schemaVersion: Int64 = 28
+  package static let schemaVersion: Int64 = 29
 
   /// - Throws: ``SchemaMismatch`` unless the schema has exactly ``schemaVersion``.
   package func requireSchemaVersion() throws {
@@ -69,9 +69,12 @@ extension Database {
 
   /// Whether the server would execute the statements that the rooms declare for the companion.
   private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
-    let statements = rooms.flatMap {
-      $0.retention.map(\.statement) + $0.earlierSeals + $0.whenTokenDies + $0.whatIsOver
-        + $0.whenDelivered
+    let statements = rooms.flatMap { room in
+      let families = [
+        room.retention.map(\.statement), room.earlierSeals, room.whenTokenDies, room.whatIsOver,
+        room.whenDelivered, room.whenGivenUp,
+      ]
+      return families.flatMap { $0 }
     }
     let refusals = statements.compactMap { statement -> String? in
       do throws(DatabaseError) {

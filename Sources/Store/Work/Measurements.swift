@@ -10,6 +10,15 @@ package struct QueueLength: Sendable, Equatable {
   package let oldest: Duration
 }
 
+/// How long the oldest open delivery of a channel has been due.
+package struct DeliveryWait: Sendable, Equatable {
+  package let channel: Channel
+  package let oldest: Duration
+
+  /// A longer one is a problem: whoever sends either takes what is due, or makes it due later.
+  static let longest = Duration.seconds(300)
+}
+
 /// How long the oldest row of a table has waited to be deleted; less than zero where its time has not come.
 package struct PurgeLateness: Sendable, Equatable {
   package let table: String
@@ -29,10 +38,19 @@ package struct Measurements: Sendable {
         let waits = try transaction.connection.rows(
           statement, [.integer(Int64(Self.mostCounted))]
         ) { row in row.integer(0) }
+        // Of more deliveries than are counted, the oldest may be another.
+        let oldest =
+          try name == "deliveries"
+          ? transaction.deliveries.waits().map(\.oldest).max() : waits.max().map { .seconds($0) }
         return QueueLength(
-          name: name, length: waits.count, oldest: .seconds(max(0, waits.max() ?? 0)))
+          name: name, length: waits.count, oldest: max(.zero, oldest ?? .zero))
       }
     }
+  }
+
+  /// Of each channel with open deliveries.
+  package func deliveryWaits() throws -> [DeliveryWait] {
+    try records.read { transaction in try transaction.deliveries.waits() }
   }
 
   private static let queues: [(String, StaticString)] = [

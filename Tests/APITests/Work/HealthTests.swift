@@ -32,6 +32,26 @@ import Testing
     }
   }
 
+  @Test func aDeliveryThatIsOverdueIsAProblem() throws {
+    try withApplication { site in
+      site.seeCompanion(age: "1 SECOND")
+      site.sql(
+        """
+        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+          VALUES (UUID(), 'turn', 'e', 'c', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+        INSERT INTO deliveries (id, notification_id, token, channel, shard, due_at)
+          SELECT UUID(), id, 'web:x', 'webpush', 1, UTC_TIMESTAMP(3) - INTERVAL 390 SECOND
+          FROM notifications;
+        """)
+      let answer = site.send("GET", "/health")
+      #expect(answer.status == 200)
+      #expect(
+        answer.text.hasSuffix(
+          #""problems":[{"name":"deliveries","reason":"Notifications by the channel webpush are overdue by 6 minutes."}]}"#
+        ), "\(answer.text)")
+    }
+  }
+
   @Test func withoutACompanionItIsDegraded() throws {
     try withApplication { site in
       let answer = site.send("GET", "/health")

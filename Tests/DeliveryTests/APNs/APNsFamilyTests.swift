@@ -124,6 +124,49 @@ import Testing
     }
   }
 
+  /// As deliveries do (`APNsFamilyRun`).
+  @Test func aTestTriesEachAppBeforeItCallsATokenDead() throws {
+    try withDelivery { delivery throws in
+      let (theirs, nobodys) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
+      delivery.registerPushTokens([theirs, nobodys])
+      let refusals = [theirs, nobodys].map { "answer token \($0) 400 DeviceTokenNotForTopic" }
+      try withAPNs(faults: refusals) { first throws in
+        try withAPNs(faults: [refusals[1]], topic: Self.other, teamID: "TEAM654321") {
+          second throws in
+          let channel = DeliveryChannel.apns(
+            [try first.settings(), try second.settings()], delivery.companionDatabase,
+            sealingKeys: TestDelivery.keys)
+          let sender = PushTestSender(
+            database: delivery.companionDatabase, channels: [channel], missing: [])
+          func send(to token: String, of bundleID: String? = nil) throws -> PushTestOutcome {
+            let target = PushTarget(
+              token: token, platform: .ios, registeredAt: .now(), isEnabled: true,
+              bundleID: bundleID)
+            return try sender.run(Array(#"{"aps":{"alert":"x"}}"#.utf8), to: [target])
+          }
+          for _ in 1...2 {
+            let outcome = try send(to: theirs)
+            #expect(outcome.results.map(\.ok) == [true])
+            #expect(outcome.staleTokensRemoved == 0)
+          }
+          let outcome = try send(to: nobodys)
+          #expect(outcome.results.map(\.reason) == ["DeviceTokenNotForTopic"])
+          #expect(outcome.staleTokensRemoved == 1)
+          // The phone has said whose it is: no other app is asked.
+          #expect(try send(to: theirs, of: FakeAPNs.topic).staleTokensRemoved == 1)
+        } thenLook: { second, _ throws in
+          #expect(try second.received().map(\.token) == [theirs, theirs, nobodys])
+        }
+      } thenLook: { first, _ throws in
+        // The second time, the second app was known.
+        #expect(try first.received().map(\.token) == [theirs, nobodys, theirs])
+      }
+      #expect(
+        delivery.sql("SELECT topic FROM apns_hosts WHERE token = '\(theirs)'") != FakeAPNs.topic)
+      #expect(delivery.sql("SELECT COUNT(*) FROM push_tokens") == "0")
+    }
+  }
+
   @Test func theFileNamesTheApps() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -42,9 +42,11 @@ extension TestDelivery {
   }
 
   /// One sending of what is due.
-  func send(by fake: FakeFCM) throws -> DeliveryReport {
+  func send(
+    by fake: FakeFCM, answerLimit: Duration = .seconds(7)
+  ) throws -> DeliveryReport {
     let channel = DeliveryChannel.fcm(
-      try fake.settings(), companionDatabase, sealingKeys: Self.keys)
+      try fake.settings(), companionDatabase, sealingKeys: Self.keys, answerLimit: answerLimit)
     defer { channel.close() }
     try deliveries.addLeases(of: .fcm)
     return try DeliveryRun(

@@ -27,8 +27,11 @@ struct Browsers {
     }
   }
 
-  var channel: DeliveryChannel {
-    .webPush(settings, delivery.companionDatabase, keys: TestDelivery.keys)
+  var channel: DeliveryChannel { channel(answerLimit: .seconds(7)) }
+
+  func channel(answerLimit: Duration) -> DeliveryChannel {
+    .webPush(
+      settings, delivery.companionDatabase, keys: TestDelivery.keys, answerLimit: answerLimit)
   }
 
   func pass() throws {
@@ -59,14 +62,16 @@ struct Browsers {
   }
 
   /// Puts a notification to the browser into the outbox.
-  func notify(_ browser: Subscribed, _ payload: String = #"{"aps":{"alert":"Your turn"}}"#) {
+  func notify(
+    _ browser: Subscribed, _ payload: String = #"{"aps":{"alert":"Your turn"}}"#, shard: Int = 1
+  ) {
     delivery.sql(
       """
       SET @id = UUID();
       INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
         VALUES (@id, 'turn', @id, 'turns-7', '\(payload)', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
       INSERT INTO deliveries (id, notification_id, token, channel, shard)
-        VALUES (UUID(), @id, '\(browser.token)', 'webpush', 1);
+        VALUES (UUID(), @id, '\(browser.token)', 'webpush', \(shard));
       """)
   }
 

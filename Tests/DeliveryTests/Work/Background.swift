@@ -1,0 +1,32 @@
+import Foundation
+import Support
+import Synchronization
+import Testing
+
+/// Work on a thread of its own, for a test that does something meanwhile and does not wait for ever.
+final class Background: Sendable {
+  private let outcome: Outcome
+
+  private final class Outcome: Sendable {
+    let value = Mutex<Result<Void, any Error>?>(nil)
+  }
+
+  init(_ work: @escaping @Sendable () throws -> Void) {
+    let outcome = Outcome()
+    self.outcome = outcome
+    Thread.detachNewThread {
+      let result = Result { try work() }
+      outcome.value.withLock { $0 = result }
+    }
+  }
+
+  var isDone: Bool { outcome.value.withLock { $0 != nil } }
+
+  /// Waits for the end of the work.
+  ///
+  /// - Throws: what the work threw, or where it does not end.
+  func finish(within limit: Duration = .seconds(20)) throws {
+    try #require(holds(within: limit) { isDone }, "it does not end")
+    try outcome.value.withLock { $0 }?.get()
+  }
+}
