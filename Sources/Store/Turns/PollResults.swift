@@ -27,6 +27,7 @@ extension Polls {
       }
       let wishes = TurnWishes(settings, of: seen, at: transaction.now, isQuiet: isQuiet)
       let told = wishes.told(of: turns.new)
+      if told.count < turns.new.count { try statements.forgetAnswer(of: user) }
       let changes = try transaction.games.replace(
         stored, with: seen, told: told, silent: wishes.silent, of: user.id)
       let notices = TurnNotices(transaction, of: user, settings, message: message)
@@ -75,6 +76,13 @@ extension PollStatements {
         ]) == 1
     if isHeld { try endRefusals() }
     return isHeld
+  }
+
+  /// The next poll asks for the whole answer: turns that are new may be told then, though nothing has changed.
+  fileprivate func forgetAnswer(of user: ClaimedUser) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE ogs_users SET entity_tag = NULL WHERE id = ? AND claim_id = ?",
+      [.integer(user.id), .text(user.claimID)])
   }
 
   /// Makes the user due again after the interval: that of live games; or else the configured one, or a tenth of the
