@@ -75,7 +75,8 @@ extension Records {
 struct BadgeStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Of the devices that are registered for a user, by token.
+  /// Of the devices that are registered for a user, by token. A device whose channel was never configured is left out:
+  /// nothing would send what was written for it, or delete it.
   func ofDevices(of userID: Int64) throws(DatabaseError) -> [DeviceBadge] {
     try transaction.connection.rows(
       """
@@ -91,7 +92,9 @@ struct BadgeStatements: ~Copyable {
         r.bundle_id, r.channel, r.language, r.quiet_from, r.quiet_to, r.time_zone
       FROM ogs_registrations r LEFT JOIN ogs_devices d ON d.device_token = r.device_token
       LEFT JOIN deliveries l ON l.id = d.delivery_id
-      WHERE r.ogs_user_id = ? ORDER BY r.device_token
+      WHERE r.ogs_user_id = ?
+        AND EXISTS (SELECT 1 FROM delivery_leases s WHERE s.channel = r.channel AND s.shard = 0)
+      ORDER BY r.device_token
       """,
       [.integer(userID)]
     ) { row in DeviceBadge(row: row) }

@@ -105,10 +105,14 @@ struct TurnRegistrationStatements: ~Copyable {
       ])
   }
 
-  /// Of each device of a user; nil: those of the user hold there.
+  /// Of each device of a user that can be reached; nil: those of the user hold there.
   func quietHours(of userID: Int64) throws(DatabaseError) -> [PhoneQuietHours?] {
     try transaction.connection.rows(
-      "SELECT quiet_from, quiet_to, time_zone FROM ogs_registrations WHERE ogs_user_id = ?",
+      """
+      SELECT r.quiet_from, r.quiet_to, r.time_zone FROM ogs_registrations r
+      WHERE r.ogs_user_id = ?
+        AND EXISTS (SELECT 1 FROM delivery_leases s WHERE s.channel = r.channel AND s.shard = 0)
+      """,
       [.integer(userID)]
     ) { row in PhoneQuietHours(row: row, 0) }
   }

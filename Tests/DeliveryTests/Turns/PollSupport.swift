@@ -85,10 +85,15 @@ struct TestPolling: Sendable {
     TurnMessage(of: event, to: reader, prefix: "")
   }
 
+  /// As where all channels are configured.
+  func addLeases() throws {
+    let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
+    for channel in [Channel.apns, .fcm, .webPush] { try deliveries.addLeases(of: channel) }
+  }
+
   /// Whatever waits is delivered, as by a pass.
   func deliver(by channel: Channel = .apns) throws {
     let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
-    try deliveries.addLeases(of: channel)
     for shard in try deliveries.dueShards(of: channel) {
       let id = sql("SELECT UUID()")
       guard let lease = try deliveries.claim(shard: shard, of: channel, as: id) else { continue }
