@@ -45,14 +45,15 @@ SELECT CONCAT('Upgrading the schema from version ', @found, ' to ', @version) AS
 -- MariaDB copies a table to add a CHECK. Earlier versions lack some; those of versions 1 and 2 contain a $.
 SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied to add a CHECK; writes to it wait') AS upgrade
   FROM information_schema.TABLES
- WHERE TABLE_SCHEMA = DATABASE() AND @found < 21
+ WHERE TABLE_SCHEMA = DATABASE() AND @found < 29
    AND TABLE_NAME IN
        (SELECT needed.name
           FROM (SELECT 'accounts' AS name, 'accounts_wallet_id_form' AS constraint_name
                 UNION ALL SELECT 'device_registrations', 'device_registrations_push_token_form'
                 UNION ALL SELECT 'push_tokens', 'push_tokens_form'
                 UNION ALL SELECT 'banks', 'banks_bsim_id_form' UNION ALL SELECT 'banks', 'banks_urls'
-                UNION ALL SELECT 'cards', 'cards_last_four_digits' UNION ALL SELECT 'cards', 'cards_expiry') AS needed
+                UNION ALL SELECT 'cards', 'cards_last_four_digits' UNION ALL SELECT 'cards', 'cards_expiry'
+                UNION ALL SELECT 'ogs_registrations', 'ogs_registrations_token_of_channel') AS needed
           LEFT JOIN information_schema.CHECK_CONSTRAINTS found
             ON found.CONSTRAINT_SCHEMA = DATABASE() AND found.TABLE_NAME = needed.name
                AND found.CONSTRAINT_NAME = needed.constraint_name AND found.CHECK_CLAUSE NOT LIKE '%$%'
@@ -567,7 +568,13 @@ CREATE TABLE IF NOT EXISTS ogs_users (
 
 CREATE TABLE IF NOT EXISTS ogs_registrations (
   ogs_user_id      BIGINT UNSIGNED NOT NULL,
-  device_token     VARCHAR(400) NOT NULL COMMENT 'lower-case hex',
+  device_token     VARCHAR(512) NOT NULL COMMENT 'of Apple: lower-case hex; of a browser: web: and the id of its subscription',
+  channel          VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent: apns, fcm or webpush',
+  sealed           VARCHAR(2500) NULL COMMENT 'of a browser: endpoint, key and secret, sealed for the companion alone',
+  language         ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the texts, as the device asked; none: English',
+  quiet_from       SMALLINT UNSIGNED NULL COMMENT 'minutes after midnight; none: the quiet hours of the user hold',
+  quiet_to         SMALLINT UNSIGNED NULL COMMENT 'minutes after midnight; before quiet_from: on the next day',
+  time_zone        VARCHAR(64) NULL COMMENT 'of these quiet hours; none: that of the user',
   bundle_id        VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say',
   registered_at    DATETIME(3) NOT NULL COMMENT 'UTC; last registration',
   last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
@@ -575,8 +582,14 @@ CREATE TABLE IF NOT EXISTS ogs_registrations (
                    COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits',
   PRIMARY KEY (ogs_user_id, device_token),
   KEY ogs_registrations_token (device_token),
+  KEY ogs_registrations_sealed (sealed(48)),
   CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
-  CONSTRAINT ogs_registrations_token_form CHECK (device_token REGEXP '^[0-9a-f]{64,400}\\z')
+  CONSTRAINT ogs_registrations_token_of_channel
+    CHECK (device_token REGEXP IF(channel = 'apns', '^[0-9a-f]{64,400}\\z', '^[A-Za-z0-9:_.-]{20,512}\\z')),
+  CONSTRAINT ogs_registrations_browser_sealed CHECK ((channel = 'webpush') = (sealed IS NOT NULL)),
+  CONSTRAINT ogs_registrations_boxed CHECK (sealed LIKE 'box:%'),
+  CONSTRAINT ogs_registrations_quiet_whole CHECK ((quiet_from IS NULL) = (quiet_to IS NULL)),
+  CONSTRAINT ogs_registrations_minutes CHECK (quiet_from < 1440 AND quiet_to < 1440 AND quiet_from <> quiet_to)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS ogs_games (
@@ -597,7 +610,7 @@ CREATE TABLE IF NOT EXISTS ogs_games (
   COMMENT='The active games of each user as the last poll saw them; finished games are deleted';
 
 CREATE TABLE IF NOT EXISTS ogs_devices (
-  device_token VARCHAR(400) NOT NULL PRIMARY KEY COMMENT 'lower-case hex',
+  device_token VARCHAR(512) NOT NULL PRIMARY KEY,
   badge        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the number on the app''s icon, as it was last delivered',
   delivery_id  UUID NULL COMMENT 'the last notification of turns that was written for it',
   badge_at     DATETIME(3) NULL COMMENT 'UTC, the database''s clock; when a badge alone was last written for it',
@@ -605,6 +618,19 @@ CREATE TABLE IF NOT EXISTS ogs_devices (
   KEY ogs_devices_stale (is_stale)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='What the devices of players show';
+
+CREATE TABLE IF NOT EXISTS turn_alerts (
+  ogs_user_id  BIGINT UNSIGNED NOT NULL,
+  device_token VARCHAR(512) NOT NULL,
+  collapse_id  VARCHAR(64) NOT NULL COMMENT 'by which the app finds the notification',
+  kind         ENUM('turn', 'clock') NOT NULL,
+  games        TEXT NOT NULL COMMENT 'JSON array of the games it tells of, with the last move: [[id, Unix milliseconds], …]',
+  shown_at     DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; last delivery',
+  PRIMARY KEY (ogs_user_id, device_token, collapse_id),
+  KEY turn_alerts_shown (shown_at),
+  CONSTRAINT turn_alerts_games_array CHECK (JSON_TYPE(games) = 'ARRAY')
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Notifications that phones show to players: each goes, and its phone is told so, when none of its games waits';
 
 CREATE TABLE IF NOT EXISTS turn_settings (
   ogs_user_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
@@ -1660,13 +1686,42 @@ IF @found < 28 THEN
   SET SESSION foreign_key_checks = 1;
 END IF //
 
--- Version 29: a turn is told again whose notification was given up.
+-- Version 29: turns reach Android and browsers, in the language of the device and outside of its own quiet hours, and are
+-- told again where their notification was given up.
 IF @found < 29 THEN
   ALTER TABLE ogs_registrations
+    DROP CONSTRAINT IF EXISTS ogs_registrations_token_form,
+    MODIFY device_token VARCHAR(512) NOT NULL COMMENT 'of Apple: lower-case hex; of a browser: web: and the id of its subscription',
+    ADD COLUMN IF NOT EXISTS channel VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent: apns, fcm or webpush'
+      AFTER device_token,
+    ADD COLUMN IF NOT EXISTS sealed VARCHAR(2500) NULL
+      COMMENT 'of a browser: endpoint, key and secret, sealed for the companion alone' AFTER channel,
+    ADD COLUMN IF NOT EXISTS language ENUM('en', 'de', 'fr', 'es', 'fa') NULL
+      COMMENT 'of the texts, as the device asked; none: English' AFTER sealed,
+    ADD COLUMN IF NOT EXISTS quiet_from SMALLINT UNSIGNED NULL
+      COMMENT 'minutes after midnight; none: the quiet hours of the user hold' AFTER language,
+    ADD COLUMN IF NOT EXISTS quiet_to SMALLINT UNSIGNED NULL
+      COMMENT 'minutes after midnight; before quiet_from: on the next day' AFTER quiet_from,
+    ADD COLUMN IF NOT EXISTS time_zone VARCHAR(64) NULL COMMENT 'of these quiet hours; none: that of the user' AFTER quiet_to,
     ADD COLUMN IF NOT EXISTS untold MEDIUMTEXT NULL
       COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits'
       AFTER last_notified_at,
     ALGORITHM=INSTANT;
+END IF //
+IF @found < 29 THEN
+  ALTER TABLE ogs_registrations ADD KEY IF NOT EXISTS ogs_registrations_sealed (sealed(48)), ALGORITHM=INPLACE, LOCK=NONE;
+  ALTER TABLE ogs_devices MODIFY device_token VARCHAR(512) NOT NULL, ALGORITHM=INSTANT;
+END IF //
+-- Copies the table.
+IF @found < 29 THEN
+  ALTER TABLE ogs_registrations
+    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_token_of_channel
+      CHECK (device_token REGEXP IF(channel = 'apns', '^[0-9a-f]{64,400}\\z', '^[A-Za-z0-9:_.-]{20,512}\\z')),
+    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_browser_sealed CHECK ((channel = 'webpush') = (sealed IS NOT NULL)),
+    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_boxed CHECK (sealed LIKE 'box:%'),
+    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_quiet_whole CHECK ((quiet_from IS NULL) = (quiet_to IS NULL)),
+    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_minutes
+      CHECK (quiet_from < 1440 AND quiet_to < 1440 AND quiet_from <> quiet_to);
 END IF //
 
 DELIMITER ;
@@ -1977,6 +2032,7 @@ GRANT SELECT, INSERT, UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO responder;
 GRANT SELECT ON ogs_games TO responder;
 GRANT SELECT (device_token), UPDATE (is_stale) ON ogs_devices TO responder;
+GRANT SELECT (ogs_user_id), DELETE ON turn_alerts TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON turn_settings TO responder;
 GRANT SELECT (notification_id, ogs_user_id, created_at) ON turn_notices TO responder;
 GRANT SELECT (notification_id, state) ON deliveries TO responder;
@@ -1986,6 +2042,7 @@ GRANT SELECT, UPDATE, DELETE ON ogs_users TO companion;
 GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_devices TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON turn_alerts TO companion;
 GRANT SELECT ON turn_settings TO companion;
 GRANT SELECT, INSERT ON turn_notices TO companion;
 GRANT SELECT, UPDATE ON ogs_pause TO companion;

@@ -101,7 +101,7 @@ struct PushMembers {
 
   /// `keys` of a browser's subscription: `p256dh` and `auth`, as they are written.
   func subscriptionKeys() throws -> (publicKey: String, authentication: String)? {
-    let members = try value(.keys, or: Self.malformedKeys) { reader in
+    let members = try value(.keys, or: Failure.malformedSubscriptionKeys.message) { reader in
       var members: [String: String] = [:]
       try reader.object { name, value in members[name] = try value.string() }
       return members
@@ -111,8 +111,6 @@ struct PushMembers {
     }
     return (publicKey, authentication)
   }
-
-  static let malformedKeys = "Keys must be p256dh and auth of a push subscription, in base64url"
 
   fileprivate static let malformedToken = "Invalid push token format"
 

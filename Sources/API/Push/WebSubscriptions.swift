@@ -1,5 +1,4 @@
 import Base
-import Cryptography
 import HTTP
 import Store
 
@@ -19,7 +18,7 @@ func addWebSubscription(_ request: Request, in context: borrowing Context) throw
   let settings = context.settings
   let subscription = try context.pushBody(of: request, from: caller) { members in
     guard let webPush = settings.webPush else { throw Failure.webPushNotConfigured }
-    return try members.webSubscription(for: webPush.services)
+    return try webPush.subscription(try members.endpoint(), keys: try members.subscriptionKeys())
   }
   try context.records.webSubscriptions.register(
     subscription.token, sealed: subscription.sealed(for: context.settings.companionKeys),
@@ -52,26 +51,5 @@ extension PushMembers {
       throw Failure.badRequest(complaint)
     }
     return endpoint
-  }
-
-  /// What a browser's `PushSubscription` is as JSON. `expirationTime` says nothing: no push service sets it, and one
-  /// that ends a subscription says so when it is sent to.
-  fileprivate func webSubscription(for services: PushServices) throws -> WebSubscription {
-    let endpoint = try endpoint()
-    guard services.allow(endpoint) else {
-      throw Failure.badRequest("Endpoint must be the https address of a known push service")
-    }
-    guard let keys = try subscriptionKeys(), let point = base64URLDecoded(keys.publicKey),
-      let secret = base64URLDecoded(keys.authentication),
-      (try? WebPushKeys(point: point, authentication: secret)) != nil  // why not would help nobody
-    else { throw Failure.badRequest(Self.malformedKeys) }
-    return WebSubscription(
-      endpoint: endpoint, publicKey: keys.publicKey, authentication: keys.authentication)
-  }
-}
-
-extension Failure {
-  static let webPushNotConfigured = Failure(status: 500, message: "Web Push is not configured.") {
-    $0.member("missingEnvVars", array: { $0.string("WEBPUSH_VAPID_PUBLIC_KEY") })
   }
 }

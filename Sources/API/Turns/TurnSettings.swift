@@ -24,12 +24,7 @@ func changeTurnSettings(_ request: Request, in context: borrowing Context) throw
 
 /// The members that a request names; absent ones keep their values.
 private struct SettingsChange: Decodable {
-  private struct Hours: Decodable {
-    let from: String
-    let to: String
-  }
-
-  private let quietHours: Hours??
+  private let quietHours: GivenQuietHours??
   private let timeZone: String?
   private let kinds: [String]?
   private let liveGames: Bool?
@@ -47,7 +42,7 @@ private struct SettingsChange: Decodable {
     let members = try decoder.container(keyedBy: CodingKeys.self)
     quietHours =
       members.contains(.quietHours)
-      ? .some(try members.decodeIfPresent(Hours.self, forKey: .quietHours)) : nil
+      ? .some(try members.decodeIfPresent(GivenQuietHours.self, forKey: .quietHours)) : nil
     timeZone = try members.decodeIfPresent(String.self, forKey: .timeZone)
     kinds = try members.decodeIfPresent([String].self, forKey: .kinds)
     liveGames = try members.decodeIfPresent(Bool.self, forKey: .liveGames)
@@ -56,13 +51,8 @@ private struct SettingsChange: Decodable {
 
   /// - Throws: ``Failure/badRequest(_:)``.
   func apply(to settings: inout TurnSettings) throws {
-    if let quietHours { settings.quietHours = try quietHours.map(Self.hours) }
-    if let timeZone {
-      guard ZoneRules(named: timeZone) != nil else {
-        throw Failure.badRequest("time_zone must be a name such as Europe/Berlin")
-      }
-      settings.timeZone = timeZone
-    }
+    if let quietHours { settings.quietHours = try quietHours?.hours }
+    if let timeZone { settings.timeZone = try checkedTimeZone(timeZone) }
     if let kinds { settings.kinds = try Self.kinds(kinds) }
     if let liveGames { settings.tellsOfLiveGames = liveGames }
     if let mutedGames {
@@ -72,24 +62,6 @@ private struct SettingsChange: Decodable {
       }
       settings.mutedGames = Array(Set(mutedGames)).sorted()
     }
-  }
-
-  private static func hours(_ given: Hours) throws -> TurnSettings.QuietHours {
-    guard let from = minutes(given.from), let to = minutes(given.to), from != to else {
-      throw Failure.badRequest(
-        "quiet_hours must be null, or have from and to: two different times such as 22:00")
-    }
-    return TurnSettings.QuietHours(from: from, to: to)
-  }
-
-  /// `HH:MM`
-  private static func minutes(_ text: String) -> Int64? {
-    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isDigit) }),
-      let hour = Int64(String(parts[0])!), let minute = Int64(String(parts[1])!),
-      hour < 24, minute < 60
-    else { return nil }
-    return hour * 60 + minute
   }
 
   private static func kinds(_ words: [String]) throws -> TurnSettings.Kinds {

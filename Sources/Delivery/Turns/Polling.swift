@@ -19,9 +19,7 @@ struct TurnPolling: Sendable {
   private static let badgesAtOnce = 500
 
   private var message: TurnMessage.Maker {
-    { event, userID, badge in
-      TurnMessage(of: event, to: userID, badge: badge, prefix: settings.prefix)
-    }
+    { event, reader in TurnMessage(of: event, to: reader, prefix: settings.prefix) }
   }
 
   private var polls: Polls { database.records(at: .now(), from: .companion).polls }

@@ -3,60 +3,99 @@ import Cryptography
 import Store
 
 extension TurnMessage {
-  /// Apple's limit, in bytes.
-  private static let largestPayload = 4096
+  /// In bytes: what a browser takes is less than what Apple and Google do.
+  private static let largestPayload = WebPushKeys.maximumContentSize
   private static let day = Duration.seconds(86_400)
+
+  /// What devices do with an alert beside showing its text.
+  private struct Alert {
+    /// Names the actions that the app offers.
+    let category: String
+    /// A device shows those of one thread together.
+    let thread: String
+    /// It breaks through a focus of the person.
+    let isUrgent: Bool
+    let text: TurnTexts.Named
+  }
 
   /// The notification of an event.
   ///
   /// A device shows only the newest of those that share a collapse id. So it names a single game; and several games with
   /// their moves: none hides a game that still waits.
   ///
-  /// - Parameters:
-  ///   - userID: nil for a badge alone, which is of all users of the device.
-  ///   - badge: how many games wait for the users of the device.
-  ///   - prefix: stands before the text, such as `[dev] `.
-  init(of event: Event, to userID: Int64?, badge: Int64, prefix: String) {
-    let user = userID ?? 0
+  /// - Parameter prefix: stands before the text, such as `[dev] `.
+  init(of event: Event, to reader: Reader, prefix: String) {
+    let user = reader.userID ?? 0
+    let texts = TurnTexts(in: reader.language)
     switch event {
-    case .turns(let games):
+    case .turns(let games, let isUrgent):
       precondition(!games.isEmpty, "there is something to tell")
       let isOne = games.count == 1
+      let several: TurnTexts.Named = { _ in texts.turns(games.count) }
       self.init(
         collapseID: isOne ? "turn-\(user)-\(games[0].id)" : "turns-\(user)-\(games.marks)",
-        about: games[0],
-        text: isOne
-          ? { "It's your turn in: \($0)" } : { _ in "It's your turn in \(games.count) games" },
-        user: user, badge: badge, prefix: prefix)
+        about: games,
+        Alert(
+          category: "turn", thread: isOne ? "game-\(games[0].id)" : "games", isUrgent: isUrgent,
+          text: isOne ? texts.turn : several),
+        to: reader, prefix: prefix)
     case .clock(let game):
       self.init(
-        collapseID: "clock-\(user)-\(game.id)", about: game,
-        text: { "Less than an hour left in: \($0)" }, user: user, badge: badge, prefix: prefix)
+        collapseID: "clock-\(user)-\(game.id)", about: [game],
+        Alert(
+          category: "clock", thread: "game-\(game.id)", isUrgent: true, text: texts.clock),
+        to: reader, prefix: prefix)
     case .ended(let game):
       self.init(
-        collapseID: "ended-\(user)-\(game.id)", about: game, text: { "Game over: \($0)" },
-        user: user,
-        badge: badge, prefix: prefix)
+        collapseID: "ended-\(user)-\(game.id)", about: [game],
+        Alert(
+          category: "game_ended", thread: "game-\(game.id)", isUrgent: false, text: texts.ended),
+        to: reader, prefix: prefix)
     case .badge:
       self.init(
         collapseID: "badge",
         payload: JSONWriter.object { json in
-          json.member("aps", object: { aps in aps.member("badge", badge) })
+          json.member("aps", object: { aps in aps.member("badge", reader.badge) })
         }, lifetime: Self.day)
+    case .removal(let alerts): self.init(removing: alerts, badge: reader.badge)
     }
   }
 
-  /// With as much of the game's name as fits, cut between Unicode scalars.
+  /// It wakes the app, which takes the alerts away.
+  private init(removing alerts: [RemovedAlert], badge: Int64) {
+    let ids = alerts.map { "\($0.collapseID):\($0.lastMove)" }.joined(separator: " ")
+    self.init(
+      collapseID: "removal-\(hexEncoded([UInt8](sha256(ids).prefix(16))))",
+      payload: JSONWriter.object { json in
+        json.member(
+          "aps",
+          object: { aps in
+            aps.member("content-available", 1 as Int64)
+            aps.member("badge", badge)
+          })
+        json.member("action", "remove_notifications")
+        json.member(
+          "notifications",
+          array: { array in
+            for alert in alerts {
+              array.object { json in
+                json.member("id", alert.collapseID)
+                json.member("last_move", alert.lastMove)
+              }
+            }
+          })
+      }, lifetime: Self.day)
+  }
+
+  /// With as much of the name of the first game as fits, cut between Unicode scalars.
   private init(
-    collapseID: String, about game: TurnGame, text: (_ name: String) -> String, user: Int64,
-    badge: Int64, prefix: String
+    collapseID: String, about games: [TurnGame], _ alert: Alert, to reader: Reader, prefix: String
   ) {
-    let scalars = game.name.unicodeScalars
+    let scalars = games[0].name.unicodeScalars
     var most = scalars.count
     while true {
-      let name = String(scalars.prefix(most))
       let payload = Self.payload(
-        of: game, named: name, text: prefix + text(name), user: user, badge: badge)
+        of: games, named: String(scalars.prefix(most)), alert, to: reader, prefix: prefix)
       if payload.count <= Self.largestPayload {
         self.init(collapseID: collapseID, payload: payload, lifetime: Self.day)
         return
@@ -67,22 +106,27 @@ extension TurnMessage {
   }
 
   private static func payload(
-    of game: TurnGame, named name: String, text: String, user: Int64, badge: Int64
+    of games: [TurnGame], named name: String, _ alert: Alert, to reader: Reader, prefix: String
   ) -> [UInt8] {
-    JSONWriter.object { json in
+    let game = games[0]
+    return JSONWriter.object { json in
       json.member(
         "aps",
         object: { aps in
-          aps.member("alert", text)
-          aps.member("badge", badge)
+          aps.member("alert", prefix + alert.text(name))
+          aps.member("badge", reader.badge)
           aps.member("sound", "default")
+          aps.member("thread-id", alert.thread)
+          aps.member("category", alert.category)
+          if alert.isUrgent { aps.member("interruption-level", "time-sensitive") }
         })
       json.member("web_url", "https://online-go.com/game/\(game.id)")
       json.member("app_url", "ogs://game/\(game.id)")
       json.member("game_id", game.id)
-      json.member("user_id", String(user))
+      json.member("user_id", String(reader.userID ?? 0))
       json.member("action", "open_game")
       json.member("game_name", name)
+      json.member("last_move", games.map(\.lastMove).max() ?? 0)
     }
   }
 }

@@ -44,6 +44,11 @@ extension WhyDirectory {
         "expired", "\(name) waits, and has expired on \(time(delivery.expiresAt)): it is not sent.")
     }
     guard let reason = delivery.reason else {
+      if delivery.dueAt > records.now {
+        return explanation.blame(
+          "quiet_hours",
+          "\(name) waits for the end of the device's quiet hours, on \(time(delivery.dueAt)).")
+      }
       return explanation.blame(
         "waiting", "\(name) waits to be sent since \(time(delivery.dueAt)), and was never tried.")
     }

@@ -34,6 +34,8 @@ package struct Room: Sendable {
   var earlierSeals: [StaticString] = []
   /// Select what the values for the companion alone begin with, up to the dot, of those that are still of use after a restore.
   var seals: [StaticString] = []
+  /// Where the room keeps subscriptions of browsers; nil: nowhere.
+  var subscriptions: SealedSubscriptions?
   /// Run after a restore: close what was open and is good only once, because it may have been used since.
   var whenRestored: [StaticString] = []
   /// Run after the database's clock was set back: end waits that are longer now than any that is meant. What is in hand
@@ -41,6 +43,16 @@ package struct Room: Sendable {
   var whenClockIsSetBack: [StaticString] = []
   /// What accounts have here, in the order of the page that shows it to its owner.
   var holdings: [Holding] = []
+}
+
+/// Statements on a room's subscriptions of browsers, each sealed for the companion under its push token.
+struct SealedSubscriptions: Sendable {
+  /// Selects token and sealed subscription. Parameter: JSON array of tokens.
+  let find: StaticString
+  /// The same of at most 500 that other keys have sealed. Parameter, twice: what values begin with that ours have sealed.
+  let findSealedOtherwise: StaticString
+  /// Parameters: the new value, token, the value that it replaces.
+  let replace: StaticString
 }
 
 /// Rows that nobody needs after a time. A rule deletes them slice by slice.

@@ -1,7 +1,7 @@
 import Base
 import MariaDB
 
-/// The number on the app's icon of one device.
+/// The number on the app's icon of one device, and how the device is told anything.
 struct DeviceBadge: Sendable {
   let token: String
   /// How many games wait for the device's users, as last seen.
@@ -11,14 +11,33 @@ struct DeviceBadge: Sendable {
   /// Whether a badge alone may be written now: nothing else is on its way, and the last was a minute ago.
   let mayCorrect: Bool
   let address: PushAddress
+  let language: Language
+  /// nil: those of its user hold.
+  let quietHours: PhoneQuietHours?
 
-  /// The columns device_token, waiting, shown, may_correct, bundle_id, in that order from 0.
+  /// Whether it can be told a number and nothing else. Browsers show each push to the person.
+  var takesBadges: Bool { address.channel != .webPush }
+
+  /// The columns device_token, waiting, shown, may_correct, bundle_id, channel, language, quiet_from, quiet_to,
+  /// time_zone, in that order from 0.
   fileprivate init(row: borrowing Row) {
     token = row.text(0)
     waiting = row.integer(1)
     shown = row.integer(2)
     mayCorrect = row.boolean(3)
-    address = PushAddress(token, by: .apns, bundleID: row.optionalText(4))
+    let channel = row.optionalText(5).map { Channel($0) }
+    address = PushAddress(
+      token, by: channel ?? Self.channel(of: token), bundleID: row.optionalText(4))
+    language = row.optionalText(6).flatMap(Language.init(rawValue:)) ?? .english
+    quietHours = PhoneQuietHours(row: row, 7)
+  }
+}
+
+extension DeviceBadge {
+  /// The way to a device whose last notification is not kept any more.
+  private static func channel(of token: String) -> Channel {
+    if PushToken(token)?.isOfBrowser == true { return .webPush }
+    return DeviceToken(token) == nil ? .fcm : .apns
   }
 }
 
@@ -56,7 +75,8 @@ extension Records {
 struct BadgeStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Of the devices that are registered for a user, by token.
+  /// Of the devices that are registered for a user, by token. A device whose channel was never configured is left out:
+  /// nothing would send what was written for it, or delete it.
   func ofDevices(of userID: Int64) throws(DatabaseError) -> [DeviceBadge] {
     try transaction.connection.rows(
       """
@@ -69,10 +89,12 @@ struct BadgeStatements: ~Copyable {
         COALESCE(l.state <> 'open', TRUE)
           AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
             AND UTC_TIMESTAMP(3), TRUE),
-        r.bundle_id
+        r.bundle_id, r.channel, r.language, r.quiet_from, r.quiet_to, r.time_zone
       FROM ogs_registrations r LEFT JOIN ogs_devices d ON d.device_token = r.device_token
       LEFT JOIN deliveries l ON l.id = d.delivery_id
-      WHERE r.ogs_user_id = ? ORDER BY r.device_token
+      WHERE r.ogs_user_id = ?
+        AND EXISTS (SELECT 1 FROM delivery_leases s WHERE s.channel = r.channel AND s.shard = 0)
+      ORDER BY r.device_token
       """,
       [.integer(userID)]
     ) { row in DeviceBadge(row: row) }
@@ -91,7 +113,7 @@ struct BadgeStatements: ~Copyable {
         COALESCE(l.state <> 'open', TRUE)
           AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
             AND UTC_TIMESTAMP(3), TRUE),
-        l.bundle_id
+        l.bundle_id, l.channel, NULL, NULL, NULL, NULL
       FROM ogs_devices d LEFT JOIN deliveries l ON l.id = d.delivery_id WHERE d.device_token = ?
       """,
       [.text(token)]
@@ -100,27 +122,39 @@ struct BadgeStatements: ~Copyable {
 
   /// Sends the badge alone to the devices that show another number, where it may.
   func correct(_ devices: [DeviceBadge], message: TurnMessage.Maker) throws {
-    for device in devices where device.mayCorrect && device.waiting != device.shown {
-      let message = message(.badge, nil, device.waiting)
-      let id = try transaction.notifications.post(
-        NewNotification(
-          kind: .badge, eventKey: "badge \(transaction.makeID())", collapseID: message.collapseID,
-          payload: message.payload, lifetime: message.lifetime, to: [device.address]))
-      guard let id else { continue }
-      try insertNotice(id, of: nil, games: [], badge: device.waiting)
+    for device in devices
+    where device.takesBadges && device.mayCorrect && device.waiting != device.shown {
+      try post(.badge, to: device, message: message)
       _ = try transaction.connection.execute(
         "UPDATE ogs_devices SET badge_at = UTC_TIMESTAMP(3) WHERE device_token = ?",
         [.text(device.token)])
     }
   }
 
+  /// Sends what a device shows nothing of, and its badge.
+  func post(
+    _ event: TurnMessage.Event, to device: DeviceBadge, message: TurnMessage.Maker
+  ) throws {
+    let message = message(
+      event, TurnMessage.Reader(nil, badge: device.waiting, language: device.language))
+    let id = try transaction.notifications.post(
+      NewNotification(
+        kind: .badge, eventKey: "badge \(transaction.makeID())", collapseID: message.collapseID,
+        payload: message.payload, lifetime: message.lifetime, to: [device.address]))
+    guard let id else { return }
+    try insertNotice(id, of: nil, games: [], badge: device.waiting)
+  }
+
   /// Remembers what a notification tells, and that it is the last to its devices.
+  ///
+  /// - Parameter isDeferred: whether it waits for the end of quiet hours: until then the badge goes alone.
   func insertNotice(
-    _ id: String, of userID: Int64?, games: [GameMark], badge: Int64
+    _ id: String, of userID: Int64?, games: [GameMark], badge: Int64, isDeferred: Bool = false
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "INSERT INTO turn_notices (notification_id, ogs_user_id, games, badge) VALUES (?, ?, ?, ?)",
       [.text(id), .integer(userID), .bytes(GameMark.json(games)), .integer(badge)])
+    if isDeferred { return }
     _ = try transaction.connection.execute(
       """
       INSERT INTO ogs_devices (device_token, delivery_id)
@@ -144,7 +178,7 @@ struct BadgeStatements: ~Copyable {
 
   /// Nothing is left to do for devices that show the right number; those without a user are forgotten.
   fileprivate func endStale(_ devices: [DeviceBadge]) throws(DatabaseError) {
-    for device in devices where device.waiting == device.shown {
+    for device in devices where device.waiting == device.shown || !device.takesBadges {
       _ = try transaction.connection.execute(
         "UPDATE ogs_devices SET is_stale = FALSE WHERE device_token = ?", [.text(device.token)])
       _ = try transaction.connection.execute(

@@ -14,6 +14,8 @@ struct OpenNotice: Sendable {
   let kind: Kind
   let games: Set<GameMark>
   let badge: Int64
+  /// It waits for the end of quiet hours, and was never tried.
+  let isDeferred: Bool
   /// A pass has it in hand, or had it when it ended: the service may have it already.
   let isBeingSent: Bool
   /// Under which the device may show it already, because a pass ended before it had recorded what became of it;
@@ -47,7 +49,8 @@ extension TurnNotices {
     if shards.isEmpty { return [] }
     return try transaction.connection.rows(
       """
-      SELECT d.id, d.token, n.kind, t.games, t.badge, IF(d.losses > 0, n.collapse_id, NULL)
+      SELECT d.id, d.token, n.kind, t.games, t.badge, IF(d.losses > 0, n.collapse_id, NULL),
+        d.reason IS NULL AND d.due_at > UTC_TIMESTAMP(3)
       FROM turn_notices t JOIN notifications n ON n.id = t.notification_id
       JOIN deliveries d ON d.notification_id = t.notification_id
       WHERE t.ogs_user_id = ? AND t.created_at > UTC_TIMESTAMP(3) - INTERVAL 2 DAY
@@ -59,7 +62,8 @@ extension TurnNotices {
       OpenNotice(
         id: row.text(0), token: row.text(1), kind: OpenNotice.Kind(rawValue: row.text(2)) ?? .ended,
         games: GameMark.list(row.text(3)), badge: row.integer(4),
-        isBeingSent: inHand.contains(row.text(0)), shownUnder: row.optionalText(5))
+        isDeferred: row.boolean(6), isBeingSent: inHand.contains(row.text(0)),
+        shownUnder: row.optionalText(5))
     }
   }
 }

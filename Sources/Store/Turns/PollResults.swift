@@ -20,14 +20,18 @@ extension Polls {
       let stored = try transaction.games.find(of: user.id)
       let marks = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0.notifiedMove) })
       let turns = Turns(in: seen.games, of: user.id) { marks[$0] ?? 0 }
-      let wishes = TurnWishes(
-        try transaction.turnSettings.find(of: user.id), of: seen, at: transaction.now)
-      let hasDevices = try !transaction.turnRegistrations.tokens(of: user.id).isEmpty
-      let told = !hasDevices ? [] : wishes.told(of: turns.new)
+      let settings = try transaction.turnSettings.find(of: user.id)
+      // Where no device is left, all are.
+      let isQuiet = try transaction.turnRegistrations.quietHours(of: user.id).allSatisfy {
+        settings.silence(at: transaction.now, on: $0) != nil
+      }
+      let wishes = TurnWishes(settings, of: seen, at: transaction.now, isQuiet: isQuiet)
+      let told = wishes.told(of: turns.new)
+      if told.count < turns.new.count { try statements.forgetAnswer(of: user) }
       let changes = try transaction.games.replace(
         stored, with: seen, told: told, silent: wishes.silent, of: user.id)
-      let notices = TurnNotices(transaction, of: user, message: message)
-      try notices.update(told: told)
+      let notices = TurnNotices(transaction, of: user, settings, message: message)
+      try notices.update(told: told, urgent: wishes.urgent)
       try notices.tell(.ended, of: wishes.ended(changes.gone))
       try notices.warn(of: wishes.endingClocks(of: turns, stored: stored))
       try statements.schedule(
@@ -46,7 +50,9 @@ extension Polls {
       guard
         try statements.succeed(user, activeGames: activeGames, entityTag: user.entityTag)
       else { return }
-      try TurnNotices(transaction, of: user, message: message).update(told: [])
+      let settings = try transaction.turnSettings.find(of: user.id)
+      try TurnNotices(transaction, of: user, settings, message: message).update(
+        told: [], urgent: [])
       try statements.schedule(user, hasMoved: false, isLive: false, pace: pace)
     }
   }
@@ -70,6 +76,13 @@ extension PollStatements {
         ]) == 1
     if isHeld { try endRefusals() }
     return isHeld
+  }
+
+  /// The next poll asks for the whole answer: turns that are new may be told then, though nothing has changed.
+  fileprivate func forgetAnswer(of user: ClaimedUser) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE ogs_users SET entity_tag = NULL WHERE id = ? AND claim_id = ?",
+      [.integer(user.id), .text(user.claimID)])
   }
 
   /// Makes the user due again after the interval: that of live games; or else the configured one, or a tenth of the

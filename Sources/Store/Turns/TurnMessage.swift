@@ -1,23 +1,52 @@
+package import Base
+
 /// A notification to a player, as it is sent.
 package struct TurnMessage: Sendable {
   /// What it tells.
   package enum Event: Sendable {
-    /// It is the user's turn in these games, in the order of online-go.com; at least one.
-    case turns([TurnGame])
+    /// It is the user's turn in these games, in the order of online-go.com; at least one. `isUrgent`: one of them has
+    /// less than an hour for the move.
+    case turns([TurnGame], isUrgent: Bool)
     /// Less than an hour is left for the user's move.
     case clock(TurnGame)
     case ended(TurnGame)
     /// Nothing but the number on the app's icon.
     case badge
+    /// These notifications, which the device shows, are over.
+    case removal([RemovedAlert])
   }
 
-  /// Makes the notification of an event that puts `badge` on the app's icon. `userID` is nil for ``Event/badge``.
-  package typealias Maker =
-    @Sendable (_ event: Event, _ userID: Int64?, _ badge: Int64) -> TurnMessage
+  package struct RemovedAlert: Sendable {
+    package let collapseID: String
+    /// Unix milliseconds: of the newest move that it told of. A newer notification with the same collapse id stays.
+    package let lastMove: Int64
+
+    package init(collapseID: String, lastMove: Int64) {
+      self.collapseID = collapseID
+      self.lastMove = lastMove
+    }
+  }
+
+  /// To whom a device tells it.
+  package struct Reader: Sendable {
+    /// nil for ``Event/badge`` and ``Event/removal(_:)``, which are of all users of the device.
+    package let userID: Int64?
+    /// How many games wait for the users of the device.
+    package let badge: Int64
+    package let language: Language
+
+    package init(_ userID: Int64?, badge: Int64, language: Language = .english) {
+      self.userID = userID
+      self.badge = badge
+      self.language = language
+    }
+  }
+
+  package typealias Maker = @Sendable (_ event: Event, _ reader: Reader) -> TurnMessage
 
   /// At most 64 bytes.
   package let collapseID: String
-  /// JSON, at most 4096 bytes, as Apple takes it.
+  /// JSON, at most 3993 bytes: as every channel takes it.
   package let payload: [UInt8]
   package let lifetime: Duration
 

@@ -7,49 +7,80 @@ struct TurnNotices: ~Copyable {
   let transaction: Transaction
   let user: ClaimedUser
   let message: TurnMessage.Maker
+  private let settings: TurnSettings
 
   init(
-    _ transaction: borrowing Transaction, of user: ClaimedUser, message: @escaping TurnMessage.Maker
+    _ transaction: borrowing Transaction, of user: ClaimedUser, _ settings: TurnSettings,
+    message: @escaping TurnMessage.Maker
   ) {
     self.transaction = Transaction(sharing: transaction)
     self.user = user
+    self.settings = settings
     self.message = message
+  }
+
+  /// What the devices that get one notification have in common.
+  private struct Audience: Hashable {
+    let badge: Int64
+    let language: Language
+    /// How long it waits for the end of their quiet hours; nil: it does not.
+    let delay: Duration?
   }
 
   /// What one notification tells some of the devices.
   private struct Content: Hashable {
     let games: [GameMark]
-    let badge: Int64
     /// The deliveries in whose place it comes, and an id of its own where it tells again.
     let replaced: [String]
     /// Of one of those that the device may show already, and that is true in part: it takes its place there, too.
     let collapseID: String?
+    let audience: Audience
   }
 
-  /// Tells the devices of the turns that are new, and again of those whose notification was given up. What
-  /// waits undelivered and is not true any more is withdrawn, or replaced by what is. A device that is told
-  /// nothing, but shows another badge, gets the badge alone.
-  func update(told: [TurnGame]) throws {
-    let badges = try transaction.badges.ofDevices(of: user.id)
+  private func audience(_ device: DeviceBadge) -> Audience {
+    Audience(
+      badge: device.waiting, language: device.language,
+      delay: settings.silence(at: transaction.now, on: device.quietHours))
+  }
+
+  /// Tells the devices of the turns that are new, and again of those whose notification was given up. What waits
+  /// undelivered and is not true any more is withdrawn, or replaced by what is; what a device shows is taken away. A
+  /// device that is told nothing, but shows another badge, gets the badge alone.
+  ///
+  /// - Parameter urgent: games that cannot wait.
+  func update(told: [TurnGame], urgent: Set<Int64>) throws {
+    let devices = try transaction.badges.ofDevices(of: user.id)
     let open = try openNotices()
-    let toldDevices = try tellTurns(told, to: badges, replacing: open)
+    let alerts = try shownAlerts()
+    let untold = try takeUntold()
+    if told.isEmpty && open.isEmpty && alerts.isEmpty && untold.isEmpty {
+      return try transaction.badges.correct(devices, message: message)
+    }
+    let stored = try transaction.games.find(of: user.id)
+    let informed = try tellTurns(
+      told, and: untold, of: stored, to: devices, replacing: open, urgent: urgent
+    ).union(removeAlerts(from: devices, alerts, games: stored.map(\.game)))
     try transaction.badges.correct(
-      badges.filter { !toldDevices.contains($0.token) }, message: message)
+      devices.filter { !informed.contains($0.token) }, message: message)
   }
 
   /// Tells of single games.
   func tell(_ kind: SingleKind, of games: [TurnGame]) throws {
     if games.isEmpty { return }
-    let badges = try transaction.badges.ofDevices(of: user.id)
+    var audiences: [Audience: [DeviceBadge]] = [:]
+    for device in try transaction.badges.ofDevices(of: user.id) {
+      audiences[audience(device), default: []].append(device)
+    }
+    if kind == .ended { audiences = audiences.filter { $0.key.delay == nil } }
     for game in games {
       let event =
         switch kind {
         case .ended: TurnMessage.Event.ended(game)
         case .clock: TurnMessage.Event.clock(game)
         }
-      for (badge, devices) in Dictionary(grouping: badges, by: \.waiting) {
+      for (audience, devices) in audiences {
         try post(
-          event, kind: kind.kind, games: [GameMark(game)], badge: badge, to: devices.map(\.address))
+          event, kind: kind.kind, games: [GameMark(game)], to: audience, devices.map(\.address))
       }
     }
   }
@@ -73,22 +104,26 @@ struct TurnNotices: ~Copyable {
 }
 
 extension TurnNotices {
-  /// - Returns: the devices that get something.
+  /// - Parameters:
+  ///   - untold: by token, the turns that a device is told again.
+  ///   - stored: all games of the user, as they are now.
+  /// - Returns: the devices that get something now.
   private func tellTurns(
-    _ told: [TurnGame], to badges: [DeviceBadge], replacing open: [OpenNotice]
+    _ told: [TurnGame], and untold: [String: Set<GameMark>], of stored: [StoredGame],
+    to devices: [DeviceBadge], replacing open: [OpenNotice], urgent: Set<Int64>
   ) throws -> Set<String> {
-    let untold = try takeUntold()
     if told.isEmpty && open.isEmpty && untold.isEmpty { return [] }
-    let stored = try transaction.games.find(of: user.id).filter { $0.game.isTurn(of: user.id) }
-    let waiting = stored.map(\.game)
+    let waiting = stored.map(\.game).filter { $0.isTurn(of: user.id) }
     let marks = Set(waiting.map(GameMark.init))
     let audible = Set(stored.filter { !$0.isSilent }.map { GameMark($0.game) })
     let newID = transaction.makeID()
     var contents: [Content: [PushAddress]] = [:]
-    for device in badges {
+    for device in devices {
       let mine = open.filter {
         $0.token == device.token && !$0.isBeingSent && !$0.isShownAndTrue(marks)
       }
+      let audience = audience(device)
+      if audience.delay == nil { try release(mine.filter(\.isDeferred)) }
       try withdraw(
         mine.filter { $0.kind == .clock && !marks.isSuperset(of: $0.games) }, from: device)
       let turns = mine.filter { $0.kind == .turn }
@@ -101,30 +136,33 @@ extension TurnNotices {
       if content.isEmpty { continue }
       contents[
         Content(
-          games: waiting.map(GameMark.init).filter(content.contains), badge: device.waiting,
+          games: waiting.map(GameMark.init).filter(content.contains),
           replaced: turns.map(\.id).sorted() + (again.isEmpty ? [] : [newID]),
-          collapseID: turns.last { !marks.isDisjoint(with: $0.games) }?.shownUnder),
+          collapseID: turns.last { !marks.isDisjoint(with: $0.games) }?.shownUnder,
+          audience: audience),
         default: []
       ].append(device.address)
     }
-    let tokens = Set(badges.map(\.token))
+    let tokens = Set(devices.map(\.token))
     try withdraw(open.filter { !tokens.contains($0.token) && !$0.isBeingSent })
     for (content, addresses) in contents {
       let games = waiting.filter { content.games.contains(GameMark($0)) }
       try post(
-        .turns(games), kind: .turn, games: content.games, badge: content.badge, to: addresses,
-        inPlaceOf: content.replaced, collapseID: content.collapseID)
+        .turns(games, isUrgent: !urgent.isDisjoint(with: games.map(\.id))), kind: .turn,
+        games: content.games, to: content.audience, addresses, inPlaceOf: content.replaced,
+        collapseID: content.collapseID)
     }
-    return Set(contents.values.joined().map(\.token))
+    return Set(contents.filter { $0.key.audience.delay == nil }.values.joined().map(\.token))
   }
 
   /// Puts a notification into the outbox. The same event of the same registration makes no second one.
   private func post(
-    _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark], badge: Int64,
-    to addresses: [PushAddress], inPlaceOf replaced: [String] = [],
+    _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark],
+    to audience: Audience, _ addresses: [PushAddress], inPlaceOf replaced: [String] = [],
     collapseID: String? = nil
   ) throws {
-    let message = message(event, user.id, badge)
+    let message = message(
+      event, TurnMessage.Reader(user.id, badge: audience.badge, language: audience.language))
     let marks = games.map { "\($0.id):\($0.lastMove)" }.sorted()
     let parts = [kind.name] + marks + addresses.map(\.token).sorted() + replaced
     let key = hexEncoded(Array(sha256(parts.joined(separator: " ")).prefix(16)))
@@ -132,9 +170,23 @@ extension TurnNotices {
       NewNotification(
         kind: kind, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(key)",
         collapseID: collapseID ?? message.collapseID, payload: message.payload,
-        lifetime: message.lifetime, to: addresses))
+        lifetime: message.lifetime, to: addresses, delay: audience.delay ?? .zero))
     guard let id else { return }
-    try transaction.badges.insertNotice(id, of: user.id, games: games, badge: badge)
+    try transaction.badges.insertNotice(
+      id, of: user.id, games: games, badge: audience.badge, isDeferred: audience.delay != nil)
+  }
+
+  /// Has sent now what waited for the end of quiet hours.
+  private func release(_ notices: [OpenNotice]) throws(DatabaseError) {
+    if notices.isEmpty { return }
+    _ = try transaction.connection.execute(
+      """
+      UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS deferred
+        ON d.id = deferred.id
+      SET d.due_at = UTC_TIMESTAMP(3)
+      WHERE d.state = 'open'
+      """,
+      [.bytes(JSONWriter.array(of: notices.map(\.id)))])
   }
 
   /// Also remembers the badge that the device may show by now, so that it is corrected.
@@ -146,6 +198,11 @@ extension TurnNotices {
 
   private func withdraw(_ notices: [OpenNotice]) throws(DatabaseError) {
     if notices.isEmpty { return }
+    let shown = notices.filter { $0.shownUnder != nil }.map(\.id)
+    if !shown.isEmpty {
+      _ = try transaction.connection.execute(
+        Self.rememberAlerts, [.bytes(JSONWriter.array(of: shown))])
+    }
     _ = try transaction.connection.execute(
       """
       UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS untrue

@@ -5,20 +5,20 @@ import MariaDB
 package struct TurnRegistrations: Sendable {
   let records: Records
 
-  /// Registers a device for a user's turns. If the device is new, the user is due for a poll at once,
-  /// unless online-go.com has refused the last one.
+  /// Registers a device for a user's turns, with what it says of itself. If the device is new, the user is due for a
+  /// poll at once, unless online-go.com has refused the last one.
   ///
   /// - Parameter key: SHA-256 of the API key that must still be the user's; nil where nobody shows one.
   /// - Throws: ``RateLimited`` at more than 60 an hour for one user.
   /// - Returns: false if the key is gone; nothing is written then.
   @discardableResult
   package func add(
-    _ token: DeviceToken, of userID: Int64, by key: [UInt8]? = nil
+    _ device: TurnDevice, of userID: Int64, by key: [UInt8]? = nil
   ) throws -> Bool {
     try records.transaction(rollingBack: Bool.self) { transaction in
       try transaction.limits.count(.turnRegistrations, of: String(userID))
       let statements = transaction.turnRegistrations
-      let isNew = try statements.insert(token, of: userID)
+      let isNew = try statements.insert(device, of: userID)
       if let key, try !transaction.apiKeys.isLive(key) { throw RolledBack(outcome: false) }
       guard isNew else { return true }
       try statements.makeDue(userID)
@@ -28,28 +28,28 @@ package struct TurnRegistrations: Sendable {
   }
 
   /// Removes a device from a user's turns, if it is registered for them.
-  package func remove(_ token: DeviceToken, of userID: Int64) throws {
+  package func remove(_ token: String, of userID: Int64) throws {
     try records.transaction { transaction in
       let deleted = try transaction.connection.execute(
         "DELETE FROM ogs_registrations WHERE ogs_user_id = ? AND device_token = ?",
-        [.integer(userID), .text(token.text)])
+        [.integer(userID), .text(token)])
       guard deleted == 1 else { return }
-      try transaction.traces.eraseHosts(ofTokens: [token.text])
-      try transaction.badges.markStale(token.text)
+      try transaction.traces.eraseHosts(ofTokens: [token])
+      try transaction.badges.markStale(token)
       try transaction.audit.write(.turnsUnregistered, detail: "OGS user \(userID)")
     }
   }
 
   /// The users that a device is registered for, in the order of registration. None unless `userID` is
   /// among them.
-  package func users(ofDevice token: DeviceToken, askedBy userID: Int64) throws -> [Int64] {
+  package func users(ofDevice token: String, askedBy userID: Int64) throws -> [Int64] {
     let users = try records.read { transaction in
       try transaction.connection.rows(
         """
         SELECT ogs_user_id FROM ogs_registrations WHERE device_token = ?
         ORDER BY registered_at, ogs_user_id
         """,
-        [.text(token.text)]
+        [.text(token)]
       ) { row in row.integer(0) }
     }
     return users.contains(userID) ? users : []
@@ -66,21 +66,55 @@ struct TurnRegistrationStatements: ~Copyable {
 
   /// - Returns: whether the device is new to this user.
   fileprivate func insert(
-    _ token: DeviceToken, of userID: Int64
+    _ device: TurnDevice, of userID: Int64
   ) throws(DatabaseError) -> Bool {
     _ = try transaction.connection.execute(
       "INSERT IGNORE INTO ogs_users (id) VALUES (?)", [.integer(userID)])
-    return try transaction.connection.execute(
+    let isNew =
+      try transaction.connection.execute(
+        """
+        INSERT INTO ogs_registrations (ogs_user_id, device_token, channel, sealed, language, bundle_id,
+          registered_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON DUPLICATE KEY UPDATE channel = VALUES(channel), sealed = VALUES(sealed),
+          language = COALESCE(VALUES(language), language),
+          bundle_id = COALESCE(VALUES(bundle_id), bundle_id), registered_at = VALUES(registered_at)
+        """,
+        [
+          .integer(userID), .text(device.token), .text(device.channel.name), .text(device.sealed),
+          .text(device.language?.rawValue), .text(transaction.origin.bundleID),
+          .time(transaction.now),
+        ]) == 1
+    if case .set(let quietHours) = device.quietHours {
+      try set(quietHours, of: device.token, of: userID)
+    }
+    return isNew
+  }
+
+  private func set(
+    _ quietHours: PhoneQuietHours?, of token: String, of userID: Int64
+  ) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
       """
-      INSERT INTO ogs_registrations (ogs_user_id, device_token, bundle_id, registered_at)
-      VALUES (?, ?, ?, ?)
-      ON DUPLICATE KEY UPDATE bundle_id = COALESCE(VALUES(bundle_id), bundle_id),
-        registered_at = VALUES(registered_at)
+      UPDATE ogs_registrations SET quiet_from = ?, quiet_to = ?, time_zone = ?
+      WHERE ogs_user_id = ? AND device_token = ?
       """,
       [
-        .integer(userID), .text(token.text), .text(transaction.origin.bundleID),
-        .time(transaction.now),
-      ]) == 1
+        .integer(quietHours?.hours.from), .integer(quietHours?.hours.to),
+        .text(quietHours?.timeZone), .integer(userID), .text(token),
+      ])
+  }
+
+  /// Of each device of a user that can be reached; nil: those of the user hold there.
+  func quietHours(of userID: Int64) throws(DatabaseError) -> [PhoneQuietHours?] {
+    try transaction.connection.rows(
+      """
+      SELECT r.quiet_from, r.quiet_to, r.time_zone FROM ogs_registrations r
+      WHERE r.ogs_user_id = ?
+        AND EXISTS (SELECT 1 FROM delivery_leases s WHERE s.channel = r.channel AND s.shard = 0)
+      """,
+      [.integer(userID)]
+    ) { row in PhoneQuietHours(row: row, 0) }
   }
 
   func makeDue(_ userID: Int64) throws(DatabaseError) {

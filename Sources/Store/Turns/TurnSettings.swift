@@ -43,12 +43,22 @@ package struct TurnSettings: Sendable, Equatable {
   /// The most games that can be muted.
   package static let mostMuted = 500
 
-  /// Whether nothing may make a sound now. A zone that the system does not know any more counts as UTC.
-  package func isQuiet(at instant: Timestamp) -> Bool {
-    guard let quietHours else { return false }
-    let offset = ZoneRules(named: timeZone)?.offset(at: instant.seconds) ?? 0
+  package func isQuiet(at instant: Timestamp) -> Bool { silence(at: instant) != nil }
+
+  /// How long nothing may make a sound from now on; nil where it may. A zone that the system does not know any more
+  /// counts as UTC.
+  ///
+  /// - Parameter phone: nil where the phone has no quiet hours of its own.
+  package func silence(at instant: Timestamp, on phone: PhoneQuietHours? = nil) -> Duration? {
+    guard let hours = phone?.hours ?? quietHours else { return nil }
+    let zone = ZoneRules(named: phone?.timeZone ?? timeZone)
+    let offset = zone?.offset(at: instant.seconds) ?? 0
     let second = (instant.seconds + offset).quotientAndRemainder(flooredBy: 86_400).1
-    return quietHours.contain(second / 60)
+    guard hours.contain(second / 60) else { return nil }
+    let left = (hours.to * 60 - second).quotientAndRemainder(flooredBy: 86_400).1
+    // The clocks may change before the end.
+    let change = (zone?.offset(at: instant.seconds + left) ?? 0) - offset
+    return .seconds(max(left - change, 1))
   }
 }
 
@@ -153,11 +163,12 @@ struct TurnWishes: Sendable {
   private let now: Timestamp
   private let isQuiet: Bool
 
-  init(_ settings: TurnSettings, of seen: SeenGames, at now: Timestamp) {
+  /// - Parameter isQuiet: whether none of the user's devices may make a sound.
+  init(_ settings: TurnSettings, of seen: SeenGames, at now: Timestamp, isQuiet: Bool) {
     self.settings = settings
     self.seen = seen
     self.now = now
-    isQuiet = settings.isQuiet(at: now)
+    self.isQuiet = isQuiet
     silent = Set(settings.mutedGames).union(settings.tellsOfLiveGames ? [] : seen.live)
   }
 
@@ -178,11 +189,20 @@ struct TurnWishes: Sendable {
     guard settings.kinds.contains(.clock), !isQuiet else { return [] }
     let told = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0.clockMove) })
     return (turns.new + turns.old).filter { game in
-      guard let end = seen.clockEnds[game.id], !seen.live.contains(game.id) else { return false }
-      let left = end - now.milliseconds
-      return (1...3_600_000).contains(left) && told[game.id] != game.lastMove
+      !seen.live.contains(game.id) && isClockShort(of: game) && told[game.id] != game.lastMove
         && !silent.contains(game.id)
     }
+  }
+
+  /// Whether less than an hour is left for the move of the player who must act.
+  private func isClockShort(of game: TurnGame) -> Bool {
+    guard let end = seen.clockEnds[game.id] else { return false }
+    return (1...3_600_000).contains(end - now.milliseconds)
+  }
+
+  /// Games that cannot wait for an hour.
+  var urgent: Set<Int64> {
+    seen.live.union(seen.games.filter(isClockShort).map(\.id))
   }
 
   func hasLiveGame(in turns: Turns) -> Bool {

@@ -43,6 +43,8 @@ package struct TurnUsers: Sendable {
       for token in tokens { try transaction.badges.markStale(token) }
       _ = try transaction.connection.execute(
         "DELETE FROM turn_settings WHERE ogs_user_id = ?", [.integer(userID)])
+      _ = try transaction.connection.execute(
+        "DELETE FROM turn_alerts WHERE ogs_user_id = ?", [.integer(userID)])
       // It locks the user before anything is added, as a poll does.
       _ = try transaction.connection.execute(
         "DELETE FROM ogs_users WHERE id = ?", [.integer(userID)])

@@ -2,7 +2,8 @@ extension Room {
   static let turns = Room(
     name: "Turns",
     retention: [
-      Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?")
+      Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
+      Retention(.after(Retention.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
     ],
     whenTokenDies: [
       "DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?",
@@ -43,6 +44,7 @@ extension Room {
       ORDER BY d.token
       ON DUPLICATE KEY UPDATE badge = VALUES(badge)
       """,
+      TurnNotices.rememberAlerts,
     ],
     // Of turns alone: that an hour is left, or that a game has ended, is no news by then.
     whenGivenUp: [
@@ -55,6 +57,24 @@ extension Room {
       SET r.untold = JSON_MERGE_PRESERVE(COALESCE(r.untold, '[]'), t.games)
       """
     ],
+    seals: [
+      """
+      SELECT DISTINCT SUBSTRING_INDEX(sealed, '.', 1)
+      FROM ogs_registrations FORCE INDEX (ogs_registrations_sealed) WHERE sealed > 'box:'
+      """
+    ],
+    subscriptions: SealedSubscriptions(
+      find: """
+        SELECT r.device_token, r.sealed
+        FROM JSON_TABLE(?, '$[*]' COLUMNS (token VARCHAR(512) PATH '$')) AS wanted
+        STRAIGHT_JOIN ogs_registrations r ON r.device_token = wanted.token
+        WHERE r.sealed IS NOT NULL
+        """,
+      findSealedOtherwise: """
+        SELECT device_token, sealed FROM ogs_registrations FORCE INDEX (ogs_registrations_sealed)
+        WHERE sealed < ? OR sealed > CONCAT(?, '~') LIMIT 500
+        """,
+      replace: "UPDATE ogs_registrations SET sealed = ? WHERE device_token = ? AND sealed = ?"),
     whenClockIsSetBack: [
       """
       UPDATE ogs_users FORCE INDEX (ogs_users_due) SET due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE

@@ -53,10 +53,12 @@ package struct NewNotification: Sendable {
   package let addresses: [PushAddress]
   /// Whom it tells: it goes with the account; nil: no account.
   package let accountID: String?
+  /// How long it waits before it is sent; its lifetime begins then.
+  package let delay: Duration
 
   package init(
     kind: Kind, eventKey: String, collapseID: String, payload: [UInt8], lifetime: Duration,
-    to addresses: [PushAddress], of accountID: String? = nil
+    to addresses: [PushAddress], of accountID: String? = nil, delay: Duration = .zero
   ) {
     self.kind = kind
     self.eventKey = eventKey
@@ -65,6 +67,7 @@ package struct NewNotification: Sendable {
     self.lifetime = lifetime
     self.addresses = addresses
     self.accountID = accountID
+    self.delay = delay
   }
 }
 
@@ -86,18 +89,20 @@ struct NotificationStatements: ~Copyable {
       """,
       [
         .text(id), .text(new.kind.name), .text(new.eventKey), .text(new.collapseID),
-        .bytes(new.payload), .integer(new.lifetime.components.seconds), .text(new.accountID),
+        .bytes(new.payload), .integer((new.delay + new.lifetime).components.seconds),
+        .text(new.accountID),
       ])
     guard inserted == 1 else { return nil }
     for address in new.addresses {
       _ = try transaction.connection.execute(
         """
-        INSERT INTO deliveries (id, notification_id, token, bundle_id, channel, shard)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO deliveries (id, notification_id, token, bundle_id, channel, shard, due_at)
+        VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? SECOND)
         """,
         [
           .text(transaction.makeID()), .text(id), .text(address.token), .text(address.bundleID),
           .text(address.channel.name), .integer(Int64(sha256(address.token)[0] & 15)),
+          .integer(new.delay.components.seconds),
         ])
     }
     return id

@@ -57,11 +57,15 @@ extension Room {
       DELETE l FROM rate_limits l FORCE INDEX (rate_limits_window)
       WHERE l.window_started_at > UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
       """,
-      // Leases of shards that are too long are void by themselves.
+      // Leases of shards that are too long are void by themselves. What was never tried, and was not due when it was
+      // written, waits for the end of quiet hours: a poll sends it.
       """
-      UPDATE deliveries d JOIN delivery_leases l ON d.channel = l.channel AND d.shard = l.shard
+      UPDATE delivery_leases l
+      STRAIGHT_JOIN deliveries d ON d.channel = l.channel AND d.shard = l.shard
+      STRAIGHT_JOIN notifications n ON n.id = d.notification_id
       SET d.due_at = UTC_TIMESTAMP(3)
       WHERE d.state = 'open' AND d.due_at > UTC_TIMESTAMP(3)
+        AND (d.reason IS NOT NULL OR d.due_at < n.created_at + INTERVAL 1 SECOND)
       """,
     ], holdings: [.events])
 }

@@ -113,8 +113,9 @@ enum RouteNames {
     "GET /api/status": "?token",
     "GET /_auth": "?token",
     "POST /generate-api-key": "user_id master_key description",
-    "POST /register": "user_id device_token",
-    "DELETE /register": "user_id device_token",
+    "POST /register":
+      "user_id device_token platform token_type subscription language quiet_hours time_zone",
+    "DELETE /register": "user_id device_token platform token_type subscription",
     "GET /check/:user_id": "",
     "GET /diagnostics/:user_id": "",
     "GET /users-by-token/:device_token": "",

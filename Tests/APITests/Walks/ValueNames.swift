@@ -50,6 +50,13 @@ enum ValueNames {
     "deviceId": texts("phone of eve 2"),
     "deviceName": texts(thiefName), "name": texts(thiefName),
     "platform": texts("ios", "ios", "android"), "tokenType": texts("apns", "fcm"),
+    "token_type": texts("apns", "fcm"), "language": texts("de"),
+    "subscription": json(
+      """
+      {"endpoint":"https://updates.push.services.mozilla.com/wpush/v2/eve","keys":{"p256dh":\
+      "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs",\
+      "auth":"AAAAAAAAAAAAAAAAAAAAAA"}}
+      """),
     "pushToken": texts(thiefPushToken), "push_token": texts(thiefPushToken),
     "device_token": texts(thiefPushToken), "token": texts(thiefPushToken),
     "email": texts("eve2@example.net"), "X-Username": [],

@@ -209,7 +209,7 @@ import Testing
       defer { site.end() }
       for user in Int64(1)...20 {
         let token = try #require(DeviceToken(hexEncoded(sha256("\(user)"))))
-        try delivery.responder().turnRegistrations.add(token, of: user)
+        try delivery.responder().turnRegistrations.add(TurnDevice(token), of: user)
         site.answer(user, .body(full([FakeGame(player: "\(user)")])))
       }
       try withAPNs { fake throws in

@@ -52,7 +52,8 @@ struct TestPolling: Sendable {
   /// Registers devices as the responder does.
   func register(_ user: Int64 = 7, devices: Int = 1) throws {
     for token in Self.tokens.prefix(devices) {
-      try responder.turnRegistrations.add(try #require(DeviceToken(token)), of: user)
+      try responder.turnRegistrations.add(
+        TurnDevice(try #require(DeviceToken(token))), of: user)
     }
   }
 
@@ -80,16 +81,22 @@ struct TestPolling: Sendable {
   }
 
   /// Makes the notifications of a companion without a prefix.
-  static let message: TurnMessage.Maker = { event, userID, badge in
-    TurnMessage(of: event, to: userID, badge: badge, prefix: "")
+  static let message: TurnMessage.Maker = { event, reader in
+    TurnMessage(of: event, to: reader, prefix: "")
+  }
+
+  /// As where all channels are configured.
+  func addLeases() throws {
+    let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
+    for channel in [Channel.apns, .fcm, .webPush] { try deliveries.addLeases(of: channel) }
   }
 
   /// Whatever waits is delivered, as by a pass.
-  func deliver() throws {
+  func deliver(by channel: Channel = .apns) throws {
     let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
-    for shard in try deliveries.dueShards(of: .apns) {
+    for shard in try deliveries.dueShards(of: channel) {
       let id = sql("SELECT UUID()")
-      guard let lease = try deliveries.claim(shard: shard, of: .apns, as: id) else { continue }
+      guard let lease = try deliveries.claim(shard: shard, of: channel, as: id) else { continue }
       while let batch = try deliveries.nextBatch(of: lease, limit: 100), !batch.isEmpty {
         _ = try deliveries.record(batch.map { ($0, .delivered) }, under: lease)
       }

@@ -195,7 +195,7 @@ import Testing
       try polling.register(devices: 2)
       try poll(polling, [game(1)])
       let token = try #require(DeviceToken(TestPolling.tokens[1]))
-      try polling.responder.turnRegistrations.remove(token, of: 7)
+      try polling.responder.turnRegistrations.remove(token.text, of: 7)
       try polling.poll()
       #expect(waiting(polling) == ["a It's your turn in: game 1 1"])
     }

@@ -102,7 +102,8 @@ private final class Week {
       })
     for user in users {
       for token in tokens[user]! {
-        try delivery.responder().turnRegistrations.add(try #require(DeviceToken(token)), of: user)
+        try delivery.responder().turnRegistrations.add(
+          TurnDevice(try #require(DeviceToken(token))), of: user)
         phones[token] = Phone()
       }
       for _ in 0..<Int.random(in: 0...4, using: &random) { begin(by: user) }

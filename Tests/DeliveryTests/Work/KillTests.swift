@@ -80,7 +80,7 @@ final class TestTurns {
     for user in Self.users {
       for device in 1...2 {
         let token = try #require(DeviceToken(hexEncoded(sha256("\(user) \(device)"))))
-        try delivery.responder().turnRegistrations.add(token, of: user)
+        try delivery.responder().turnRegistrations.add(TurnDevice(token), of: user)
       }
     }
   }

@@ -12,7 +12,14 @@ extension WhyTests {
 
   static let ofDeliveries = [
     Case("delivered", "77", "was taken by Apple on", isCause: false),
-    Case("waiting", "7", after: open("status = NULL, reason = NULL, attempts = 0"), "never tried"),
+    Case(
+      "waiting", "7",
+      after: delivery(
+        "state = 'open', finished_at = NULL, due_at = NOW(3), status = NULL, reason = NULL, attempts = 0"
+      ), "never tried"),
+    Case(
+      "quiet_hours", "7", after: open("status = NULL, reason = NULL, attempts = 0"),
+      "waits for the end of the device's quiet hours, on"),
     Case(
       "refused_for_now", turnPhone, after: open("status = 503, reason = 'ServiceUnavailable'"),
       "503 ServiceUnavailable. Apple has trouble of its own."),

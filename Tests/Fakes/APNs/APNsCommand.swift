@@ -21,7 +21,7 @@ struct APNs: ParsableCommand {
   var port: UInt16 = 0
   @Option(help: "The name in the certificate, or an address.")
   var host = "localhost"
-  @Option(help: "The app's bundle identifier.")
+  @Option(help: "The bundle identifiers of the apps, separated by commas.")
   var topic = "com.example.switchboard"
   @Option(help: "kid of provider tokens.")
   var keyID = "KEY1234567"
@@ -47,7 +47,7 @@ struct APNs: ParsableCommand {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try makeCertificate(for: host, in: folder)
     let rules = Rules(
-      topic: topic,
+      topics: topic.split(separator: ",").map(String.init),
       tokens: try publicKey.map {
         ProviderTokens(
           keyID: keyID, teamID: teamID, key: try P256PublicKey(pem: text(of: $0)), clock: clock)

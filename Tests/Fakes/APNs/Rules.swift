@@ -56,12 +56,12 @@ struct PushRequest {
 
 /// What Apple takes, and with which word it refuses the rest.
 struct Rules {
-  private let topic: [UInt8]
+  private let topics: [[UInt8]]
   private var tokens: ProviderTokens?
   let faults: Faults
 
-  init(topic: String, tokens: ProviderTokens?, faults: Faults) {
-    self.topic = Array(topic.utf8)
+  init(topics: [String], tokens: ProviderTokens?, faults: Faults) {
+    self.topics = topics.map { Array($0.utf8) }
     self.tokens = tokens
     self.faults = faults
   }
@@ -82,7 +82,7 @@ struct Rules {
       return refusal(400, "BadDeviceToken")
     }
     if request.topic.isEmpty { return refusal(400, "MissingTopic") }
-    if request.topic != topic { return refusal(400, "DeviceTokenNotForTopic") }
+    if !topics.contains(request.topic) { return refusal(400, "DeviceTokenNotForTopic") }
     return refusalOfFields(request)
   }
 

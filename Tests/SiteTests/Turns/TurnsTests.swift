@@ -22,10 +22,15 @@ import Testing
       #expect(push.token == token)
       #expect(push.topic == "com.example.switchboard")
       #expect(push.status == 200)
-      let payload = try JSONSerialization.jsonObject(with: Data(push.payload.utf8)) as? NSDictionary
+      var payload = try #require(
+        try JSONSerialization.jsonObject(with: Data(push.payload.utf8)) as? [String: Any])
+      #expect(payload.removeValue(forKey: "last_move") as? Int64 ?? 0 > 1_000_000_000_000)
       #expect(
-        payload == [
-          "aps": ["alert": "It's your turn in: test game", "badge": 1, "sound": "default"],
+        payload as NSDictionary == [
+          "aps": [
+            "alert": "It's your turn in: test game", "badge": 1, "sound": "default",
+            "thread-id": "game-79504463", "category": "turn",
+          ],
           "web_url": "https://online-go.com/game/79504463", "app_url": "ogs://game/79504463",
           "game_id": 79_504_463, "user_id": "1783478", "action": "open_game",
           "game_name": "test game",

@@ -90,13 +90,17 @@ import Testing
       SELECT UNHEX(SHA2(seq, 256)), \(id(8)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO ogs_users (id, due_at, claim_id)
       SELECT seq, NOW(3) + INTERVAL seq SECOND, \(id(7)) FROM seq_1_to_10000;
-    INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
-      SELECT seq, LPAD(LOWER(HEX(seq)), 64, 'a'), NOW(3) FROM seq_1_to_10000;
+    INSERT INTO ogs_registrations (ogs_user_id, device_token, channel, sealed, registered_at)
+      SELECT seq, LPAD(LOWER(HEX(seq)), 64, 'a'), IF(seq MOD 2, 'apns', 'webpush'),
+        IF(seq MOD 2, NULL, CONCAT('box:', seq)), NOW(3) FROM seq_1_to_10000;
     INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running)
       SELECT seq, seq, 0, 'g', 1, 1, TRUE FROM seq_1_to_10000;
     INSERT INTO ogs_devices (device_token, is_stale, delivery_id)
       SELECT LPAD(LOWER(HEX(seq)), 64, '0'), seq MOD 1000 = 0, \(id(2)) FROM seq_1_to_10000;
     INSERT INTO turn_settings (ogs_user_id, changed_at) SELECT seq, NOW(3) FROM seq_1_to_10000;
+    INSERT INTO turn_alerts (ogs_user_id, device_token, collapse_id, kind, games, shown_at)
+      SELECT seq, LPAD(LOWER(HEX(seq)), 64, 'a'), 'turn', 'turn', '[]', NOW(3) + INTERVAL seq SECOND
+      FROM seq_1_to_10000;
     INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at, revoked_at)
       SELECT UNHEX(SHA2(seq, 256)), 'abcdefgh', seq, 'd', NOW(3), IF(seq MOD 100, NULL, NOW(3))
       FROM seq_1_to_10000;
@@ -124,7 +128,7 @@ import Testing
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, web_subscriptions, device_registrations, sessions,
       login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, job_limits, audit_log, ogs_users, ogs_registrations,
-      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_notices, pairing_tokens, pairings, pairing_tickets;
+      ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_alerts, turn_notices, pairing_tokens, pairings, pairing_tickets;
     """
 
   /// The id of kind `kind` in row `seq`.

@@ -111,6 +111,8 @@ enum SampleRows {
       VALUES (7, 8, 0, 'Game', 1, 7, TRUE);
     INSERT INTO ogs_devices (device_token) VALUES ('\(pushToken)\(pushToken)');
     INSERT INTO turn_settings (ogs_user_id, changed_at) VALUES (7, NOW(3));
+    INSERT INTO turn_alerts (ogs_user_id, device_token, collapse_id, kind, games, shown_at)
+      VALUES (7, '\(pushToken)\(pushToken)', 'turn-7-8', 'turn', '[[8,1]]', NOW(3));
     INSERT INTO turn_notices (notification_id, ogs_user_id, games, badge)
       VALUES ('\(notification)', 7, '[[8,1]]', 1);
     INSERT INTO api_keys (key_hash, key_prefix, ogs_user_id, description, created_at)

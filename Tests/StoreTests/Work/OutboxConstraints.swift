@@ -81,11 +81,31 @@ extension ConstraintTests {
       "INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at) VALUES (9, \(token), NOW(3))"
     ),
     Case(
-      "ogs_registrations.ogs_registrations_token_form",
+      "ogs_registrations.ogs_registrations_token_of_channel",
       "UPDATE ogs_registrations SET device_token = UPPER(\(token))"),
     Case(
-      "ogs_registrations.ogs_registrations_token_form",
+      "ogs_registrations.ogs_registrations_token_of_channel",
       "UPDATE ogs_registrations SET device_token = REPEAT('a', 63)"),
+    Case(
+      "ogs_registrations.ogs_registrations_token_of_channel",
+      "UPDATE ogs_registrations SET channel = 'fcm', device_token = REPEAT('a', 19)"),
+    Case(
+      "ogs_registrations.ogs_registrations_browser_sealed",
+      "UPDATE ogs_registrations SET channel = 'webpush'"),
+    Case(
+      "ogs_registrations.ogs_registrations_boxed",
+      "UPDATE ogs_registrations SET channel = 'webpush', sealed = 'x'"),
+    Case(
+      "ogs_registrations.ogs_registrations_quiet_whole",
+      "UPDATE ogs_registrations SET quiet_from = 60"),
+    Case(
+      "ogs_registrations.ogs_registrations_minutes",
+      "UPDATE ogs_registrations SET quiet_from = 60, quiet_to = 1440"),
+    Case(
+      "turn_alerts.PRIMARY",
+      "INSERT INTO turn_alerts (ogs_user_id, device_token, collapse_id, kind, games, shown_at) SELECT ogs_user_id, device_token, collapse_id, kind, games, shown_at FROM turn_alerts"
+    ),
+    Case("turn_alerts.turn_alerts_games_array", "UPDATE turn_alerts SET games = '{}'"),
     Case(
       "ogs_games.PRIMARY",
       "INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running) VALUES (7, 8, 1, 'x', 1, 7, TRUE)"
