@@ -1,5 +1,4 @@
 import Glibc
-import Logging
 import Synchronization
 
 /// A thread for one kind of work, so that no mail waits for a fetch that hangs. It works whenever it
@@ -14,7 +13,7 @@ final class Worker: Sendable {
   }
 
   /// - Parameter name: names the work in the log.
-  init(_ name: String, _ log: Logger, _ work: @escaping @Sendable () throws -> Void) {
+  init(_ name: String, _ failures: FailureLog, _ work: @escaping @Sendable () throws -> Void) {
     let (reader, writer) = makePipe()
     _ = fcntl(writer, F_SETFL, O_NONBLOCK)
     self.writer = writer
@@ -25,9 +24,10 @@ final class Worker: Sendable {
       while read(reader, &bytes, bytes.count) > 0 {
         do {
           try work()
+          failures.noteSuccess(of: "The worker for \(name)")
           failure.last.withLock { $0 = nil }
         } catch {
-          log.error("The worker for \(name) failed: \(error)")
+          failures.note(error, of: "The worker for \(name)")
           failure.last.withLock { $0 = error }
         }
       }
