@@ -3,7 +3,12 @@ import Store
 
 extension Companion {
   /// Whether this host reaches the services that take notifications. Sends none.
-  func channelFindings() -> [Finding] { apnsFindings() + fcmFindings() + webPushFindings() }
+  ///
+  /// - Parameter databaseAnswers: without it no channel is blamed for what the database lacks.
+  func channelFindings(databaseAnswers: Bool) -> [Finding] {
+    apnsFindings() + (databaseAnswers ? fcmFindings() : fcmFindingsWithoutDatabase())
+      + webPushFindings()
+  }
 
   /// A connection with TLS and HTTP/2 for each app and host.
   private func apnsFindings() -> [Finding] {
@@ -44,6 +49,11 @@ extension Companion {
     } catch {
       return "\(endpoint): \(error)"
     }
+  }
+
+  private func fcmFindingsWithoutDatabase() -> [Finding] {
+    settings.fcm == nil
+      ? [] : [.unset("whether Google lets us send to Android is tried when the database answers")]
   }
 
   /// The access token that a notification would need, and an answer of FCM.

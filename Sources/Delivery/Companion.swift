@@ -11,6 +11,7 @@ package struct Companion: Sendable {
   /// Set when what is in hand is to be finished and nothing more begun.
   let stopping = Flag()
   let observations = Observations()
+  let failures: FailureLog
   let jobs: JobRunner
   let mails: MailDelivery
   let senders: [DeliverySender]
@@ -25,6 +26,7 @@ package struct Companion: Sendable {
     self.database = database
     self.settings = settings
     self.log = log
+    failures = FailureLog(log)
     let (stopping, observations) = (stopping, observations)
     let keys = settings.keys
     let channels = channels ?? DeliveryChannel.configured(by: settings, database)

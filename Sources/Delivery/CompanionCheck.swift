@@ -12,21 +12,52 @@ extension Companion {
   package func check(
     publicKeys: BoxPublicKeys? = nil, isAccountShared: Bool = false
   ) -> [Finding] {
-    [.ok("the companion's configuration is complete"), mails.check()]
-      + channelFindings() + [pollFinding()]
-      + [certificateFinding(), keyFinding(publicKeys)].compactMap { $0 }
-      + databaseFindings(isAccountShared)
+    // First, because much of the rest needs it.
+    let (ofDatabase, answers) = databaseFindings(isAccountShared)
+    return ofDatabase + [.ok("the companion's configuration is complete"), mails.check()]
+      + channelFindings(databaseAnswers: answers) + [pollFinding()] + siteFindings()
+      + [keyFinding(publicKeys), secretFinding()].compactMap { $0 }
   }
 
-  /// - Returns: nil where the site has no address with a certificate.
-  private func certificateFinding() -> Finding? {
-    guard let url = settings.publicURL, WebURL(url)?.isHTTPS == true else { return nil }
-    guard let certificate = SiteCertificate(at: url) else {
-      return .unset(
-        "the site's certificate was not looked at: \(url) is not reached from this host")
+  /// - Returns: none where the site's address is not set.
+  private func siteFindings() -> [Finding] {
+    guard let url = settings.publicURL else { return [] }
+    let answer = SiteAnswer(at: url, triesFor: .zero)
+    let finding =
+      answer.problem.map { Finding.fault($0) } ?? .ok("the site answers at \(url)")
+    guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else {
+      return [finding]
     }
-    return certificate.problem(at: .now()).map { .fault($0) }
+    return [
+      finding,
+      answer.isTrusted ? certificateFinding(certificate) : untrustedFinding(certificate),
+    ]
+  }
+
+  private func certificateFinding(_ certificate: SiteCertificate) -> Finding {
+    certificate.problem(at: .now()).map { .fault($0) }
       ?? .ok("the site's certificate is good until \(certificate.expiresAt.rfc3339)")
+  }
+
+  private func untrustedFinding(_ certificate: SiteCertificate) -> Finding {
+    let expected = settings.certificateFingerprint
+    if let problem = certificate.problem(at: .now(), insteadOf: expected) { return .fault(problem) }
+    return expected == nil
+      ? .unset(
+        "this host does not trust the site's certificate: it signed itself, or is of an unknown authority, or for "
+          + "another name. Its fingerprint, for SWITCHBOARD_CERTIFICATE_FINGERPRINT: \(certificate.fingerprintText)"
+      )
+      : .ok(
+        "the site's certificate is the one that is expected, good until \(certificate.expiresAt.rfc3339); apps and "
+          + "browsers do not trust it")
+  }
+
+  /// - Returns: nil where no file of secrets is known.
+  private func secretFinding() -> Finding? {
+    settings.secretFiles.isEmpty
+      ? nil
+      : settings.secretFiles.problem.map { .fault($0) }
+        ?? .ok("nobody else can read the files of secrets")
   }
 
   /// - Returns: nil where there is nothing to compare.
@@ -45,13 +76,13 @@ extension Companion {
       ?? .fault("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
   }
 
-  private func databaseFindings(_ isAccountShared: Bool) -> [Finding] {
+  /// - Returns: also whether the database answers.
+  private func databaseFindings(_ isAccountShared: Bool) -> ([Finding], answers: Bool) {
     do {
-      return try database.inspect(isAccountShared: isAccountShared).map { inspection in
-        inspection.isRight ? .ok(inspection.text) : .fault(inspection.text)
-      }
+      let inspections = try database.inspect(isAccountShared: isAccountShared)
+      return (inspections.map { $0.isRight ? .ok($0.text) : .fault($0.text) }, true)
     } catch {
-      return [.fault(Database.fault(error))]
+      return ([.fault(Database.fault(error))], !Database.isUnavailable(error))
     }
   }
 

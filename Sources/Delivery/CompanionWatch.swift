@@ -99,8 +99,9 @@ private final class RunningPass: Sendable {
         do {
           try companion.runRound(pollingAtMost: limit, work)
           success.set()
+          companion.failures.noteSuccess(of: "The pass")
         } catch {
-          companion.log.error("The pass failed: \(error)")
+          companion.failures.note(error, of: "The pass")
           companion.writeMetrics()
         }
         end.set()

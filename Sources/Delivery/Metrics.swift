@@ -29,14 +29,15 @@ struct MetricFamily {
       (labels, "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"))
   }
 
-  /// OpenMetrics 1.0. Label values are our own words, the ids of banks and versions: they are escaped all the same.
+  /// Prometheus's text format 0.0.4, the one that node_exporter reads. Label values are our own words, the ids of banks and
+  /// versions: they are escaped all the same.
   var text: String {
     let sampleName = kind == .counter ? name + "_total" : name
     let lines = samples.map { sample in
       let labels = sample.labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
       return sampleName + (labels.isEmpty ? "" : "{\(labels)}") + " " + sample.value
     }
-    return (["# TYPE \(name) \(kind.rawValue)", "# HELP \(name) \(help)"] + lines)
+    return (["# HELP \(sampleName) \(help)", "# TYPE \(sampleName) \(kind.rawValue)"] + lines)
       .map { $0 + "\n" }.joined()
   }
 
@@ -47,7 +48,7 @@ struct MetricFamily {
 }
 
 extension Companion {
-  /// The site in numbers, as OpenMetrics text. While the database is away: that it is.
+  /// The site in numbers, as Prometheus reads them. While the database is away: that it is.
   package func metrics() throws -> String {
     var families = try [build()] + problems()
     do {
@@ -55,7 +56,7 @@ extension Companion {
     } catch  where Database.isUnavailable(error) {
       log.debug("Without the database there are few metrics: \(error)")
     }
-    return families.map(\.text).joined() + "# EOF\n"
+    return families.map(\.text).joined()
   }
 
   private func build() -> MetricFamily {
@@ -74,7 +75,9 @@ extension Companion {
     var missing = MetricFamily(
       "missing_settings", "Variables that are not set, so that something is left out.")
     missing.add(settings.missing.count)
-    return [problem, missing]
+    var interval = MetricFamily("pass_interval_seconds", "From one pass to the next.")
+    interval.add(settings.interval)
+    return [problem, missing, interval]
   }
 
   private func lastPass() throws -> [MetricFamily] {
@@ -151,13 +154,13 @@ extension Companion {
     }
   }
 
-  /// At once, so that its reader sees whole metrics only.
+  /// At once, so that its reader sees whole metrics only. That is the exporter, another user, whatever our umask is.
   private static func replace(_ path: String, with text: String) throws(MetricsError) {
     let bytes = Array(text.utf8)
     let part = path + ".part"
     let file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw MetricsError(number: errno) }
-    let isWritten = write(file, bytes, bytes.count) == bytes.count
+    let isWritten = fchmod(file, 0o644) == 0 && write(file, bytes, bytes.count) == bytes.count
     guard close(file) == 0, isWritten, rename(part, path) == 0 else {
       defer { unlink(part) }
       throw MetricsError(number: errno)

@@ -31,12 +31,13 @@ extension Companion {
 // MARK: What no job sees by itself
 
 extension Companion {
-  /// Looks at disks, clocks, the site, its certificate and what the purge has left.
+  /// Looks at disks, clocks, files of secrets, the site, its certificate and what the purge has left.
   fileprivate func look() throws {
     for disk in try disks() { observations.note(.disk, of: disk.name, disk.problem) }
     let difference = Timestamp.now() - (try database.now())
     observations.note(.clock, of: "database", clockProblem(difference, from: "the database's"))
-    try lookAtSite()
+    observations.note(.secrets, settings.secretFiles.problem)
+    if !stopping.isSet { try lookAtSite() }
     observations.note(.purge, try purgeProblem())
   }
 
@@ -47,15 +48,19 @@ extension Companion {
     return folders.compactMap { name, path in Disk(of: path, named: name) }
   }
 
-  /// Once a minute: it means two connections to the site, and waits where the site is not reached from here.
+  /// Once a minute, and on each pass while it does not answer: it means two connections to the site.
   private func lookAtSite() throws {
     guard let url = settings.publicURL,
-      try records.conditions.lastLook(at: .site, by: hostName(), within: .seconds(60)) == nil
+      try records.conditions.lastGoodLook(at: .site, by: hostName(), within: .seconds(60)) == nil
     else { return }
-    observations.note(.site, SiteAnswer(at: url)?.problem)
-    if WebURL(url)?.isHTTPS == true {
-      observations.note(.certificate, SiteCertificate(at: url)?.problem(at: .now()))
-    }
+    let answer = SiteAnswer(at: url)
+    observations.note(.site, answer.problem)
+    guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else { return }
+    observations.note(
+      .certificate,
+      answer.isTrusted
+        ? certificate.problem(at: .now())
+        : certificate.problem(at: .now(), insteadOf: settings.certificateFingerprint))
   }
 
   private func purgeProblem() throws -> String? {

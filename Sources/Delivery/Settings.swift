@@ -31,6 +31,10 @@ package struct Settings: Sendable {
   package let outbound: OutboundRule
   /// The file for metrics, which each pass replaces; nil for none.
   package let metricsFile: String?
+  /// The files that nobody else may read.
+  package let secretFiles: SecretFiles
+  /// SHA-256 of the site's certificate, where the system does not trust it; nil where none is expected.
+  package let certificateFingerprint: [UInt8]?
 
   package init(
     keys: CompanionKeys, mailer: Mailer?, sender: String,
@@ -38,7 +42,8 @@ package struct Settings: Sendable {
     interval: Duration, polling: PollSettings? = nil, apns: [APNsSettings] = [],
     fcm: FCMSettings? = nil, webPush: WebPushSettings? = nil,
     missingForPushes: [String] = [], publicURL: String? = nil,
-    outbound: OutboundRule = OutboundRule(), metricsFile: String? = nil
+    outbound: OutboundRule = OutboundRule(), metricsFile: String? = nil,
+    secretFiles: SecretFiles = SecretFiles(), certificateFingerprint: [UInt8]? = nil
   ) {
     self.keys = keys
     self.mailer = mailer
@@ -54,6 +59,8 @@ package struct Settings: Sendable {
     self.publicURL = publicURL
     self.outbound = outbound
     self.metricsFile = metricsFile
+    self.secretFiles = secretFiles
+    self.certificateFingerprint = certificateFingerprint
   }
 
   /// Names of the variables without which something is not sent.

@@ -25,6 +25,8 @@ package struct StatusReport: CommandAnswer, Sendable {
     switch (health.status, health.problems.count) {
     case (.ok, _): "All is well."
     case (.down, _): "The site cannot answer requests."
+    case (.degraded, _) where health.problems.contains { $0.name == .site }:
+      "The site does not answer requests."
     case (.degraded, 1): "The site answers requests, but one thing fails."
     case (.degraded, let count): "The site answers requests, but \(count) things fail."
     }
@@ -88,9 +90,19 @@ package struct StatusReport: CommandAnswer, Sendable {
 extension Companion {
   /// How the site is now.
   ///
-  /// - Throws: where the database answers but does not know what is asked.
+  /// - Throws: ``SchemaMismatch``; where the database answers but does not know what is asked.
   package func statusReport() throws -> StatusReport {
-    StatusReport(
-      try database.records(at: .now(), from: .companion).health(), ConfiguredChannels(settings))
+    StatusReport(try health(), ConfiguredChannels(settings))
+  }
+
+  private func health() throws -> Health {
+    do {
+      try database.requireSchemaVersion()
+    } catch {
+      // A database that does not answer is waited for only once.
+      if let health = Health(without: error) { return health }
+      throw error
+    }
+    return try records.health()
   }
 }

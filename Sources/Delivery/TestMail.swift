@@ -6,6 +6,9 @@ package struct TestMailResult: Sendable {
   package let isAccepted: Bool
   /// A whole sentence
   package let sentence: String
+
+  /// Whether a mail can go there: an address in ASCII.
+  package static func isAddress(_ recipient: String) -> Bool { Message.isAddress(recipient) }
 }
 
 extension Companion {

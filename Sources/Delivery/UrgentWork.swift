@@ -12,10 +12,10 @@ final class UrgentWork: Sendable {
 
   /// Starts the threads. Those of banks look at once: a bank's job may be what the companion was started for.
   init(of companion: Companion) {
-    let log = companion.log
+    let failures = companion.failures
     let senders = companion.senders
     let deliveries = senders.map { sender in
-      Worker("deliveries", log) { try sender.send(waiting: false) }
+      Worker("deliveries", failures) { try sender.send(waiting: false) }
     }
     self.deliveries = deliveries
     // What they find or send may be delivered.
@@ -28,13 +28,13 @@ final class UrgentWork: Sendable {
       }
     }
     let others = companion.jobs.only(.others)
-    jobs = Worker("jobs", log, wakingDeliveries { try others.run() })
+    jobs = Worker("jobs", failures, wakingDeliveries { try others.run() })
     let mailing = companion.mails
     mails = (1...Self.mailWorkers).map { _ in
-      Worker("mails", log, wakingDeliveries { try mailing.run() })
+      Worker("mails", failures, wakingDeliveries { try mailing.run() })
     }
     let ofBanks = companion.jobs.only(.banks)
-    banks = (1...Self.bankWorkers).map { _ in Worker("banks", log) { try ofBanks.run() } }
+    banks = (1...Self.bankWorkers).map { _ in Worker("banks", failures) { try ofBanks.run() } }
   }
 
   /// Deliveries last, because the others wake them.

@@ -48,6 +48,12 @@ extension APNsSettings {
     }
   }
 
+  /// The files of keys that `APNS_APPS` names.
+  static func keyFiles(from environment: inout Environment) -> [String] {
+    let apps = environment.optional("APNS_APPS").flatMap { try? read($0) }  // a complaint was made
+    return (apps ?? []).compactMap(\.keyFile)
+  }
+
   private static func read(_ text: String) throws(MalformedApps) -> [WrittenApp] {
     let apps: [WrittenApp]
     do {

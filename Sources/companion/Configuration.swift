@@ -39,6 +39,15 @@ struct Configuration {
       database: Database(connection), settings: settings, log: log)
   }
 
+  /// The companion as somebody needs it who waits for an answer: a database that is away is not waited for.
+  func impatient() -> Companion {
+    signal(SIGPIPE, SIG_IGN)
+    var connection = connection
+    connection.connectTimeout = .seconds(1)
+    return Companion(
+      database: Database(connection, beginWaiting: { false }), settings: settings, log: log)
+  }
+
   /// What `check` finds.
   func check() -> [Finding] {
     unchecked().check(publicKeys: publicKeys, isAccountShared: isAccountShared)

@@ -1,4 +1,5 @@
 import Base
+import Cryptography
 import Delivery
 import Program
 import Store
@@ -31,6 +32,8 @@ extension Settings {
       environment.complain(
         about: "SWITCHBOARD_METRICS_FILE", "must be an absolute path that ends with .prom")
     }
+    let fingerprint = environment.certificateFingerprint()
+    let secretFiles = environment.secretFiles()
     guard let keys else { return nil }
     self.init(
       keys: keys,
@@ -39,7 +42,8 @@ extension Settings {
       interval: .seconds(interval),
       polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
       webPush: webPush, missingForPushes: missingForPushes,
-      publicURL: environment.optionalPublicURL(), outbound: outbound, metricsFile: metricsFile)
+      publicURL: environment.optionalPublicURL(), outbound: outbound, metricsFile: metricsFile,
+      secretFiles: secretFiles, certificateFingerprint: fingerprint)
   }
 }
 
@@ -55,6 +59,31 @@ extension Environment {
         "must be a list of addresses and networks, such as 10.1.2.0/24, separated by commas")
     }
     return OutboundRule(allowing: networks)
+  }
+
+  /// SHA-256 as `openssl x509 -fingerprint -sha256` prints it, with or without colons.
+  ///
+  /// - Returns: nil where none is given, or after a complaint.
+  fileprivate mutating func certificateFingerprint() -> [UInt8]? {
+    let name = "SWITCHBOARD_CERTIFICATE_FINGERPRINT"
+    guard let text = optional(name) else { return nil }
+    if let bytes = hexDecoded(text.lowercased().replacing(":", with: "")), bytes.count == 32 {
+      return bytes
+    }
+    complain(about: name, "must be what openssl x509 -noout -fingerprint -sha256 prints behind =")
+    return nil
+  }
+
+  /// Those of the site, and those that this program has read a secret from.
+  fileprivate mutating func secretFiles() -> SecretFiles {
+    let names = [
+      "SWITCHBOARD_COMPANION_KEYS", "SWITCHBOARD_CREDENTIAL_KEYS", "SWITCHBOARD_DB_PASSWORD",
+      "APNS_PRIVATE_KEY", "APNS_APPS", "FCM_SERVICE_ACCOUNT", "WEBPUSH_VAPID_KEY",
+    ]
+    let files = names.compactMap { optional("\($0)_FILE") }
+    return SecretFiles(
+      in: optional("SWITCHBOARD_SECRETS_DIRECTORY"),
+      files: files + APNsSettings.keyFiles(from: &self))
   }
 
   /// - Returns: nil after a complaint.

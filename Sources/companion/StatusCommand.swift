@@ -13,7 +13,7 @@ struct Status: ParsableCommand {
   @OptionGroup var output: Output
 
   func run() throws {
-    let report = try Configuration(Environment.ofProcess()).companion().statusReport()
+    let report = try Configuration(Environment.ofProcess()).impatient().statusReport()
     output.print(report)
     if !report.isWell { throw ExitCode.failure }
   }
@@ -21,7 +21,7 @@ struct Status: ParsableCommand {
 
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prints metrics as OpenMetrics text, as SWITCHBOARD_METRICS_FILE gets them.",
+    abstract: "Prints metrics as Prometheus reads them, as SWITCHBOARD_METRICS_FILE gets them.",
     discussion: "Example: switchboard metrics")
 
   func run() throws {

@@ -1,11 +1,12 @@
 import ArgumentParser
 import Delivery
+import Glibc
 import Program
 import Store
 
 struct SwitchboardCompanion: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "switchboard-companion",
+    commandName: nameOfProgram,
     abstract: "Sends notifications and mails, and polls online-go.com and banks, for Switchboard.",
     version: Product.version,
     subcommands: [
@@ -15,6 +16,10 @@ struct SwitchboardCompanion: ParsableCommand {
       Restore.self, TestMail.self, TestPush.self, Setup.self,
     ])
 }
+
+/// What administrators type: `switchboard` says so, and usage repeats it.
+private let nameOfProgram =
+  getenv("SWITCHBOARD_COMMAND").map { String(cString: $0) } ?? "switchboard-companion"
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -53,7 +58,7 @@ struct Watch: ParsableCommand {
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
-      "Checks configuration, database and schema, and tries mail, push services and certificate.",
+      "Checks database, configuration and secrets, and tries mail, push services and the site.",
     discussion: """
       Sends nothing. Ends with status 0 where nothing is wrong, and 1 where there is a FAULT.
       Example: switchboard check

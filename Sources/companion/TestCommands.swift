@@ -15,6 +15,12 @@ struct TestMail: ParsableCommand {
   @ArgumentParser.Flag(help: "Say how the mail would go. Send nothing.")
   var dryRun = false
 
+  func validate() throws {
+    guard TestMailResult.isAddress(address) else {
+      throw ValidationError("Give an e-mail address in ASCII, such as ann@example.org.")
+    }
+  }
+
   func run() throws {
     let companion = try Configuration(Environment.ofProcess()).unchecked()
     if dryRun {

@@ -4,6 +4,7 @@ import Glibc
 import Program
 
 do {
+  try SwitchboardCompanion.refuseUnknownHelp(CommandLine.arguments.dropFirst())
   var command = try SwitchboardCompanion.parseAsRoot()
   try command.run()
 } catch let error as ConfigurationError {

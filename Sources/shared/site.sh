@@ -27,6 +27,7 @@ enter_environment() {
       secret WEBPUSH_VAPID_PUBLIC_KEY vapid-public-key
       ;;
     companion)
+      export SWITCHBOARD_SECRETS_DIRECTORY=$site/etc/secrets
       secret SWITCHBOARD_COMPANION_KEYS companion-keys
       secret APNS_PRIVATE_KEY apns-private-key
       secret APNS_APPS apns-apps

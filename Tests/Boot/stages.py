@@ -8,6 +8,7 @@ import sys
 import time
 
 import faults
+import monitoring
 import page
 import relay
 from load import Load
@@ -212,7 +213,7 @@ def without_package(site):
     return f"{typed} answers typed, a phone signs in"
 
 
-STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, remove, reboot, purge, without_package]
+STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, monitoring.monitoring, remove, reboot, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
 
 

@@ -9,7 +9,8 @@ import Store
 /// - Throws: ``Failure/notAdmitted``; ``Failure/foreignAddress`` and ``Failure/foreignPage`` where no token
 ///   is asked for.
 func getStatus(_ request: Request, in context: borrowing Context) throws -> Response {
-  guard case .admitted = try context.admission(of: request) else { throw Failure.notAdmitted }
+  let admission = try context.admission(of: request)
+  guard case .admitted = admission else { throw context.refusal(of: request, admission) }
   let session = try context.records.pairingTokens.session()
   let probe = context.settings.relaySocket.map { AgentProbe(socketPath: $0) }
   let agent = probe.map { $0.agentAnswers() ? "up" : "away" } ?? "unknown"
@@ -27,9 +28,11 @@ func getStatus(_ request: Request, in context: borrowing Context) throws -> Resp
 /// - Throws: ``Failure/notAdmitted``; ``Failure/noTokensHere``; ``Failure/tooManyRequests(retryAfter:)``.
 func issueTicket(_ request: Request, in context: borrowing Context) throws -> Response {
   guard context.settings.agent.requiresAuth else { throw Failure.noTokensHere }
-  guard let token = request.bearerToken.flatMap({ context.pairingToken($0) }),
-    case .admitted = try context.records.agentAccess.admit(token)
-  else { throw Failure.notAdmitted }
+  guard let token = request.bearerToken.flatMap({ context.pairingToken($0) }) else {
+    throw context.refusal(of: request, .refused)
+  }
+  let admission = try context.records.agentAccess.admit(token)
+  guard case .admitted = admission else { throw context.refusal(of: request, admission) }
   let ticket = base64URLEncoded(context.random(32))
   let expiresAt = try context.records.agentAccess.issue(
     NewTicket(hash: sha256(ticket), owner: token))
@@ -50,13 +53,14 @@ func admitToAgent(_ request: Request, in context: borrowing Context) throws -> R
   let path = request.targetPath
   // An app that is no page sends no Origin.
   guard path != "/ws" || context.isOwnOrigin(of: request) else { throw Failure.foreignPage }
-  switch try context.admission(of: request) {
+  let admission = try context.admission(of: request)
+  switch admission {
   case .admitted(let client) where request.isAuthorization:
     return Response(status: 200, fields: [("Variable-ADMITTED_BY", client.text)])
   case .admitted(let client):
     return Response(status: 204, fields: [(AgentClient.fieldName, client.text)])
   case .expired where path == "/ws": throw Failure.tokenExpired
-  case .expired, .refused: throw Failure.notAdmitted
+  case .expired, .refused: throw context.refusal(of: request, admission)
   }
 }
 
@@ -67,10 +71,31 @@ extension Context {
       try requirePairingAccess(request)
       return .admitted(.anyone)
     }
-    if let bearer = request.bearerToken { return try admission(ofToken: bearer) }
-    guard let text = request.requestURIQueryItem("token"), !text.isEmpty else { return .refused }
+    guard let text = token(of: request) else { return .refused }
+    if request.bearerToken != nil { return try admission(ofToken: text) }
     if text.hasPrefix("cdev_") { return try admission(ofToken: text) }
     return try records.agentAccess.spendTicket(sha256(text))
+  }
+
+  /// The bearer token, or else the `token` in the URL.
+  private func token(of request: Request) -> String? {
+    request.bearerToken ?? request.requestURIQueryItem("token").flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// ``Failure/notAdmitted``, with the reason for the log.
+  fileprivate func refusal(of request: Request, _ admission: Admission) -> Failure {
+    let text = token(of: request)
+    let cause =
+      if case .expired = admission {
+        "the token has expired"
+      } else if let text, text.hasPrefix("cdev_"), pairingToken(text) != nil {
+        "the pairing of the token has ended, or the token was replaced"
+      } else if text == nil {
+        "the request has no token"
+      } else {
+        "the token is none of this site, or a ticket that was used or is too old"
+      }
+    return Failure.notAdmitted.because(cause)
   }
 
   private func admission(ofToken text: String) throws -> Admission {

@@ -110,9 +110,10 @@ package final class Application: Sendable {
   private func report(_ error: any Error, as failure: Failure, to request: Request) {
     // A failure is intended, whatever its status; any other error is not.
     let isIntended = error is Failure || failure.status < 500
+    let cause = failure.cause.map { ": \($0)" } ?? ""
     log.log(
       level: !isIntended ? .error : failure.status < 500 ? .info : .warning,
-      "\(failure.status) \(isIntended ? failure.technicalMessage : "\(error)")",
+      "\(failure.status) \(isIntended ? failure.technicalMessage + cause : "\(error)")",
       metadata: [
         "request": "\(request.requestID)", "method": "\(request.method)",
         "path": "\(loggedPath(of: request))",

@@ -15,6 +15,8 @@ struct Failure: Error {
   var message: String
   /// What people are told; nil where only programs and administrators read it.
   let sentence: Sentence?
+  /// Why, for the log alone: never a secret.
+  var cause: String?
   /// What is wrong with which member of the body.
   var detail: Detail?
   var fields: [(name: String, value: String)] = []
@@ -81,6 +83,13 @@ struct Failure: Error {
   var technicalMessage: String {
     guard status == 400, let detail, !detail.field.isEmpty else { return message }
     return "\(detail.field): \(detail.reason)"
+  }
+
+  /// The same, with what the log says beside it.
+  func because(_ cause: String) -> Failure {
+    var failure = self
+    failure.cause = cause
+    return failure
   }
 
   /// No bearer token, or nothing that could be one (RFC 6750 §3.1: no error code then).

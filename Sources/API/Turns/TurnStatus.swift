@@ -2,7 +2,8 @@ import Base
 import HTTP
 import Store
 
-/// `GET /check/:user_id`: has the companion poll online-go.com now, and answers what it saw.
+/// `GET /check/:user_id`: has the companion poll online-go.com now, and answers what it saw. Where it may not ask now,
+/// because of limits say, the last poll counts while it is younger than the longest time between two of them.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; what
@@ -15,9 +16,30 @@ func checkTurns(_ request: Request, in context: borrowing Context) throws -> Res
   try context.records.turnUsers.countCheck(of: userID)
   let result = try context.run(
     .turnCheck, JSONWriter.object { json in json.member("user_id", userID) })
-  guard try decode(CheckResult.self, from: result).error == nil else { throw Failure.checkFailed }
-  return Response(
-    status: 200, fields: [("Content-Type", "application/json")], body: result)
+  guard try decode(CheckResult.self, from: result).error != nil else {
+    return Response(
+      status: 200, fields: [("Content-Type", "application/json")], body: result)
+  }
+  return try context.lastTurns(of: userID)
+}
+
+extension Context {
+  /// - Throws: ``Failure/checkFailed``.
+  fileprivate func lastTurns(of userID: Int64) throws -> Response {
+    let longest = PollPace(interval: settings.checkInterval).longestInterval
+    let poll = try records.turnUsers.lastPoll(of: userID, within: longest)
+    guard let turns = poll?.turns else {
+      let cause = poll?.failure.map { "the last poll failed: \($0)" }
+      throw Failure.checkFailed.because(
+        cause ?? "online-go.com was not asked, since polls are limited or paused, or did not answer"
+      )
+    }
+    return .json { json in
+      json.member("not_your_turn", ids: turns.notYours)
+      json.member("your_turn_new", ids: turns.new)
+      json.member("your_turn_old", ids: turns.old)
+    }
+  }
 }
 
 /// `GET /diagnostics/:user_id`: what MariaDB knows of the user's devices, games and last poll.
@@ -64,6 +86,10 @@ func deleteTurnUser(_ request: Request, in context: borrowing Context) throws ->
 }
 
 extension JSONWriter {
+  fileprivate mutating func member(_ name: StaticString, ids games: [TurnGame]) {
+    member(name, array: { array in for game in games { array.integer(game.id) } })
+  }
+
   fileprivate mutating func members(of game: TurnGame, for userID: Int64) {
     member("game_id", game.id)
     member("last_move_timestamp", game.lastMove)

@@ -20,13 +20,15 @@ func getHealth(_ request: Request, in context: borrowing Context) throws -> Resp
 }
 
 extension JSONWriter {
-  /// What fails, without the host that found it. Several hosts may find the same.
+  /// What fails, without the host that found it. Several hosts may find the same. Which secret is open to whoever has an
+  /// account on the host is for administrators alone.
   fileprivate mutating func problems(_ problems: [Condition]) {
     var told: Set<String> = []
     for problem in problems where told.insert("\(problem.name) \(problem.reason)").inserted {
       object { json in
         json.member("name", problem.name.rawValue)
-        json.member("reason", problem.reason)
+        json.member(
+          "reason", problem.name == .secrets ? problem.name.meaning : problem.reason)
       }
     }
   }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A program with its standard input in memory, in a process group of its own; its output goes where ours goes.
+/// A program with its standard input in memory, in a process group of its own; its output goes where ours goes, or
+/// nowhere.
 ///
 /// The input is a file without a name, not a pipe: its offset, which the program shares, tells how
 /// much was read, and nobody waits for a program that does not read.
@@ -16,11 +17,15 @@ struct ChildProcess: ~Copyable {
   private let input: CInt
 
   /// Starts `words[0]`, looked up in PATH (`posix_spawnp`), with `bytes` as its standard input.
-  init?(_ words: [String], input bytes: [UInt8]) {
+  init?(_ words: [String], input bytes: [UInt8], isSilent: Bool = false) {
     guard !words.isEmpty, let input = Self.memory(holding: bytes) else { return nil }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, input, 0)
+    if isSilent {
+      posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+      posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    }
     defer { posix_spawn_file_actions_destroy(&actions) }
     var attributes = childAttributes(inOwnGroup: true)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -1,5 +1,6 @@
 import Base
 import CCurl
+import Cryptography
 
 /// What a server answered.
 struct HTTPAnswer {
@@ -28,6 +29,8 @@ struct HTTPError: Error, Equatable {
 
   let kind: Kind
   let reason: String
+  /// Whether that is because the server's certificate is not trusted.
+  var isUntrusted = false
 }
 
 /// Asks by HTTP and HTTPS, over a connection that is kept from one to the next. Used by one thread
@@ -51,6 +54,7 @@ struct HTTPClient: ~Copyable {
   private let userAgent: String
   /// PEM
   private let certificatesFile: String?
+  private let verifiesServers: Bool
 
   /// `curl_global_init` is safe to call once only, before any thread uses the library.
   private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
@@ -58,12 +62,16 @@ struct HTTPClient: ~Copyable {
   /// - Parameters:
   ///   - userAgent: names us, our version and our contact.
   ///   - certificatesFile: PEM certificates that are trusted beside the system's.
-  init(userAgent: String, trusting certificatesFile: String? = nil) {
+  ///   - verifiesServers: whether only trusted servers are asked. Nothing confidential goes to others.
+  init(
+    userAgent: String, trusting certificatesFile: String? = nil, verifiesServers: Bool = true
+  ) {
     _ = Self.library
     guard let handle = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
     self.handle = OpaquePointer(handle)
     self.userAgent = userAgent
     self.certificatesFile = certificatesFile
+    self.verifiesServers = verifiesServers
   }
 
   deinit { curl_easy_cleanup(UnsafeMutableRawPointer(handle)) }
@@ -154,7 +162,9 @@ struct HTTPClient: ~Copyable {
     guard code == CURLE_OK else {
       throw body.isTooLarge
         ? HTTPError(kind: .tooLarge, reason: "more than \(limits.body) bytes")
-        : HTTPError(kind: .transport, reason: String(cString: curl_easy_strerror(code)))
+        : HTTPError(
+          kind: .transport, reason: String(cString: curl_easy_strerror(code)),
+          isUntrusted: code == CURLE_PEER_FAILED_VERIFICATION)
     }
     return answer(with: body.bytes)
   }
@@ -172,6 +182,10 @@ struct HTTPClient: ~Copyable {
       curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
     switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
     if destination.url.isOfThisMachine { set(CURLOPT_PROXY, "") }
+    if !verifiesServers {
+      switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)
+      switchboard_set_number(curl, CURLOPT_SSL_VERIFYHOST, 0)
+    }
   }
 
   /// `curl_easy_perform`, with the URL as we have read it, and a guard where the destination has a rule.
@@ -216,10 +230,10 @@ struct HTTPClient: ~Copyable {
   /// The time of the last answer, by the clock of who answered.
   var date: Timestamp? { field("Date").flatMap(Self.date) }
 
-  /// When the certificate that an https address shows expires. Connects only: the certificate is not verified.
+  /// The certificate that an https address shows. Connects only: the certificate is not verified.
   ///
   /// - Returns: nil where nobody answers, or not by TLS.
-  func certificateExpiry(of destination: Destination) -> Timestamp? {
+  func certificate(of destination: Destination) -> SiteCertificate? {
     let limits = Limits(connecting: .seconds(3), total: .seconds(5))
     do throws(HTTPError) {
       try begin(with: destination, limits: limits)
@@ -231,16 +245,26 @@ struct HTTPClient: ~Copyable {
     } catch {
       return nil
     }
+    return shownCertificate
+  }
+
+  /// The certificate of the server itself, the first that it has shown.
+  private var shownCertificate: SiteCertificate? {
     var certificates: UnsafeMutablePointer<curl_certinfo>?
     switchboard_get_certificates(curl, &certificates)
     guard let all = certificates?.pointee, all.num_of_certs > 0 else { return nil }
+    var (expiry, fingerprint): (Timestamp?, [UInt8]?)
     var line = all.certinfo[0]
     while let entry = line {
       let text = String(cString: entry.pointee.data)
-      if text.hasPrefix("Expire date:") { return Self.date(String(text.dropFirst(12))) }
+      if text.hasPrefix("Expire date:") { expiry = Self.date(String(text.dropFirst(12))) }
+      if text.hasPrefix("Cert:") {
+        fingerprint = (try? Certificate(pem: String(text.dropFirst(5)))).map { sha256($0.der) }
+      }
       line = entry.pointee.next
     }
-    return nil
+    guard let expiry, let fingerprint else { return nil }
+    return SiteCertificate(expiresAt: expiry, fingerprint: fingerprint)
   }
 
   /// `curl_getdate`

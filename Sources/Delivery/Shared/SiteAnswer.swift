@@ -1,30 +1,65 @@
 import Base
+import Glibc
 
 /// What the site answers when it is asked for its health.
 struct SiteAnswer {
-  private let status: Int
-  /// What the responder says of the first thing that fails.
-  private var reason: String?
+  /// nil where there is none.
+  private let status: Int?
+  /// What the responder says of the first thing that fails, or why there is no answer.
+  private let reason: String?
+  /// Whether this host trusts the site's certificate, as far as it was asked. A site that it does not trust is asked all
+  /// the same: the question is no secret.
+  let isTrusted: Bool
 
-  /// - Returns: nil where the site is not reached from here: it may be reached from elsewhere.
-  init?(at url: String) {
-    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
+  var isAnswered: Bool { status != nil }
+
+  /// - Parameter triesFor: a web server that starts just now is asked again for so long.
+  init(at url: String, triesFor: Duration = .seconds(3)) {
+    let end = ContinuousClock.now + triesFor
+    var answer = SiteAnswer(askedOnce: url)
+    while !answer.isAnswered, ContinuousClock.now < end {
+      usleep(500_000)
+      answer = SiteAnswer(askedOnce: url)
+    }
+    self = answer
+  }
+
+  private init(askedOnce url: String) {
+    let verified = Self.ask(url, verifying: true)
+    isTrusted = !Self.isUntrusted(verified)
+    switch isTrusted ? verified : Self.ask(url, verifying: false) {
+    case .success(let answer):
+      status = answer.status
+      reason = Self.reason(in: answer.body)
+    case .failure(let error):
+      status = nil
+      reason = error.reason
+    }
+  }
+
+  private static func ask(_ url: String, verifying: Bool) -> Result<HTTPAnswer, HTTPError> {
+    let client = HTTPClient(
+      userAgent: "Switchboard/\(Product.version)", verifiesServers: verifying)
     // Longer than the web server waits for the responder.
     let limits = HTTPClient.Limits(connecting: .seconds(3), total: .seconds(20), body: 1 << 16)
     do throws(HTTPError) {
-      let answer = try client.get(.configured("\(url)/health"), entityTag: nil, limits: limits)
-      status = answer.status
-      reason = Self.reason(in: answer.body)
+      return .success(try client.get(.configured("\(url)/health"), entityTag: nil, limits: limits))
     } catch {
-      return nil
+      return .failure(error)
     }
+  }
+
+  private static func isUntrusted(_ result: Result<HTTPAnswer, HTTPError>) -> Bool {
+    if case .failure(let error) = result { error.isUntrusted } else { false }
   }
 
   /// Why nobody is served; nil where the responder can work.
   var problem: String? {
     switch status {
-    case 502, 504: "The web server gets no answer from the responder: it answers \(status)."
-    case 500...: "The responder answers \(status) when it is asked for its health. \(reason ?? "")"
+    case nil: "The site does not answer at its address: \(reason ?? "")."
+    case 502, 504: "The web server gets no answer from the responder: it answers \(status!)."
+    case .some(500...):
+      "The responder answers \(status!) when it is asked for its health. \(reason ?? "")"
     default: nil
     }
   }

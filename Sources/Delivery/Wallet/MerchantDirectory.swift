@@ -27,10 +27,13 @@ package struct MerchantDirectory: Sendable {
   /// Adds a merchant.
   ///
   /// - Returns: with the API key, which is shown only now: the database has its hash.
+  /// - Throws: ``NameTaken``, before anything is written.
   package func add(_ name: String) throws -> NewMerchant {
     let key = "msk_" + base64URLEncoded(randomBytes(32))
-    let id = try records.merchants.add(
-      name, keyHash: sha256(key), keyPrefix: String(key.prefix(12)))
+    guard
+      let id = try records.merchants.add(
+        name, keyHash: sha256(key), keyPrefix: String(key.prefix(12)))
+    else { throw NameTaken(name: name) }
     return NewMerchant(id: id, key: key, name: name, isRehearsal: records.isRehearsal)
   }
 
@@ -42,6 +45,15 @@ package struct MerchantDirectory: Sendable {
     return Change(
       isRehearsal: records.isRehearsal, "Revoked", or: "revoke",
       "the API key of the merchant \(id).")
+  }
+}
+
+/// A merchant with a valid key has the name already: payers could not tell the two apart.
+package struct NameTaken: Error, CustomStringConvertible {
+  let name: String
+
+  package var description: String {
+    "There is a merchant with the name \(name.printable) already. Choose another name, or revoke that one's key first."
   }
 }
 

@@ -67,7 +67,9 @@ final class DeliverySender: Sendable {
   }
 
   private func note(_ report: DeliveryReport) {
-    if let alarm = report.alarm { log.error("Deliveries by \(channel.name.name): \(alarm)") }
+    if let alarm = report.alarm, isNews(alarm) {
+      log.error("Deliveries by \(channel.name.name): \(alarm)")
+    }
     observe(report)
     guard report.delivered + report.later + report.dead > 0 else { return }
     log.info(
@@ -83,8 +85,22 @@ final class DeliverySender: Sendable {
   private func observe(_ report: DeliveryReport) {
     let reason = report.alarm ?? (report.delivered == 0 ? report.trouble : nil)
     if reason != nil || report.delivered > 0, let name = Condition.Name(of: channel.name) {
-      observations.note(name, reason.map { "Notifications are not sent: \($0)." })
+      observations.note(name, reason.map(Self.sentence))
     }
+  }
+
+  private static func sentence(_ reason: String) -> String {
+    "Notifications are not sent: \(reason)."
+  }
+
+  /// Whether neither this process nor the one before it has found the same.
+  private func isNews(_ alarm: String) -> Bool {
+    guard let name = Condition.Name(of: channel.name) else { return true }
+    let sentence = Self.sentence(alarm)
+    if let last = observations.lastReason(of: name) { return last != sentence }
+    let known = try? database.records(at: .now(), from: .companion).conditions.failing()
+    return known?.contains { $0.name == name && $0.host == hostName() && $0.reason == sentence }
+      != true
   }
 
   /// The alarm since the last call; nil too while a thread sends, whose alarm a later call gives.

@@ -36,7 +36,10 @@ package enum Mailer: Sendable, Equatable {
       return nil
     case .command(let line):
       let words = line.split(separator: " ").map(String.init)
-      guard isExecutable(words.first ?? ""), let process = ChildProcess(words, input: []) else {
+      // What it says of an empty mail would look like a fault.
+      guard isExecutable(words.first ?? ""),
+        let process = ChildProcess(words, input: [], isSilent: true)
+      else {
         return "the mail command cannot be executed: \(line)"
       }
       // With which status it refuses an empty mail is its own affair; 126 and 127 are the shell's.

@@ -10,6 +10,8 @@ final class Observations: Sendable {
   }
 
   private let seen = Mutex(Seen())
+  /// The last word on each thing, also after ``take()``; empty where all was well.
+  private let lastReasons = Mutex<[String: String]>([:])
 
   /// Notes how something is; the last word counts.
   ///
@@ -21,6 +23,12 @@ final class Observations: Sendable {
       seen.conditions.removeAll { $0.name == name && $0.subject == subject }
       seen.conditions.append(Observation(name, subject: subject, reason))
     }
+    lastReasons.withLock { $0["\(name) \(subject)"] = reason ?? "" }
+  }
+
+  /// The last word on how something is; nil before the first one. Empty where all was well.
+  func lastReason(of name: Condition.Name, subject: String = "") -> String? {
+    lastReasons.withLock { $0["\(name) \(subject)"] }
   }
 
   /// Counts `number` things more.

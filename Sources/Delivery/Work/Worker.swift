@@ -1,5 +1,4 @@
 import Glibc
-import Logging
 
 /// A thread for one kind of work, so that no mail waits for a fetch that hangs. It works whenever it
 /// is woken.
@@ -25,7 +24,7 @@ final class Worker: Sendable {
   private let state: Monitor<State>
 
   /// - Parameter name: names the work in the log.
-  init(_ name: String, _ log: Logger, _ work: @escaping @Sendable () throws -> Void) {
+  init(_ name: String, _ failures: FailureLog, _ work: @escaping @Sendable () throws -> Void) {
     let state = Monitor(State())
     (self.name, self.state) = (name, state)
     thread = startThread {
@@ -33,9 +32,10 @@ final class Worker: Sendable {
         let failure: (any Error)?
         do {
           try work()
+          failures.noteSuccess(of: "The worker for \(name)")
           failure = nil
         } catch {
-          log.error("The worker for \(name) failed: \(error)")
+          failures.note(error, of: "The worker for \(name)")
           failure = error
         }
         state.with { ($0.isWorking, $0.failure) = (false, failure) }

@@ -44,19 +44,22 @@ package struct Merchants: Sendable {
   /// - Parameters:
   ///   - keyHash: SHA-256 of the API key.
   ///   - keyPrefix: the key's first characters.
-  /// - Returns: the merchant's id.
+  /// - Returns: the merchant's id; nil where a merchant with a valid key has the name.
   @discardableResult
-  package func add(_ name: String, keyHash: [UInt8], keyPrefix: String) throws -> String {
+  package func add(_ name: String, keyHash: [UInt8], keyPrefix: String) throws -> String? {
     try records.transaction { transaction in
       let id = transaction.makeID()
-      _ = try transaction.connection.execute(
+      let added = try transaction.connection.execute(
         """
         INSERT INTO merchants (id, name, api_key_hash, api_key_prefix, created_at)
-        VALUES (?, ?, ?, ?, ?)
+        SELECT ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS namesakes FROM merchants
+          WHERE name = ? AND revoked_at IS NULL) m WHERE namesakes = 0
         """,
         [
           .text(id), .text(name), .bytes(keyHash), .text(keyPrefix), .time(transaction.now),
+          .text(name),
         ])
+      guard added == 1 else { return nil }
       try transaction.audit.write(.merchantAdded, detail: id)
       return id
     }

@@ -8,7 +8,7 @@ package struct Condition: Sendable, Equatable {
   package let subject: String
   /// Of the companion that found it; empty where the reader found it.
   package let host: String
-  /// Why it fails: a whole sentence, without secrets, addresses and names of hosts.
+  /// Why it fails: a whole sentence, without secrets, addresses and names of hosts. It may name files.
   package let reason: String
   /// By the database's clock; nil where the reader found it.
   package let since: Timestamp?
@@ -33,7 +33,7 @@ package struct Condition: Sendable, Equatable {
 extension Condition {
   /// What can fail. ``meaning`` and ``advice`` are all that status, metrics, alerts and the manual say.
   package enum Name: String, Sendable, CaseIterable {
-    case database, schema, companion, site, mail, keys, apns, fcm
+    case database, schema, companion, site, mail, keys, secrets, apns, fcm
     case webPush = "webpush"
     case deliveries, ogs, bank, disk, clock, certificate, purge
 
@@ -46,6 +46,7 @@ extension Condition {
       case .site: "The site does not answer requests."
       case .mail: "Mails are not sent."
       case .keys: "Something was sealed for keys that the companion does not have."
+      case .secrets: "Anybody on the host can read a secret."
       case .apns: "Apple does not take notifications."
       case .fcm: "Google does not take notifications for Android."
       case .webPush: "Push services do not take notifications for browsers."
@@ -68,13 +69,16 @@ extension Condition {
       case .companion:
         "Look at the log of switchboard-companion, and see that switchboard-companion.timer runs."
       case .site:
-        "See that switchboard-responder.socket and switchboard-responder run, and look at the log "
-          + "of switchboard-responder."
+        "See that the web server runs, and switchboard-responder.socket and switchboard-responder, and look at their "
+          + "logs."
       case .mail:
         "Try SWITCHBOARD_MAIL_COMMAND by hand, and look at the log of the mail system."
       case .keys:
         "See that SWITCHBOARD_COMPANION_PUBLIC_KEYS of the responder are the public halves of the companion's keys, "
           + "and that the companion has all its keys."
+      case .secrets:
+        "Take the files from everybody else: chmod 700 for their folder, chmod 600 for each. Then replace what they hold, "
+          + "because somebody may have read it."
       case .apns:
         "Compare APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_USE_SANDBOX with Apple's developer site, and see "
           + "that this host reaches Apple."
@@ -131,15 +135,16 @@ package struct Conditions: Sendable {
     try records.read { transaction in try transaction.conditions.failing() }
   }
 
-  /// When the companion on `host` has last looked at `name`; nil where that was more than `age` ago or never.
-  package func lastLook(at name: Condition.Name, by host: String, within age: Duration) throws
+  /// When the companion on `host` has last looked at `name`; nil where that was more than `age` ago or never, or where
+  /// it found something.
+  package func lastGoodLook(at name: Condition.Name, by host: String, within age: Duration) throws
     -> Timestamp?
   {
     try records.read { transaction in
       try transaction.connection.row(
         """
         SELECT MAX(seen_at) FROM conditions
-        WHERE host = ? AND name = ? AND seen_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL ? SECOND AND UTC_TIMESTAMP(3)
+        WHERE host = ? AND name = ? AND reason = '' AND seen_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL ? SECOND AND UTC_TIMESTAMP(3)
         """,
         [.text(host.cut(to: 64)), .text(name.rawValue), .integer(age.components.seconds)]
       ) { row in row.optionalTimestamp(0) } ?? nil

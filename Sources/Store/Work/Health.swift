@@ -27,6 +27,17 @@ package struct Health: Sendable {
   }
 }
 
+extension Health {
+  /// What `error` says of the database: all that is known without it.
+  ///
+  /// - Returns: nil for an error that says nothing of the database's state.
+  package init?(without error: any Error) {
+    guard let error = error as? DatabaseError, let state = DatabaseState(error) else { return nil }
+    self.init(
+      database: state, companion: nil, problems: [Condition(.database, state.problem(error))])
+  }
+}
+
 extension Records {
   /// Reads what companions found, and writes one row, at most once a second however often it is called.
   ///

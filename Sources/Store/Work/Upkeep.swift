@@ -7,7 +7,7 @@ package struct CompanionStatus: Sendable, Equatable {
   package let version: String
   /// By the database's clock.
   package let lastPassAt: Timestamp
-  /// Not seen for five minutes, by the database's clock.
+  /// Not seen for five minutes, or late where its passes are rarer, by the database's clock.
   package let isOverdue: Bool
   /// Since ``lastPassAt``, by the database's clock.
   package let age: Duration
@@ -64,7 +64,8 @@ struct UpkeepStatements: ~Copyable {
   func companionStatus() throws(DatabaseError) -> CompanionStatus? {
     try transaction.connection.row(
       """
-      SELECT host, version, last_pass_at, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE, missing,
+      SELECT host, version, last_pass_at,
+        last_pass_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(300, 60 + 2 * pass_interval) SECOND, missing,
         TIMESTAMPDIFF(SECOND, last_pass_at, UTC_TIMESTAMP(3)),
         last_pass_at < UTC_TIMESTAMP(3) - INTERVAL (60 + 2 * pass_interval) SECOND
       FROM companion_status ORDER BY last_pass_at DESC LIMIT 1

@@ -103,6 +103,23 @@ import Testing
     }
   }
 
+  /// As `/health` does, which calls it well for two passes and a minute.
+  @Test func aCompanionWhosePassesAreRareIsNotMissedAfterFiveMinutes() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let missed = {
+        site.push("test", "[", by: ann).isPushError(503, "Push delivery is not running")
+      }
+      for (minutes, isMissed) in [(119, false), (122, true)] {
+        site.seeCompanion(missing: "SWITCHBOARD_MAIL_COMMAND", age: "\(minutes) MINUTE")
+        site.sql("UPDATE companion_status SET pass_interval = 3600")
+        #expect(missed() == isMissed)
+        let health = site.send("GET", "/health").text
+        #expect(health.contains("No companion has ended a pass") == isMissed)
+      }
+    }
+  }
+
   @Test func aTestChecksTheConfigurationBeforeTheBody() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -216,6 +216,35 @@ import Testing
     }
   }
 
+  /// Where the budget of polls is used up, say.
+  @Test func aCheckThatMayNotAskAnswersFromTheLastPollWhileItIsYoung() throws {
+    try withApplication { site throws in
+      let phone = try site.phone()
+      _ = phone.register()
+      let error = #"{"error":"Failed to fetch turn status"}"#
+      func answer(checkedAt: String, failure: String = "NULL") throws -> Answer {
+        site.sql("UPDATE ogs_users SET checked_at = \(checkedAt), failure = \(failure)")
+        return try check(site, phone, result: error)
+      }
+      expect(try answer(checkedAt: "NULL"), 500, "Failed to fetch turn status")
+      site.sql(
+        """
+        INSERT INTO ogs_games (ogs_user_id, game_id, name, last_move, current_player, is_running, position, notified_move)
+        VALUES (1783478, 1, 'a', 5, 1783478, TRUE, 0, 4), (1783478, 2, 'b', 5, 1783478, TRUE, 1, 5),
+          (1783478, 3, 'c', 5, 42, TRUE, 2, 0)
+        """)
+      let young = try answer(checkedAt: "UTC_TIMESTAMP(3) - INTERVAL 119 SECOND")
+      #expect(young.status == 200)
+      #expect(young.text == #"{"not_your_turn":[3],"your_turn_new":[1],"your_turn_old":[2]}"#)
+      for (checkedAt, failure) in [
+        ("UTC_TIMESTAMP(3) - INTERVAL 121 SECOND", "NULL"), ("UTC_TIMESTAMP(3)", "'503'"),
+      ] {
+        expect(
+          try answer(checkedAt: checkedAt, failure: failure), 500, "Failed to fetch turn status")
+      }
+    }
+  }
+
   @Test func checksAreLimitedToTwentyAMinute() throws {
     try withApplication { site throws in
       let phone = try site.phone()

@@ -105,6 +105,16 @@ import Testing
     }
   }
 
+  @Test func whichSecretIsExposedIsToldToAdministratorsAlone() throws {
+    try withApplication { site in
+      site.seeCompanion()
+      fail(site, "secrets", "Anybody on this host can read jwt-keys in /etc/switchboard/secrets.")
+      let answer = site.send("GET", "/health")
+      #expect(answer.text.contains(#"{"name":"secrets","reason":"Anybody on the host can read"#))
+      #expect(!answer.text.contains("jwt-keys"))
+    }
+  }
+
   @Test func whatNobodyHasLookedAtForADayIsForgotten() throws {
     try withApplication { site in
       site.seeCompanion()

@@ -65,6 +65,9 @@ import Testing
       ("models set a A", "Name each model once."), ("turns users --after -1", "--after"),
       ("why bbbb", "Give a device token"), ("devices", "--email"),
       ("outbox list --state lost", "lost"), ("merchants add  ", "name"),
+      ("help nope", "There is no command nope"), ("help banks nope", "There is no command nope"),
+      ("test-mail notanaddress", "Give an e-mail address"),
+      ("test-mail notanaddress --dry-run", "Give an e-mail address"),
     ])
   func badArgumentsEndWith64(_ command: String, _ words: String) throws {
     try withDelivery { delivery throws in
@@ -88,6 +91,41 @@ import Testing
       let id = try #require(added["id"] as? String)
       #expect(delivery.sql("SELECT name FROM merchants WHERE id = '\(id)'") == "Other")
       #expect(delivery.administratorsEvents.count == 2)
+    }
+  }
+
+  @Test func aMerchantsNameIsTakenWhileTheKeyIsValid() throws {
+    try withDelivery { delivery throws in
+      let added = try run("merchants add Shop --json", delivery, expecting: 0).output
+      for command in ["merchants add Shop", "merchants add Shop --dry-run"] {
+        let refused = try run(command, delivery, expecting: 1)
+        #expect(refused.log.hasPrefix("Error: There is a merchant with the name Shop already."))
+        #expect(refused.output == "")
+      }
+      #expect(delivery.sql("SELECT COUNT(*) FROM merchants") == "1")
+      let id = try #require(added.firstMatch(of: /"id":"([^"]+)"/)).1
+      _ = try run("merchants revoke \(id)", delivery, expecting: 0)
+      _ = try run("merchants add Shop", delivery, expecting: 0)
+    }
+  }
+
+  @Test(arguments: ["help", "help banks", "help banks add", "help --help"])
+  func helpOfACommandEndsWith0(_ command: String) throws {
+    try withDelivery { delivery throws in
+      #expect(try run(command, delivery, expecting: 0).output.contains("USAGE: switchboard"))
+    }
+  }
+
+  @Test func usageNamesTheCommandThatWasTyped() throws {
+    try withDelivery { delivery throws in
+      for (changes, name) in [
+        (["SWITCHBOARD_COMMAND": "switchboard"], "switchboard"), ([:], "switchboard-companion"),
+      ] {
+        let companion = try RunningCompanion(delivery, "status --nope", changing: changes)
+        companion.process.waitUntilExit()
+        #expect(companion.process.terminationStatus == 64)
+        #expect(companion.log.contains("Usage: \(name) status "), "\(companion.log)")
+      }
     }
   }
 

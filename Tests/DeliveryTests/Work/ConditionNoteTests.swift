@@ -97,33 +97,6 @@ import Testing
     }
   }
 
-  @Test func aWebServerWithoutAResponder() throws {
-    try withDelivery { delivery throws in
-      let port = freePort()
-      let configuration = """
-        \(geteuid() == 0 ? "user root root;" : "")
-        daemon off; pid pid; error_log errors; events {}
-        http { server { listen 127.0.0.1:\(port); access_log off; location / { fastcgi_pass unix:nobody; } } }
-        """
-      let file = "\(delivery.folder)/nginx.conf"
-      try configuration.write(toFile: file, atomically: true, encoding: .utf8)
-      let nginx = Process()
-      nginx.executableURL = URL(filePath: "/usr/bin/env")
-      nginx.arguments = ["nginx", "-p", delivery.folder, "-e", "errors", "-c", file]
-      try nginx.run()
-      defer {
-        nginx.terminate()
-        nginx.waitUntilExit()
-      }
-      let url = "http://127.0.0.1:\(port)"
-      #expect(holds { SiteAnswer(at: url) != nil })
-      try delivery.companion(mailer: nil, publicURL: url).pass()
-      #expect(
-        failing(delivery)
-          == "site: The web server gets no answer from the responder: it answers 502.")
-    }
-  }
-
   @Test func appleIsNotReached() throws {
     try withDelivery { delivery throws in
       delivery.insert(1)
@@ -188,6 +161,7 @@ import Testing
           disk\tmails
           disk\ttemporary files
           purge\t
+          secrets\t
           """)
     }
   }
@@ -198,34 +172,6 @@ import Testing
   ])
   func clocksMayDifferByAMinute(seconds: Int, problem: String?) {
     #expect(clockProblem(.seconds(seconds), from: "the database's") == problem)
-  }
-
-  @Test(arguments: [
-    (14 * 86_400, nil), (14 * 86_400 - 1, "The site's certificate expires in 13 days."),
-    (1, "The site's certificate expires in 0 days."), (0, "The site's certificate has expired."),
-    (-1, "The site's certificate has expired."),
-  ])
-  func aCertificateIsRenewedTwoWeeksBeforeItsEnd(seconds: Int, problem: String?) {
-    let now = Timestamp.now()
-    #expect(SiteCertificate(expiresAt: now + .seconds(seconds)).problem(at: now) == problem)
-  }
-
-  /// That of the fake, which OpenSSL reads as well.
-  @Test func theCertificateOfAnAddressIsReadWithoutTrustingIt() throws {
-    try withAPNs { fake throws in
-      let found = try #require(SiteCertificate(at: "\(fake.endpoint)/"))
-      let printed = runProgram(
-        "openssl",
-        [
-          "x509", "-noout", "-enddate", "-dateopt", "iso_8601", "-in",
-          "\(fake.folder)/certificate.pem",
-        ])
-      let end = printed.output.replacing("notAfter=", with: "").replacing(" ", with: "T")
-      #expect(
-        end.trimmingCharacters(in: .newlines).replacing("TZ", with: "Z").contains(
-          found.expiresAt.rfc3339.dropLast()))
-    }
-    #expect(SiteCertificate(at: "https://127.0.0.1:9/") == nil)
   }
 
   @Test(arguments: [
@@ -250,6 +196,8 @@ import Testing
       let broken = try folder.script("exec /nonexistent")
       #expect(problem(.command(broken)) == "the mail command cannot be executed: \(broken)")
       let killed = try folder.script("kill -9 $$")
+      let loud = try folder.script("echo spam; echo spam >&2")
+      #expect(problem(.command(loud)) == nil)
       #expect(problem(.command(killed)) == "the mail command was ended by signal 9: \(killed)")
     }
   }

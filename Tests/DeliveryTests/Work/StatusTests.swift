@@ -1,12 +1,13 @@
 import Cryptography
 import Foundation
+import Glibc
 import Store
 import Support
 import Testing
 
 @testable import Delivery
 
-/// What administrators are told: `status`, `metrics`, and the files for Prometheus and Grafana.
+/// What administrators are told: `status`, and why it fails.
 @Suite(.serialized) struct StatusTests {
   private func fail(_ delivery: TestDelivery) {
     delivery.sql(
@@ -117,6 +118,41 @@ import Testing
     }
   }
 
+  /// One that takes connections and says nothing, and one that is away.
+  @Test(arguments: [true, false])
+  func withoutADatabaseCheckNamesItFirstAndBlamesNoChannel(isFrozen: Bool) throws {
+    try withDelivery { delivery throws in
+      try withFCM { fake throws in
+        let path = "/tmp/switchboard-frozen-\(UUID().uuidString.prefix(8))"
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer {
+          close(socket)
+          unlink(path)
+        }
+        if isFrozen {
+          let isBound = withAddress(of: path) { bind(socket, $0, $1) } == 0
+          try #require(isBound && listen(socket, 16) == 0)
+        }
+        let check = try RunningCompanion(
+          delivery, "check",
+          changing: [
+            "SWITCHBOARD_DB_SOCKET": path, "FCM_SERVICE_ACCOUNT": fake.serviceAccount,
+            "SWITCHBOARD_CONTACT": "a@example.org",
+          ])
+        try check.end(expecting: 1)
+        let lines = check.output.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("FAULT  the database does not answer: ") == true)
+        #expect(lines.count { $0.hasPrefix("FAULT") } == 1, "\(check.output)")
+        let status = try RunningCompanion(
+          delivery, "status", changing: ["SWITCHBOARD_DB_SOCKET": path])
+        try status.end(expecting: 1)
+        #expect(
+          status.output.hasPrefix(
+            "The site cannot answer requests.\n\ndatabase\n  The database does not answer.\n"))
+      }
+    }
+  }
+
   @Test func aDatabaseThatDoesNotAnswerIsToldToo() throws {
     try withDelivery { delivery throws in
       let status = try RunningCompanion(
@@ -124,150 +160,6 @@ import Testing
       try status.end(expecting: 1)
       #expect(status.output.contains("The site cannot answer requests."))
       #expect(status.output.contains("database\n  The database does not answer.\n"))
-    }
-  }
-
-  // MARK: Metrics
-
-  /// What an independent reader makes of OpenMetrics text: a line `name type` for each family, and then
-  /// `sample{labels} value`.
-  private func parsed(_ text: String, in folder: String) throws -> [String] {
-    let file = "\(folder)/metrics.prom"
-    try text.write(toFile: file, atomically: true, encoding: .utf8)
-    let reader = """
-      import sys
-      from prometheus_client.openmetrics.parser import text_string_to_metric_families
-      for family in text_string_to_metric_families(open(sys.argv[1]).read()):
-        print(family.name, family.type)
-        for sample in family.samples:
-          labels = ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items()))
-          print(f"{sample.name}{{{labels}}} {sample.value:g}")
-      """
-    let outcome = runProgram("/usr/bin/python3", ["-c", reader, file])
-    try #require(outcome.status == 0, "\(outcome.output)")
-    return outcome.output.split(separator: "\n").map(String.init)
-  }
-
-  @Test func metricsAreOpenMetrics() throws {
-    try withDelivery { delivery throws in
-      try delivery.requestCode()
-      fail(delivery)
-      let companion = delivery.companion(mailer: .directory(delivery.folder))
-      try companion.pass()
-      let lines = try parsed(try companion.metrics(), in: delivery.folder)
-      for line in [
-        // This host has sent a mail, but the other one fails.
-        "switchboard_problem{name=mail} 1", "switchboard_problem{name=apns} 0",
-        "switchboard_mails_total{outcome=delivered} 1", "switchboard_mails counter",
-        "switchboard_queue_length{queue=mails} 0",
-        "switchboard_queue_oldest_seconds{queue=polls} 0",
-        "switchboard_polls_paused{} 0", "switchboard_queue_length gauge",
-        "switchboard_build_info{schema=\(Database.schemaVersion),version=\(Product.version)} 1",
-      ] {
-        #expect(lines.contains(line), "\(line)")
-      }
-      #expect(lines.count { $0.hasPrefix("switchboard_problem{") } == Condition.Name.allCases.count)
-      #expect(lines.contains { $0.hasPrefix("switchboard_rows{table=accounts} ") })
-    }
-  }
-
-  @Test func labelsCannotBreakTheText() throws {
-    var family = MetricFamily("x", "Help.")
-    family.add(1, ("a", "b\"c\\d\ne"))
-    #expect(
-      family.text
-        == "# TYPE switchboard_x gauge\n# HELP switchboard_x Help.\nswitchboard_x{a=\"b\\\"c\\\\d\\ne\"} 1\n"
-    )
-  }
-
-  @Test func eachPassReplacesTheFileThatTheCommandPrints() throws {
-    try withDelivery { delivery throws in
-      let file = "\(delivery.folder)/switchboard.prom"
-      let settings = ["SWITCHBOARD_METRICS_FILE": file]
-      for _ in 1...2 {
-        try RunningCompanion(delivery, "run", changing: settings).end(expecting: 0)
-      }
-      let written = try delivery.text("switchboard.prom")
-      _ = try parsed(written, in: delivery.folder)
-      #expect(try !delivery.files.contains("switchboard.prom.part"))
-      let command = try RunningCompanion(delivery, "metrics", changing: settings)
-      try command.end(expecting: 0)
-      func names(_ text: String) -> [Substring] {
-        text.split(separator: "\n").map { $0.prefix { $0 != " " } }
-      }
-      #expect(names(command.output) == names(written))
-      #expect(
-        runProgram("stat", ["--format=%a", file]).output == "644\n", "the exporter is another user")
-    }
-  }
-
-  @Test func metricsThatCannotBeWrittenKeepNoPassFromEnding() throws {
-    try withDelivery { delivery throws in
-      let companion = try RunningCompanion(
-        delivery, "run", changing: ["SWITCHBOARD_METRICS_FILE": "/proc/none/x.prom"])
-      try companion.end(expecting: 0)
-      #expect(companion.log.contains("Metrics are not written: No such file or directory"))
-    }
-  }
-
-  /// Without the database a pass fails, and whoever reads the file is told.
-  @Test func aPassWithoutItsDatabaseStillSaysSo() throws {
-    try withDelivery { delivery throws in
-      let companion = try RunningCompanion(
-        delivery, "run",
-        changing: [
-          "SWITCHBOARD_METRICS_FILE": "\(delivery.folder)/s.prom",
-          "SWITCHBOARD_DB_SOCKET": "\(delivery.folder)/none",
-        ])
-      try companion.end(expecting: 1)
-      let lines = try parsed(try delivery.text("s.prom"), in: delivery.folder)
-      #expect(lines.contains("switchboard_problem{name=database} 1"))
-      #expect(!lines.contains { $0.hasPrefix("switchboard_last_pass_timestamp_seconds{") })
-    }
-  }
-
-  // MARK: What ships beside the program
-
-  private static let folder = projectSchema.deletingLastPathComponent()
-    .appending(path: "Sources/companion/monitoring")
-
-  @Test func thereIsAnAlertForEachConditionInItsWords() throws {
-    let rules = try String(contentsOf: Self.folder.appending(path: "alerts.yml"), encoding: .utf8)
-      .components(separatedBy: "      - alert: ").dropFirst()
-    #expect(rules.count == Condition.Name.allCases.count)
-    for (rule, name) in zip(rules, Condition.Name.allCases) {
-      #expect(rule.contains(#"switchboard_problem{name="\#(name.rawValue)"}"#))
-      #expect(rule.contains(#"summary: "\#(name.meaning)""#))
-      #expect(rule.contains(#"description: "\#(name.advice)""#))
-    }
-  }
-
-  @Test func alertsDashboardAndManualNameMetricsThatExist() throws {
-    try withDelivery { delivery throws in
-      let companion = delivery.companion(mailer: .directory(delivery.folder))
-      try companion.pass()
-      let families = Set(
-        try companion.metrics().matches(of: #/# TYPE (\w+) (\w+)/#).map {
-          $0.output.2 == "counter" ? "\($0.output.1)_total" : "\($0.output.1)"
-        })
-      let dashboard = try Data(contentsOf: Self.folder.appending(path: "dashboard.json"))
-      _ = try JSONSerialization.jsonObject(with: dashboard)
-      let manual = projectSchema.deletingLastPathComponent().appending(
-        path: "Sources/Manual/monitor.md")
-      for file in [
-        String(decoding: dashboard, as: UTF8.self), try String(contentsOf: manual, encoding: .utf8),
-        try String(contentsOf: Self.folder.appending(path: "alerts.yml"), encoding: .utf8),
-      ] {
-        let named = Set(file.matches(of: #/switchboard_\w+/#).map { String($0.output) })
-        // The companion's system user has a name like theirs.
-        #expect(named.subtracting(families).subtracting(["switchboard_companion"]) == [])
-      }
-      let text = try String(contentsOf: manual, encoding: .utf8)
-      for family in families { #expect(text.contains("| `\(family)` |"), "\(family)") }
-      for name in Condition.Name.allCases {
-        #expect(
-          text.contains("| `\(name.rawValue)` | \(name.meaning) | \(name.advice) |"), "\(name)")
-      }
     }
   }
 }

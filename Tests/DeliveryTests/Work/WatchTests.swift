@@ -46,6 +46,20 @@ import Testing
     }
   }
 
+  /// Twelve workers and the pass find it, again and again.
+  @Test func aDatabaseThatIsAwayIsLoggedOnce() throws {
+    try withDelivery { delivery throws in
+      let companion = try RunningCompanion(
+        delivery, "watch", changing: ["SWITCHBOARD_DB_SOCKET": "\(delivery.folder)/none"])
+      defer { companion.end() }
+      #expect(holds { companion.log.contains(" failed: MariaDB error 2002") })
+      for _ in 1...3 { companion.wake() }
+      companion.process.terminate()
+      companion.process.waitUntilExit()
+      #expect(companion.log.split(separator: "\n").count { $0.contains(" failed: ") } == 1)
+    }
+  }
+
   @Test func oneRunIsOnePass() throws {
     try withDelivery { delivery throws in
       let id = try delivery.requestCode()
@@ -169,7 +183,7 @@ final class RunningCompanion {
 
   init(
     _ delivery: TestDelivery, _ command: String, changing changes: [String: String] = [:],
-    wakeUps: Int = 0, socketIsSystemds: Bool = false
+    wakeUps: Int = 0, socketIsSystemds: Bool = false, umask: String? = nil
   ) throws {
     folder = delivery.folder
     // Short, because the path of a unix socket holds 107 bytes.
@@ -195,6 +209,12 @@ final class RunningCompanion {
         ["--listen=\(path)"] + environment.keys.map { "--setenv=\($0)" }
         + [builtProgram("switchboard-companion").path()] + arguments
       process.standardInput = FileHandle.nullDevice
+    } else if let umask {
+      process.executableURL = URL(filePath: "/bin/sh")
+      process.arguments =
+        ["-c", "umask \(umask); exec \"$0\" \"$@\"", builtProgram("switchboard-companion").path()]
+        + arguments
+      process.standardInput = FileHandle(fileDescriptor: socket)
     } else {
       process.executableURL = builtProgram("switchboard-companion")
       process.arguments = arguments

@@ -129,7 +129,8 @@ final class FaultSite {
     let isRaised =
       metrics.contains("\n\(problem) 1\n")
       || fault.condition == .companion && isStale(metrics)
-        && rule?.contains("time() - max(switchboard_last_pass_timestamp_seconds) > 80") == true
+        && rule?.contains("time() - max(switchboard_last_pass_timestamp_seconds) > 20 + 2 * ")
+          == true
     return isRaised ? rule?.split(separator: "\n").first.map { "`\($0)`" } : nil
   }
 

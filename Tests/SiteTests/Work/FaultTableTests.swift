@@ -22,6 +22,7 @@ import Testing
     }
     try await withSite(environment: environment, hasFakes: true, hasOwnMounts: true) { site in
       let broken = try FaultSite(site, folder: folder, securePort: securePort)
+      if group == .parts { try broken.showCertificate(from: "env") }
       try #require(try holds { try broken.isWell() })
       for fault in FaultTable.areAllTried ? group.faults : Array(group.faults.prefix(2)) {
         guard let row = try broken.row(of: fault) else { continue }

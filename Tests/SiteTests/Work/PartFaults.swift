@@ -69,7 +69,7 @@ extension FaultSite {
   /// Has nginx answer by TLS as well, with a certificate that is good for 90 days.
   ///
   /// - Parameter words: stand before the command that makes it.
-  fileprivate func showCertificate(from words: String) throws {
+  func showCertificate(from words: String) throws {
     let made = Site.run([
       "sh", "-c",
       """

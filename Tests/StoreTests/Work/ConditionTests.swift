@@ -42,13 +42,13 @@ import Testing
     try withStore { store throws in
       let conditions = records(store).conditions
       func look() throws -> Bool {
-        try conditions.lastLook(at: .certificate, by: "host", within: .seconds(3_600)) != nil
+        try conditions.lastGoodLook(at: .certificate, by: "host", within: .seconds(3_600)) != nil
       }
       #expect(try !look())
       try conditions.record([Observation(.certificate, nil)], by: "host")
       #expect(try look())
       #expect(
-        try conditions.lastLook(at: .certificate, by: "other", within: .seconds(3_600)) == nil)
+        try conditions.lastGoodLook(at: .certificate, by: "other", within: .seconds(3_600)) == nil)
       for moment in ["- INTERVAL 61 MINUTE", "+ INTERVAL 1 DAY"] {
         store.sql("UPDATE conditions SET seen_at = UTC_TIMESTAMP(3) \(moment)")
         #expect(try !look())
