@@ -131,7 +131,8 @@ extension TurnNotices {
       let again = audible.intersection(untold[device.token] ?? [])
       let content = pending.union(told.map(GameMark.init)).union(again)
       let isTrue = turns.count == 1 && turns[0].badge == device.waiting && turns[0].games == content
-      if isTrue { continue }
+      // Quiet hours may have begun since it was written.
+      if isTrue && (audience.delay == nil || turns[0].isDeferred) { continue }
       try withdraw(turns, from: device)
       if content.isEmpty { continue }
       contents[

@@ -126,6 +126,24 @@ import Testing
     }
   }
 
+  @Test func whatCouldNotBeSentBeforeQuietHoursWaitsForTheirEnd() throws {
+    try withPolling { polling throws in
+      var android = try androidDevice()
+      try register(polling, [android])
+      try poll(polling, [FakeGame()])
+      #expect(due(polling) == ["fcm It's your turn in: game"])
+      android.quietHours = .set(hours(areNow: true))
+      try register(polling, [android])
+      for _ in 1...2 {
+        try poll(polling, [FakeGame()])
+        #expect(due(polling) == [])
+        #expect(
+          polling.sql("SELECT state, reason FROM deliveries WHERE state = 'dead'")
+            == "dead\twithdrawn")
+      }
+    }
+  }
+
   @Test func whatIsOverBeforeQuietHoursEndIsNeverTold() throws {
     try withPolling { polling throws in
       var android = try androidDevice()
