@@ -178,4 +178,24 @@ import Testing
       #expect(!logged.joined().contains("secret"))
     }
   }
+
+  /// Clients read no more than before.
+  @Test(arguments: [
+    ("", "the request has no token"), ("cdev_s_x", "the token is none of this site"),
+    ("strange", "the token is none of this site"),
+  ])
+  func whyTheAgentIsOutOfReachIsLogged(token: String, cause: String) throws {
+    try withDatabase { root in
+      let lines = LogLines()
+      let application = Application.ofTests(
+        on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
+      let answer = application.respond(
+        to: Request(
+          method: "GET", path: "/api/status",
+          fields: token.isEmpty ? [] : [("Authorization", "Bearer \(token)")]))
+      #expect(answer.status == 401)
+      #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"Unauthorized"}"#)
+      #expect(lines.all.first?.hasPrefix("info 401 Unauthorized: \(cause)") == true)
+    }
+  }
 }

@@ -29,6 +29,26 @@ import Testing
     }
   }
 
+  /// Each run fails alike; only the first has news.
+  @Test func anAlarmThatGoesOnIsLoggedOnce() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(1)
+      try withAPNs { fake throws in
+        let environment = try fake.environment().merging([
+          "APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:9"
+        ]) { $1 }
+        let logs = try (1...3).map { _ in
+          delivery.letLeasesEnd()
+          let companion = try RunningCompanion(delivery, "run", changing: environment)
+          try companion.end(expecting: 1)
+          return companion.log
+        }
+        #expect(logs[0].contains("Deliveries by apns: the host of APNs cannot be reached"))
+        for log in logs.dropFirst() { #expect(!log.contains("Deliveries by apns: ")) }
+      }
+    }
+  }
+
   @Test func aTokenOfTheSandboxArrivesThroughTheProgram() throws {
     try withDelivery { delivery throws in
       delivery.insert(30)
