@@ -22,7 +22,7 @@ package struct SchemaMismatch: Error, CustomStringConvertible {
 
 extension Database {
   /// The version of `schema.sql` that these programs are written for.
-  package static let schemaVersion: Int64 = 28
+  package static let schemaVersion: Int64 = 29
 
   /// - Throws: ``SchemaMismatch`` unless the schema has exactly ``schemaVersion``.
   package func requireSchemaVersion() throws {
