@@ -100,6 +100,8 @@ http {
   server {
     listen $listen:$port;
     access_log "$state/log/web-access.log" switchboard;
+    set \$acme_folder "$state/acme";
+    include switchboard/acme.conf;
     include switchboard/server.conf;
   }
 }
@@ -131,6 +133,7 @@ Listen $listen:$port
 Define SWITCHBOARD_RUN "$run"
 Define SWITCHBOARD_PROGRAM "$state/responder.cgi"
 Define SWITCHBOARD_AUTHORIZER 127.0.0.3:$port
+Define SWITCHBOARD_ACME "$state/acme"
 END
     # Debian 12's mod_qos needs this library, and does not name it.
     sed -n 's/.*libpcre\.so\.3 .*=> /LoadFile /p;T;q' < <(ldconfig -p)
@@ -173,9 +176,11 @@ accesslog.filename = "$state/log/web-access.log"
 var.switchboard = "$root/nginx/lighttpd"
 var.switchboard_run = "$run"
 var.switchboard_program = "$state/responder.cgi"
+var.switchboard_acme = "$state/acme"
 include "$root/nginx/lighttpd/site.conf"
 include "$root/nginx/lighttpd/$way.conf"
 include "$root/nginx/lighttpd/$agent.conf"
+include "$root/nginx/lighttpd/acme.conf"
 END
   lighttpd -tt -f "$state/lighttpd.conf" || fail 'lighttpd refuses its configuration'
   keep web lighttpd -D -f "$state/lighttpd.conf"

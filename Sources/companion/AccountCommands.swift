@@ -4,8 +4,9 @@ import Store
 
 struct Accounts: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists accounts, and shows one with its devices and sessions.",
-    subcommands: [List.self, Show.self], defaultSubcommand: List.self)
+    abstract: "Lists, shows, bans and deletes accounts.",
+    subcommands: [List.self, Show.self, Ban.self, Unban.self, Delete.self],
+    defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -6,13 +6,16 @@ import Store
 extension Environment {
   /// Opens the database for a command.
   ///
-  /// - Parameter isRehearsal: whether nothing is changed.
+  /// - Parameters:
+  ///   - isRehearsal: whether nothing is changed.
+  ///   - mailKeys: nil for a command that posts no mail.
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed, also what was read
   ///   before; ``SchemaMismatch``.
-  mutating func openRecords(isRehearsal: Bool = false) throws -> Records {
+  mutating func openRecords(isRehearsal: Bool = false, mailKeys: MailKeys? = nil) throws -> Records
+  {
     let connection = connectionSettings()
     guard complaints.isEmpty else { throw ConfigurationError(complaints) }
-    let database = Database(connection)
+    let database = Database(connection, mailKeys: mailKeys)
     try database.requireSchemaVersion()
     return database.records(at: .now(), from: .administrator, isRehearsal: isRehearsal)
   }
@@ -25,5 +28,14 @@ extension Records {
   static func ofCommand(isRehearsal: Bool = false) throws -> Records {
     var environment = Environment.ofProcess()
     return try environment.openRecords(isRehearsal: isRehearsal)
+  }
+
+  /// The database for a command that tells owners by mail.
+  ///
+  /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
+  static func ofCommandWithMails(isRehearsal: Bool) throws -> Records {
+    var environment = Environment.ofProcess()
+    let mailKeys = environment.companionKeys().map { MailKeys(sealing: $0.publicKeys, links: nil) }
+    return try environment.openRecords(isRehearsal: isRehearsal, mailKeys: mailKeys)
   }
 }

@@ -9,6 +9,7 @@ import time
 
 import faults
 import monitoring
+import newserver
 import page
 import relay
 from load import Load
@@ -189,10 +190,12 @@ def purge(site):
     left = site.machine.run(
         "mariadb -N -e \"SHOW DATABASES LIKE 'switchboard'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
         "ls -d /etc/switchboard /etc/nginx/switchboard /etc/nginx/sites-*/switchboard* /run/switchboard /var/lib/switchboard"
-        " 2>/dev/null; systemctl list-units --all --plain --no-legend 'switchboard*'; dpkg-query -W switchboard 2>/dev/null;"
+        " /var/log/nginx/switchboard* 2>/dev/null; systemctl list-units --all --plain --no-legend 'switchboard*'; dpkg-query -W switchboard 2>/dev/null;"
         "grep switchboard /etc/nginx/nginx.conf; nginx -t 2>&1 | grep -v successful | grep -v 'is ok'", check=False)
     assert not left.strip(), f"a purge leaves: {left}"
-    return "kept without a yes; with it nothing is left"
+    start_page = site.machine.run("curl -fsS http://127.0.0.1/")
+    assert "Welcome to nginx!" in start_page, f"Debian's start page does not come back: {start_page[:200]}"
+    return "kept without a yes; with it nothing is left, and Debian's start page is back"
 
 
 def without_package(site):
@@ -213,7 +216,8 @@ def without_package(site):
     return f"{typed} answers typed, a phone signs in"
 
 
-STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, monitoring.monitoring, remove, reboot, purge, without_package]
+STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, monitoring.monitoring, remove, reboot,
+          *newserver.STAGES, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
 
 

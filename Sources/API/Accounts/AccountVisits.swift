@@ -90,6 +90,9 @@ extension Context {
       return try accountPage(of: request, status: failure.status, problem: problem)
     } catch let refusal as FormRefusal {
       return try accountPage(of: request, after: refusal)
+    } catch let refusal as Refusal where refusal.isBan {
+      try refusal.writeAudit(in: records)
+      return try accountPage(of: request, status: 403, note: refusal.failure.message)
     } catch let limited as RateLimited {
       let failure = limited.failure
       var response = try accountPage(

@@ -103,6 +103,10 @@ extension Request {
 extension Failure {
   static let freshProofRequired = Failure(
     status: 403, code: "fresh_proof_required", sentence: \.freshProofRequired)
+
+  /// Told only to a caller who has shown who they are: strangers do not learn that there is such an account.
+  static let accountBanned = Failure(
+    status: 403, code: "account_banned", sentence: \.accountBanned)
 }
 
 extension Refusal: FailureConvertible {
@@ -111,6 +115,7 @@ extension Refusal: FailureConvertible {
     case .sessionEnded, .username: .invalidToken
     case .credential: .invalidDeviceCredential
     case .noFreshProof: .freshProofRequired
+    case .banned: .accountBanned
     }
   }
 }

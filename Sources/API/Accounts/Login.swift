@@ -55,7 +55,7 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
 /// by challenge, or with the assertion of a passkey, which names its challenge itself.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unauthorized(_:)``, always with
-///   the same message for a code, and with another for a passkey;
+///   the same message for a code, and with another for a passkey; ``Failure/accountBanned``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func signIn(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {

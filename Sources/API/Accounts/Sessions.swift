@@ -5,7 +5,8 @@ import Store
 /// answer was lost.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/conflict(_:code:)`` just after another call
-///   has refreshed; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
+///   has refreshed; ``Failure/accountBanned``; ``Failure/tooManyRequests(retryAfter:)``;
+///   ``Failure/invalidDeviceCredential``.
 func refreshTokens(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let refreshToken: String

@@ -34,6 +34,7 @@ struct Messages: Sendable {
   let invalidToken: String
   let invalidDeviceCredential: String
   let freshProofRequired: String
+  let accountBanned: String
   let unknownRequest: String
   let payloadTooLarge: String
   let tooManyRequests: String

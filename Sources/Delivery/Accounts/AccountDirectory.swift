@@ -1,7 +1,8 @@
 import Base
 package import Store
 
-/// Accounts, their devices and their sessions, as administrators manage them.
+/// Accounts, their devices and their sessions, as administrators manage them. What owners are told by mail needs
+/// records with the keys for mails.
 package struct AccountDirectory: Sendable {
   private let records: Records
 
@@ -20,7 +21,7 @@ package struct AccountDirectory: Sendable {
   package func show(_ email: String, limit: Int) throws -> Report? {
     guard let account = try records.accounts.find(email) else { return nil }
     return Report(
-      Self.accounts([account]), try deviceListing(of: account, limit: limit),
+      Self.account(account), try deviceListing(of: account, limit: limit),
       try sessions(of: account, limit: limit))
   }
 
@@ -59,19 +60,64 @@ package struct AccountDirectory: Sendable {
       "all sessions of \(account.email), also in browsers.")
   }
 
+  /// Bans the account: its owner is signed out everywhere and cannot sign in.
+  ///
+  /// - Returns: nil where nobody has this e-mail address, or the account is banned already.
+  package func ban(_ email: String, because reason: String) throws -> Change? {
+    guard let account = try records.accounts.find(email),
+      try records.accountBans.ban(account.id, because: reason)
+    else { return nil }
+    return change(
+      of: account, "Banned", or: "ban",
+      "\(account.email). Its sessions have ended, it gets no pushes, and nobody can sign in to it.")
+  }
+
+  /// - Returns: nil where nobody has this e-mail address, or the account is not banned.
+  package func unban(_ email: String, because reason: String) throws -> Change? {
+    guard let account = try records.accounts.find(email),
+      try records.accountBans.lift(account.id, because: reason)
+    else { return nil }
+    return change(
+      of: account, "Unbanned", or: "unban", "\(account.email). Its owner can sign in again.")
+  }
+
+  /// Deletes the account with everything that it owns.
+  ///
+  /// - Returns: nil where nobody has this e-mail address.
+  package func delete(_ email: String, because reason: String) throws -> Change? {
+    guard let account = try records.accounts.find(email),
+      try records.accountBans.delete(account.id, because: reason)
+    else { return nil }
+    return change(
+      of: account, "Deleted", or: "delete",
+      "the account \(account.email) with everything that it had. Payments stay without it.")
+  }
+
+  private func change(
+    of account: AccountRecord, _ past: String, or future: String, _ rest: String
+  ) -> Change {
+    let told =
+      account.provenAt == nil
+      ? "Nobody is told, because the address is not proven." : "The owner is told by mail."
+    return Change(isRehearsal: records.isRehearsal, past, or: future, "\(rest) \(told)")
+  }
+
   private static func accounts(_ found: FirstRows<AccountRecord>) -> Listing {
-    Listing("accounts", columns, of: found, row)
+    Listing("accounts", columns + ["email"], of: found) { row($0) + [.text($0.email)] }
   }
 
-  private static func accounts(_ found: [AccountRecord]) -> Listing {
-    Listing("accounts", columns, of: found, row)
+  private static func account(_ account: AccountRecord) -> Listing {
+    Listing("accounts", columns + ["ban_reason", "email"], of: [account]) {
+      row($0) + [.text($0.banReason), .text($0.email)]
+    }
   }
 
-  private static let columns: [StaticString] = ["id", "created_at", "proven_at", "email"]
+  private static let columns: [StaticString] = ["id", "created_at", "proven_at", "banned_at"]
 
   private static func row(_ account: AccountRecord) -> [Listing.Value] {
     [
-      .text(account.id), .time(account.createdAt), .time(account.provenAt), .text(account.email),
+      .text(account.id), .time(account.createdAt), .time(account.provenAt),
+      .time(account.bannedAt),
     ]
   }
 

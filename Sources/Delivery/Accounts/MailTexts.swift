@@ -29,6 +29,8 @@ struct MailTexts: Sendable {
   let accountDeleted: Text
   let browserSignedIn: Text
   let keysRemoved: Text
+  let accountBanned: Text
+  let accountUnbanned: Text
   /// Stands before the link that ends a session and removes what it added.
   let ifItWasNotYou: String
   /// The names of the lines that say who caused the mail.

@@ -75,6 +75,8 @@ package struct Message: Sendable {
       return (texts.addressChange, [texts.addressChange.body, link])
     case .addressChanged: return plain(texts.addressChanged, content)
     case .accountDeleted: return plain(texts.accountDeleted, content)
+    case .accountBanned: return plain(texts.accountBanned, content)
+    case .accountUnbanned: return plain(texts.accountUnbanned, content)
     }
   }
 

@@ -4,7 +4,8 @@ import Store
 /// The push that tells an owner at once what a mail tells in full.
 enum NoticePush {
   /// - Returns: nil where no push goes with such a mail: it holds a secret, or goes to an address
-  ///   that nobody has proven or that is the account's no more.
+  ///   that nobody has proven or that is the account's no more, or nobody
+  ///   can be signed in.
   static func announcement(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
     guard let content = MailContent(json: opened) else { return nil }
     let texts = MailTexts(in: content.language)
@@ -17,7 +18,8 @@ enum NoticePush {
     case .refreshReused: text = texts.refreshReused
     case .browserSignedIn: text = texts.browserSignedIn
     case .keysRemoved: text = texts.keysRemoved
-    case .loginCode, .emailConfirmation, .addressChange, .addressChanged, .accountDeleted, nil:
+    case .loginCode, .emailConfirmation, .addressChange, .addressChanged, .accountDeleted,
+      .accountBanned, .accountUnbanned, nil:
       return nil
     }
     return JSONWriter.object { json in

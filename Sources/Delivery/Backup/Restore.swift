@@ -182,6 +182,7 @@ package struct Restore: Sendable {
       accounts.count == 3
         ? nil
         : "The programs have no accounts at this database server yet: make them, see \"Make the database\" in the manual.",
+      RestoredWebServer(root: files.root).reload(),
       "Start the programs: systemctl start switchboard-responder.socket switchboard-companion.socket "
         + "switchboard-relay.socket switchboard-responder.service switchboard-companion.timer",
       "Then run: switchboard check",

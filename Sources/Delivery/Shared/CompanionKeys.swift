@@ -14,6 +14,9 @@ package struct CompanionKeys: Sendable {
   /// What a value begins with that ``seal(_:authenticating:)`` makes now.
   package var prefix: String { boxPrefix(of: boxes.publicKeys) }
 
+  /// The public halves.
+  package var publicKeys: BoxPublicKeys { boxes.publicKeys }
+
   /// The public halves, as `switchboard-companion keys public` prints them.
   var publicEntries: [String] { boxes.publicKeys.entries }
 

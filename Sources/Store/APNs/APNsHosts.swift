@@ -3,7 +3,12 @@ import MariaDB
 
 extension Room {
   static let apns = Room(
-    name: "APNs", whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"],
+    name: "APNs",
+    retention: [
+      // Learned again at the next notification.
+      Retention(.after(Retention.day * 365), "DELETE FROM apns_hosts WHERE learned_at < ? LIMIT ?")
+    ],
+    whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"],
     earlierSeals: [
       // An older one is replaced where it cannot be opened.
       """

@@ -26,18 +26,18 @@ extension AccountStatements {
     try transaction.traces.eraseHosts(ofTokens: tokens)
   }
 
-  /// - Parameter device: the id of the device that asks for it, if a device does.
-  func delete(_ id: String, by device: String?) throws(DatabaseError) {
-    guard try lock(id) else { return }
-    let account = try isProven(id) ? find(id: id) : nil
+  /// - Parameters:
+  ///   - device: the id of the device that asks for it, if a device does.
+  ///   - detail: of the audit row.
+  /// - Returns: false if the account is gone.
+  @discardableResult
+  func delete(_ id: String, by device: String?, detail: String? = nil) throws(DatabaseError) -> Bool
+  {
+    guard try lock(id) else { return false }
+    let owner = try owner(of: id)
     try remove(id)
-    try transaction.audit.write(.accountDeleted, account: id, device: device)
-    guard let account else { return }
-    try transaction.mails.post(
-      .accountDeleted, to: account.email, of: nil,
-      MailContent(
-        secret: "", language: account.language ?? .english, device: "",
-        address: transaction.origin.storedAddress, at: transaction.now),
-      lifetime: Notice.lifetime)
+    try transaction.audit.write(.accountDeleted, account: id, device: device, detail: detail)
+    if let owner { try transaction.mails.tell(.accountDeleted, owner) }
+    return true
   }
 }

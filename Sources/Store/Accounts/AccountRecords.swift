@@ -8,13 +8,18 @@ package struct AccountRecord: Sendable {
   package let createdAt: Timestamp
   /// When somebody first proved that the e-mail address is theirs; nil: nobody has.
   package let provenAt: Timestamp?
+  /// When an administrator banned the account, and why; nil: it is not banned.
+  package let bannedAt: Timestamp?
+  package let banReason: String?
 
-  /// The columns id, email, created_at, email_verified_at, in that order from 0.
+  /// The columns id, email, created_at, email_verified_at, banned_at, ban_reason, in that order from 0.
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
     email = row.text(1)
     createdAt = row.timestamp(2)
     provenAt = row.optionalTimestamp(3)
+    bannedAt = row.optionalTimestamp(4)
+    banReason = row.optionalText(5)
   }
 }
 
@@ -46,7 +51,7 @@ extension Accounts {
     let found = try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, email, created_at, email_verified_at FROM accounts FORCE INDEX (accounts_email)
+        SELECT id, email, created_at, email_verified_at, banned_at, ban_reason FROM accounts FORCE INDEX (accounts_email)
         WHERE email > ? ORDER BY email LIMIT ?
         """,
         [.text(email), .integer(Int64(limit) + 1)]
@@ -59,7 +64,10 @@ extension Accounts {
   package func find(_ email: String) throws -> AccountRecord? {
     try records.read { transaction in
       try transaction.connection.row(
-        "SELECT id, email, created_at, email_verified_at FROM accounts WHERE email = ?",
+        """
+        SELECT id, email, created_at, email_verified_at, banned_at, ban_reason FROM accounts
+        WHERE email = ?
+        """,
         [.text(email.lowercased())]
       ) { row in AccountRecord(row: row) }
     }

@@ -59,10 +59,11 @@ struct AccountTraceStatements: ~Copyable {
 
   private func erase(ofPhone phone: String) throws(DatabaseError) {
     let phone = Parameter.text(phone)
-    for code in try hashes(
-      "SELECT challenge_hash FROM login_codes WHERE client_device_id = ?", [phone])
+    for code in try codes(
+      "SELECT email, client_device_id, asked_by FROM login_codes WHERE client_device_id = ?",
+      [phone])
     {
-      try eraseCode(code)
+      try erase(code)
     }
     for hash in try hashes(
       "SELECT challenge_hash FROM phone_challenges WHERE client_device_id = ?", [phone])
@@ -95,20 +96,24 @@ struct AccountTraceStatements: ~Copyable {
   }
 
   private func eraseCodes(of email: String) throws(DatabaseError) {
-    for code in try hashes("SELECT challenge_hash FROM login_codes WHERE email = ?", [.text(email)])
+    for code in try codes(
+      "SELECT email, client_device_id, asked_by FROM login_codes WHERE email = ?", [.text(email)])
     {
-      try eraseCode(code)
+      try erase(code)
     }
   }
 
-  private func eraseCode(_ challengeHash: [UInt8]) throws(DatabaseError) {
+  private func erase(_ code: CodeName) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       UPDATE login_codes SET email = ?, client_device_id = 'none', asked_by = '', device_name = NULL,
         spent_at = COALESCE(spent_at, ?)
-      WHERE challenge_hash = ?
+      WHERE email = ? AND client_device_id = ? AND asked_by = ?
       """,
-      [.text(transaction.makeID()), .time(transaction.now), .bytes(challengeHash)])
+      [
+        .text(transaction.makeID()), .time(transaction.now), .text(code.email), .text(code.phone),
+        .text(code.asker),
+      ])
   }
 
   private func eraseChallenge(_ hash: [UInt8]) throws(DatabaseError) {
@@ -144,6 +149,18 @@ struct AccountTraceStatements: ~Copyable {
     _ sql: StaticString, _ parameters: [Parameter] = []
   ) throws(DatabaseError) -> [String] {
     try transaction.connection.rows(sql, parameters) { row in row.text(0) }
+  }
+
+  /// The key of a row of `login_codes`. The companion may not read its hashes.
+  private typealias CodeName = (email: String, phone: String, asker: String)
+
+  /// - Parameter sql: selects email, client_device_id, asked_by.
+  private func codes(
+    _ sql: StaticString, _ parameters: [Parameter]
+  ) throws(DatabaseError) -> [CodeName] {
+    try transaction.connection.rows(sql, parameters) { row in
+      (row.text(0), row.text(1), row.text(2))
+    }
   }
 
   private func hashes(

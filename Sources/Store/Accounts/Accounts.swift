@@ -105,6 +105,23 @@ struct AccountStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
+  /// Keeps the account from changing before the transaction's end, so that no ban comes between it and a sign-in.
+  ///
+  /// - Returns: whether the account is banned; nil if it is gone.
+  func lockForSignIn(_ id: String) throws(DatabaseError) -> Bool? {
+    try transaction.connection.row(
+      "SELECT banned_at IS NOT NULL FROM accounts WHERE id = ? FOR UPDATE", [.text(id)]
+    ) { row in row.boolean(0) }
+  }
+
+  /// Keeps the account from changing before the transaction's end, where somebody may sign in to it.
+  ///
+  /// - Throws: ``Refusal/banned(account:)``; ``Refusal/sessionEnded`` if the account is gone.
+  func lockOpen(_ id: String) throws {
+    guard let isBanned = try lockForSignIn(id) else { throw Refusal.sessionEnded }
+    if isBanned { throw Refusal.banned(account: id) }
+  }
+
   func find(id: String) throws(DatabaseError) -> Account? {
     try transaction.connection.row(
       "SELECT id, email, name, wallet_id, language FROM accounts WHERE id = ?", [.text(id)]

@@ -8,7 +8,7 @@ extension Room {
         """
         DELETE accounts FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS old
           STRAIGHT_JOIN accounts ON accounts.id = old.id
-        WHERE email_verified_at IS NULL
+        WHERE email_verified_at IS NULL AND banned_at IS NULL
           AND NOT EXISTS (SELECT 1 FROM devices d JOIN sessions s ON s.device_id = d.id
             WHERE d.account_id = accounts.id AND s.ended_at IS NULL
               AND s.expires_at > UTC_TIMESTAMP(3))
@@ -47,6 +47,14 @@ extension Room {
       // The name is what a stranger said. The person has not said any yet.
       "UPDATE accounts SET name = SUBSTRING_INDEX(email, '@', 1), language = NULL WHERE id = ?",
       "UPDATE devices SET name = 'Unnamed device' WHERE account_id = ?",
+    ],
+    whenAccountIsBanned: [
+      "DELETE FROM address_changes WHERE account_id = ?",
+      "DELETE FROM account_visits WHERE account_id = ?",
+      """
+      UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL,
+        credential_trusted_at = NULL WHERE account_id = ?
+      """,
     ],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
     whenRestored: [
@@ -134,11 +142,13 @@ extension Limit {
 }
 
 extension AuditEvent {
+  static let accountBanned = AuditEvent("account_banned")
   static let accountConfirmed = AuditEvent("account_confirmed")
   static let accountCreated = AuditEvent("account_created")
   static let accountDeleted = AuditEvent("account_deleted")
   static let accountDenied = AuditEvent("account_denied")
   static let accountHandedOver = AuditEvent("account_handed_over")
+  static let accountUnbanned = AuditEvent("account_unbanned")
   static let addressChangeBegun = AuditEvent("address_change_begun")
   static let addressChanged = AuditEvent("address_changed")
   static let biometricDisabled = AuditEvent("biometric_disabled")

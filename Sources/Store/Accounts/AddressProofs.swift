@@ -7,7 +7,7 @@ package enum ConfirmationOutcome: Sendable {
   case confirmed
   /// The account is deleted.
   case denied
-  /// There is no such account, or its address was proven before it was denied.
+  /// There is no such account, it is banned, or its address was proven before it was denied.
   case gone
 }
 
@@ -60,7 +60,8 @@ package struct AddressProofs: Sendable {
   /// Deletes the account of a person who says no, unless the address was proven before.
   package func deny(_ accountID: String) throws -> ConfirmationOutcome {
     try records.transaction { transaction in
-      guard try transaction.accounts.lock(accountID),
+      // A ban stays: else its person could sign up again.
+      guard try transaction.accounts.lockForSignIn(accountID) == false,
         try !transaction.accounts.isProven(accountID)
       else { return .gone }
       try transaction.accounts.remove(accountID)

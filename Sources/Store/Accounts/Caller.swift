@@ -40,13 +40,30 @@ package enum Refusal: Error, Equatable {
   case username
   /// What opens the account needs a proof of the last ten minutes, or the device credential.
   case noFreshProof
+  /// An administrator has banned the account, whose person the caller has shown to be.
+  case banned(account: String)
+}
+
+extension Refusal {
+  /// Whether an administrator has banned the account.
+  package var isBan: Bool {
+    if case .banned = self { true } else { false }
+  }
 }
 
 extension Refusal: AuditedRefusal {
   package func writeAudit(in records: Records) throws {
-    guard case .credential(let account, let device) = self else { return }
-    try records.transaction { transaction in
-      try transaction.audit.write(.credentialRefused, account: account, device: device)
+    switch self {
+    case .credential(let account, let device):
+      try records.transaction { transaction in
+        try transaction.audit.write(.credentialRefused, account: account, device: device)
+      }
+    case .banned(let account):
+      try records.transaction { transaction in
+        try transaction.audit.write(
+          .signInRefused, account: account, detail: "the account is banned")
+      }
+    case .sessionEnded, .username, .noFreshProof: break
     }
   }
 }

@@ -39,8 +39,8 @@ package struct LoginCodes: Sendable {
   /// - Parameters:
   ///   - bearer: whose access token the request carries, if it is valid.
   ///   - macs: the MACs that the typed code has for an e-mail address, one for each key.
-  /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 100 tries an hour from one address
-  ///   that name no live code.
+  /// - Throws: ``Refusal/credential(account:device:)``; ``Refusal/banned(account:)`` for a right code;
+  ///   ``RateLimited`` at more than 100 tries an hour from one address that name no live code.
   /// - Returns: ``SignInOutcome/refused`` also where the code is dead after five tries, or after one where too many
   ///   wrong codes were typed that day; see ``CodeTryStatements``.
   package func signIn(
@@ -60,7 +60,7 @@ package struct LoginCodes: Sendable {
     return signedIn.map { account, session in .signedIn(account, session) } ?? .refused
   }
 
-  /// Spends a code that is right, and does `body` in the same transaction.
+  /// Spends a code that is right, and does `body` in the same transaction, unless the account is banned.
   ///
   /// - Throws: what ``signIn(with:on:bearer:macs:)`` throws.
   /// - Returns: nil where the code is wrong, dead or nobody's.
@@ -88,14 +88,22 @@ package struct LoginCodes: Sendable {
     let id = try records.read { transaction in
       try transaction.accounts.find(email: right.email)?.id
     }
-    return try records.transaction { transaction -> T? in
+    let redeemed = try records.transaction { transaction -> Redeemed<T>? in
       guard try transaction.codeTries.spend(right), let id,
-        try transaction.accounts.lock(id), let account = try transaction.accounts.find(id: id),
+        let isBanned = try transaction.accounts.lockForSignIn(id),
+        let account = try transaction.accounts.find(id: id),
         account.email == right.email  // it may have got another address since it was found
       else { return nil }
-      let result = try body(transaction, account, right)
+      let outcome =
+        isBanned
+        ? Redeemed<T>.banned(account: id) : .done(try body(transaction, account, right))
       try transaction.codeTries.giveBack(counted)
-      return result
+      return outcome
+    }
+    switch redeemed {
+    case nil: return nil
+    case .banned(let account): throw Refusal.banned(account: account)
+    case .done(let result): return result
     }
   }
 
@@ -122,6 +130,12 @@ package struct LoginCodes: Sendable {
 
 extension Records {
   package var loginCodes: LoginCodes { LoginCodes(records: self) }
+}
+
+/// What became of a right code.
+private enum Redeemed<T> {
+  case done(T)
+  case banned(account: String)
 }
 
 /// Statements on `login_codes`.

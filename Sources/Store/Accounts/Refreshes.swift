@@ -19,7 +19,8 @@ extension Sessions {
   ///
   /// - Parameter credentialHash: SHA-256 of the request's device credential, if there is one. A wrong one
   ///   changes nothing of the family, and counts as a dead token.
-  /// - Throws: ``RateLimited`` at more than 30 rotations an hour; ``Refusal/credential(account:device:)``.
+  /// - Throws: ``RateLimited`` at more than 30 rotations an hour; ``Refusal/credential(account:device:)``;
+  ///   ``Refusal/banned(account:)``.
   package func refresh(
     _ id: String, generation: Int64, credentialHash: [UInt8]?
   ) throws -> RefreshOutcome {
@@ -45,7 +46,9 @@ extension Sessions {
       switch family.tokens(at: records.now).verdict(on: generation, at: records.now) {
       case .rotate: return .refreshed(try statements.rotate(family))
       case .sameAgain: return .refreshed(family.session)
-      case .dead: return .dead
+      case .dead:
+        if family.isBanned { throw Refusal.banned(account: family.accountID) }
+        return .dead
       case .tooLate:
         try transaction.audit.write(
           .refreshRefused, account: family.accountID, device: family.deviceID,
@@ -80,8 +83,9 @@ struct RefreshStatements: ~Copyable {
       """
       SELECT s.id, s.generation, s.confirmed, s.created_at, s.rotated_at, s.expires_at,
         s.ended_at IS NOT NULL OR d.revoked_at IS NOT NULL, d.id, d.client_device_id, d.account_id,
-        d.credential_hash, d.credential_expires_at
-      FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ?
+        d.credential_hash, d.credential_expires_at, a.banned_at IS NOT NULL
+      FROM sessions s JOIN devices d ON d.id = s.device_id JOIN accounts a ON a.id = d.account_id
+      WHERE s.id = ?
       """,
       [.text(id)]
     ) { row in Family(row: row) }
@@ -125,6 +129,8 @@ private struct Family {
   let clientDeviceID: String
   let accountID: String
   let credential: StoredCredential?
+  /// Whether the account is banned.
+  let isBanned: Bool
 
   init(row: borrowing Row) {
     id = row.text(0)
@@ -138,6 +144,7 @@ private struct Family {
     clientDeviceID = row.text(8)
     accountID = row.text(9)
     credential = StoredCredential(row: row, hash: 10, expiresAt: 11)
+    isBanned = row.boolean(12)
   }
 
   func tokens(at now: Timestamp) -> RefreshFamily {

@@ -67,12 +67,13 @@ struct SignInStatements: ~Copyable {
   /// A session that the device has already ends.
   ///
   /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
-  ///   to a registration nor to the device; ``Refusal/sessionEnded`` if the account is deleted meanwhile.
+  ///   to a registration nor to the device; ``Refusal/banned(account:)``; ``Refusal/sessionEnded`` if the account is
+  ///   deleted meanwhile.
   func begin(
     _ account: String, on device: SigningDevice, by beginning: SessionBeginning,
     detail: String? = nil
   ) throws -> Session {
-    guard try transaction.accounts.lock(account) else { throw Refusal.sessionEnded }
+    try transaction.accounts.lockOpen(account)
     let now = transaction.now
     let registration = try registration(of: device)
     let isShown = device.credentialHash.map {

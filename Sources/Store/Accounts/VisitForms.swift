@@ -40,7 +40,7 @@ extension AccountVisits {
   /// - Throws: ``FormRefusal``.
   package func deleteAccount(by form: SentForm) throws {
     try records.answering(form, needsFreshProof: true) { transaction, account in
-      try transaction.accounts.delete(account, by: nil)
+      _ = try transaction.accounts.delete(account, by: nil)
     }
   }
 }

@@ -30,7 +30,7 @@ extension AccountVisits {
   /// Signs in with a mailed code: `visit` takes the place of the one that asked for it.
   ///
   /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
-  /// - Throws: ``FormRefusal``; ``RateLimited``, as ``LoginCodes/signIn(with:on:bearer:macs:)`` does.
+  /// - Throws: ``FormRefusal``; ``Refusal`` and ``RateLimited``, as ``LoginCodes/signIn(with:on:bearer:macs:)`` does.
   /// - Returns: the id of the account; nil where the code is wrong, dead or nobody's.
   package func signIn(
     to visit: NewVisit, with name: LoginCodeName, on device: SigningDevice, by form: SentForm,
@@ -47,7 +47,7 @@ extension AccountVisits {
   /// Signs in with a passkey that answers the challenge of the page: `visit` takes the place of the one
   /// that asked. The challenge is spent whatever the outcome.
   ///
-  /// - Throws: ``FormRefusal``.
+  /// - Throws: ``FormRefusal``; ``Refusal/banned(account:)``; ``Refusal/sessionEnded`` if the account is deleted meanwhile.
   /// - Returns: the id of the account; nil if anything about the assertion is wrong, or the account's address is not
   ///   proven.
   package func signIn(
@@ -74,6 +74,7 @@ extension AccountVisits {
     return try records.transaction { transaction in
       switch try transaction.passkeys.record(use, of: passkey) {
       case .recorded:
+        try transaction.accounts.lockOpen(passkey.accountID)
         guard let account = try transaction.accounts.find(id: passkey.accountID) else {
           return nil
         }

@@ -3,7 +3,11 @@ extension Room {
     name: "Attestation",
     retention: [
       Retention(
-        .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?")
+        .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?"),
+      // An app whose key is unknown makes another one.
+      Retention(
+        .after(Retention.day * 90),
+        "DELETE FROM attestation_keys WHERE bound_at IS NULL AND attested_at < ? LIMIT ?"),
     ],
     whenDeviceIsRevoked: ["DELETE FROM attestation_keys WHERE device_id = ?"],
     whenRestored: [

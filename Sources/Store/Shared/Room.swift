@@ -20,6 +20,8 @@ package struct Room: Sendable {
   /// Run too where the first proof of the e-mail address comes from another phone than the account.
   /// Parameter: account id.
   var whenAccountGoesToAnotherPhone: [StaticString] = []
+  /// Run when an administrator bans an account: end what is under way. Parameter: account id.
+  var whenAccountIsBanned: [StaticString] = []
   /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
   /// before which a registration counts.
   var whenTokenDies: [StaticString] = []

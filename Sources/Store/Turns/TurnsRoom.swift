@@ -4,6 +4,16 @@ extension Room {
     retention: [
       Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
+    ] + Room.unusedRegistrations + [
+      // A user is gone who is not polled and has no API key. The keys that were revoked stay for a time.
+      Retention(
+        .after(Retention.day * 30),
+        """
+        DELETE FROM turn_settings WHERE changed_at < ?
+          AND NOT EXISTS (SELECT 1 FROM ogs_users u WHERE u.id = turn_settings.ogs_user_id)
+          AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.ogs_user_id = turn_settings.ogs_user_id)
+        LIMIT ?
+        """)
     ],
     whenTokenDies: [
       "DELETE FROM ogs_registrations WHERE device_token = ? AND registered_at < ?",
@@ -85,6 +95,27 @@ extension Room {
       WHERE id = 1 AND paused_until > UTC_TIMESTAMP(3) + INTERVAL 15 MINUTE
       """,
     ])
+}
+
+extension Room {
+  /// An app registers at each start. Whoever has not used one for a year has another phone.
+  fileprivate static let unusedRegistrations = [
+    // First, so that what the phone shows is forgotten too, as at an unregistration.
+    Retention(
+      .after(Retention.day * 365),
+      """
+      UPDATE ogs_registrations r STRAIGHT_JOIN ogs_devices d ON d.device_token = r.device_token
+      SET d.is_stale = TRUE WHERE r.registered_at < ? AND NOT d.is_stale LIMIT ?
+      """),
+    Retention(
+      .after(Retention.day * 365),
+      """
+      DELETE FROM ogs_registrations WHERE registered_at < ? AND NOT EXISTS
+        (SELECT 1 FROM ogs_devices d
+         WHERE d.device_token = ogs_registrations.device_token AND NOT d.is_stale)
+      LIMIT ?
+      """),
+  ]
 }
 
 extension Limit {

@@ -20,6 +20,7 @@ extension Room {
       WHERE account_id = ? AND removed_at IS NULL
       """,
     ],
+    whenAccountIsBanned: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     earlierSeals: [
       "SELECT COUNT(*) FROM banks WHERE client_secret NOT LIKE 'box:%'",
       """

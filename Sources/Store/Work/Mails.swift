@@ -52,6 +52,9 @@ package enum MailKind: String, Sendable, CaseIterable {
   case browserSignedIn = "browser_signed_in"
   /// Passkeys or biometric keys were removed.
   case keysRemoved = "keys_removed"
+  /// An administrator has banned the account.
+  case accountBanned = "account_banned"
+  case accountUnbanned = "account_unbanned"
 
   /// Whether a mail of this kind may go to an address that no account has now.
   ///
@@ -61,7 +64,8 @@ package enum MailKind: String, Sendable, CaseIterable {
     case .addressChange, .addressChanged: accountStays
     case .accountDeleted: true
     case .loginCode, .emailConfirmation, .newDevice, .passkeyAdded, .biometricKeyAdded,
-      .refreshReused, .deviceRenewed, .browserSignedIn, .keysRemoved:
+      .refreshReused, .deviceRenewed, .browserSignedIn, .keysRemoved, .accountBanned,
+      .accountUnbanned:
       false
     }
   }
@@ -201,12 +205,15 @@ struct MailStatements: ~Copyable {
 
   /// The token of a link that goes with a mail.
   func linkToken(for purpose: LinkToken.Purpose, of parts: [String]) -> String {
-    LinkToken.make(for: purpose, of: parts, with: keys.links.newest)
+    guard let links = keys.links else {
+      preconditionFailure("only the responder posts mails with a link, and it has the keys")
+    }
+    return LinkToken.make(for: purpose, of: parts, with: links.newest)
   }
 
   private var keys: MailKeys {
     guard let keys = transaction.records.database.mailKeys else {
-      preconditionFailure("only the responder posts mails, and it has the keys")
+      preconditionFailure("only the responder and commands that tell owners post mails, with keys")
     }
     return keys
   }

@@ -25,6 +25,17 @@ extension Room {
         "DELETE FROM job_limits WHERE window_started_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?"
       ),
       Retention(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
+    ] + Room.goneHosts,
+    whenAccountIsBanned: [
+      """
+      UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+      WHERE account_id = ? AND state = 'open'
+      """,
+      """
+      UPDATE notifications n JOIN deliveries d ON d.notification_id = n.id
+      SET d.state = 'dead', d.reason = 'banned', d.finished_at = UTC_TIMESTAMP(3)
+      WHERE n.account_id = ? AND d.state = 'open'
+      """,
     ],
     earlierSeals: [
       """
@@ -89,6 +100,27 @@ extension Holding {
 }
 
 extension Room {
+  /// Of hosts where no companion has run for thirty days.
+  fileprivate static let goneHosts = [
+    Retention(
+      .byDatabaseClock,
+      """
+      DELETE FROM companion_status
+      WHERE last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?
+      """),
+    Retention(
+      .byDatabaseClock,
+      "DELETE FROM conditions WHERE seen_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?"),
+    // A companion whose passes fail still says what it finds.
+    Retention(
+      .byDatabaseClock,
+      """
+      DELETE FROM counters
+      WHERE NOT EXISTS (SELECT 1 FROM companion_status s WHERE s.host = counters.host)
+        AND NOT EXISTS (SELECT 1 FROM conditions c WHERE c.host = counters.host) LIMIT ?
+      """),
+  ]
+
   // The index leads from channel and shard to the time: the columns before it are named for it.
   fileprivate static let pastNotifications = [
     Retention(

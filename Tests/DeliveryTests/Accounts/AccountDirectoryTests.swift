@@ -33,8 +33,9 @@ import Testing
       let lines = first.text.split(separator: "\n")
       #expect(lines.count == 4)
       #expect(
-        lines[0] == "ID                                    CREATED               PROVEN  EMAIL")
-      #expect(lines[1].hasSuffix("  2026-11-01T00:00:00Z  -       p1@example.org"))
+        lines[0]
+          == "ID                                    CREATED               PROVEN  BANNED  EMAIL")
+      #expect(lines[1].hasSuffix("  2026-11-01T00:00:00Z  -       -       p1@example.org"))
       #expect(lines[3] == "There are more: --limit shows more of them.")
     }
   }
@@ -101,6 +102,74 @@ import Testing
       #expect(delivery.sql("SELECT COUNT(*) FROM sessions WHERE ended_at IS NULL") == "0")
       #expect(delivery.administratorsEvents == ["logout all devices, by an administrator"])
       #expect(try directory(delivery).endSessions(of: "nobody@example.org") == nil)
+    }
+  }
+
+  private func directoryWithMails(
+    _ delivery: TestDelivery, isRehearsal: Bool
+  ) -> AccountDirectory {
+    let keys = MailKeys(sealing: TestDelivery.boxKeys.publicKeys, links: nil)
+    return AccountDirectory(
+      records: Database(delivery.account(of: "companion"), mailKeys: keys)
+        .records(at: .now(), from: .administrator, isRehearsal: isRehearsal))
+  }
+
+  enum Act: String, CaseIterable {
+    case ban, unban, delete
+
+    func run(_ directory: AccountDirectory, _ email: String) throws -> Change? {
+      switch self {
+      case .ban: try directory.ban(email, because: "Sends spam")
+      case .unban: try directory.unban(email, because: "It was not her")
+      case .delete: try directory.delete(email, because: "She asked")
+      }
+    }
+  }
+
+  /// With the companion's rights. The mail goes out at the next pass.
+  @Test func accountsAreBannedUnbannedAndDeleted() throws {
+    try withDelivery { delivery throws in
+      delivery.addDevice(String(repeating: "a", count: 64))
+      delivery.sql("UPDATE accounts SET email_verified_at = NOW(3)")
+      for act in Act.allCases {
+        let change = try delivery.rehearseAndDo { records in
+          try act.run(
+            directoryWithMails(delivery, isRehearsal: records.isRehearsal), "ANN@example.org")
+        }
+        #expect(change.text.contains("ann@example.org"))
+        #expect(change.text.hasSuffix("The owner is told by mail."), "\(change.text)")
+        #expect(
+          try act.run(directoryWithMails(delivery, isRehearsal: false), "ann@example.org") == nil,
+          "once")
+        let shown = try directory(delivery).show("ann@example.org", limit: 1)
+        if let account = try shown.map({ try rows("accounts", of: $0) })?.first {
+          #expect(account["ban_reason"] as? String == (act == .ban ? "Sends spam" : nil))
+          #expect((account["banned_at"] is String) == (act == .ban))
+        }
+        let script = try delivery.script("cat > \(delivery.folder)/\(act)")
+        try delivery.companion(mailer: .command(script)).pass()
+        let mail = try delivery.text("\(act)")
+        let kind = act == .delete ? "is deleted" : act == .ban ? "is closed" : "is open again"
+        #expect(mail.contains("Subject: Your account \(kind)"), "\(mail)")
+        #expect(!mail.contains("spam") && !mail.contains("She asked"))
+      }
+      #expect(delivery.sql("SELECT COUNT(*) FROM accounts") == "0")
+      #expect(
+        delivery.administratorsEvents == [
+          "account_banned Sends spam", "account_unbanned It was not her",
+          "account_deleted by an administrator: She asked",
+        ])
+    }
+  }
+
+  @Test func nobodyIsToldAtAnAddressThatIsNotProven() throws {
+    try withDelivery { delivery throws in
+      delivery.addDevice(String(repeating: "a", count: 64))
+      delivery.sql("UPDATE accounts SET email_verified_at = NULL")
+      let change = try directoryWithMails(delivery, isRehearsal: false)
+        .ban("ann@example.org", because: "Spam")
+      #expect(change?.text.hasSuffix("Nobody is told, because the address is not proven.") == true)
+      #expect(delivery.sql("SELECT COUNT(*) FROM outbox") == "0")
     }
   }
 

@@ -83,7 +83,7 @@ import Testing
       let secret =
         switch kind {
         case .loginCode: "012345"
-        case .refreshReused, .addressChanged, .accountDeleted: ""
+        case .refreshReused, .addressChanged, .accountDeleted, .accountBanned, .accountUnbanned: ""
         default: "0190-ab.c_D-1"
         }
       let mail = try #require(text(kind, secret: secret, in: language))

@@ -73,6 +73,8 @@ CREATE TABLE IF NOT EXISTS accounts (
   created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up; empty in accounts of versions before 22',
   email_verified_at DATETIME(3) NULL COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
   language      ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the mails, as the last sign-in asked',
+  banned_at     DATETIME(3) NULL COMMENT 'UTC; when an administrator banned the account; none: it is not banned',
+  ban_reason    VARCHAR(200) NULL COMMENT 'why, for administrators',
   UNIQUE KEY accounts_email (email),
   UNIQUE KEY accounts_username (username),
   UNIQUE KEY accounts_wallet_id (wallet_id),
@@ -326,6 +328,7 @@ CREATE TABLE IF NOT EXISTS attestation_keys (
   attested_at    DATETIME(3) NOT NULL COMMENT 'UTC',
   bound_at       DATETIME(3) NULL COMMENT 'UTC; first assertion of a person who was signed in',
   KEY attestation_keys_device (device_id),
+  KEY attestation_keys_unbound (bound_at, attested_at),
   CONSTRAINT attestation_keys_device FOREIGN KEY (device_id) REFERENCES devices (id) ON DELETE CASCADE,
   CONSTRAINT attestation_keys_public_key_form CHECK (LEFT(public_key, 1) = X'04'),
   CONSTRAINT attestation_keys_receipt_bounded CHECK (LENGTH(receipt) <= 16384),
@@ -583,6 +586,7 @@ CREATE TABLE IF NOT EXISTS ogs_registrations (
   PRIMARY KEY (ogs_user_id, device_token),
   KEY ogs_registrations_token (device_token),
   KEY ogs_registrations_sealed (sealed(48)),
+  KEY ogs_registrations_registered (registered_at),
   CONSTRAINT ogs_registrations_user FOREIGN KEY (ogs_user_id) REFERENCES ogs_users (id) ON DELETE CASCADE,
   CONSTRAINT ogs_registrations_token_of_channel
     CHECK (device_token REGEXP IF(channel = 'apns', '^[0-9a-f]{64,400}\\z', '^[A-Za-z0-9:_.-]{20,512}\\z')),
@@ -641,6 +645,7 @@ CREATE TABLE IF NOT EXISTS turn_settings (
   live_games  BOOLEAN NOT NULL DEFAULT TRUE COMMENT 'whether of games with less than an hour for a move too',
   muted_games TEXT NOT NULL DEFAULT '[]' COMMENT 'JSON array of game ids',
   changed_at  DATETIME(3) NOT NULL COMMENT 'UTC',
+  KEY turn_settings_changed (changed_at),
   CONSTRAINT turn_settings_quiet_whole CHECK ((quiet_from IS NULL) = (quiet_to IS NULL)),
   CONSTRAINT turn_settings_minutes CHECK (quiet_from < 1440 AND quiet_to < 1440 AND quiet_from <> quiet_to),
   CONSTRAINT turn_settings_muted_array CHECK (JSON_TYPE(muted_games) = 'ARRAY')
@@ -675,7 +680,7 @@ CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
                    'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                   'browser_signed_in', 'keys_removed') NOT NULL,
+                   'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
   sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
@@ -805,7 +810,8 @@ CREATE TABLE IF NOT EXISTS apns_hosts (
   topic       VARCHAR(255) NOT NULL COMMENT 'bundle id of the app',
   environment ENUM('production', 'sandbox') NOT NULL COMMENT 'host of Apple that took a notification after the other had refused it',
   learned_at  DATETIME(3) NOT NULL COMMENT 'UTC; compared with the time that Apple gives for a dead token',
-  PRIMARY KEY (token, topic)
+  PRIMARY KEY (token, topic),
+  KEY apns_hosts_learned (learned_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Where Apple takes notifications to a token, for all rooms';
 
@@ -850,7 +856,7 @@ CREATE TABLE IF NOT EXISTS conditions (
   seen_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; when the companion last looked',
   PRIMARY KEY (host, name, subject)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT='What companions found, well or failing; forgotten a day after the last look';
+  COMMENT='What companions found, well or failing; of no interest a day after the last look';
 
 CREATE TABLE IF NOT EXISTS counters (
   host    VARCHAR(64) NOT NULL COMMENT 'of the companion that counts',
@@ -1723,6 +1729,34 @@ IF @found < 29 THEN
     ADD CONSTRAINT IF NOT EXISTS ogs_registrations_minutes
       CHECK (quiet_from < 1440 AND quiet_to < 1440 AND quiet_from <> quiet_to);
 END IF //
+-- Administrators ban accounts, and tell their owners.
+IF @found < 29 THEN
+  ALTER TABLE accounts
+    ADD COLUMN IF NOT EXISTS banned_at DATETIME(3) NULL
+      COMMENT 'UTC; when an administrator banned the account; none: it is not banned',
+    ADD COLUMN IF NOT EXISTS ban_reason VARCHAR(200) NULL COMMENT 'why, for administrators',
+    ALGORITHM=INSTANT;
+END IF //
+IF @found < 29 THEN
+  ALTER TABLE outbox
+    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
+                     'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned') NOT NULL,
+    ALGORITHM=INSTANT;
+END IF //
+-- The purge finds by these keys what nobody uses any more.
+IF @found < 29 THEN
+  ALTER TABLE attestation_keys
+    ADD KEY IF NOT EXISTS attestation_keys_unbound (bound_at, attested_at), ALGORITHM=NOCOPY, LOCK=NONE;
+  ALTER TABLE ogs_registrations
+    ADD KEY IF NOT EXISTS ogs_registrations_registered (registered_at), ALGORITHM=NOCOPY, LOCK=NONE;
+  ALTER TABLE turn_settings
+    ADD KEY IF NOT EXISTS turn_settings_changed (changed_at), ALGORITHM=NOCOPY, LOCK=NONE;
+  ALTER TABLE apns_hosts
+    ADD KEY IF NOT EXISTS apns_hosts_learned (learned_at), ALGORITHM=NOCOPY, LOCK=NONE;
+  ALTER TABLE conditions
+    COMMENT = 'What companions found, well or failing; of no interest a day after the last look', ALGORITHM=INSTANT;
+END IF //
 
 DELIMITER ;
 
@@ -1742,6 +1776,14 @@ INSERT INTO delivery_leases (channel, shard) SELECT 'apns', seq FROM seq_0_to_15
   ON DUPLICATE KEY UPDATE shard = VALUES(shard);
 
 -- Views for administrators: Accounts -------------------------------------------------------------------------------
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_account AS
+  SELECT a.id AS account_id, a.email, a.username, a.wallet_id, a.created_at, a.created_from,
+         a.email_verified_at AS proven_at, a.language, a.banned_at, a.ban_reason,
+         (SELECT COUNT(*) FROM devices d WHERE d.account_id = a.id AND d.revoked_at IS NULL) AS devices,
+         (SELECT COUNT(*) FROM devices d JOIN sessions s ON s.device_id = d.id
+           WHERE d.account_id = a.id AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3)) AS live_sessions
+    FROM accounts a;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_device AS
   SELECT a.email, a.username, a.wallet_id, d.id AS device_id, d.client_device_id, d.name, d.platform, d.created_at,
@@ -1778,6 +1820,16 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW attested_keys AS
     LEFT JOIN accounts a ON a.id = d.account_id;
 
 -- Views: Wallet ----------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW connected_banks AS
+  SELECT b.bsim_id, b.name AS bank, b.client_id, b.scope, b.authorization_url,
+         (SELECT COUNT(*) FROM enrollments e WHERE e.bsim_id = b.bsim_id AND e.removed_at IS NULL) AS enrollments,
+         (SELECT MAX(e.enrolled_at) FROM enrollments e WHERE e.bsim_id = b.bsim_id) AS last_enrolled_at,
+         (SELECT MIN(c.since) FROM conditions c
+           WHERE c.name = 'bank' AND c.subject = b.bsim_id AND c.reason <> ''
+             AND c.seen_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY) AS fails_since
+    FROM banks b
+   WHERE b.client_id IS NOT NULL;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW enrolled_banks AS
   SELECT a.email, b.bsim_id, b.name AS bank, e.enrolled_at, e.removed_at,
@@ -1872,6 +1924,17 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW failures_by_reason AS
    WHERE d.reason IS NOT NULL
    GROUP BY n.kind, d.state, d.status, d.reason;
 
+-- What companions find failing. What nobody has looked at for a day may have gone, with its host or its bank.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW present_problems AS
+  SELECT name, subject, reason, since, seen_at, host
+    FROM conditions
+   WHERE reason <> '' AND seen_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY
+  UNION ALL
+  SELECT 'companion', '', 'No pass has ended for five minutes.', MAX(last_pass_at), MAX(last_pass_at),
+         (SELECT host FROM companion_status ORDER BY last_pass_at DESC LIMIT 1)
+    FROM companion_status
+  HAVING MAX(last_pass_at) < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE;
+
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW companions AS
   SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE AS overdue
     FROM companion_status;
@@ -1958,17 +2021,22 @@ GRANT SELECT, INSERT, UPDATE (name, sign_count, is_backed_up, last_used_at, uses
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON address_changes TO responder;
 GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visits TO responder;
-GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from), UPDATE (cards_version), DELETE ON accounts TO companion;
-GRANT SELECT (id, account_id, platform, created_at, last_used_at, revoked_at) ON devices TO companion;
-GRANT SELECT (credential_expires_at), DELETE ON device_registrations TO companion;
+GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from, language, banned_at, ban_reason),
+  UPDATE (cards_version, banned_at, ban_reason), DELETE ON accounts TO companion;
+GRANT SELECT (id, account_id, client_device_id, platform, created_at, last_used_at, revoked_at),
+  UPDATE (credential_hash, credential_expires_at, credential_trusted_at) ON devices TO companion;
+GRANT SELECT (client_device_id, address, credential_expires_at), DELETE ON device_registrations TO companion;
 GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDATE (ended_at, end_reason), DELETE
   ON sessions TO companion;
-GRANT SELECT (expires_at), DELETE ON login_codes TO companion;
-GRANT SELECT (expires_at), DELETE ON biometric_challenges TO companion;
-GRANT SELECT (expires_at), DELETE ON phone_challenges TO companion;
+GRANT SELECT (email, client_device_id, asked_by, expires_at, spent_at),
+  UPDATE (email, client_device_id, asked_by, device_name, spent_at), DELETE ON login_codes TO companion;
+GRANT SELECT (id, device_id) ON biometric_keys TO companion;
+GRANT SELECT (client_device_id, expires_at), UPDATE (client_device_id), DELETE ON biometric_challenges TO companion;
+GRANT SELECT (challenge_hash, client_device_id, asked_by, expires_at), DELETE ON phone_challenges TO companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO companion;
-GRANT SELECT (account_id, expires_at), DELETE ON address_changes TO companion;
+GRANT SELECT (account_id, email, expires_at), DELETE ON address_changes TO companion;
 GRANT SELECT (account_id, expires_at), DELETE ON account_visits TO companion;
+GRANT SELECT ON every_account TO administrator;
 GRANT SELECT ON every_device TO administrator;
 GRANT SELECT ON live_sessions TO administrator;
 GRANT SELECT ON every_passkey TO administrator;
@@ -1985,6 +2053,7 @@ GRANT SELECT (device_id, version, push_enabled, push_token),
 GRANT SELECT, INSERT, UPDATE (spent_at) ON attestation_challenges TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON attestation_keys TO responder;
 GRANT SELECT (expires_at), DELETE ON attestation_challenges TO companion;
+GRANT SELECT (bound_at, attested_at), DELETE ON attestation_keys TO companion;
 GRANT SELECT ON attested_keys TO administrator;
 
 -- Push
@@ -2008,6 +2077,7 @@ GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at), DELETE
   ON enrollment_states TO companion;
 GRANT SELECT, INSERT, UPDATE (revoked_at) ON merchants TO companion;
 GRANT SELECT (account_id, confirmed_at, expires_at), DELETE ON payments TO companion;
+GRANT SELECT ON connected_banks TO administrator;
 GRANT SELECT ON enrolled_banks TO administrator;
 GRANT SELECT ON every_card TO administrator;
 GRANT SELECT ON every_payment TO administrator;
@@ -2043,7 +2113,7 @@ GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_games TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_devices TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON turn_alerts TO companion;
-GRANT SELECT ON turn_settings TO companion;
+GRANT SELECT, DELETE ON turn_settings TO companion;
 GRANT SELECT, INSERT ON turn_notices TO companion;
 GRANT SELECT, UPDATE ON ogs_pause TO companion;
 GRANT SELECT (key_prefix, ogs_user_id, description, created_at, revoked_at), UPDATE (revoked_at), DELETE
@@ -2065,7 +2135,7 @@ GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO responder;
 GRANT INSERT ON audit_log TO responder;
 GRANT SELECT ON account_events TO responder;
-GRANT SELECT, UPDATE, DELETE ON outbox TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO companion;
 GRANT SELECT, UPDATE, DELETE ON jobs TO companion;
 GRANT SELECT, UPDATE, DELETE ON errands TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO companion;
@@ -2075,19 +2145,21 @@ GRANT SELECT, INSERT, UPDATE ON provider_tokens TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO companion;
 GRANT SELECT, INSERT, UPDATE ON fcm_access_tokens TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO companion;
-GRANT SELECT, INSERT, UPDATE ON companion_status TO companion;
-GRANT SELECT, INSERT, UPDATE ON conditions TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON companion_status TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO companion;
 GRANT SELECT, INSERT, UPDATE ON purge_places TO companion;
-GRANT SELECT, INSERT, UPDATE ON counters TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON counters TO companion;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO companion;
 GRANT SELECT (window_started_at), DELETE ON rate_limits TO companion;
-GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), DELETE ON rate_limits TO companion;
+GRANT SELECT (name, subject, window_started_at, window_seconds, hits, allowed), UPDATE (subject, hits), DELETE
+  ON rate_limits TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON job_limits TO companion;
 GRANT SELECT (at), INSERT, DELETE ON audit_log TO companion;
 GRANT SELECT ON mails_today TO administrator;
 GRANT SELECT ON jobs_today TO administrator;
 GRANT SELECT ON notifications_today TO administrator;
 GRANT SELECT ON failures_by_reason TO administrator;
+GRANT SELECT ON present_problems TO administrator;
 GRANT SELECT ON companions TO administrator;
 GRANT SELECT ON rate_limited_callers TO administrator;
 GRANT SELECT ON audit_trail TO administrator;

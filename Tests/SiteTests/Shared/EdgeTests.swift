@@ -20,6 +20,27 @@ import Testing
     }
   }
 
+  /// What certbot writes, so that a certificate authority sees whose the name is.
+  @Test func theFilesForACertificateAuthorityAreServed() async throws {
+    try await withSite { site in
+      let (path, acme) = ("/.well-known/acme-challenge", "\(site.state)/acme")
+      try FileManager.default.createDirectory(
+        atPath: acme + path, withIntermediateDirectories: true)
+      for (file, text) in [("\(path)/token", "token.thumbprint"), ("/secret", "secret")] {
+        try text.write(toFile: acme + file, atomically: true, encoding: .utf8)
+      }
+      let answer = site.curl("\(path)/token")
+      #expect(answer.status == 200 && answer.body == "token.thumbprint")
+      #expect(site.curl("\(path)/other").status == 404)
+      for outside in [
+        "\(path)/../../secret", "\(path)/%2e%2e/%2e%2e/secret", "\(path)/..%2f..%2fsecret",
+      ] {
+        let answer = site.curl(outside, "--path-as-is")
+        #expect(answer.status >= 400 && !answer.body.contains("secret"), "\(outside)")
+      }
+    }
+  }
+
   private static let unknownToTheApp =
     #"{"error":"not_found","message":"The app asked for something that is not here. "#
     + #"Update the app and try again."}"#

@@ -68,6 +68,7 @@ import Testing
       ("listen 443", "listen 127.0.0.1:\(secure.https)"),
       ("listen [::]:443", "listen 127.0.0.2:\(secure.https)"),
       ("/var/log/nginx/", "\(secure.folder)/"),
+      ("/var/lib/switchboard/acme", "\(secure.folder)/acme"),
       ("/run/switchboard/responder.sock", "\(site.state)/run/responder.sock"),
     ] {
       try #require(text.contains(own))
@@ -134,6 +135,25 @@ import Testing
         let text = try String(contentsOfFile: "\(secure.folder)/\(log)", encoding: .utf8)
         #expect(!text.contains("secret-token"))
       }
+    }
+  }
+
+  /// What certbot writes is served on the port where the authority asks, and under the name that it asks for.
+  @Test func anAuthorityFindsWhatItAsksFor() async throws {
+    try await withSecureSite { secure in
+      let folder = "\(secure.folder)/acme/.well-known/acme-challenge"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try "token.thumbprint".write(toFile: "\(folder)/token", atomically: true, encoding: .utf8)
+      try "secret".write(toFile: "\(secure.folder)/acme/secret", atomically: true, encoding: .utf8)
+      let answer = secure.curl("http", "/.well-known/acme-challenge/token").answer
+      #expect(answer.status == 200 && answer.body == "token.thumbprint")
+      #expect(secure.curl("http", "/.well-known/acme-challenge/other").answer.status == 404)
+      let outside = secure.curl(
+        "http", "/.well-known/acme-challenge/../../secret", host: Self.name, "--path-as-is")
+      #expect(outside.answer.status == 301)
+      let stranger = secure.curl(
+        "http", "/.well-known/acme-challenge/token", host: "other.example.org")
+      #expect(stranger.answer.status == 0)
     }
   }
 

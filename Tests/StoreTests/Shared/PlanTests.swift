@@ -47,7 +47,7 @@ import Testing
       SELECT \(id(3)), UNHEX(SHA2(seq, 256)), 'app.one', NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO attestation_keys (id, public_key, app_id, environment, receipt, device_id, attested_at, bound_at)
       SELECT UNHEX(SHA2(seq, 256)), CONCAT(X'04', REPEAT('p', 64)), 'TEAM.app.one', 'production', '',
-        IF(seq MOD 2, \(id(2)), NULL), NOW(3), IF(seq MOD 2, NOW(3), NULL) FROM seq_1_to_10000;
+        IF(seq MOD 2, \(id(2)), NULL), NOW(3) + INTERVAL seq SECOND, IF(seq MOD 2, NOW(3), NULL) FROM seq_1_to_10000;
     INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,
         is_backed_up, name, created_at)
       SELECT \(id(9)), \(id(1)), UNHEX(SHA2(seq, 256)), 'k', 1, TRUE, TRUE, 'n', NOW(3) FROM seq_1_to_10000;
@@ -92,12 +92,12 @@ import Testing
       SELECT seq, NOW(3) + INTERVAL seq SECOND, \(id(7)) FROM seq_1_to_10000;
     INSERT INTO ogs_registrations (ogs_user_id, device_token, channel, sealed, registered_at)
       SELECT seq, LPAD(LOWER(HEX(seq)), 64, 'a'), IF(seq MOD 2, 'apns', 'webpush'),
-        IF(seq MOD 2, NULL, CONCAT('box:', seq)), NOW(3) FROM seq_1_to_10000;
+        IF(seq MOD 2, NULL, CONCAT('box:', seq)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running)
       SELECT seq, seq, 0, 'g', 1, 1, TRUE FROM seq_1_to_10000;
     INSERT INTO ogs_devices (device_token, is_stale, delivery_id)
       SELECT LPAD(LOWER(HEX(seq)), 64, '0'), seq MOD 1000 = 0, \(id(2)) FROM seq_1_to_10000;
-    INSERT INTO turn_settings (ogs_user_id, changed_at) SELECT seq, NOW(3) FROM seq_1_to_10000;
+    INSERT INTO turn_settings (ogs_user_id, changed_at) SELECT seq, NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO turn_alerts (ogs_user_id, device_token, collapse_id, kind, games, shown_at)
       SELECT seq, LPAD(LOWER(HEX(seq)), 64, 'a'), 'turn', 'turn', '[]', NOW(3) + INTERVAL seq SECOND
       FROM seq_1_to_10000;
@@ -116,7 +116,7 @@ import Testing
     INSERT INTO turn_notices (notification_id, ogs_user_id, games, badge)
       SELECT \(id(1)), seq, '[]', 1 FROM seq_1_to_10000;
     INSERT INTO apns_hosts (token, topic, environment, learned_at)
-      SELECT LPAD(seq, 64, 'a'), 'com.example.app', 'sandbox', NOW(3) FROM seq_1_to_10000;
+      SELECT LPAD(seq, 64, 'a'), 'com.example.app', 'sandbox', NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO dead_tokens (token, removed_at)
       SELECT LPAD(seq, 64, 'a'), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)

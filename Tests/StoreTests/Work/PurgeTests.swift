@@ -116,6 +116,7 @@ import Testing
         ("new", "43199 MINUTE", "NULL", "192.0.2.1"), ("old", "43201 MINUTE", "NULL", "192.0.2.1"),
         ("proven", "90 DAY", "NOW(3)", "192.0.2.1"), ("unasked", "90 DAY", "NULL", ""),
         ("used", "90 DAY", "NULL", "192.0.2.1"), ("signed out", "90 DAY", "NULL", "192.0.2.1"),
+        ("banned", "90 DAY", "NULL", "192.0.2.1"),
       ]
       for (number, (name, age, provenAt, address)) in cases.enumerated() {
         insert(
@@ -137,8 +138,11 @@ import Testing
             FROM devices d JOIN accounts a ON a.id = d.account_id WHERE a.name = '\(name)'
           """)
       }
+      // Its address would be free for another sign-up.
+      store.sql("UPDATE accounts SET banned_at = NOW(3), ban_reason = 'x' WHERE name = 'banned'")
       try expect(
-        ["new", "proven", "unasked", "used"], of: "SELECT name FROM accounts ORDER BY name",
+        ["banned", "new", "proven", "unasked", "used"],
+        of: "SELECT name FROM accounts ORDER BY name",
         in: store, deleted: 2)
     }
   }

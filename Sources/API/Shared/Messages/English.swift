@@ -6,6 +6,7 @@ extension Messages {
     invalidDeviceCredential: "The app could not show that this is your device. Sign in again.",
     freshProofRequired:
       "Please sign in again, with a mailed code or a passkey, and then repeat this.",
+    accountBanned: "This account is closed. Ask whoever runs this site.",
     unknownRequest: "The app asked for something that is not here. Update the app and try again.",
     payloadTooLarge: "The app sent too much at once. Send less, or update the app and try again.",
     tooManyRequests: "These were too many tries. Wait a while, and then try again.",

@@ -7,6 +7,7 @@ extension Messages {
     freshProofRequired: """
       Veuillez vous reconnecter avec un code reçu par e-mail ou une clé d’accès, puis recommencez.
       """,
+    accountBanned: "Ce compte est bloqué. Adressez-vous aux responsables de ce site.",
     unknownRequest: """
       L’application a demandé quelque chose qui n’existe pas ici. Mettez-la à jour, puis réessayez.
       """,

@@ -9,6 +9,7 @@ extension Messages {
       Bitte melden Sie sich mit einem per E-Mail gesendeten Code oder einem Passkey neu an, und wiederholen \
       Sie es dann.
       """,
+    accountBanned: "Dieses Konto ist gesperrt. Fragen Sie die Betreiber dieser Seite.",
     unknownRequest: """
       Was die App verlangt hat, gibt es hier nicht. Aktualisieren Sie die App, und versuchen Sie es \
       noch einmal.

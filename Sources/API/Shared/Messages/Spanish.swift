@@ -8,6 +8,7 @@ extension Messages {
       Inicie sesión de nuevo con un código enviado por correo o con una clave de acceso, y después \
       repita esto.
       """,
+    accountBanned: "Esta cuenta está bloqueada. Pregunte a quien lleva este sitio.",
     unknownRequest: """
       La aplicación ha pedido algo que aquí no existe. Actualice la aplicación y vuelva a intentarlo.
       """,

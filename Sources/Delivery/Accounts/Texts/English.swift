@@ -64,6 +64,19 @@ extension MailTexts {
       Somebody has removed a passkey, or sign-in by face or fingerprint, from your account. You can still sign \
       in with a mailed code.
       """),
+    accountBanned: Text(
+      "Your account is closed",
+      """
+      The people who run this site have closed your account. You are signed out everywhere, and nobody can \
+      sign in to it. Nothing of it is deleted. If you think that this is wrong, ask whoever runs this \
+      site.
+      """),
+    accountUnbanned: Text(
+      "Your account is open again",
+      """
+      The people who run this site have opened your account again. You can sign in as before, and \
+      everything in it is still there.
+      """),
     ifItWasNotYou: "If it was not you, undo it here:",
     device: "Device", address: "From", time: "When")
 }

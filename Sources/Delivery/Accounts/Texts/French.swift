@@ -66,6 +66,19 @@ extension MailTexts {
       Quelqu’un a retiré de votre compte une clé d’accès, ou la connexion par le visage ou l’empreinte. Vous \
       pouvez toujours vous connecter avec un code reçu par e-mail.
       """),
+    accountBanned: Text(
+      "Votre compte est bloqué",
+      """
+      Les responsables de ce site ont bloqué votre compte. Vous êtes déconnecté partout, et personne ne \
+      peut s’y connecter. Rien n’est supprimé. Si vous pensez que c’est une erreur, adressez-vous aux \
+      responsables de ce site.
+      """),
+    accountUnbanned: Text(
+      "Votre compte est de nouveau ouvert",
+      """
+      Les responsables de ce site ont débloqué votre compte. Vous pouvez vous connecter comme avant, et \
+      tout y est encore.
+      """),
     ifItWasNotYou: "Si ce n’était pas vous, annulez-le ici :",
     device: "Appareil", address: "Depuis", time: "Quand")
 }

@@ -68,6 +68,19 @@ extension MailTexts {
       Jemand hat einen Passkey oder das Anmelden mit Gesicht oder Fingerabdruck aus Ihrem Konto entfernt. Mit \
       einem Code per E-Mail können Sie sich weiterhin anmelden.
       """),
+    accountBanned: Text(
+      "Ihr Konto ist gesperrt",
+      """
+      Die Betreiber dieser Seite haben Ihr Konto gesperrt. Sie sind überall abgemeldet, und niemand kann \
+      sich anmelden. Gelöscht ist nichts. Wenn Sie das für falsch halten, fragen Sie die Betreiber dieser \
+      Seite.
+      """),
+    accountUnbanned: Text(
+      "Ihr Konto ist wieder offen",
+      """
+      Die Betreiber dieser Seite haben die Sperre Ihres Kontos aufgehoben. Sie können sich wie zuvor \
+      anmelden, und alles ist noch da.
+      """),
     ifItWasNotYou: "Wenn Sie das nicht waren, machen Sie es hier rückgängig:",
     device: "Gerät", address: "Von", time: "Wann")
 }

@@ -64,6 +64,17 @@ extension MailTexts {
       Alguien ha quitado de su cuenta una clave de acceso, o la entrada con la cara o la huella. Todavía puede \
       entrar con un código enviado por correo.
       """),
+    accountBanned: Text(
+      "Su cuenta está bloqueada",
+      """
+      Quien lleva este sitio ha bloqueado su cuenta. Se ha cerrado su sesión en todas partes, y nadie \
+      puede entrar. No se ha borrado nada. Si cree que es un error, pregunte a quien lleva este sitio.
+      """),
+    accountUnbanned: Text(
+      "Su cuenta está abierta de nuevo",
+      """
+      Quien lleva este sitio ha desbloqueado su cuenta. Puede entrar como antes, y todo sigue ahí.
+      """),
     ifItWasNotYou: "Si no fue usted, deshágalo aquí:",
     device: "Dispositivo", address: "Desde", time: "Cuándo")
 }

@@ -1,0 +1,33 @@
+import Glibc
+
+/// nginx on the server of a restore: it goes on with the name, the certificate and the list of who may pair phones
+/// that it had before, until it is told.
+struct RestoredWebServer: Sendable {
+  /// `/`, or the folder of a site that `nginx/run` started, which tells nginx itself when it starts.
+  let root: String
+
+  private static let site = "/etc/nginx/sites-enabled/switchboard"
+  private static let reload = "systemctl reload-or-restart nginx"
+
+  /// Has nginx serve the site that was restored.
+  ///
+  /// - Returns: what remains to be done, in whole sentences; nil if nothing does.
+  func reload() -> String? {
+    guard root == "/", access(Self.site, F_OK) == 0 else { return nil }
+    guard succeeds(["nginx", "-t", "-q"]) else {
+      return """
+        nginx refuses the site that was restored, and serves what it served before. Where its certificate is missing, \
+        run: switchboard setup --yes. Else repair what nginx -t says, then run: \(Self.reload)
+        """
+    }
+    guard succeeds(Self.reload.split(separator: " ").map(String.init)) else {
+      return "nginx does not serve the site that was restored yet. Run: \(Self.reload)"
+    }
+    return nil
+  }
+
+  private func succeeds(_ command: [String]) -> Bool {
+    guard var pipeline = try? Pipeline([command], to: .nothing) else { return false }
+    return (try? pipeline.finish()) != nil
+  }
+}

@@ -1,0 +1,83 @@
+"""What an administrator does once in the life of a site: log in to the database, get a certificate, move to a new server."""
+
+import pathlib
+import re
+
+from phone import NAME
+
+MANUAL = pathlib.Path(__file__).parents[2] / "Sources/Manual"
+AUTHORITY = "/root/authority.pem"
+# Answers without pauses and refusals of its own.
+PEBBLE = """
+openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=localhost -addext subjectAltName=DNS:localhost -days 2 \
+  -keyout /root/pebble.key -out /root/pebble.crt 2>/dev/null
+cat >/root/pebble.json <<'END'
+{"pebble": {"listenAddress": "127.0.0.1:14000", "managementListenAddress": "127.0.0.1:15000", "httpPort": 80, "tlsPort": 443,
+  "certificate": "/root/pebble.crt", "privateKey": "/root/pebble.key", "externalAccountBindingRequired": false}}
+END
+systemd-run --quiet --unit pebble --setenv PEBBLE_VA_NOSLEEP=1 --setenv PEBBLE_WFE_NONCEREJECT=0 pebble -config /root/pebble.json
+printf 'server = https://localhost:14000/dir\\nno-verify-ssl = true\\n' >>/etc/letsencrypt/cli.ini
+"""
+
+
+def block(name, words):
+    """The block of commands of the manual's page that contains `words`."""
+    found = re.findall(r"^```console\n(.*?)^```$", (MANUAL / name).read_text(), re.MULTILINE | re.DOTALL)
+    return next(commands for commands in found if words in commands)
+
+
+def administrator(site):
+    """The data model's first login: what the account sees, and what it does not."""
+    site.machine.run("useradd alice")
+    site.machine.run(f"set -e\n{block('data-model.md', 'CREATE USER')}")
+    ask = "runuser -u alice -- mariadb switchboard -N -e"
+    accounts = site.machine.run(f"{ask} 'SELECT COUNT(*) FROM every_account'").strip()
+    assert accounts == "1", f"the administrator sees {accounts} accounts"
+    assert site.machine.status(f"{ask} 'SELECT * FROM accounts'") != 0, "the administrator reads a table"
+    return "alice logs in, and reads the views only"
+
+
+def served(site):
+    """The serial number of the certificate that nginx serves, which the authority must have signed."""
+    return site.machine.run(
+        f"openssl s_client -connect 127.0.0.1:443 -servername {NAME} -verify_hostname {NAME} -CAfile {AUTHORITY} "
+        "-verify_return_error </dev/null 2>/dev/null | openssl x509 -noout -serial").strip()
+
+
+def certificate(site):
+    """The install page's commands for a certificate, with an authority on the machine, and a renewal."""
+    run = site.machine.run
+    site.apt("install certbot pebble")
+    run(f"set -e\n{PEBBLE}")
+    site.wait("the authority answers", lambda: site.machine.status(
+        f"curl -fsk https://localhost:15000/roots/0 >{AUTHORITY}") == 0)
+    run(f"set -e\n{block('install.md', 'certbot certonly')}")
+    first = served(site)
+    run("certbot renew --force-renewal")
+    site.wait("nginx serves the renewed certificate", lambda: served(site) != first)
+    run("switchboard setup --yes --certificate /etc/switchboard/tls && systemctl stop pebble")
+    site.health()
+    return "from nothing to a renewal that nginx serves"
+
+
+def restore(site):
+    """A new server, whose own name is a bare one, takes over: the same phone signs in by the old name and certificate."""
+    run = site.machine.run
+    run("age-keygen -o /root/key.txt 2>/dev/null && "
+        "switchboard backup --to /root/site.age --recipient \"$(age-keygen -y /root/key.txt)\"")
+    run("debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
+    site.apt("purge switchboard")
+    said = site.apt(f"install ./{site.package.name}")
+    assert "The site has no name" in said, f"a bare host name is taken: {said[-1000:]}"
+    run("test ! -e /etc/nginx/sites-enabled/switchboard && switchboard setup --yes --name new.example.org")
+    run("systemctl stop 'switchboard-*.timer' 'switchboard-*.socket' 'switchboard-*.service'")
+    run("switchboard restore /root/site.age --identity /root/key.txt --replace", text="yes\n")
+    run("systemctl start switchboard-responder.socket switchboard-companion.socket switchboard-relay.socket "
+        "switchboard-responder.service switchboard-relay.service switchboard-companion.timer")
+    site.health()  # by the old certificate, which nginx was told of
+    site.phone.sign_in_by_passkey()
+    site.check()
+    return "the phone signs in at the new server"
+
+
+STAGES = [administrator, certificate, restore]
