@@ -9,24 +9,7 @@ state='' run='' bin='' url='' agent=''
 # sees the secrets of another.
 variables_of() {
   echo PATH HOME LANG LC_ALL TZ TMPDIR SWIFT_BACKTRACE
-  echo SWITCHBOARD_{ENV,PUBLIC_URL,REPO,REQUIRE_AUTH,DB_SOCKET,DB_NAME,DB_ROLES,DB_USER,DB_PASSWORD,LOG_LEVEL}
-  echo APNS_BUNDLE_ID CHECK_INTERVAL_SECONDS OGS_BASE_URL
-  case $1 in
-    responder)
-      echo SWITCHBOARD_{JWT_KEYS,HMAC_KEYS,CREDENTIAL_KEYS,COMPANION_PUBLIC_KEYS,WAKE_SOCKET,WORKERS,ALLOWED_ORIGINS,PASSKEY_ORIGINS}
-      echo SWITCHBOARD_{ATTESTATION,ATTESTATION_ROOT,APPLE_TEAM_ID,APPLE_BUNDLE_IDS}
-      echo WEBPUSH_{VAPID_PUBLIC_KEY,HOSTS} SWITCHBOARD_{RELAY_SOCKET,PAIRING_ALLOW,TRUSTED_PROXIES} PUSH_METADATA_LOOKUP_CONCURRENCY MASTER_API_KEY
-      ;;
-    relay) echo SWITCHBOARD_AGENT ;;
-    companion)
-      echo SWITCHBOARD_{COMPANION_KEYS,MAIL_COMMAND,MAIL_DIRECTORY,MAIL_FROM,MAIL_NAME,AUDIT_DAYS,CONTACT,METRICS_FILE}
-      echo SWITCHBOARD_{OUTBOUND_ALLOW,CERTIFICATE_FINGERPRINT,SECRETS_DIRECTORY}
-      echo APNS_{KEY_ID,TEAM_ID,PRIVATE_KEY,USE_SANDBOX,ENDPOINT_OVERRIDE,OTHER_ENDPOINT_OVERRIDE,CA_CERT}
-      echo APNS_{APPS,SEND_CONCURRENCY,RETRY_SECONDS} OGS_REQUESTS_PER_SECOND CHECK_INTERVAL_LIVE_SECONDS ENVIRONMENT
-      echo FCM_{SERVICE_ACCOUNT,ENDPOINT_OVERRIDE} WEBPUSH_{VAPID_KEY,HOSTS,SUBJECT,CA_CERT}
-      echo http_proxy https_proxy no_proxy HTTPS_PROXY NO_PROXY
-      ;;
-  esac
+  "$bin/switchboard-companion" variables "$1" || die "$bin/switchboard-companion cannot tell which variables the $1 reads"
 }
 
 # default NAME VALUE, or NAME_FILE VALUE: exports it if the environment has neither NAME nor NAME_FILE.
@@ -34,6 +17,12 @@ default() {
   local name=${1%_FILE}
   local file=${name}_FILE
   [[ -n ${!name+given} || -n ${!file+given} ]] || export "$1=$2"
+}
+
+# Browsers have passkeys for names only, so the site has the name localhost. Its address works too, as another one of it.
+default_public_urls() {
+  [[ -n ${SWITCHBOARD_PUBLIC_URL+given} || -n ${SWITCHBOARD_PUBLIC_URL_FILE+given} ]] ||
+    default SWITCHBOARD_PUBLIC_URLS "$url,http://127.0.0.1:${url##*:}"
 }
 
 # enter_environment NAME: takes on the environment of the program NAME. Call it in a subshell.
@@ -44,7 +33,7 @@ enter_environment() {
   export SWITCHBOARD_DB_USER=switchboard_$1 SWITCHBOARD_DB_PASSWORD_FILE=$state/secrets/database-$1
   export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock SWITCHBOARD_RELAY_SOCKET=$run/relay.sock SWITCHBOARD_AGENT=$agent
   default SWITCHBOARD_ENV development
-  default SWITCHBOARD_PUBLIC_URL "$url"
+  default_public_urls
   default SWITCHBOARD_JWT_KEYS_FILE "$state/secrets/jwt-keys"
   default SWITCHBOARD_HMAC_KEYS_FILE "$state/secrets/hmac-keys"
   default SWITCHBOARD_CREDENTIAL_KEYS_FILE "$state/secrets/credential-keys"
@@ -57,7 +46,7 @@ enter_environment() {
   [[ -n ${SWITCHBOARD_MAIL_COMMAND+given} || -n ${SWITCHBOARD_MAIL_COMMAND_FILE+given} ]] ||
     default SWITCHBOARD_MAIL_DIRECTORY "$state/mail"
   export SWIFT_BACKTRACE=enable=no # a backtrace would print keys that are in memory
-  allowed=$(variables_of "$1")
+  allowed=$(variables_of "$1") || exit
   for variable in $(compgen -e); do
     case " ${allowed//$'\n'/ } " in *" $variable "* | *" ${variable%_FILE} "*) ;; *) unset "$variable" ;; esac
   done

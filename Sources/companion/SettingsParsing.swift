@@ -105,7 +105,7 @@ extension PollSettings {
     let requests = environment.integer("OGS_REQUESTS_PER_SECOND", in: 1...1000, default: 5)
     let contact =
       environment.optional("SWITCHBOARD_CONTACT") ?? environment.optional("SWITCHBOARD_MAIL_FROM")
-      ?? environment.optional("SWITCHBOARD_PUBLIC_URL")
+      ?? environment.optionalPublicURL()
     if WebURL(baseURL)?.isHTTP != true || baseURL.hasSuffix("/") {
       environment.complain(
         about: "OGS_BASE_URL", "must be an http or https address without a final slash")

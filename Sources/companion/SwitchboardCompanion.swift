@@ -13,7 +13,7 @@ struct SwitchboardCompanion: ParsableCommand {
       Run.self, Watch.self, Status.self, Check.self, Why.self, Metrics.self, Accounts.self,
       Devices.self, Sessions.self, Outbox.self, Models.self, Turns.self, Limits.self, Pair.self,
       Pairings.self, RunRelay.self, Banks.self, Merchants.self, Keys.self, Backup.self,
-      Restore.self, TestMail.self, TestPush.self, Setup.self,
+      Restore.self, TestMail.self, TestPush.self, Variables.self, Setup.self,
     ])
 }
 

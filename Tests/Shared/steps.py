@@ -94,7 +94,8 @@ def serve(site):
     health = client.send("GET", "/health").expect(200)
     assert health["status"] == "ok", health.text
     client.send("GET", "/account").expect(200)
-    for path in ("/switchboard.cgi", "/switchboard.cgi/health", "/.htaccess", "/etc/environment", "/"):
+    assert "This is Switchboard" in client.send("GET", "/").expect(200).text
+    for path in ("/switchboard.cgi", "/switchboard.cgi/health", "/.htaccess", "/etc/environment"):
         answer = client.send("GET", path)
         assert answer.status in (403, 404), f"{path}: {answer.status}"
         assert "respond.sh" not in answer.text and "Rewrite" not in answer.text, f"{path} shows our source"

@@ -316,10 +316,13 @@ private final class RSAKeyPair: @unchecked Sendable {
 
   /// - Returns: nil where `pem` is no key.
   init?(pem: String) {
-    let bytes = Array(pem.utf8)
-    let source = BIO_new_mem_buf(bytes, Int32(bytes.count))
-    defer { BIO_free(source) }
-    guard let key = PEM_read_bio_PrivateKey(source, nil, nil, nil) else { return nil }
+    // The BIO reads the bytes where they are, so it lives in the closure only.
+    let key = Array(pem.utf8).withUnsafeBufferPointer { bytes in
+      let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))
+      defer { BIO_free(source) }
+      return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)  // asks no terminal
+    }
+    guard let key else { return nil }
     handle = key
   }
 

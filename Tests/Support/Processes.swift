@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A program that can be started again and again, killed when this process ends, however that
 /// happens, or when nobody holds this object; then its folder is removed.
@@ -83,7 +83,7 @@ func runCommand(
 ///
 /// Not by `Foundation.Process`: its child inherits a worker thread's signal mask, which blocks
 /// nearly all (a shell never learns that its child has ended), and it waits in steps of 50 ms.
-func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
+package func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
   var ends: [Int32] = [-1, -1]
   let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
   precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
@@ -112,15 +112,15 @@ func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
   return (pid, FileHandle(fileDescriptor: ends[0], closeOnDealloc: true))
 }
 
-func awaitStatus(of pid: pid_t) -> Int32 {
+package func awaitStatus(of pid: pid_t) -> Int32 {
   var status: Int32 = 0
   while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
   return status
 }
 
 /// A new folder. Its path is short, because that of a unix socket holds 107 bytes.
-package func makeTemporaryFolder() -> String {
-  var path = Array("/tmp/switchboard-XXXXXX".utf8CString)
+package func makeTemporaryFolder(named name: String = "switchboard") -> String {
+  var path = Array("/tmp/\(name)-XXXXXX".utf8CString)
   precondition(mkdtemp(&path) != nil, "no temporary folder")
   return path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
 }

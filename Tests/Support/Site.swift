@@ -53,25 +53,47 @@ package struct Site: Sendable {
       ] + options, environment: environment)
   }
 
+  /// The command that starts this site and stays until it is interrupted.
+  package var commandInForeground: [String] {
+    [Self.script, "--state", state, "--port", "\(port)", "--bin", programFolder.path()] + options
+  }
+
   /// Runs `switchboard-companion` as an administrator of this site, who types `input`.
   package func companion(_ arguments: String..., input: String = "") -> Outcome {
     companion(arguments, input: input)
   }
 
   package func companion(_ arguments: [String], input: String = "") -> Outcome {
-    var settings = [
-      "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
-      "SWITCHBOARD_DB_USER": "switchboard_companion",
-      "SWITCHBOARD_DB_PASSWORD_FILE": "\(state)/secrets/database-companion",
-      "SWITCHBOARD_COMPANION_KEYS_FILE": "\(state)/secrets/companion-keys",
-    ]
+    var settings = companionSettings
     // Only to pair a phone.
     if ["pair", "devices"].contains(arguments.first) {
       settings["SWITCHBOARD_CREDENTIAL_KEYS_FILE"] = "\(state)/secrets/credential-keys"
     }
     return Self.run(
       [builtProgram("switchboard-companion").path()] + arguments,
-      environment: settings.merging(environment) { $1 }, input: input)
+      environment: settings, input: input)
+  }
+
+  /// Runs `script` in `folder`, where `switchboard` is the command of an administrator of this site.
+  package func administratorsShell(_ script: String, in folder: String) -> Outcome {
+    let program = builtProgram("switchboard-companion").path()
+    return Self.run(
+      [
+        "bash", "-c", "cd \"$1\"; program=$2; switchboard() { \"$program\" \"$@\"; }\n\(script)",
+        "bash",
+        folder, program,
+      ],
+      environment: companionSettings)
+  }
+
+  private var companionSettings: [String: String] {
+    let settings = [
+      "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_DB_SOCKET": databaseSocket,
+      "SWITCHBOARD_DB_USER": "switchboard_companion",
+      "SWITCHBOARD_DB_PASSWORD_FILE": "\(state)/secrets/database-companion",
+      "SWITCHBOARD_COMPANION_KEYS_FILE": "\(state)/secrets/companion-keys",
+    ]
+    return settings.merging(environment) { $1 }
   }
 
   /// Runs `script` where only the site's programs see what it mounts; all of that goes with them. For a site that has
@@ -191,6 +213,16 @@ package struct Site: Sendable {
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
   }
 
+  /// A site as a person starts it, who tells `nginx/run` no more than `options`, with a folder whose name has a space.
+  fileprivate init(ofPersonWith options: [String]) {
+    port = freePort()
+    url = "http://localhost:\(port)"
+    state = makeTemporaryFolder(named: "my site")
+    environment = [:]
+    self.options = options
+    runner = []
+  }
+
   fileprivate init(
     host: String, environment: [String: String], options: [String], hasOwnMounts: Bool
   ) {
@@ -237,6 +269,20 @@ package func withSite<T>(
   guard outcome.status == 0 else { throw SiteError(doing: "nginx/run", outcome) }
   defer { site.keepEvidence() }
   return try await body(site)
+}
+
+/// The same with a site that a person starts with `options`; `body` also gets what `nginx/run` printed.
+package func withSiteOfPerson<T>(
+  options: [String], isolation: isolated (any Actor)? = #isolation,
+  _ body: (Site, _ printed: String) async throws -> T
+) async throws -> T {
+  let site = Site(ofPersonWith: options)
+  let guardian = Guardian(of: site)
+  defer { guardian.end() }
+  let outcome = site.start()
+  guard outcome.status == 0 else { throw SiteError(doing: "nginx/run", outcome) }
+  defer { site.keepEvidence() }
+  return try await body(site, outcome.output)
 }
 
 /// Polls `condition` until it holds; false if it does not within `limit`.

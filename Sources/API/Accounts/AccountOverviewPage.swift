@@ -96,16 +96,9 @@ extension HeldItem.Value {
   fileprivate var html: String {
     switch self {
     case .text(let text): text.map { "<bdi>\($0.htmlEscaped)</bdi>" } ?? ""
-    case .time(let time): time.map { #"<time datetime="\#($0.rfc3339)">\#($0.words)</time>"# } ?? ""
+    case .time(let time): time?.html ?? ""
     case .number(let number): number.map { "\($0)" } ?? ""
     case .flag(let flag): flag ? "yes" : "no"
     }
-  }
-}
-
-extension Timestamp {
-  /// Like `2026-11-22 11:05 UTC`.
-  fileprivate var words: String {
-    rfc3339.prefix(16).replacing("T", with: " ") + " UTC"
   }
 }

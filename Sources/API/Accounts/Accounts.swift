@@ -2,7 +2,8 @@ import Base
 import HTTP
 import Store
 
-/// `POST /api/mobile/auth/register`: creates an account and signs it in. 201.
+/// `POST /api/mobile/auth/register`: creates an account and signs it in. 201. The `message` says how the phone stays
+/// signed in when the account is first used elsewhere, see ``AddressProofs``.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
 ///   ``Failure/conflict(_:code:)`` for a known e-mail address, or `device_conflict` at five accounts;
@@ -19,7 +20,10 @@ func createAccount(_ request: Request, in context: borrowing Context) throws -> 
   switch try context.records.accounts.create(new, on: device) {
   case .signedIn(let account, let session):
     context.wakeCompanion()
-    return .json(201) { json in context.write(account, session, into: &json) }
+    return .json(201) { json in
+      context.write(account, session, into: &json)
+      json.member("message", Messages(in: request.messageLanguage).confirmAddress)
+    }.written(in: request.messageLanguage)
   case .emailTaken:
     throw Failure.conflict(\.accountExists)
   case .deviceFull:

@@ -50,10 +50,10 @@ extension Response {
     _ account: UnprovenAccount, token: String
   ) -> Response {
     let rows = [
-      ("Address", account.email), ("Phone", account.deviceName),
-      ("When", account.createdAt.rfc3339),
-      ("From", account.address.isEmpty ? "unknown" : account.address),
-    ].map { "<div><dt>\($0)</dt><dd><bdi>\($1.htmlEscaped)</bdi></dd></div>" }
+      ("Address", account.email.pageText), ("Phone", account.deviceName.pageText),
+      ("When", account.createdAt.html),
+      ("From", account.address.isEmpty ? "unknown" : account.address.pageText),
+    ].map { "<div><dt>\($0)</dt><dd>\($1)</dd></div>" }
     let content = """
       <p>Somebody has created an account with your e-mail address.</p>
       <dl>
@@ -64,7 +64,8 @@ extension Response {
       <p><button name="answer" value="yes">Yes, this is me</button></p>
       <p><button name="answer" value="no">No, this is not me</button></p>
       </form>
-      <p>If you say no, the account is deleted.</p>
+      <p>If you say no, the account is deleted. Until you say yes, the first sign-in with a mailed code elsewhere
+      signs out the phone above.</p>
       """
     return Page(title: "Is this you?", content: content).response()
   }

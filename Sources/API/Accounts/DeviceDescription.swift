@@ -44,6 +44,16 @@ struct OfferedPushToken: Decodable {
   }
 }
 
+/// The name of a device that signs in. Some phones have none and send an empty one, which is as if it were absent.
+private struct OptionalName: Decodable {
+  let text: String?
+
+  init(from decoder: any Decoder) throws {
+    let given = try decoder.singleValueContainer().decode(String.self)
+    text = given.trimmed.isEmpty ? nil : try checkedText(given, of: decoder.field, atMost: 200)
+  }
+}
+
 extension Request {
   /// The device that signs in, as the body describes it.
   ///
@@ -51,7 +61,7 @@ extension Request {
   func signingDevice() throws -> SigningDevice {
     struct Body: Decodable {
       let deviceId: ClientDeviceID
-      let deviceName: ShortText?
+      let deviceName: OptionalName?
       let platform: DevicePlatform?
     }
     let body = try decode(Body.self)

@@ -22,7 +22,8 @@ func startPasskeyRegistration(
   }
 }
 
-/// `POST /api/mobile/auth/passkey/register/verify`: adds a passkey to the account.
+/// `POST /api/mobile/auth/passkey/register/verify`: adds a passkey to the account. Until the account's address is proven,
+/// no sign-in offers the passkey: the answer says so then, `offered` false and `message`.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)``, always with the
 ///   same message; ``Failure/conflict(_:code:)`` if the credential's id is in use;
@@ -38,12 +39,16 @@ func registerPasskey(_ request: Request, in context: borrowing Context) throws -
   let outcome = try context.records.passkeys.register(
     new, at: context.settings.relyingParty, by: caller)
   switch outcome {
-  case .registered(let passkey):
+  case .registered(let passkey, let isOffered):
     context.wakeCompanion()
-    return .json { json in
+    let response = Response.json { json in
       json.member("success", true)
       json.members(of: passkey)
+      guard !isOffered else { return }
+      json.member("offered", false)
+      json.member("message", Messages(in: request.messageLanguage).passkeyWaits)
     }
+    return isOffered ? response : response.written(in: request.messageLanguage)
   case .refused: throw Failure.badRequest(\.passkeyNotAdded)
   case .taken: throw Failure.conflict(\.passkeyTaken)
   case .full: throw Failure.tooManyPasskeys

@@ -63,6 +63,8 @@ struct Messages: Sendable {
 
   // Accounts and sign-in
   let accountExists: String
+  /// For the phone of a sign-up: what keeps it signed in.
+  let confirmAddress: String
   let accountGone: String
   let codeSent: String
   /// For an app whose screen asks for a password.
@@ -80,6 +82,8 @@ struct Messages: Sendable {
   // Passkeys and biometrics
   let usePasskey: String
   let passkeyRefused: String
+  /// Of a passkey that no sign-in offers before the address is proven.
+  let passkeyWaits: String
   let passkeyNotAdded: String
   let passkeyTaken: String
   let passkeyGone: String

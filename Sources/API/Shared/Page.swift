@@ -85,6 +85,9 @@ struct Page {
 }
 
 extension String {
+  /// As text of HTML that stands for itself, whichever way it is written.
+  var pageText: String { "<bdi>\(htmlEscaped)</bdi>" }
+
   /// As text or a quoted attribute of HTML.
   var htmlEscaped: String {
     var text = ""

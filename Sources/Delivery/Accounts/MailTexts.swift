@@ -16,6 +16,8 @@ struct MailTexts: Sendable {
   /// What stands before the code, on the first line.
   let codeIs: String
   let loginCode: Text
+  /// Of a code that hands the account over.
+  let handsOver: String
   /// What follows is the link to the page that asks.
   let confirmation: Text
   let newDevice: Text

@@ -57,7 +57,9 @@ package struct Message: Sendable {
       guard content.secret.utf8.count == 6, content.secret.utf8.allSatisfy(\.isDigit) else {
         return nil
       }
-      return (texts.loginCode, ["\(texts.codeIs) \(content.secret)", texts.loginCode.body])
+      let warning = content.handsOver ? texts.handsOver : ""
+      let code = "\(texts.codeIs) \(content.secret)"
+      return (texts.loginCode, [code, texts.loginCode.body, warning])
     case .emailConfirmation:
       guard let link = link("confirm", content.secret) else { return nil }
       return (texts.confirmation, [texts.confirmation.body, link])

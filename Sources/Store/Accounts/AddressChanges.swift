@@ -1,4 +1,4 @@
-import Base
+package import Base
 import Cryptography
 import MariaDB
 
@@ -18,13 +18,40 @@ package struct NewAddressChange: Sendable {
   }
 }
 
+/// An account that is to get another address, as the person who has the address sees it: so that nobody takes the account
+/// of a stranger for their own.
+package struct WantedAddress: Sendable, Equatable {
+  /// The new address.
+  package let email: String
+  /// Of the account, as are those that follow.
+  package let name: String
+  package let createdAt: Timestamp
+  /// The phone that was used last; nil where no phone is signed in.
+  package let deviceName: String?
+}
+
 /// Changes of e-mail addresses, as the mailed link asks for and makes them.
 package struct AddressChanges: Sendable {
   let records: Records
 
-  /// The address that the link with this token proves; nil if the link was used or has expired.
-  package func wanted(by tokenHash: [UInt8]) throws -> String? {
-    try records.read { transaction in try transaction.addressChanges.find(tokenHash)?.email }
+  /// What the link with this token proves, and for whom; nil if the link was used or has expired.
+  package func wanted(by tokenHash: [UInt8]) throws -> WantedAddress? {
+    try records.read { transaction in
+      try transaction.connection.row(
+        """
+        SELECT c.email, a.name, a.created_at,
+          (SELECT d.name FROM devices d WHERE d.account_id = a.id AND d.revoked_at IS NULL
+           ORDER BY d.last_used_at DESC, d.id LIMIT 1)
+        FROM address_changes c JOIN accounts a ON a.id = c.account_id
+        WHERE c.token_hash = ? AND c.expires_at > ?
+        """,
+        [.bytes(tokenHash), .time(transaction.now)]
+      ) { row in
+        WantedAddress(
+          email: row.text(0), name: row.text(1), createdAt: row.timestamp(2),
+          deviceName: row.optionalText(3))
+      }
+    }
   }
 
   /// Gives the account the address that the link proves, and tells the old address, if it was proven. The

@@ -99,6 +99,24 @@ struct AddressProofStatements: ~Copyable {
         : "first proof of the address, on another phone: sessions, keys, tokens and banks ended")
   }
 
+  /// Whether a code that is typed on `device` hands over the account with `email`, as far as is known before: nobody
+  /// has proven the address, and the request does not show the credential of the phone that signed up.
+  ///
+  /// One statement, whether an account has the address or not.
+  func wouldHandOver(_ email: String, by device: SigningDevice) throws(DatabaseError) -> Bool {
+    let first = try transaction.connection.row(
+      """
+      SELECT d.id, d.client_device_id, d.credential_hash, d.credential_expires_at
+      FROM accounts a JOIN devices d ON d.account_id = a.id
+      WHERE a.email = ? AND a.email_verified_at IS NULL
+      ORDER BY d.created_at, d.id LIMIT 1
+      """,
+      [.text(email)]
+    ) { row in RegisteringDevice(row: row) }
+    guard let first else { return false }
+    return !first.isShown(by: device, at: transaction.now)
+  }
+
   /// - Returns: whether this is the first proof.
   fileprivate func mark(_ accountID: String) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
@@ -119,11 +137,7 @@ struct AddressProofStatements: ~Copyable {
   private func isShown(
     _ first: RegisteringDevice, by device: SigningDevice, or bearer: Caller?
   ) throws -> Bool {
-    if let hash = device.credentialHash,
-      first.credential?.matches(hash, at: transaction.now) == true
-    {
-      return true
-    }
+    if first.isShown(by: device, at: transaction.now) { return true }
     guard let bearer else { return false }
     try transaction.sessions.lock(bearer)
     let deviceID = try transaction.connection.row(
@@ -170,5 +184,10 @@ private struct RegisteringDevice {
     id = row.text(0)
     clientDeviceID = row.text(1)
     credential = StoredCredential(row: row, hash: 2, expiresAt: 3)
+  }
+
+  /// Whether `device` shows the credential of this one.
+  func isShown(by device: SigningDevice, at now: Timestamp) -> Bool {
+    device.credentialHash.map { credential?.matches($0, at: now) == true } ?? false
   }
 }

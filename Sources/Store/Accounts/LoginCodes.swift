@@ -156,7 +156,8 @@ struct LoginCodeStatements: ~Copyable {
       .loginCode, to: code.email, of: account?.id,
       MailContent(
         secret: code.digits, language: device.language ?? account?.language ?? .english,
-        device: device.name ?? "", address: transaction.origin.storedAddress, at: transaction.now),
+        device: device.name ?? "", address: transaction.origin.storedAddress, at: transaction.now,
+        handsOver: try transaction.addressProofs.wouldHandOver(code.email, by: device)),
       id: code.mailID, isSuppressed: account == nil || !mayMail,
       lifetime: code.expiresAt - transaction.now)
     try transaction.audit.write(

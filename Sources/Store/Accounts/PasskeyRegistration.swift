@@ -29,7 +29,8 @@ package enum PasskeyRegistrationStart: Sendable {
 }
 
 package enum PasskeyRegistrationOutcome: Sendable {
-  case registered(ListedPasskey)
+  /// - Parameter isOffered: whether sign-ins offer the passkey: not before somebody has proven the account's address.
+  case registered(ListedPasskey, isOffered: Bool)
   /// The challenge is not live, or the response does not verify.
   case refused
   /// The credential's id is in use, by this account or another.
@@ -115,7 +116,8 @@ extension Passkeys {
         try transaction.audit.write(
           .passkeyAdded, account: caller.accountID, device: deviceID, detail: listed.id)
         try transaction.notices.tell(.passkeyAdded(listed.id), of: caller.sessionID)
-        return .registered(listed)
+        return .registered(
+          listed, isOffered: try transaction.accounts.isProven(caller.accountID))
       }
     } catch let error as DatabaseError where error.code == .duplicateEntry {
       return .taken

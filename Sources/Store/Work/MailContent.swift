@@ -11,15 +11,19 @@ package struct MailContent: Sendable, Equatable {
   /// Address of the caller that caused the mail.
   package var address: String
   package var at: Timestamp
+  /// Whether the code hands the account over to the person who types it, see ``AddressProofs``.
+  package var handsOver: Bool
 
   package init(
-    secret: String, language: Language, device: String, address: String, at: Timestamp
+    secret: String, language: Language, device: String, address: String, at: Timestamp,
+    handsOver: Bool = false
   ) {
     self.secret = secret
     self.language = language
     self.device = device.cut(to: 40)
     self.address = address
     self.at = at
+    self.handsOver = handsOver
   }
 
   /// - Returns: nil where `bytes` are none that ``json`` makes.
@@ -44,7 +48,7 @@ package struct MailContent: Sendable, Equatable {
     else { return nil }
     self.init(
       secret: secret, language: language, device: device, address: address,
-      at: Timestamp(milliseconds: milliseconds))
+      at: Timestamp(milliseconds: milliseconds), handsOver: texts["handsOver"] == "yes")
   }
 
   package var json: [UInt8] {
@@ -54,6 +58,7 @@ package struct MailContent: Sendable, Equatable {
       json.member("device", device)
       json.member("address", address)
       json.member("at", at.milliseconds)
+      if handsOver { json.member("handsOver", "yes") }
     }
   }
 }

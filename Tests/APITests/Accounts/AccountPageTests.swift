@@ -29,7 +29,7 @@ import Testing
       for text in [
         "<h2 id=\"section-devices\">Devices</h2>", "<bdi>Phone</bdi>", "Signed in", "Blue key",
         "<bdi>Bank</bdi>", "<bdi>Shop</bdi>", "99.99", "order-xyz", "4242", "passkey added",
-        "2026-11-18 11:06 UTC",
+        "18 November 2026, 11:06 UTC",
       ] { #expect(page.text.contains(text), "\(text)") }
       #expect(!page.text.contains(ann.accountID))
       #expect(!page.text.contains(pushTokenText()))

@@ -225,7 +225,7 @@ import Testing
     arguments: [
       ("code", nil), ("code", ""), ("code", 123_456), ("code", NSNull()), ("email", nil),
       ("email", "ann"), ("email", 5), ("deviceId", nil), ("deviceId", ""), ("platform", "symbian"),
-      ("deviceName", ""), ("challenge", 5),
+      ("deviceName", 5), ("challenge", 5),
     ] as [(String, (any Sendable)?)])
   func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withCode { site, code, _ in

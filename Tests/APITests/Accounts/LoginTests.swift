@@ -168,7 +168,7 @@ import Testing
     arguments: [
       ("email", nil), ("email", ""), ("email", "ann"), ("email", 5), ("email", NSNull()),
       ("email", "a@b@c"), ("deviceId", nil), ("deviceId", ""), ("deviceId", 5),
-      ("deviceName", ""), ("platform", "symbian"),
+      ("deviceName", 5), ("platform", "symbian"),
     ] as [(String, (any Sendable)?)])
   func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
     try withApplication { site in

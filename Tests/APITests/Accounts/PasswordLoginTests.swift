@@ -114,7 +114,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("email", nil), ("email", "ann"), ("deviceId", nil), ("deviceId", ""), ("deviceName", ""),
+      ("email", nil), ("email", "ann"), ("deviceId", nil), ("deviceId", ""), ("deviceName", 5),
       ("platform", "symbian"),
     ] as [(String, (any Sendable)?)])
   func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {

@@ -127,7 +127,9 @@ extension TestApplication {
       let before = site.rows("accounts", "address_changes", "outbox")
       let page = site.send("GET", "/account/address", query: "token=\(token)")
       #expect(page.status == 200)
-      #expect(page.text.contains("new@example.org"))
+      for fact in ["new@example.org", "<bdi>Ann</bdi>", "<bdi>Phone</bdi>", site.now.rfc3339] {
+        #expect(page.text.contains(fact), "\(fact)")
+      }
       #expect(page.field("Content-Security-Policy")?.contains("default-src 'none'") == true)
       #expect(site.rows("accounts", "address_changes", "outbox") == before)
 

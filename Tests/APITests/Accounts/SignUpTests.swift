@@ -33,7 +33,8 @@ import Testing
         answer.text
           == #"{"user":{"id":"\#(id)","email":"user@example.com","name":"John Michael Doe","#
           + #""walletId":"\#(walletID)"},"tokens":{"accessToken":"\#(access)","#
-          + #""refreshToken":"\#(refresh)","expiresIn":3600}}"#)
+          + #""refreshToken":"\#(refresh)","expiresIn":3600},"#
+          + #""message":"\#(Messages.english.confirmAddress)"}"#)
       #expect(UUID(uuidString: id) != nil)
       #expect(walletID.wholeMatch(of: /wsim_[A-Za-z0-9]{12}/) != nil)
       #expect(answer.field("Cache-Control") == "no-store")
@@ -175,7 +176,7 @@ import Testing
       ("name", String(repeating: "x", count: 201)),
       ("deviceId", nil), ("deviceId", ""), ("deviceId", String(repeating: "x", count: 129)),
       ("deviceId", "a\u{1}"), ("deviceId", 5),
-      ("deviceName", ""), ("deviceName", String(repeating: "x", count: 201)), ("deviceName", 5),
+      ("deviceName", String(repeating: "x", count: 201)), ("deviceName", 5),
       ("platform", ""), ("platform", "symbian"), ("platform", 5),
     ] as [(String, (any Sendable)?)])
   func theErrorNamesAnInvalidMember(member: String, value: (any Sendable)?) throws {
@@ -204,7 +205,7 @@ import Testing
       ("email", String(repeating: "a", count: 242) + "@example.com"), ("email", "a@b"),
       ("email", "o'hara+x_y-z.1@example.com"), ("name", String(repeating: "é", count: 200)),
       ("name", "  Ann  Lee  "), ("deviceId", String(repeating: "x", count: 128)),
-      ("deviceName", NSNull()), ("unknown", 1),
+      ("deviceName", NSNull()), ("deviceName", ""), ("deviceName", " \n"), ("unknown", 1),
     ] as [(String, any Sendable)])
   func valuesAtTheLimitsAreAccepted(member: String, value: any Sendable) throws {
     try withApplication { site in

@@ -12,7 +12,7 @@ import Testing
       let ann = try site.signUp()
       var visitor = PageVisitor(site)
       for page in [
-        visitor.open(), visitor.send("/code", ["email": ann.email]),
+        site.send("GET", "/"), visitor.open(), visitor.send("/code", ["email": ann.email]),
         site.send("GET", "/account/confirm", query: "token=x"),
         site.send("GET", "/account/nowhere", fields: [("Accept", "text/html")]),
         site.send("GET", "/pair"), site.send("GET", "/pair/phones"),

@@ -32,7 +32,7 @@ import Testing
     "/api/app-attestation/", "/api/app-attestation/verify/", "/api/app-attestation/nothing",
     "/api/push", "/api/push/", "/api/push/nothing", "/api/push/test/x",
     "/api/mobile/", "/api/mobile/devices/", "/api/mobile/auth/login/passwords",
-    "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "/", "", "/api",
+    "/api/mobile/wallet/summary/x", "/api/enrollment/x", "/api/merchant/x", "", "/api",
     "/api/v1", "/health/", "/favicon.ico", "/api/mobile/device/push-token/a/b",
   ])
   func unknownPathsAre404WithAnyMethodAndToken(path: String) throws {
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("PUT", "/health", "GET, HEAD"), ("POST", "/health", "GET, HEAD"),
+    ("POST", "/", "GET, HEAD"), ("PUT", "/health", "GET, HEAD"), ("POST", "/health", "GET, HEAD"),
     ("DELETE", "/api/v1/device-prefs", "GET, HEAD, POST"),
     ("OPTIONS", "/api/v1/device-prefs", "GET, HEAD, POST"),
     ("get", "/api/v1/device-prefs", "GET, HEAD, POST"),

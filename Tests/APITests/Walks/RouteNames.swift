@@ -124,6 +124,7 @@ enum RouteNames {
     "GET /users/:user_id/settings": "",
     "PUT /users/:user_id/settings": "quiet_hours time_zone kinds live_games muted_games",
     "DELETE /users/:user_id": "",
+    "GET /": "",
     "GET /health": "",
   ]
 }

@@ -179,6 +179,20 @@ import Testing
     for line in try message(to: long).split(separator: "\n") { #expect(line.utf8.count <= 998) }
   }
 
+  @Test(arguments: Language.allCases)
+  func aCodeThatHandsTheAccountOverSaysWhichPhoneItSignsOut(language: Language) throws {
+    func body(_ handsOver: Bool) throws -> String {
+      let content = MailContent(
+        secret: "012345", language: language, device: "", address: "", at: Timestamp(seconds: 0),
+        handsOver: handsOver)
+      return try #require(text(.loginCode, opened: content.json))
+    }
+    let warning = MailTexts(in: language).handsOver
+    #expect(try body(true).contains("\n\n\(warning)\n\n"))
+    #expect(try !body(false).contains(warning))
+    #expect(try body(true).replacing("\(warning)\n\n", with: "") == body(false))
+  }
+
   @Test func theMailThatAsksForAConfirmationHasItsLink() throws {
     let mail = try #require(text(.emailConfirmation, secret: "0190-ab.c_D-1"))
     #expect(mail.contains("\nSubject: Is this you?\n"))

@@ -41,6 +41,25 @@ import Testing
     }
   }
 
+  @Test func theFirstPageSaysWhatRunsHere() async throws {
+    try await withSite { site in
+      let page = site.curl("/")
+      #expect(page.status == 200)
+      #expect(page.fields["content-type"] == "text/html; charset=utf-8")
+      #expect(page.fields["cache-control"] == "no-store")
+      #expect(page.fields["x-content-type-options"] == "nosniff")
+      #expect(page.fields["x-request-id"]?.count == 32)
+      #expect(page.body.contains("<p>This is Switchboard, the server of mobile apps."))
+      for link in page.body.matches(of: /<a href="([^"]*)">/).map({ String($0.1) }) {
+        #expect(site.curl(link).status == 200, "\(link)")
+      }
+      #expect(site.curl("/", "--head").fields["content-length"] == "\(page.body.utf8.count)")
+      let refused = site.curl("/", "--data", "{}")
+      #expect(refused.status == 405)
+      #expect(refused.fields["allow"] == "GET, HEAD")
+    }
+  }
+
   private static let unknownToTheApp =
     #"{"error":"not_found","message":"The app asked for something that is not here. "#
     + #"Update the app and try again."}"#

@@ -11,7 +11,7 @@ import Testing
       let responder = site.pid(of: "responder")
       let again = site.start()
       #expect(again.status == 0)
-      #expect(again.output.hasSuffix("ready \(site.url)\n"))
+      #expect(again.output.hasSuffix("ready http://localhost:\(site.port)\n"))
       #expect(site.pid(of: "responder") == responder)
       let elsewhere = site.start(port: site.port ^ 1)
       #expect(elsewhere.status == 1)

@@ -34,6 +34,10 @@ extension Messages {
     unknownPlatform: Pattern { "The platform must be one of \($0). Update the app and try again." },
 
     accountExists: "An account with this email already exists. Use login instead.",
+    confirmAddress: """
+      We have mailed you a link. Open it and confirm that the account is yours. Otherwise your first \
+      sign-in with a mailed code elsewhere signs out this phone.
+      """,
     accountGone: "This account no longer exists. Sign in to another one, or create a new one.",
     codeSent: """
       If an account has this address, we have mailed it a code. Enter the code within five minutes.
@@ -51,6 +55,10 @@ extension Messages {
 
     usePasskey: "Sign in with your passkey, or ask for a code by mail.",
     passkeyRefused: "The passkey was not accepted. Try again, or sign in with a mailed code.",
+    passkeyWaits: """
+      The passkey is added. You can sign in with it once you have confirmed your address: open the \
+      link that we have mailed you.
+      """,
     passkeyNotAdded: "The passkey was not accepted. Add it again.",
     passkeyTaken: "This passkey is in use already. Add another one.",
     passkeyGone: "This passkey is no longer there. Reload the list.",

@@ -62,6 +62,10 @@ extension Messages {
     },
 
     accountExists: "Un compte avec cette adresse e-mail existe déjà. Connectez-vous plutôt.",
+    confirmAddress: """
+      Nous vous avons envoyé un lien. Ouvrez-le et confirmez que le compte est le vôtre. Sinon, votre \
+      première connexion sur un autre appareil avec un code reçu par e-mail déconnectera ce téléphone.
+      """,
     accountGone: """
       Ce compte n’existe plus. Connectez-vous à un autre compte, ou créez-en un nouveau.
       """,
@@ -90,6 +94,10 @@ extension Messages {
     usePasskey: "Connectez-vous avec votre clé d’accès, ou demandez un code par e-mail.",
     passkeyRefused: """
       La clé d’accès n’a pas été acceptée. Réessayez, ou connectez-vous avec un code reçu par e-mail.
+      """,
+    passkeyWaits: """
+      La clé d’accès est ajoutée. Vous pourrez l’utiliser dès que vous aurez confirmé votre adresse : \
+      ouvrez le lien que nous vous avons envoyé.
       """,
     passkeyNotAdded: "La clé d’accès n’a pas été acceptée. Ajoutez-la de nouveau.",
     passkeyTaken: "Cette clé d’accès est déjà utilisée. Ajoutez-en une autre.",

@@ -74,6 +74,10 @@ extension Messages {
     },
 
     accountExists: "Mit dieser E-Mail-Adresse gibt es schon ein Konto. Melden Sie sich damit an.",
+    confirmAddress: """
+      Wir haben Ihnen einen Link gemailt. Öffnen Sie ihn und bestätigen Sie, dass das Konto Ihnen \
+      gehört. Sonst meldet Ihre erste Anmeldung mit einem gemailten Code auf einem anderen Gerät dieses Telefon ab.
+      """,
     accountGone: """
       Dieses Konto gibt es nicht mehr. Melden Sie sich bei einem anderen an, oder legen Sie ein \
       neues an.
@@ -107,6 +111,10 @@ extension Messages {
     passkeyRefused: """
       Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich mit \
       einem per E-Mail gesendeten Code an.
+      """,
+    passkeyWaits: """
+      Der Passkey ist hinzugefügt. Sie können sich damit anmelden, sobald Sie Ihre Adresse bestätigt \
+      haben: Öffnen Sie den Link, den wir Ihnen gemailt haben.
       """,
     passkeyNotAdded: "Der Passkey wurde nicht angenommen. Fügen Sie ihn noch einmal hinzu.",
     passkeyTaken: "Dieser Passkey wird schon benutzt. Fügen Sie einen anderen hinzu.",

@@ -64,6 +64,10 @@ extension Messages {
     },
 
     accountExists: "Ya existe una cuenta con esta dirección de correo. Inicie sesión en ella.",
+    confirmAddress: """
+      Le hemos enviado un enlace. Ábralo y confirme que la cuenta es suya. De lo contrario, su primer \
+      inicio de sesión en otro dispositivo con un código enviado por correo cerrará la sesión de este teléfono.
+      """,
     accountGone: "Esta cuenta ya no existe. Inicie sesión en otra o cree una nueva.",
     codeSent: """
       Si hay una cuenta con esta dirección, hemos enviado allí un código. Escriba el código \
@@ -89,6 +93,10 @@ extension Messages {
     passkeyRefused: """
       La clave de acceso no se ha aceptado. Vuelva a intentarlo, o inicie sesión con un código \
       enviado por correo.
+      """,
+    passkeyWaits: """
+      La clave de acceso está añadida. Podrá usarla cuando haya confirmado su dirección: abra el enlace \
+      que le hemos enviado.
       """,
     passkeyNotAdded: "La clave de acceso no se ha aceptado. Añádala de nuevo.",
     passkeyTaken: "Esta clave de acceso ya se usa. Añada otra.",

@@ -7,11 +7,17 @@ extension MailTexts {
       Type it where you asked for it, within five minutes. It works once, and only there. If \
       you did not ask for it, you need not do anything: nobody can sign in without it.
       """),
+    handsOver: """
+      Nobody has confirmed this address yet. This code does so, and it signs out the phone on which the account \
+      was created, unless you type it there while it is signed in. To keep that phone signed in, first open the mail \
+      "Is this you?", and say yes.
+      """,
     confirmation: Text(
       "Is this you?",
       """
       Somebody has created an account with your e-mail address. Please tell us on this page whether it was \
-      you. If you say no, the account is deleted.
+      you. If you say no, the account is deleted. Until you say yes, the first sign-in with a mailed code elsewhere \
+      signs out the phone on which the account was created.
       """),
     newDevice: Text(
       "Your account is used on a new device",

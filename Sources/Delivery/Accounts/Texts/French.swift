@@ -8,11 +8,18 @@ extension MailTexts {
       et seulement là. Si vous ne l’avez pas demandé, vous n’avez rien à faire : sans ce code, \
       personne ne peut se connecter.
       """),
+    handsOver: """
+      Personne n’a encore confirmé cette adresse. Ce code la confirme et déconnecte le téléphone sur lequel le \
+      compte a été créé, sauf si vous le saisissez sur ce téléphone tant qu’il est connecté. Pour que celui-ci reste \
+      connecté, ouvrez d’abord l’e-mail « Est-ce bien vous ? » et répondez oui.
+      """,
     confirmation: Text(
       "Est-ce bien vous ?",
       """
       Quelqu’un a créé un compte avec votre adresse e-mail. Dites-nous sur cette page si c’était vous. Si \
-      vous répondez non, le compte est supprimé.
+      vous répondez non, le compte est supprimé. \
+      Tant que vous n’avez pas répondu oui, la première connexion sur un autre appareil avec un code reçu par e-mail \
+      déconnecte le téléphone sur lequel le compte a été créé.
       """),
     newDevice: Text(
       "Votre compte est utilisé sur un nouvel appareil",

@@ -8,11 +8,17 @@ extension MailTexts {
       einmal und nur dort. Wenn Sie ihn nicht angefordert haben, müssen Sie nichts tun: Ohne \
       den Code kann sich niemand anmelden.
       """),
+    handsOver: """
+      Diese Adresse hat noch niemand bestätigt. Der Code tut das, und er meldet das Telefon ab, auf dem das Konto \
+      angelegt wurde, wenn Sie ihn nicht dort eingeben, solange es angemeldet ist. Damit es angemeldet bleibt, öffnen \
+      Sie zuerst die Nachricht „Sind Sie das?“ und sagen Sie Ja.
+      """,
     confirmation: Text(
       "Sind Sie das?",
       """
       Jemand hat mit Ihrer E-Mail-Adresse ein Konto angelegt. Bitte sagen Sie uns auf dieser Seite, ob Sie \
-      das waren. Wenn nicht, wird das Konto gelöscht.
+      das waren. Wenn nicht, wird das Konto gelöscht. Bis Sie Ja sagen, meldet die erste Anmeldung mit einem gemailten \
+      Code auf einem anderen Gerät das Telefon ab, auf dem das Konto angelegt wurde.
       """),
     newDevice: Text(
       "Ihr Konto wird auf einem neuen Gerät benutzt",

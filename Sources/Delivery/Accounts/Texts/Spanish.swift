@@ -7,11 +7,18 @@ extension MailTexts {
       Escríbalo antes de cinco minutos donde lo pidió. Sirve una sola vez y solo allí. Si \
       usted no lo pidió, no tiene que hacer nada: sin el código nadie puede entrar.
       """),
+    handsOver: """
+      Nadie ha confirmado todavía esta dirección. Este código la confirma y cierra la sesión del teléfono en el que \
+      se creó la cuenta, salvo que lo escriba allí mientras tenga la sesión abierta. Para que ese teléfono no la \
+      cierre, abra antes el correo de confirmación y responda que sí.
+      """,
     confirmation: Text(
       "¿Es usted?",
       """
       Alguien ha creado una cuenta con su dirección de correo. Díganos en esta página si fue usted. Si \
-      responde que no, la cuenta se borra.
+      responde que no, la cuenta se borra. \
+      Hasta que responda que sí, el primer inicio de sesión en otro dispositivo con un código enviado por correo cierra \
+      la sesión del teléfono en el que se creó la cuenta.
       """),
     newDevice: Text(
       "Su cuenta se usa en un dispositivo nuevo",
