@@ -161,7 +161,7 @@ class GaleraNode(Node):
             "wsrep-sst-donor": "".join(f"{node.name}," for node in reversed(nodes) if node is not self),
             "wsrep-provider-options":
                 f'"gmcast.listen_addr=tcp://127.0.0.1:{self.replication};ist.recv_addr=127.0.0.1:{self.state};'
-                'gcache.size=64M;pc.recovery=TRUE;evs.join_retrans_period=PT0.2S;evs.inactive_check_period=PT0.1S"'}
+                'gcache.size=64M;pc.recovery=TRUE;evs.keepalive_period=PT0.1S;evs.join_retrans_period=PT0.1S;evs.inactive_check_period=PT0.1S"'}
 
     def is_synced(self):
         assert self.process.poll() is None, f"{self.name} has ended: {self.log()}"
