@@ -123,7 +123,6 @@ import Testing
             })
       }
       try test.finish()
-      #expect(browsers.service.requests == 0, "none has been answered")
     }
   }
 
@@ -213,16 +212,21 @@ import Testing
           ).send()
           #expect(report.alarm == nil)
         }
-        #expect(holds { (try? fake.received().count) == 1 })
+        let inHand = "SELECT COUNT(*) FROM delivery_leases WHERE batch <> '[]'"
+        #expect(holds { delivery.sql(inHand) == "1" })
         stopping.set()
         try run.finish()
         channel.close()
-        #expect(delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'delivered'") == "1")
-        // Whether it had gone to Apple already when the stop came.
-        let other = delivery.sql(
-          "SELECT CONCAT(reason, ' ', attempts) FROM deliveries WHERE state = 'open'")
-        #expect(["no answer 1", "not taken 0", "NULL"].contains(other), "\(other)")
-        #expect(delivery.sql("SELECT COUNT(*) FROM delivery_leases WHERE batch <> '[]'") == "0")
+        // Whether they had gone to Apple already when the stop came.
+        let others = delivery.sql(
+          """
+          SELECT DISTINCT CONCAT_WS(' ', state, reason, attempts) FROM deliveries
+          WHERE state <> 'delivered'
+          """)
+        for other in others.split(separator: "\n") {
+          #expect(["open no answer 1", "open not taken 0", "open 0"].contains(other))
+        }
+        #expect(delivery.sql(inHand) == "0")
       }
     }
   }
