@@ -126,7 +126,7 @@ ServerRoot "$state"
 ServerName localhost
 PidFile "$run/apache-master.pid"
 DefaultRuntimeDir "$run"
-Mutex file:$run default
+Mutex "file:$run" default
 ErrorLog "$state/log/web-error.log"
 DocumentRoot "$state/tmp"
 Listen $listen:$port
@@ -165,6 +165,8 @@ END
 start_lighttpd() {
   local way=fastcgi agent=agent
   [[ $web == lighttpd ]] || way=${web#lighttpd-} agent=agent-child
+  [[ $web != lighttpd-child || $state != *' '* ]] ||
+    die "lighttpd can start no program below $state, because of the space: choose another --state"
   cat >"$state/lighttpd.conf" <<END
 server.bind = "$listen"
 server.port = $port

@@ -217,7 +217,9 @@ package struct Site: Sendable {
   fileprivate init(ofPersonWith options: [String]) {
     port = freePort()
     url = "http://localhost:\(port)"
-    state = makeTemporaryFolder(named: "my site")
+    // lighttpd cannot start a program below such a folder.
+    state = makeTemporaryFolder(
+      named: WebServer.ofTests == .lighttpdChild ? "switchboard" : "my site")
     environment = [:]
     self.options = options
     runner = []
