@@ -139,7 +139,8 @@ import Testing
       let site = try #require(FakeOGS())
       defer { site.end() }
       for token in TestPolling.tokens.prefix(2) {
-        try delivery.responder().turnRegistrations.add(try #require(DeviceToken(token)), of: 7)
+        try delivery.responder().turnRegistrations.add(
+          TurnDevice(try #require(DeviceToken(token))), of: 7)
       }
       let start = Timestamp.now()
       let refusal = "answer every 1 503 ServiceUnavailable"

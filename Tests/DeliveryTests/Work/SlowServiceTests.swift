@@ -255,7 +255,7 @@ import Testing
     try withFolder { _ throws in
       let gate = DispatchSemaphore(value: 0)
       let began = DispatchSemaphore(value: 0)
-      let worker = Worker("slow things", Evidence.log(of: "worker")) {
+      let worker = Worker("slow things", FailureLog(Evidence.log(of: "worker"))) {
         began.signal()
         gate.wait()
       }
