@@ -43,6 +43,7 @@ import Testing
     "type",
     "userHandle", "exp", "gen", "jti", "sid", "from", "to", "attestation", "bundleID", "bundleId",
     "challengeId", "keyID", "keyId", "deviceToken", "masterKey", "userID", "bytes", "text", "value",
+    "auth", "p256dh", "liveGames", "mutedGames", "quietHours", "timeZone",
   ]
 
   /// Names of queries, forms, fields and JSON members in the sources of the API.

@@ -35,7 +35,8 @@ import Testing
       print(report.text)
       if report.isFinding { Issue.record("\(report.text)") }
     }
-    if Self.actors == Actor.allCases {
+    // Fewer may miss one by chance.
+    if Self.actors == Actor.allCases, Self.walks >= 500 {
       let routes = Set(Family.all.flatMap(\.routes).map { "\($0.method) \($0.path)" })
       let never = routes.subtracting(accepted.withLock { $0 })
       #expect(

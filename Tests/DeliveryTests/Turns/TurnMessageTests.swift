@@ -44,7 +44,7 @@ import Testing
       #expect(message.payload.count <= 3993)
       let payload = try object(message.payload)
       let cut = try #require(payload["game_name"] as? String)
-      #expect(cut.unicodeScalars.count >= 300)
+      #expect(cut.unicodeScalars.count >= 290)
       #expect(name.unicodeScalars.starts(with: cut.unicodeScalars))
       let aps = try #require(payload["aps"] as? [String: Any])
       #expect(aps["alert"] as? String == "\(prefix)It's your turn in: \(cut)")

@@ -200,7 +200,7 @@ import Testing
 
   /// The tables that `statement` calls by another name.
   private func aliases(in statement: String) -> [String: String] {
-    let pairs = statement.matches(of: #/(?:FROM|JOIN) (\w+) (\w+)/#).map {
+    let pairs = statement.matches(of: #/(?:FROM|JOIN|UPDATE) (\w+) (\w+)/#).map {
       (String($0.output.2), String($0.output.1))
     }
     return Dictionary(pairs) { first, _ in first }

@@ -54,10 +54,7 @@ import Testing
   @Test func whatCannotBeDoneOnlineIsSaidBefore() throws {
     let copied = "rows of (\\w+) are copied to add a CHECK; writes to it wait"
     for (number, tables) in [
-      (
-        2,
-        ["accounts", "banks", "cards", "device_registrations", "ogs_registrations", "push_tokens"]
-      ),
+      (2, ["accounts", "banks", "cards", "device_registrations", "push_tokens"]),
       (12, ["banks", "cards", "ogs_registrations"]), (15, ["banks", "ogs_registrations"]),
       (16, ["ogs_registrations"]), (20, ["ogs_registrations"]), (28, ["ogs_registrations"]),
     ] {

@@ -45,7 +45,7 @@ import Testing
     SET time_zone = '+00:00';
     UPDATE outbox SET state = 'open', finished_at = NULL, due_at = NOW(3) + INTERVAL 1 HOUR;
     UPDATE jobs SET state = 'open', result = NULL, finished_at = NULL, due_at = NOW(3) + INTERVAL 1 HOUR;
-    UPDATE deliveries SET state = 'open', finished_at = NULL, due_at = NOW(3) + INTERVAL 1 HOUR;
+    UPDATE deliveries SET state = 'open', reason = 'HTTP status 503', finished_at = NULL, due_at = NOW(3) + INTERVAL 1 HOUR;
     UPDATE ogs_users SET due_at = NOW(3) + INTERVAL 1 HOUR;
     UPDATE ogs_pause SET paused_until = NOW(3) + INTERVAL 1 HOUR;
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed) VALUES
