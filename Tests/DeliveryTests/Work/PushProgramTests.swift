@@ -12,6 +12,9 @@ import Testing
   @Test func whereAllTokensAreWrongNoneGoesAndTheRunFails() throws {
     try withDelivery { delivery throws in
       delivery.insert(50)
+      // What nobody has registered for a year goes.
+      _ = delivery.sql(
+        "UPDATE ogs_registrations SET registered_at = UTC_TIMESTAMP(3) - INTERVAL 1 DAY")
       try withAPNs { other throws in
         try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
           let companion = try RunningCompanion(
