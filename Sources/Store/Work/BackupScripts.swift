@@ -106,11 +106,11 @@ package enum BackupScripts {
       """
   }
 
-  /// Prints what the sealed values begin with that are still of use. A table that an earlier version has not (error 1146)
-  /// has none.
+  /// Prints what the sealed values begin with that are still of use. A table, column or key that an earlier version has not
+  /// (errors 1146, 1054 and 1176) has none.
   package static var seals: String {
     let statements = Room.all.flatMap(\.seals).map {
-      "BEGIN NOT ATOMIC\nDECLARE CONTINUE HANDLER FOR 1146 BEGIN END;\n\($0);\nEND //"
+      "BEGIN NOT ATOMIC\nDECLARE CONTINUE HANDLER FOR 1146, 1054, 1176 BEGIN END;\n\($0);\nEND //"
     }
     return "DELIMITER //\n" + statements.joined(separator: "\n")
   }
