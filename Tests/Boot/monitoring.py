@@ -41,9 +41,10 @@ def monitoring(site):
     assert len(blocks) == 3, f"the page has {len(blocks)} blocks"
     for block in blocks[:2]:
         site.machine.run(f"export DEBIAN_FRONTEND=noninteractive\nset -e\n{block.replace('install ', 'install -q -y ', 1)}")
+    # What the exporter recommends looks for hardware that is not here.
+    site.machine.run("systemctl mask nvmf-autoconnect.service openipmi.service")
     site.machine.run("systemctl start switchboard-companion.service")
     site.wait("a scraped metric", lambda: site.machine.status(f"set -e\n{blocks[2]}") == 0, LIMIT)
-    site.machine.run("curl -s http://localhost:9100/metrics | grep ^switchboard_ | promtool check metrics 2>&1 || true")
     site.wait("no alert while all is well", lambda: not _firing(site), LIMIT)
     _break(site, f"systemctl stop nginx; chmod 755 {SECRET}; chmod 644 {SECRET}/hmac-keys",
            f"chmod 600 {SECRET}/hmac-keys; chmod 700 {SECRET}; systemctl start nginx",

@@ -16,7 +16,7 @@ cat >/root/pebble.json <<'END'
   "certificate": "/root/pebble.crt", "privateKey": "/root/pebble.key", "externalAccountBindingRequired": false}}
 END
 systemd-run --quiet --unit pebble --setenv PEBBLE_VA_NOSLEEP=1 --setenv PEBBLE_WFE_NONCEREJECT=0 pebble -config /root/pebble.json
-printf 'server = https://localhost:14000/dir\\nno-verify-ssl = true\\n' >>/etc/letsencrypt/cli.ini
+printf 'server = https://localhost:14000/dir\\nno-verify-ssl = true\\nno-random-sleep-on-renew = true\\n' >>/etc/letsencrypt/cli.ini
 """
 
 
@@ -31,8 +31,9 @@ def administrator(site):
     site.machine.run("useradd alice")
     site.machine.run(f"set -e\n{block('data-model.md', 'CREATE USER')}")
     ask = "runuser -u alice -- mariadb switchboard -N -e"
-    accounts = site.machine.run(f"{ask} 'SELECT COUNT(*) FROM every_account'").strip()
-    assert accounts == "1", f"the administrator sees {accounts} accounts"
+    there = site.machine.run("mariadb switchboard -N -e 'SELECT COUNT(*) FROM accounts'").strip()
+    seen = site.machine.run(f"{ask} 'SELECT COUNT(*) FROM every_account'").strip()
+    assert seen == there != "0", f"the administrator sees {seen} of {there} accounts"
     assert site.machine.status(f"{ask} 'SELECT * FROM accounts'") != 0, "the administrator reads a table"
     return "alice logs in, and reads the views only"
 

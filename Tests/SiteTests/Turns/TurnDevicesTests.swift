@@ -72,7 +72,9 @@ import Testing
       #expect(outside.google.received.last?.message.contains("remove_notifications") == true)
       #expect(outside.browsers.accepted.count == 1, "a browser would have to show it")
       #expect(
-        try site.sql("SELECT COUNT(*) FROM deliveries WHERE state <> 'delivered'") == "0\n")
+        try holds(within: .seconds(60)) {
+          try site.sql("SELECT COUNT(*) FROM deliveries WHERE state <> 'delivered'") == "0\n"
+        })
     }
   }
 
