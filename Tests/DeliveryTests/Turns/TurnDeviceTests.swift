@@ -225,7 +225,7 @@ import Testing
   @Test(
     arguments: [
       // New York: the clocks go forward at 2 on 2026-03-08, back on 2026-11-01.
-      ("2026-03-08 01:00", 5), ("2026-11-01 01:30", 6.5), ("2026-07-15 06:59", 1.0 / 60),
+      ("2026-03-08 01:00", 5), ("2026-11-01 00:30", 7.5), ("2026-07-15 06:59", 1.0 / 60),
       ("2026-07-15 22:00", 9), ("2026-07-15 07:00", nil), ("2026-07-15 21:59", nil),
     ] as [(String, Double?)])
   func quietHoursEndAtTheirHour(local: String, hours: Double?) throws {
