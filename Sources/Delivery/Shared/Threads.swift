@@ -74,6 +74,7 @@ final class Monitor<Value>: @unchecked Sendable {
       pthread_cond_wait(change, lock)
     }
   }
+
   /// The same, but no longer than until `deadline` (`pthread_cond_timedwait`).
   ///
   /// - Returns: nil where `body` gave no result by then.
