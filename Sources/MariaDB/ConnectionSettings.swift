@@ -18,6 +18,9 @@ package struct ConnectionSettings: Sendable {
   /// The longest the server may keep silent after a statement was sent; the server itself ends a
   /// statement half a second earlier. Whole seconds, rounded up.
   package var readTimeout = Duration.seconds(5)
+  /// The longest a statement waits for a row that another transaction has locked; less where `readTimeout` is
+  /// shorter. Whole seconds, rounded up.
+  package var lockTimeout = Duration.seconds(3)
   /// The longest the server may leave a statement unread.
   package var writeTimeout = Duration.seconds(5)
 

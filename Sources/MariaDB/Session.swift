@@ -114,7 +114,7 @@ extension ConnectionSettings {
   fileprivate var sessionVariables: String {
     """
     SET time_zone = '+00:00', autocommit = 1, \
-    innodb_lock_wait_timeout = \(max(1, min(3, readTimeout.wholeSeconds - 1))), \
+    innodb_lock_wait_timeout = \(max(1, min(lockTimeout.wholeSeconds, readTimeout.wholeSeconds - 1))), \
     max_statement_time = \(Double(readTimeout.wholeSeconds) - 0.5), \
     sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
     """

@@ -37,8 +37,10 @@ final class TestApplication: Sendable {
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
   ) {
     self.root = root
-    database = Database(
-      accountSettings(of: "responder", in: root), mailKeys: settings.mailKeys)
+    // Longer than a busy machine needs for 64 transactions on one row.
+    var patient = accountSettings(of: "responder", in: root).answering(within: .seconds(60))
+    patient.lockTimeout = .seconds(50)
+    database = Database(patient, mailKeys: settings.mailKeys)
     clock = Clock()
     application = .ofTests(
       database, settings: settings, log: Evidence.log(of: root.database),
