@@ -117,16 +117,20 @@ extension Records {
     _ form: SentForm, needsFreshProof: Bool = false,
     _ body: (borrowing Transaction, _ account: String) throws -> T
   ) throws -> T {
-    try transaction { transaction in
-      // What is locked is locked before the first read, so that all later reads see the rows as they are.
+    // A visit never becomes that of another account, so this may be read before the account is locked.
+    guard let account = try read({ try $0.visits.find(form.visit)?.account }) else {
+      throw FormRefusal.signedOut
+    }
+    return try transaction { transaction in
+      // What is locked is locked before the first read, so that all later reads see the rows as they are; and the
+      // account first, as in every transaction that takes both: deleting it takes its visits too.
+      guard try transaction.accounts.lock(account) else { throw FormRefusal.signedOut }
       let isSpent = try transaction.visits.spend(form)
-      guard let visit = try transaction.visits.lock(form.visit), let account = visit.account
-      else { throw FormRefusal.signedOut }
+      guard let visit = try transaction.visits.lock(form.visit) else { throw FormRefusal.signedOut }
       guard isSpent else { throw FormRefusal.stale }
       guard !needsFreshProof || visit.isFresh(at: transaction.now) else {
         throw FormRefusal.noFreshProof
       }
-      guard try transaction.accounts.lock(account) else { throw FormRefusal.signedOut }
       return try body(transaction, account)
     }
   }
