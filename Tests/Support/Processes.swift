@@ -101,8 +101,17 @@ package func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle)
   var none = sigset_t()
   sigemptyset(&none)
   posix_spawnattr_setsigmask(&attributes, &none)
+  // A shell that runs these tests in the background has its children ignore these, and a shell cannot trap what it
+  // was started to ignore.
+  var ignored = sigset_t()
+  sigemptyset(&ignored)
+  sigaddset(&ignored, SIGINT)
+  sigaddset(&ignored, SIGQUIT)
+  posix_spawnattr_setsigdefault(&attributes, &ignored)
   // A group of its own, so that an interrupt from the terminal does not end the guarding shell.
-  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+  posix_spawnattr_setflags(
+    &attributes,
+    Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
   var words = ([path] + arguments).map { strdup($0) } + [nil]
   defer { for word in words { free(word) } }
   var pid: pid_t = 0
