@@ -25,6 +25,16 @@ func askForAddress(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
+/// `GET /account/remove?kind=…&id=…`: asks whether to remove it.
+func askForRemoval(_ request: Request, in context: borrowing Context) throws -> Response {
+  let sections = context.accountSections
+  return try context.accountPage(of: request) { page, account throws(FormRefusal) in
+    try page.removal(
+      of: request.queryItem("id") ?? "", ofKind: request.queryItem("kind") ?? "", from: account,
+      sections: sections)
+  }
+}
+
 /// `POST /account/remove`: removes a device, a passkey and the like, or ends a session.
 func removeItem(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.fulfill(request) {

@@ -5,100 +5,184 @@ extension AccountPage {
   /// The page of somebody who has signed in.
   func overview(_ account: AccountOverview, sections: [AccountSection]) -> Page {
     let profile = account.profile
-    let held = sections.map { section in
-      html(
-        of: section, account.holdings.first { "\($0.holding.name)" == section.holding },
-        for: account.browserID)
-    }
     return page(
-      "Your account",
+      texts.title,
       """
-      <p>Signed in as <strong><bdi>\(profile.account.email.htmlEscaped)</bdi></strong>.</p>
-      \(form("/sign-out", "", button: "Sign out"))
-      <section aria-labelledby="about"><h2 id="about">Name and address</h2>
+      <p>\(texts.signedInAs) <strong><bdi>\(profile.account.email.htmlEscaped)</bdi></strong>.</p>
+      \(form("/sign-out", button: texts.signOut))
+      <section aria-labelledby="about"><h2 id="about">\(texts.about)</h2>
       \(form(
         "/name",
-        labeledField("name", label: "Name", value: profile.account.name, #"autocomplete="name" maxlength="200""#),
-        button: "Change the name"))
+        labeledField("name", label: texts.name, value: profile.account.name,
+          #"autocomplete="name" maxlength="200" dir="auto""#),
+        button: texts.changeName))
       \(form(
         "/email",
-        labeledField("email", label: "E-mail address", value: profile.account.email,
-          #"type="email" autocomplete="email" maxlength="254""#),
-        button: "Change the address"))
-      \(pending(profile))
+        labeledField("email", label: texts.email, value: profile.account.email,
+          #"type="email" autocomplete="email" maxlength="254" dir="ltr""#),
+        button: texts.changeAddress))
+      <p>\(profile.pendingEmail.map { texts.pendingAddress($0.pageText) } ?? texts.addressRule)</p>
       </section>
-      \(held.joined(separator: "\n"))
-      <section aria-labelledby="all"><h2 id="all">Everything</h2>
-      <p><a href="/account/export" download>Download what we keep for your account</a></p>
-      <p><a href="/account/delete">Delete your account</a></p>
+      \(sections.map { html(of: $0, for: account) }.joined(separator: "\n"))
+      <section aria-labelledby="all"><h2 id="all">\(texts.everything)</h2>
+      <p><a class="link" href="/account/export" download>\(texts.download)</a></p>
+      \(Page.link("/account/delete", texts.delete))
       </section>
       """)
   }
 
-  private func pending(_ profile: Profile) -> String {
-    guard let email = profile.pendingEmail else {
-      return "<p>We mail a link to a new address. The address counts when you use the link.</p>"
-    }
-    return """
-      <p>We have mailed a link to <bdi>\(email.htmlEscaped)</bdi>. The address counts when you use the link.</p>
-      """
-  }
-
-  /// - Parameter browser: the id of the browser that asks.
-  private func html(
-    of section: AccountSection, _ held: HeldItems?, for browser: String
-  ) -> String {
-    let items = (held?.items ?? []).map { item in
-      html(
-        of: item, columns: held?.holding.columns ?? [], in: section,
-        note: item.id == browser ? " (this browser)" : "")
+  private func html(of section: AccountSection, for account: AccountOverview) -> String {
+    let held = account.held(section.holding)
+    let items = (held?.items ?? []).enumerated().map { number, item in
+      let shown = ShownItem(item, of: held!.holding, in: section, on: self)
+      let isOwn = item.id == account.browserID
+      return row(
+        "\(section.holding)-\(number)", shown, note: isOwn ? " \(texts.thisBrowser)" : "")
     }
     let id = "section-\(section.holding)"
+    let sectionTexts = section.texts(language)
     let content =
       items.isEmpty
-      ? "<p>\(section.none)</p>" : "<ul>\n\(items.joined(separator: "\n"))\n</ul>"
+      ? "<p>\(sectionTexts.none)</p>" : "<ul>\n\(items.joined(separator: "\n"))\n</ul>"
     return """
-      <section aria-labelledby="\(id)"><h2 id="\(id)">\(section.title)</h2>
+      <section aria-labelledby="\(id)"><h2 id="\(id)">\(sectionTexts.title)</h2>
       \(content)
       </section>
       """
   }
 
-  private func html(
-    of item: HeldItem, columns: [Holding.Column], in section: AccountSection, note: String
-  ) -> String {
-    let shown = zip(columns, item.values).map { column, value in (column.name, value.html) }
-    var heading = shown.first { $0.0 == section.heading }?.1 ?? ""
-    if section.heading == "event" { heading = heading.replacing("_", with: " ") }
-    heading += note
-    let facts = shown.compactMap { name, value -> String? in
-      guard let label = section.facts[name], !value.isEmpty else { return nil }
-      return "<div><dt>\(label)</dt><dd>\(value)</dd></div>"
-    }
-    let removal = section.removal.map { removal in
-      form(
-        "/remove",
-        """
-        <input type="hidden" name="kind" value="\(section.holding)">
-        <input type="hidden" name="id" value="\(item.id.htmlEscaped)">
-        """, button: "\(removal.button) \(heading)")
+  /// One thing, with its button at the end of the line, which is read out together with its name.
+  private func row(_ id: String, _ item: ShownItem, note: String) -> String {
+    let removal = item.texts.removal.map { removal in
+      """
+      <form action="/account/remove">
+      <input type="hidden" name="kind" value="\(item.section.holding)">
+      <input type="hidden" name="id" value="\(item.id.htmlEscaped)">
+      <button id="remove-\(id)" aria-labelledby="remove-\(id) \(id)">\(removal.button)</button>
+      </form>
+      """
     }
     return """
-      <li><h3>\(heading)</h3>
-      <dl>\(facts.joined(separator: "\n"))</dl>
+      <li class="row"><div><h3 id="\(id)">\(item.heading)\(note)</h3>
+      \(item.content)</div>
       \(removal ?? "")</li>
       """
   }
+
+  /// Asks whether to remove one thing.
+  ///
+  /// - Throws: ``FormRefusal/gone``; ``FormRefusal/noFreshProof``.
+  func removal(
+    of id: String, ofKind kind: String, from account: AccountOverview, sections: [AccountSection]
+  ) throws(FormRefusal) -> Page {
+    guard let section = sections.first(where: { $0.holding == kind }),
+      let held = account.held(kind), let found = held.items.first(where: { $0.id == id }),
+      let removal = section.texts(language).removal
+    else { throw FormRefusal.gone }
+    guard account.isFresh || !held.holding.removalNeedsProof else {
+      throw FormRefusal.noFreshProof
+    }
+    let item = ShownItem(found, of: held.holding, in: section, on: self)
+    let session = item.session.map {
+      form("/remove", Self.fields(kind: "sessions", id: $0), button: texts.onlySignOut)
+    }
+    return page(
+      removal.question,
+      """
+      <p><strong>\(item.heading)</strong></p>
+      \(item.content)
+      <p>\(removal.consequence)</p>
+      \(form(
+        "/remove", Self.fields(kind: kind, id: id), button: removal.button, isPrimary: true))
+      \(session ?? "")
+      <p><a class="button" href="/account">\(texts.keep)</a></p>
+      """)
+  }
+
+  private static func fields(kind: String, id: String) -> String {
+    """
+    <input type="hidden" name="kind" value="\(kind.htmlEscaped)">
+    <input type="hidden" name="id" value="\(id.htmlEscaped)">
+    """
+  }
 }
 
-extension HeldItem.Value {
-  /// For a page; empty where there is nothing to show.
-  fileprivate var html: String {
-    switch self {
-    case .text(let text): text.map { "<bdi>\($0.htmlEscaped)</bdi>" } ?? ""
-    case .time(let time): time?.html ?? ""
-    case .number(let number): number.map { "\($0)" } ?? ""
-    case .flag(let flag): flag ? "yes" : "no"
+extension AccountOverview {
+  fileprivate func held(_ holding: String) -> HeldItems? {
+    holdings.first { "\($0.holding.name)" == holding }
+  }
+}
+
+/// One thing of an account, as the page shows it.
+private struct ShownItem {
+  let id: String
+  let section: AccountSection
+  let texts: AccountSection.Texts
+  private let values: [(name: String, value: HeldItem.Value)]
+  private let page: AccountPage
+
+  init(
+    _ item: HeldItem, of holding: Holding, in section: AccountSection, on page: AccountPage
+  ) {
+    id = item.id
+    self.section = section
+    self.page = page
+    texts = section.texts(page.language)
+    values = zip(holding.columns, item.values).map { ($0.name, $1) }
+  }
+
+  private func text(_ name: String) -> String {
+    switch values.first(where: { $0.name == name })?.value {
+    case .text(let text)?: text ?? ""
+    default: ""
+    }
+  }
+
+  /// HTML.
+  var heading: String {
+    let name = text(section.heading)
+    if section.heading == "event" {
+      return EventTexts(in: page.language).sentence(named: name)
+    }
+    return name.isEmpty ? page.texts.unknownAddress : name.pageText
+  }
+
+  /// Id of the living session of a device.
+  var session: String? {
+    let id = text("session")
+    return id.isEmpty ? nil : id
+  }
+
+  /// HTML.
+  var content: String {
+    guard section.heading != "event" else {
+      let circumstance = EventTexts(in: page.language).circumstance(
+        of: text("event"), detail: text("detail"))
+      return (values.map { html(of: $0.value, named: $0.name) }.prefix(1) + [circumstance])
+        .filter { !$0.isEmpty }.map { "<p>\($0)</p>" }.joined(separator: "\n")
+    }
+    return Page.list(
+      values.compactMap { name, value in
+        guard let label = texts.facts[name] else { return nil }
+        let shown = html(of: value, named: name)
+        return shown.isEmpty ? nil : (label, shown)
+      })
+  }
+
+  /// Empty where there is nothing to show.
+  private func html(of value: HeldItem.Value, named name: String) -> String {
+    let language = page.language
+    switch (name, value) {
+    case ("platform", .text("ios")): return "iOS"
+    case ("platform", .text("android")): return "Android"
+    case ("platform", .text("macos")): return "macOS"
+    case ("lastUsedAt", .time(let time?)): return time.html(before: page.now, in: language)
+    case ("signedInUntil", .time(let time)):
+      return time.map { page.texts.signedInUntil($0.html(in: language)) } ?? page.texts.notSignedIn
+    case (_, .text(let text)): return text?.pageText ?? ""
+    case (_, .time(let time)): return time?.html(in: language) ?? ""
+    case (_, .number(let number)): return number.map { language.digits($0) } ?? ""
+    case (_, .flag(let flag)): return flag ? "✓" : ""
     }
   }
 }

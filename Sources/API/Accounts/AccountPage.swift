@@ -10,30 +10,42 @@ struct FieldProblem {
 
 /// One page for people at `/account`: it works without a script.
 struct AccountPage {
+  let language: Language
+  let now: Timestamp
+  /// Id of the relying party, for passkeys.
+  let party: String
   /// Stands in each form, and is spent by the first that is sent.
   let token: String
   var problem: FieldProblem?
   /// What is said first, as a sentence.
   var note: String?
 
+  var texts: AccountTexts { AccountTexts(in: language) }
+
   /// - Parameter script: path of a script.
   func page(_ title: String, _ content: String, script: String? = nil) -> Page {
     let message = note.map { #"<p role="status">\#($0.htmlEscaped)</p>"# } ?? ""
     return Page(
-      title: problem == nil ? title : "\(title): not done", content: "\(message)\n\(content)",
+      language: language,
+      title: problem == nil ? title : PageTexts(in: language).notDone(title),
+      content: "\(message)\n\(content)",
       // Without any referrer, the Origin that forms send would be null.
       referrerPolicy: "same-origin", script: script)
   }
 
   /// A form with the page's token.
   ///
-  /// - Parameter fields: HTML.
-  func form(_ path: String, _ fields: String, button: String) -> String {
+  /// - Parameters:
+  ///   - fields: HTML.
+  ///   - isPrimary: whether its button is what most people want of the page.
+  func form(
+    _ path: String, _ fields: String = "", button: String, isPrimary: Bool = false
+  ) -> String {
     """
     <form method="post" action="/account\(path)">
     <input type="hidden" name="token" value="\(token)">
     \(fields)
-    <p><button>\(button)</button></p>
+    <p><button\(isPrimary ? #" class="primary""# : "")>\(button)</button></p>
     </form>
     """
   }
@@ -55,82 +67,36 @@ struct AccountPage {
       """
   }
 
-  /// The forms of somebody who is to sign in.
-  func signInForms(email: String = "") -> String {
-    """
-    \(form(
-      "/code",
-      labeledField("email", label: "E-mail address", value: email, #"type="email" autocomplete="email" maxlength="254""#),
-      button: "Mail me a code"))
-    <h2>With a passkey</h2>
-    \(form("/passkey", "", button: "Sign in with a passkey"))
-    """
-  }
-
-  func signIn(email: String = "") -> Page {
-    page(
-      "Your account",
-      """
-      <p>See, change and delete what this site knows about you. Sign in with a code that we mail to the address
-      of your account, or with a passkey.</p>
-      \(signInForms(email: email))
-      """)
-  }
-
+  /// The code that a mail brings.
   var code: Page {
     page(
-      "Type the code",
+      texts.codeTitle,
       """
-      <p>If an account has that address, we have mailed it a code of six digits. It is good for five minutes.</p>
+      <p>\(texts.codeIntro)</p>
       \(form(
         "/sign-in",
-        labeledField("code", label: "Code from the mail", #"inputmode="numeric" autocomplete="one-time-code" maxlength="10""#),
-        button: "Sign in"))
-      \(form("/sign-out", "", button: "Start again"))
+        labeledField("code", label: texts.code, #"inputmode="numeric" autocomplete="one-time-code" maxlength="10" dir="ltr""#),
+        button: texts.signIn, isPrimary: true))
+      \(form("/sign-out", button: texts.startAgain))
       """)
-  }
-
-  /// - Parameters:
-  ///   - challenge: in base64url.
-  ///   - party: id of the relying party.
-  func passkey(challenge: String, party: String) -> Page {
-    page(
-      "Use your passkey",
-      """
-      <p>Your browser asks for your passkey when you press the button.</p>
-      <noscript><p>This needs JavaScript, which your browser has switched off. Start again, and sign in with a
-      code.</p></noscript>
-      <form method="post" action="/account/passkey/sign-in" id="passkey" data-challenge="\(challenge)"
-      data-party="\(party.htmlEscaped)">
-      <input type="hidden" name="token" value="\(token)">
-      <input type="hidden" name="credential" value="">
-      \(problem.map { #"<p class="error">\#($0.sentence.htmlEscaped)</p>"# } ?? "")
-      <p class="error" id="passkey-error" role="alert"></p>
-      <p><button>Use your passkey</button></p>
-      </form>
-      \(form("/sign-out", "", button: "Start again"))
-      """, script: "/account/passkey.js")
   }
 
   func deletion(of account: AccountOverview) -> Page {
     let email = account.profile.account.email
-    let question =
-      account.isFresh
-      ? """
-      <p>This deletes the account of <bdi>\(email.htmlEscaped)</bdi>: devices, passkeys, banks, cards and
-      settings. It cannot be undone. Records of payments stay, without your name.</p>
-      \(form("/delete", "", button: "Delete my account"))
+    let rest = """
+      <p><a class="button" href="/account">\(texts.keepAccount)</a></p>
+      \(form("/sign-out", button: texts.signOut))
       """
-      : """
-      <p>You signed in more than ten minutes ago. Sign in again, and then come back to delete your account.</p>
-      \(signInForms(email: email))
-      """
+    guard account.isFresh else {
+      return signInPage(
+        texts.deletionTitle, "<p>\(texts.notes.proofTooOld)</p>", email: email, rest)
+    }
     return page(
-      "Delete your account?",
+      texts.deletionTitle,
       """
-      \(question)
-      <p><a href="/account">Keep my account</a></p>
-      \(form("/sign-out", "", button: "Sign out"))
+      <p>\(texts.deletionIntro(email.pageText))</p>
+      \(form("/delete", button: texts.deleteButton, isPrimary: true))
+      \(rest)
       """)
   }
 }

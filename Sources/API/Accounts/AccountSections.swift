@@ -1,31 +1,23 @@
 import Store
 
 extension AccountSection {
-  static let devices = AccountSection(
-    of: "devices", title: "Devices", none: "No device has signed in.", heading: "name",
-    facts: ["platform": "Platform", "createdAt": "Since", "lastUsedAt": "Last used"],
-    removal: Removal(button: "Remove", done: "The device is removed and signed out."))
+  /// Each with its session, if it is signed in.
+  static let devices = AccountSection(of: "devices", heading: "name") {
+    AccountTexts(in: $0).devices
+  }
 
-  static let sessions = AccountSection(
-    of: "sessions", title: "Signed in", none: "Nobody is signed in on a device.",
-    heading: "device",
-    facts: ["createdAt": "Since", "refreshedAt": "Last used", "expiresAt": "Until"],
-    removal: Removal(button: "Sign out", done: "The device is signed out."))
+  static let browsers = AccountSection(of: "browsers", heading: "address") {
+    AccountTexts(in: $0).browsers
+  }
 
-  static let browsers = AccountSection(
-    of: "browsers", title: "Browsers on this page", none: "No browser is signed in.",
-    heading: "address", facts: ["signedInAt": "Since", "expiresAt": "Until"],
-    removal: Removal(button: "Sign out", done: "The browser is signed out."))
-
-  static let passkeys = AccountSection(
-    of: "passkeys", title: "Passkeys", none: "There are no passkeys.", heading: "name",
-    facts: ["createdAt": "Since", "lastUsedAt": "Last used"],
-    removal: Removal(button: "Remove", done: "The passkey is removed."))
+  static let passkeys = AccountSection(of: "passkeys", heading: "name") {
+    AccountTexts(in: $0).passkeys
+  }
 
   /// Of no family: what the audit log says.
-  static let events = AccountSection(
-    of: "events", title: "What happened", none: "Nothing has happened yet.", heading: "event",
-    facts: ["at": "When", "detail": "Detail"])
+  static let events = AccountSection(of: "events", heading: "event") {
+    AccountTexts(in: $0).events
+  }
 }
 
 extension Holding.Column {

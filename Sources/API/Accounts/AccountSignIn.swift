@@ -33,7 +33,7 @@ func signInWithCode(_ request: Request, in context: borrowing Context) throws ->
     guard let account else {
       throw Failure.validation(
         field: "code", reason: "wrong",
-        sentence: { _ in "This code is wrong or too old. Type the newest one, or start again." })
+        sentence: \.wrongPageCode)
     }
     return (account, cookie)
   }
@@ -62,9 +62,7 @@ func signInWithPasskey(_ request: Request, in context: borrowing Context) throws
     guard let account else {
       throw Failure.validation(
         field: "credential", reason: "refused",
-        sentence: { _ in
-          "The passkey was not accepted. Try another one, or start again and take a code."
-        })
+        sentence: \.pagePasskeyRefused)
     }
     return (account, cookie)
   }
@@ -78,7 +76,7 @@ func signOut(_ request: Request, in context: borrowing Context) throws -> Respon
   }
 }
 
-/// `GET /account/passkey.js`: the only script of the site's pages.
+/// `GET /account/passkey.js`: the only script of the site's pages, ``passkeyScript``.
 func getPasskeyScript(_ request: Request, in context: borrowing Context) throws -> Response {
   Response(
     status: 200,
@@ -103,51 +101,3 @@ extension SigningDevice {
       credentialHash: nil, browser: browser)
   }
 }
-
-/// WebAuthn §5.1.4: asks the browser for an assertion, and sends it with the form.
-private let passkeyScript = """
-  "use strict";
-  const form = document.getElementById("passkey");
-  const error = document.getElementById("passkey-error");
-
-  function bytes(text) {
-    const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
-    return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  }
-
-  function text(buffer) {
-    const letters = Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte));
-    return btoa(letters.join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  }
-
-  function json(credential) {
-    const response = credential.response;
-    return JSON.stringify({
-      id: credential.id, rawId: text(credential.rawId), type: credential.type,
-      response: {
-        clientDataJSON: text(response.clientDataJSON),
-        authenticatorData: text(response.authenticatorData),
-        signature: text(response.signature),
-        userHandle: response.userHandle ? text(response.userHandle) : null,
-      },
-    });
-  }
-
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    error.textContent = "";
-    try {
-      const credential = await navigator.credentials.get({
-        publicKey: {
-          challenge: bytes(form.dataset.challenge), rpId: form.dataset.party,
-          userVerification: "required", timeout: 300000,
-        },
-      });
-      form.elements.credential.value = json(credential);
-      form.submit();
-    } catch {
-      error.textContent = "Your browser gave no passkey. Try again, or start again and take a code.";
-    }
-  });
-
-  """

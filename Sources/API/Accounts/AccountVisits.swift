@@ -5,20 +5,26 @@ import Store
 
 /// `GET /account`: the page of the browser's visit, be it to sign in or to see the account.
 func showAccount(_ request: Request, in context: borrowing Context) throws -> Response {
+  let language = request.messageLanguage
   let done = request.queryItem("done") ?? ""
-  let sections = context.accountSections
-  let removed = sections.first { $0.holding == done }?.removal?.done
-  return try context.accountPage(of: request, note: removed ?? notes[done])
+  let section = context.accountSections.first { $0.holding == done }?.texts(language)
+  return try context.accountPage(
+    of: request, note: section?.removal?.done ?? AccountTexts(in: language).note(after: done))
 }
 
-/// What is said after something was done, by the word in the address.
-private let notes = [
-  "name": "Your name is changed.",
-  "email":
-    "We have mailed a link to that address. Your account gets the address when you use the link.",
-  "signed-out": "You are signed out.",
-  "deleted": "Your account is deleted.",
-]
+extension AccountTexts {
+  /// What is said after something was done, by the word in the address.
+  fileprivate func note(after done: String) -> String? {
+    switch done {
+    case "name": notes.nameChanged
+    case "email": notes.linkMailed
+    case "sessions": signedOutDevice
+    case "signed-out": notes.signedOut
+    case "deleted": notes.deleted
+    default: nil
+    }
+  }
+}
 
 extension Context {
   /// What the families show of an account, and what happened to it.
@@ -33,30 +39,34 @@ extension Context {
 
   /// The page for a browser as far as it has come.
   ///
-  /// - Parameter build: makes the page of somebody who has signed in.
+  /// - Parameter build: makes the page of somebody who has signed in. Where it refuses, they see why.
   func accountPage(
     of request: Request, status: Int = 200, problem: FieldProblem? = nil, note: String? = nil,
-    _ build: ((AccountPage, AccountOverview) -> Page)? = nil
+    _ build: ((AccountPage, AccountOverview) throws(FormRefusal) -> Page)? = nil
   ) throws -> Response {
     let token = base64URLEncoded(random(32))
     let challenge = random(32)
-    let page = AccountPage(token: token, problem: problem, note: note)
+    let page = AccountPage(
+      language: request.messageLanguage, now: now, party: settings.relyingParty.id, token: token,
+      problem: problem, note: note)
+    let email = problem?.field == "email" ? request.formItem("email") ?? "" : ""
     guard let visit = visit(of: request),
       let state = try records.accountVisits.show(
         visit, form: sha256(token), challenge: sha256(challenge))
-    else {
-      return page.signIn(email: problem?.field == "email" ? request.formItem("email") ?? "" : "")
-        .response(status: status)
-    }
-    return switch state {
-    case .awaitsCode: page.code.response(status: status)
+    else { return page.signIn(email: email).response(status: status) }
+    switch state {
+    case .awaitsCode: return page.code.response(status: status)
     case .awaitsPasskey:
-      page.passkey(
-        challenge: base64URLEncoded(challenge), party: settings.relyingParty.id
-      ).response(status: status)
-    case .signedIn(let account):
-      (build?(page, account) ?? page.overview(account, sections: accountSections))
+      return page.signIn(email: email, challenge: base64URLEncoded(challenge))
         .response(status: status)
+    case .signedIn(let account):
+      do throws(FormRefusal) {
+        let built = try build?(page, account)
+        return (built ?? page.overview(account, sections: accountSections))
+          .response(status: status)
+      } catch {
+        return try accountPage(of: request, after: error)
+      }
     }
   }
 
@@ -86,40 +96,34 @@ extension Context {
       if let cookie { response.fields.append(("Set-Cookie", visitCookie.setting(cookie))) }
       return response
     } catch let failure as Failure where failure.detail != nil {
-      let problem = FieldProblem(field: failure.detail!.field, sentence: failure.message)
+      let problem = FieldProblem(
+        field: failure.detail!.field, sentence: failure.text(in: request.messageLanguage))
       return try accountPage(of: request, status: failure.status, problem: problem)
     } catch let refusal as FormRefusal {
       return try accountPage(of: request, after: refusal)
     } catch let refusal as Refusal where refusal.isBan {
       try refusal.writeAudit(in: records)
-      return try accountPage(of: request, status: 403, note: refusal.failure.message)
+      return try accountPage(
+        of: request, status: 403, note: refusal.failure.text(in: request.messageLanguage))
     } catch let limited as RateLimited {
       let failure = limited.failure
       var response = try accountPage(
         of: request, status: failure.status,
-        note: Messages.english.tooManyRequests)
+        note: failure.text(in: request.messageLanguage))
       response.fields += failure.fields
       return response
     }
   }
 
   private func accountPage(of request: Request, after refusal: FormRefusal) throws -> Response {
+    let notes = AccountTexts(in: request.messageLanguage).notes
     switch refusal {
-    case .stale:
-      try accountPage(
-        of: request, status: 409,
-        note: "Nothing was changed, because that page was out of date. Please try again.")
-    case .signedOut:
-      try accountPage(
-        of: request, status: 403, note: "Nothing was changed. Please sign in first.")
-    case .gone:
-      try accountPage(of: request, status: 404, note: "That is not there any more.")
+    case .stale: return try accountPage(of: request, status: 409, note: notes.stale)
+    case .signedOut: return try accountPage(of: request, status: 403, note: notes.signInFirst)
+    case .gone: return try accountPage(of: request, status: 404, note: notes.gone)
     case .noFreshProof:
-      try accountPage(
-        of: request, status: 403,
-        note: "You signed in more than ten minutes ago. Please sign in again, and then repeat this."
-      ) { page, account in
-        page.page("Sign in again", page.signInForms(email: account.profile.account.email))
+      return try accountPage(of: request, status: 403, note: notes.proofTooOld) { page, account in
+        page.signInAgain(email: account.profile.account.email)
       }
     }
   }
@@ -139,6 +143,5 @@ extension Context {
 }
 
 extension Failure {
-  fileprivate static let foreignForm = Failure.forbidden(
-    "This form was not sent by the page of this site. Open the page again.")
+  fileprivate static let foreignForm = Failure.forbidden(\.foreignForm)
 }

@@ -1,3 +1,4 @@
+import Base
 import HTTP
 
 extension Family {
@@ -46,16 +47,17 @@ extension Family {
       Route("GET", "/account/passkey.js", getPasskeyScript),
       Route("POST", "/account/name", changeName),
       Route("POST", "/account/email", askForAddress),
+      Route("GET", "/account/remove", changes: true, askForRemoval),
       Route("POST", "/account/remove", removeItem),
       Route("GET", "/account/export", download),
       Route("GET", "/account/delete", changes: true, askForDeletion),
       Route("POST", "/account/delete", confirmDeletion),
       Route("POST", "/account/sign-out", signOut),
     ],
-    sections: [.devices, .sessions, .browsers, .passkeys],
+    sections: [.devices, .browsers, .passkeys],
     errorPage: { failure, request in
       let isPage = request.path == "/account" || request.path.hasPrefix("/account/")
-      return isPage ? .accountError(failure) : nil
+      return isPage ? .accountError(failure, in: request.messageLanguage) : nil
     })
 }
 
@@ -75,12 +77,13 @@ extension ErrorShape {
 
 extension Response {
   /// A failure for a person at one of the pages.
-  fileprivate static func accountError(_ failure: Failure) -> Response {
+  fileprivate static func accountError(_ failure: Failure, in language: Language) -> Response {
+    let texts = PageTexts(in: language)
     var response = Page(
-      title: "That did not work",
+      language: language, title: texts.failed,
       content: """
-        <p>\(failure.message.htmlEscaped)</p>
-        <p><a href="/account">To your account</a></p>
+        <p>\(failure.text(in: language).htmlEscaped)</p>
+        \(Page.link("/account", texts.toAccount))
         """
     ).response(status: failure.status)
     response.fields += failure.fields

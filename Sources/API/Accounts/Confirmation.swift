@@ -8,34 +8,30 @@ func askForConfirmation(_ request: Request, in context: borrowing Context) throw
   let token = request.queryItem("token") ?? ""
   guard let accountID = context.account(ofConfirmation: token),
     let account = try context.records.addressProofs.unproven(accountID)
-  else { return .confirmationEnded }
-  return .confirmationQuestion(account, token: token)
+  else { return .confirmationEnded(in: request.messageLanguage) }
+  return .confirmationQuestion(account, token: token, in: request.messageLanguage)
 }
 
 /// `POST /account/confirm`: the answer. Yes proves the address, and no deletes the account.
 ///
 /// - Throws: ``Failure/badRequest(_:)`` where the form lacks the answer.
 func confirmAccount(_ request: Request, in context: borrowing Context) throws -> Response {
+  let language = request.messageLanguage
+  let texts = LinkTexts(in: language)
   guard let accountID = context.account(ofConfirmation: request.formItem("token") ?? "") else {
-    return .confirmationEnded
+    return .confirmationEnded(in: language)
   }
   let proofs = context.records.addressProofs
   let outcome =
     switch request.formItem("answer") {
     case "yes": try proofs.confirm(accountID)
     case "no": try proofs.deny(accountID)
-    default: throw Failure.badRequest("The form has no answer")
+    default: throw Failure.badRequest(\.formIncomplete)
     }
   return switch outcome {
-  case .confirmed:
-    Page(title: "Thank you", content: "<p>Your address is confirmed. You can close this page.</p>")
-      .response()
-  case .denied:
-    Page(
-      title: "The account is deleted",
-      content: "<p>Nobody can use it any more. You need not do anything else.</p>"
-    ).response()
-  case .gone: .confirmationEnded
+  case .confirmed: .said(texts.thanks, texts.confirmed, in: language)
+  case .denied: .said(texts.denied, texts.nobodyUses, in: language)
+  case .gone: .confirmationEnded(in: language)
   }
 }
 
@@ -47,34 +43,40 @@ extension Context {
 
 extension Response {
   fileprivate static func confirmationQuestion(
-    _ account: UnprovenAccount, token: String
+    _ account: UnprovenAccount, token: String, in language: Language
   ) -> Response {
-    let rows = [
-      ("Address", account.email.pageText), ("Phone", account.deviceName.pageText),
-      ("When", account.createdAt.html),
-      ("From", account.address.isEmpty ? "unknown" : account.address.pageText),
-    ].map { "<div><dt>\($0)</dt><dd>\($1)</dd></div>" }
+    let texts = LinkTexts(in: language)
+    let unknown = PageTexts(in: language).unknown
+    let facts = [
+      (name: texts.address, value: account.email.pageText),
+      (texts.phone, account.deviceName.pageText),
+      (texts.when, account.createdAt.html(in: language)),
+      (texts.from, account.address.isEmpty ? unknown : account.address.pageText),
+    ]
     let content = """
-      <p>Somebody has created an account with your e-mail address.</p>
-      <dl>
-      \(rows.joined(separator: "\n"))
-      </dl>
+      <p>\(texts.somebodyCreated)</p>
+      \(Page.list(facts))
       <form method="post" action="/account/confirm">
       <input type="hidden" name="token" value="\(token.htmlEscaped)">
-      <p><button name="answer" value="yes">Yes, this is me</button></p>
-      <p><button name="answer" value="no">No, this is not me</button></p>
+      <p><button class="primary" name="answer" value="yes">\(texts.thisIsMe)</button></p>
+      <p><button name="answer" value="no">\(texts.thisIsNotMe)</button></p>
       </form>
-      <p>If you say no, the account is deleted. Until you say yes, the first sign-in with a mailed code elsewhere
-      signs out the phone above.</p>
+      <p>\(texts.creationRule)</p>
       """
-    return Page(title: "Is this you?", content: content).response()
+    return Page(language: language, title: texts.isThisYou, content: content).response()
   }
 
   /// The address is proven, or there is no such account. Both look alike.
-  fileprivate static var confirmationEnded: Response {
-    Page(
-      title: "Nothing to confirm",
-      content: "<p>This link was used before, or the account no longer exists.</p>"
-    ).response(status: 404)
+  fileprivate static func confirmationEnded(in language: Language) -> Response {
+    let texts = LinkTexts(in: language)
+    return said(texts.nothingToConfirm, texts.usedBefore, status: 404, in: language)
+  }
+
+  /// A page of a few sentences.
+  static func said(
+    _ title: String, _ sentences: String, status: Int = 200, in language: Language
+  ) -> Response {
+    Page(language: language, title: title, content: "<p>\(sentences)</p>")
+      .response(status: status)
   }
 }

@@ -5,35 +5,42 @@ import Store
 /// `GET /account/end?token=…`: asks the owner who got a mail whether what it tells of is to end. It
 /// changes nothing, since programs follow the links of mails too.
 func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -> Response {
+  let language = request.messageLanguage
   let token = request.queryItem("token") ?? ""
   switch context.endingLink(token) {
   case .session(let id, let passkeyID):
-    guard let session = try context.records.sessions.noted(id) else { return .nothingToEnd }
-    return .question(about: session, removesPasskey: passkeyID != nil, token: token)
+    guard let session = try context.records.sessions.noted(id) else {
+      return .nothingToEnd(in: language)
+    }
+    return .question(
+      about: session, removesPasskey: passkeyID != nil, token: token, in: language)
   case .browsers(let account):
-    guard try context.records.browsers.canEnd(of: account) else { return .nothingToEnd }
-    return .questionAboutBrowsers(token: token)
-  case nil: return .nothingToEnd
+    guard try context.records.browsers.canEnd(of: account) else {
+      return .nothingToEnd(in: language)
+    }
+    return .questionAboutBrowsers(token: token, in: language)
+  case nil: return .nothingToEnd(in: language)
   }
 }
 
 /// `POST /account/end`: signs out what the link is about: a device, whose session may have added a
 /// passkey that goes too, or all browsers.
 func endByLink(_ request: Request, in context: borrowing Context) throws -> Response {
+  let language = request.messageLanguage
+  let texts = LinkTexts(in: language)
   switch context.endingLink(request.formItem("token") ?? "") {
   case .session(let id, let passkeyID):
     let ended = try context.records.sessions.endNoted(id, passkeyID: passkeyID)
-    guard ended.device || ended.passkey else { return .nothingToEnd }
-    return .undone([
-      ended.device
-        ? "The device is signed out. Nobody can use your account on it until they sign in again."
-        : nil,
-      ended.passkey ? "The passkey is removed." : nil,
-    ])
+    guard ended.device || ended.passkey else { return .nothingToEnd(in: language) }
+    return .undone(
+      [ended.device ? texts.deviceOut : nil, ended.passkey ? texts.passkeyRemoved : nil],
+      in: language)
   case .browsers(let account):
-    guard try context.records.browsers.endAll(of: account) else { return .nothingToEnd }
-    return .undone(["Nobody is signed in to your account in a browser any more."])
-  case nil: return .nothingToEnd
+    guard try context.records.browsers.endAll(of: account) else {
+      return .nothingToEnd(in: language)
+    }
+    return .undone([texts.browsersOut], in: language)
+  case nil: return .nothingToEnd(in: language)
   }
 }
 
@@ -60,54 +67,48 @@ extension Context {
 
 extension Response {
   fileprivate static func question(
-    about session: NotedSession, removesPasskey: Bool, token: String
+    about session: NotedSession, removesPasskey: Bool, token: String, in language: Language
   ) -> Response {
-    question(
-      [("Device", session.deviceName), ("Signed in", session.startedAt.rfc3339)],
-      button: "Sign this device out", token: token,
-      removesPasskey ? " Otherwise the passkey that was added goes too." : "")
+    let texts = LinkTexts(in: language)
+    return question(
+      [
+        (texts.device, session.deviceName.pageText),
+        (texts.signedIn, session.startedAt.html(in: language)),
+      ], button: texts.endDevice, token: token,
+      removesPasskey ? " \(texts.passkeyGoesToo)" : "", in: language)
   }
 
   /// The mail has said when and from where.
-  fileprivate static func questionAboutBrowsers(token: String) -> Response {
-    question([], button: "Sign all browsers out", token: token)
+  fileprivate static func questionAboutBrowsers(token: String, in language: Language) -> Response {
+    question([], button: LinkTexts(in: language).endBrowsers, token: token, in: language)
   }
 
   /// - Parameter ending: of the sentence below the button.
   private static func question(
-    _ facts: [(name: String, value: String)], button: String, token: String, _ ending: String = ""
+    _ facts: [(name: String, value: String)], button: String, token: String, _ ending: String = "",
+    in language: Language
   ) -> Response {
-    let rows = facts.map { name, value in
-      "<div><dt>\(name)</dt><dd><bdi>\(value.htmlEscaped)</bdi></dd></div>"
-    }
-    let list = rows.isEmpty ? "" : "<dl>\n\(rows.joined(separator: "\n"))\n</dl>"
+    let texts = LinkTexts(in: language)
     let content = """
-      \(list)
+      \(Page.list(facts))
       <form method="post" action="/account/end">
       <input type="hidden" name="token" value="\(token.htmlEscaped)">
-      <p><button>\(button)</button></p>
+      <p><button class="primary">\(button)</button></p>
       </form>
-      <p>If it was you, close this page.\(ending)</p>
+      <p>\(texts.ifItWasYou)\(ending)</p>
       """
-    return Page(title: "Was this not you?", content: content).response()
+    return Page(language: language, title: texts.wasThisNotYou, content: content).response()
   }
 
-  fileprivate static func undone(_ sentences: [String?]) -> Response {
-    let all =
-      sentences + [
-        "If you do not know who it was, make sure that nobody else reads your mail."
-      ]
-    return Page(
-      title: "It is undone",
-      content: "<p>\(all.compactMap { $0 }.joined(separator: " "))</p>"
-    ).response()
+  fileprivate static func undone(_ sentences: [String?], in language: Language) -> Response {
+    let texts = LinkTexts(in: language)
+    let all = (sentences + [texts.watchYourMail]).compactMap { $0 }
+    return said(texts.undone, all.joined(separator: " "), in: language)
   }
 
   /// It is signed out, or gone, or the link is none of ours. All look alike.
-  fileprivate static var nothingToEnd: Response {
-    Page(
-      title: "Nothing to end",
-      content: "<p>It is signed out already, or the account no longer exists.</p>"
-    ).response(status: 404)
+  fileprivate static func nothingToEnd(in language: Language) -> Response {
+    let texts = LinkTexts(in: language)
+    return said(texts.nothingToEnd, texts.outAlready, status: 404, in: language)
   }
 }

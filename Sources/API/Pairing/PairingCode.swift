@@ -56,7 +56,10 @@ func getPairingPage(_ request: Request, in context: borrowing Context) throws ->
   try context.requirePairingAccess(request)
   let newest = try context.records.pairedDevices.newest(
     since: context.now - PairingPage.newsLifetime)
-  return PairingPage(info: try context.pairingInfo(), newest: newest, now: context.now).response
+  return PairingPage(
+    info: try context.pairingInfo(), newest: newest, now: context.now,
+    language: request.messageLanguage
+  ).response
 }
 
 /// `POST /pair`: the page's button, which works without scripts. It does what

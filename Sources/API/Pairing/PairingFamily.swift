@@ -25,13 +25,28 @@ extension Family {
       Route("POST", "/api/auth/ticket", issueTicket),
       Route("GET", "/api/status", getStatus),
       Route("GET", Request.authorizationPath, admitToAgent),
-    ])
+    ],
+    errorPage: { failure, request in
+      guard request.path == "/pair" || request.path.hasPrefix("/pair/") else { return nil }
+      let language = request.messageLanguage
+      let texts = PageTexts(in: language)
+      var response = Page(
+        language: language, title: texts.failed,
+        content: """
+          <p>\(failure.text(in: language).htmlEscaped)</p>
+          \(Page.link("/pair", texts.toPhones))
+          """
+      ).response(status: failure.status)
+      response.fields += failure.fields
+      return response
+    })
 }
 
 extension Failure {
   static let invalidPairingBody = Failure.badRequest("Invalid request body")
 
-  static let noTokensHere = Failure.notFound("No authentication is required here")
+  static let noTokensHere = Failure(
+    status: 404, sentence: \.noTokensHere, message: "No authentication is required here")
 
   static let notAdmitted = Failure.unauthorized("Unauthorized")
 }

@@ -51,12 +51,12 @@ extension Context {
 // nginx, which writes the answer where it asks about a request to the agent, learns the reason by X-Refusal.
 extension Failure {
   static let foreignPage = Failure(
-    status: 403,
+    status: 403, sentence: \.foreignPage,
     message: "Open this under the site's own name or address, from one of the site's own pages",
     fields: [("X-Refusal", "origin")])
 
   static let foreignAddress = Failure(
-    status: 403,
+    status: 403, sentence: \.foreignAddress,
     message: """
       Phones are paired from this machine and from the addresses in SWITCHBOARD_PAIRING_ALLOW, and through no \
       proxy but those in SWITCHBOARD_TRUSTED_PROXIES

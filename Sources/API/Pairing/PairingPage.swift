@@ -14,60 +14,56 @@ struct PairingPage {
   /// The phone that has just paired.
   let newest: ListedDevice?
   let now: Timestamp
+  let language: Language
+
+  private var texts: PairingTexts { PairingTexts(in: language) }
 
   var response: Response {
     // Without any referrer, the Origin that the button sends would be null.
-    var response = Page(title: "cdev Pairing", content: content, referrerPolicy: "same-origin")
-      .response()
+    var response = Page(
+      language: language, title: texts.title, content: content, referrerPolicy: "same-origin"
+    ).response()
     response.fields.append(("Refresh", "\(Self.refresh)"))
     return response
   }
 
   private var content: String {
     """
-    <p><strong>\(info.token == nil ? "No Auth Required" : "Auth Required")</strong></p>
+    <p><strong>\(info.token == nil ? texts.noAuthRequired : texts.authRequired)</strong></p>
     <p role="status">\(news)</p>
-    <img src="/api/pair/qr?size=512" width="512" height="512" alt="QR code to scan with the app">
-    <dl>
-    \(facts)
-    </dl>
+    <img src="/api/pair/qr?size=512" width="512" height="512" alt="\(texts.picture)">
+    \(Page.list(facts))
     \(renewal)
-    <p><a href="/pair/phones">Paired phones</a></p>
+    \(Page.link("/pair/phones", texts.phones))
     """
   }
 
   private var news: String {
     newest.map {
-      "Paired \((now - $0.pairedAt).inWords) ago: \($0.name.htmlEscaped)"
+      "\(texts.paired($0.pairedAt.html(before: now, in: language))) \($0.name.pageText)"
     } ?? ""
   }
 
-  private var facts: String {
-    let expiry = info.token.map { token in
-      let time = token.expiresAt.rfc3339
-      return (
-        "Token expires",
-        #"<time datetime="\#(time)">in \#((token.expiresAt - now).inWords)</time>"#
-      )
-    }
+  private var facts: [(name: String, value: String)] {
     let facts = [
-      ("WebSocket", info.agent.webSocketURL.htmlEscaped),
-      ("HTTP", info.agent.publicURL.htmlEscaped),
-      ("Session", "\(info.session.prefix(8))...".htmlEscaped),
-      ("Repo", info.agent.repo.htmlEscaped),
+      ("WebSocket", info.agent.webSocketURL.pageText),
+      ("HTTP", info.agent.publicURL.pageText),
+      (texts.session, "\(info.session.prefix(8))...".pageText),
+      ("Repo", info.agent.repo.pageText),
     ]
-    let code = info.code.map { ("Code to type", $0) }
-    return (facts + [code, expiry].compactMap { $0 })
-      .map { name, value in "<div><dt>\(name)</dt><dd>\(value)</dd></div>" }
-      .joined(separator: "\n")
+    let code = info.code.map { (texts.codeToType, $0) }
+    let expiry = info.token.map {
+      (texts.tokenExpires, $0.expiresAt.html(after: now, in: language))
+    }
+    return facts + [code, expiry].compactMap { $0 }
   }
 
   private var renewal: String {
     guard info.token != nil else { return "" }
     return """
       <form method="post" action="/pair">
-      <button>Refresh</button>
-      <p>A code pairs one phone. Refresh to get the next code. Codes that nobody has scanned stop working then.</p>
+      <button class="primary">\(texts.refresh)</button>
+      <p>\(texts.rule)</p>
       </form>
       """
   }

@@ -7,7 +7,10 @@ import Store
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPhonesPage(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.requirePairingAccess(request)
-  return PhonesPage(phones: try context.records.pairedDevices.list(), now: context.now).response
+  return PhonesPage(
+    phones: try context.records.pairedDevices.list(), now: context.now,
+    language: request.messageLanguage
+  ).response
 }
 
 /// `POST /pair/phones`: a button of that page, which ends the pairing of one phone.
@@ -26,8 +29,8 @@ func endPairing(_ request: Request, in context: borrowing Context) throws -> Res
 func renamePhone(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.requirePairingAccess(request)
   let id = try request.phoneID
-  guard let text = request.formItem("name") else { throw Failure.badRequest("name is required") }
-  guard let name = PhoneName(text) else { throw Failure.badRequest(PhoneName.rule) }
+  guard let text = request.formItem("name") else { throw Failure.badRequest(\.name.request) }
+  guard let name = PhoneName(text) else { throw Failure.badRequest(\.phoneNameRule) }
   _ = try context.records.pairedDevices.rename(id, to: name)
   return backToPhones
 }
@@ -38,7 +41,7 @@ extension Request {
   fileprivate var phoneID: String {
     get throws {
       guard let id = formItem("id"), !id.isEmpty else {
-        throw Failure.badRequest("id is required")
+        throw Failure.badRequest(\.formIncomplete)
       }
       return id
     }
@@ -50,51 +53,48 @@ extension Request {
 struct PhonesPage {
   let phones: [ListedDevice]
   let now: Timestamp
+  let language: Language
+
+  private var texts: PairingTexts { PairingTexts(in: language) }
 
   var response: Response {
-    Page(title: "Paired phones", content: content, referrerPolicy: "same-origin").response()
+    Page(language: language, title: texts.phones, content: content, referrerPolicy: "same-origin")
+      .response()
   }
 
   private var content: String {
-    let count = phones.count == 1 ? "1 phone" : "\(phones.count) phones"
-    return """
-      <p>\(count) may reach the agent. The one that was used last comes first. A phone that is not used for a week
-      has to pair again. <a href="/pair">Pair a phone</a></p>
-      <ul>
-      \(phones.map(item).joined(separator: "\n"))
-      </ul>
-      """
+    """
+    <p>\(language.count(Int64(phones.count), texts.number)) \(texts.phonesRule)</p>
+    <p><a class="button primary" href="/pair">\(texts.pairPhone)</a></p>
+    <ul>
+    \(phones.enumerated().map(item).joined(separator: "\n"))
+    </ul>
+    """
   }
 
-  private func item(_ phone: ListedDevice) -> String {
-    let (id, name) = (phone.id.htmlEscaped, phone.name.htmlEscaped)
-    let app = phone.givenName == nil ? "" : "App: \(phone.userAgent.htmlEscaped). "
+  /// Buttons are read out together with the name of their phone.
+  private func item(_ number: Int, _ phone: ListedDevice) -> String {
+    let id = phone.id.htmlEscaped
+    let app = phone.givenName == nil ? "" : "\(texts.app(phone.userAgent.pageText)) "
+    let lastUsed = texts.lastUsed(phone.lastUsedAt.html(before: now, in: language))
+    let paired = texts.pairedBefore(phone.pairedAt.html(before: now, in: language))
+    func button(_ name: String, _ text: String) -> String {
+      """
+      <button id="\(name)-\(number)" aria-labelledby="\(name)-\(number) phone-\(number)">\(text)</button>
+      """
+    }
     return """
-      <li><h3>\(name)</h3>
-      <p>\(app)Last used \((now - phone.lastUsedAt).inWords) ago. Paired \((now - phone.pairedAt).inWords) ago from \
-      \(phone.address.htmlEscaped).</p>
-      <form method="post" action="/pair/phones/name">
-      <input type="hidden" name="id" value="\(id)">
-      <label>Name <input name="name" value="\((phone.givenName ?? "").htmlEscaped)" maxlength="64"></label>
-      <button aria-label="Rename \(name)">Rename</button>
-      </form>
+      <li><div class="row"><div><h3 id="phone-\(number)">\(phone.name.pageText)</h3>
+      <p>\(app)\(lastUsed) \(paired) \(texts.from(phone.address.pageText))</p></div>
       <form method="post" action="/pair/phones">
       <input type="hidden" name="id" value="\(id)">
-      <button aria-label="End the pairing of \(name)">End</button>
+      \(button("end", texts.end))
+      </form></div>
+      <form class="row" method="post" action="/pair/phones/name">
+      <div><input type="hidden" name="id" value="\(id)">
+      <label>\(texts.name) <input name="name" value="\((phone.givenName ?? "").htmlEscaped)" maxlength="64" dir="auto"></label></div>
+      \(button("rename", texts.rename))
       </form></li>
       """
-  }
-}
-
-extension Duration {
-  /// How long it is, for people: "9 minutes".
-  var inWords: String {
-    let seconds = max(0, components.seconds)
-    for (unit, size) in [("day", Int64(86_400)), ("hour", 3600), ("minute", 60)]
-    where seconds >= size {
-      let number = seconds / size
-      return number == 1 ? "1 \(unit)" : "\(number) \(unit)s"
-    }
-    return seconds == 1 ? "1 second" : "\(seconds) seconds"
   }
 }

@@ -1,33 +1,39 @@
+import Base
+
 /// A part of the page for people: what an account has of one kind. Each family declares its own.
 struct AccountSection: Sendable {
-  /// How one of them is removed.
-  struct Removal: Sendable {
-    /// What stands on the button before the heading.
-    let button: String
-    /// What is said afterwards.
-    let done: String
+  /// What the page says of one kind, in one language.
+  struct Texts: Sendable {
+    /// How one of them is removed.
+    struct Removal: Sendable {
+      let button: String
+      /// Asks whether to remove it, as a title.
+      let question: String
+      /// What follows, as sentences.
+      let consequence: String
+      /// What is said afterwards.
+      let done: String
+    }
+
+    let title: String
+    /// What is said where there is none.
+    let none: String
+    /// What stands before each column that is shown.
+    let facts: [String: String]
+    var removal: Removal?
   }
 
   /// ``Holding/name``
   let holding: String
-  let title: String
-  /// What is said where there is none.
-  let none: String
-  /// The column that names one of them; nil where its time does.
+  /// The column that names one of them.
   let heading: String
-  /// The columns that are shown, in the order of the holding, with what stands before each.
-  let facts: [String: String]
-  var removal: Removal?
+  let texts: @Sendable (Language) -> Texts
 
   init(
-    of holding: String, title: String, none: String, heading: String, facts: [String: String],
-    removal: Removal? = nil
+    of holding: String, heading: String, texts: @escaping @Sendable (Language) -> Texts
   ) {
     self.holding = holding
-    self.title = title
-    self.none = none
     self.heading = heading
-    self.facts = facts
-    self.removal = removal
+    self.texts = texts
   }
 }

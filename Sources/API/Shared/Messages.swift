@@ -73,6 +73,18 @@ struct Messages: Sendable {
   let invalidRefreshToken: String
   let refreshedElsewhere: String
 
+  // Pages
+  let foreignForm: String
+  let formIncomplete: String
+  let wrongPageCode: String
+  let pagePasskeyRefused: String
+  let noForm: String
+  let foreignEnrollmentForm: String
+  let foreignAddress: String
+  let foreignPage: String
+  let noTokensHere: String
+  let phoneNameRule: String
+
   // Devices
   let unknownDevice: String
   let deviceFull: String

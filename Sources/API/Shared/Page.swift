@@ -1,8 +1,10 @@
+import Base
 import Cryptography
 import HTTP
 
 /// A page of HTML that needs nothing from elsewhere.
 struct Page {
+  let language: Language
   let title: String
   /// HTML, its values escaped.
   let content: String
@@ -22,18 +24,20 @@ struct Page {
         ("Referrer-Policy", referrerPolicy),
         ("X-Content-Type-Options", "nosniff"),
       ],
-      body: Array(html.utf8))
+      body: Array(html.utf8)
+    ).written(in: language)
   }
 
   private var html: String {
     """
     <!DOCTYPE html>
-    <html lang="en">
+    <html lang="\(language.rawValue)"\(language.isRightToLeft ? #" dir="rtl""# : "")>
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>\(title.htmlEscaped)</title>
+    <link rel="icon" href="\(Self.icon)">
     <style>\(Self.style)</style>
     \(script.map { #"<script src="\#($0)" defer></script>"# } ?? "")
     </head>
@@ -48,6 +52,14 @@ struct Page {
     """
   }
 
+  /// A switch that is on. It stands in the page, so that browsers ask no server for a file.
+  private static let icon =
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E"
+    + "%3Crect y='6' width='32' height='20' rx='10' fill='%230f766e'/%3E"
+    + "%3Ccircle cx='22' cy='16' r='7' fill='%23fff'/%3E%3C/svg%3E"
+
+  /// Properties are logical, so that pages that are written from right to left are mirrored. What is to be pressed is at
+  /// least 44 pixels high.
   private static let style = """
     :root{color-scheme:light dark;--ink:#1a202c;--quiet:#4a5568;--ground:#fff;--line:#cbd5e0;--mark:#0f766e;--wrong:#b91c1c}
     @media(prefers-color-scheme:dark){:root{--ink:#f7fafc;--quiet:#cbd5e0;--ground:#171923;--line:#4a5568;--mark:#4fd1c5;--wrong:#fca5a5}}
@@ -55,33 +67,65 @@ struct Page {
     main{max-width:32rem;margin:0 auto;padding:1.5rem}
     img{display:block;max-width:100%;height:auto;border-radius:.5rem;image-rendering:pixelated}
     strong{color:var(--mark)}
+    dl{margin:.5rem 0}
     dl div{display:flex;gap:1rem;border-bottom:1px solid var(--line);padding:.4rem 0}
     dt{flex:0 0 8rem;color:var(--quiet)}
     dd{margin:0;min-width:0;overflow-wrap:anywhere}
-    button{font:inherit;padding:.6rem 1.4rem;border:2px solid var(--mark);border-radius:.5rem;background:var(--ground);color:var(--ink)}
-    button,h1,h2,h3,p{max-width:100%;overflow-wrap:anywhere}
+    button,.button{box-sizing:border-box;display:inline-flex;align-items:center;min-height:44px;font:inherit;text-decoration:none;padding:.5rem 1.4rem;border:2px solid var(--mark);border-radius:.5rem;background:var(--ground);color:var(--ink)}
+    .primary{background:var(--mark);color:var(--ground)}
+    .link{display:inline-flex;align-items:center;min-height:44px}
+    button,a,h1,h2,h3,p{max-width:100%;overflow-wrap:anywhere}
     a:focus-visible,input:focus-visible,button:focus-visible{outline:3px solid var(--mark);outline-offset:3px}
     p{color:var(--quiet)}
     h2{margin:2.5rem 0 .5rem;font-size:1.3rem}
     h3{margin:0;font-size:1rem}
     a{color:var(--mark)}
+    a.button{color:var(--ink)}
+    a.primary{color:var(--ground)}
     ul{margin:0;padding:0;list-style:none}
     li{padding:.8rem 0;border-bottom:1px solid var(--line)}
+    .row{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem}
+    .row>div{flex:1 1 14rem;min-width:0}
+    .row dl div{border:0;padding:.1rem 0}
+    .row dt{flex-basis:6rem}
+    .row p{margin:0}
     label{display:block;font-weight:600}
-    input{box-sizing:border-box;width:100%;max-width:24rem;margin:.3rem 0 .8rem;padding:.5rem;font:inherit;border:2px solid var(--quiet);border-radius:.5rem;background:var(--ground);color:var(--ink)}
+    input{box-sizing:border-box;width:100%;max-width:24rem;min-height:44px;margin:.3rem 0 .8rem;padding:.5rem;font:inherit;border:2px solid var(--quiet);border-radius:.5rem;background:var(--ground);color:var(--ink)}
     .error{margin:.3rem 0;color:var(--wrong);font-weight:600}
-    [role=status]{padding-left:.8rem;border-left:4px solid var(--mark);color:var(--ink)}
-    [role=status]:empty{display:none}
+    [role=status]{padding-inline-start:.8rem;border-inline-start:4px solid var(--mark);color:var(--ink)}
+    [role=status]:empty,.error:empty{display:none}
     """
 
-  /// Nothing is loaded but the one style, by its digest, our own picture and script (CSP Level 3).
+  /// Nothing is loaded but the one style, by its digest, our own pictures and script, and the pages that the script asks for
+  /// (CSP Level 3).
   private var policy: String {
-    "default-src 'none'; \(script == nil ? "" : "script-src 'self'; ")"
-      + "style-src '\(Self.styleDigest)'; img-src 'self'; "
+    "default-src 'none'; \(script == nil ? "" : "script-src 'self'; connect-src 'self'; ")"
+      + "style-src '\(Self.styleDigest)'; img-src 'self' data:; "
       + "form-action 'self'\(formTarget.isEmpty ? "" : " \(formTarget)"); base-uri 'none'; frame-ancestors 'none'"
   }
 
   private static let styleDigest = "sha256-\(base64Encoded(sha256(style)))"
+}
+
+extension Page {
+  /// A list of what is known of something.
+  ///
+  /// - Parameter facts: names, and their values as HTML.
+  static func list(_ facts: [(name: String, value: String)]) -> String {
+    guard !facts.isEmpty else { return "" }
+    let rows = facts.map { "<div><dt>\($0)</dt><dd>\($1)</dd></div>" }
+    return "<dl>\n\(rows.joined(separator: "\n"))\n</dl>"
+  }
+
+  /// A link that stands for itself.
+  static func link(_ path: String, _ text: String) -> String {
+    #"<p><a class="link" href="\#(path)">\#(text)</a></p>"#
+  }
+}
+
+extension Failure {
+  /// What a person is told.
+  func text(in language: Language) -> String { sentence?(Messages(in: language)) ?? message }
 }
 
 extension String {

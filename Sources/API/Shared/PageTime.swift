@@ -2,17 +2,51 @@ import Base
 
 extension Timestamp {
   /// For a page, like "22 November 2026, 11:05 UTC".
-  var html: String { #"<time datetime="\#(rfc3339)">\#(words)</time>"# }
-
-  private var words: String {
-    let text = rfc3339
-    let date = text.prefix(10).split(separator: "-")
-    guard date.count == 3, let month = Int(date[1]), let day = Int(date[2]) else { return text }
-    return "\(day) \(Self.months[month - 1]) \(date[0]), \(text.dropFirst(11).prefix(5)) UTC"
+  func html(in language: Language) -> String {
+    #"<time datetime="\#(rfc3339)">\#(words(in: language))</time>"#
   }
 
-  private static let months = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-  ]
+  /// For a page, like "3 days ago": the exact time stands beside it for whoever points there.
+  func html(before now: Timestamp, in language: Language) -> String {
+    let span = PageTexts(in: language).ago((now - self).words(in: language))
+    return #"<time datetime="\#(rfc3339)" title="\#(words(in: language))">\#(span)</time>"#
+  }
+
+  /// For a page, like "in 5 minutes".
+  func html(after now: Timestamp, in language: Language) -> String {
+    let span = PageTexts(in: language).ahead((self - now).words(in: language))
+    return #"<time datetime="\#(rfc3339)" title="\#(words(in: language))">\#(span)</time>"#
+  }
+
+  private func words(in language: Language) -> String {
+    let text = rfc3339
+    let months = PageTexts(in: language).months.split(separator: " ")
+    let parts = text.prefix(10).split(separator: "-")
+    guard parts.count == 3, let number = Int(parts[1]), let day = Int(parts[2]) else {
+      return text
+    }
+    let (month, year, time) = (months[number - 1], parts[0], text.dropFirst(11).prefix(5))
+    let words =
+      switch language {
+      case .english: "\(day) \(month) \(year), \(time) UTC"
+      case .german: "\(day). \(month) \(year), \(time) UTC"
+      case .french: "\(day == 1 ? "1er" : "\(day)") \(month) \(year), \(time) UTC"
+      case .spanish: "\(day) de \(month) de \(year), \(time) UTC"
+      case .persian: "\(day) \(month) \(year)، ساعت \(time) UTC"
+      }
+    return language.digits(words)
+  }
+}
+
+extension Duration {
+  /// How long it is, for people: "9 minutes".
+  func words(in language: Language) -> String {
+    let texts = PageTexts(in: language)
+    let seconds = max(0, components.seconds)
+    for (unit, size) in [(texts.days, Int64(86_400)), (texts.hours, 3600), (texts.minutes, 60)]
+    where seconds >= size {
+      return language.count(seconds / size, unit)
+    }
+    return language.count(seconds, texts.seconds)
+  }
 }

@@ -27,11 +27,11 @@ func finishConfirmedEnrollment(
 ) throws -> Response {
   let type = request.field("Content-Type")?.split(separator: ";").first.map { String($0).trimmed }
   guard type?.lowercased() == "application/x-www-form-urlencoded" else {
-    throw Failure.badRequest("The page sent no form. Go back and try again.")
+    throw Failure.badRequest(\.noForm)
   }
   let origins = request.fieldValues("Origin")
   guard origins.allSatisfy(context.settings.origins.contains) else {
-    throw Failure.forbidden("This form came from another site. Open the app and start again.")
+    throw Failure.forbidden(\.foreignEnrollmentForm)
   }
   return try context.finishEnrollment(
     BankAnswer(request.formItem), request, isConfirmed: true, using: places)
@@ -66,6 +66,7 @@ extension Context {
     let callback = BankCallback(
       bsimID: pathItem, stateHash: sha256(answer.state), refusal: answer.refusal,
       browserHash: sha256(cookie ?? ""), isConfirmed: isConfirmed)
+    let language = request.messageLanguage
     var hasPlace = false
     defer { if hasPlace { places.leave() } }
     let outcome = try records.enrollments.resume(after: callback) {
@@ -74,15 +75,16 @@ extension Context {
     }
     switch outcome {
     case .unknownBank: throw Failure.unknownBank
-    case .postponed: return .enrollmentsBusy(isForm: isConfirmed)
+    case .postponed: return .enrollmentsBusy(isForm: isConfirmed, in: language)
     case .unconfirmed(let bankName, let email):
       return .enrollmentQuestion(
         bankName: bankName, email: email, bsimID: pathItem,
-        fields: [("code", answer.code), ("state", answer.state)])
-    case .beganInAnotherBrowser: return .enrollmentElsewhere
+        fields: [("code", answer.code), ("state", answer.state)], in: language)
+    case .beganInAnotherBrowser: return .enrollmentElsewhere(in: language)
     case .underway:
       return .enrollmentUnderway(
-        at: "/api/enrollment/callback/\(pathItem.percentEncoded)".adding([("state", answer.state)]))
+        at: "/api/enrollment/callback/\(pathItem.percentEncoded)".adding([("state", answer.state)]),
+        in: language)
     case .ended(let result, let enrollment):
       return response(
         to: result, of: request, isMobile: enrollment.isMobile, bankName: enrollment.bankName)
@@ -100,9 +102,9 @@ extension Context {
   private func response(
     to result: EnrollmentResult, of request: Request, isMobile: Bool, bankName: String
   ) -> Response {
-    guard isMobile else { return result.page(bankName: bankName) }
-    let members = result.members(
-      bsimID: pathItem, bankName: bankName, in: request.messageLanguage)
+    let language = request.messageLanguage
+    guard isMobile else { return result.page(bankName: bankName, in: language) }
+    let members = result.members(bsimID: pathItem, bankName: bankName, in: language)
     return Response(
       status: 302,
       fields: [

@@ -18,17 +18,20 @@ extension EnrollmentFailure {
 
 extension EnrollmentResult {
   /// The page for a browser. There is no web wallet that we could send it to.
-  func page(bankName: String) -> Response {
+  func page(bankName: String, in language: Language) -> Response {
+    let texts = WalletTexts(in: language)
     switch self {
     case .enrolled(let cards):
-      let bank = "<p><strong>\(bankName.htmlEscaped)</strong></p>"
-      let number = cards == 1 ? "One card is" : "\(cards) cards are"
       return Page(
-        title: "Bank enrolled",
-        content: "\(bank)\n<p>\(number) in your wallet. You can close this page.</p>"
+        language: language, title: texts.enrolled,
+        content: """
+          <p><bdi><strong>\(bankName.htmlEscaped)</strong></bdi></p>
+          <p>\(language.count(Int64(cards), texts.enrolledCards)) \(texts.closePage)</p>
+          """
       ).response()
     case .failed(let failure):
-      return .enrollmentProblem(400, failure.message(in: .english), code: failure.rawValue)
+      return .enrollmentProblem(
+        400, failure.message(in: language), code: failure.rawValue, in: language)
     }
   }
 }
@@ -36,39 +39,41 @@ extension EnrollmentResult {
 extension Response {
   /// A page for a person who has not enrolled, with a way back to the app.
   fileprivate static func enrollmentProblem(
-    _ status: Int, _ message: String, code: String
+    _ status: Int, _ message: String, code: String, in language: Language
   ) -> Response {
+    let texts = WalletTexts(in: language)
     let app = appCallback.adding([("success", "false"), ("error", code), ("message", message)])
     let content = """
       <p>\(message.htmlEscaped)</p>
-      <p><a href="\(app.htmlEscaped)">Open the app</a></p>
+      <p><a class="button primary" href="\(app.htmlEscaped)">\(texts.openApp)</a></p>
       """
-    return Page(title: "Bank not enrolled", content: content).response(status: status)
+    return Page(language: language, title: texts.notEnrolled, content: content)
+      .response(status: status)
   }
 
   /// A failure, as a person sees it.
-  static func enrollmentError(_ failure: Failure) -> Response {
+  static func enrollmentError(_ failure: Failure, in language: Language) -> Response {
     var response = enrollmentProblem(
-      failure.status, failure.message, code: failure.code ?? failure.defaultCode)
+      failure.status, failure.text(in: language), code: failure.code ?? failure.defaultCode,
+      in: language)
     response.fields += failure.fields
     return response
   }
 
   /// The enrollment ends only where it began: somebody else may have sent the link.
-  static var enrollmentElsewhere: Response {
+  static func enrollmentElsewhere(in language: Language) -> Response {
     enrollmentProblem(
-      400,
-      "This enrollment began in another browser. Go on there, or open the app and start again.",
-      code: EnrollmentFailure.invalidState.rawValue)
+      400, WalletTexts(in: language).elsewhere, code: EnrollmentFailure.invalidState.rawValue,
+      in: language)
   }
 
   /// Another request waits for the bank.
   ///
   /// - Parameter path: where the browser learns the outcome.
-  static func enrollmentUnderway(at path: String) -> Response {
+  static func enrollmentUnderway(at path: String, in language: Language) -> Response {
+    let texts = WalletTexts(in: language)
     var response = Page(
-      title: "One moment",
-      content: "<p>The bank has not answered yet. This page tries again by itself.</p>"
+      language: language, title: texts.moment, content: "<p>\(texts.underway)</p>"
     ).response(status: 503)
     response.fields += [("Retry-After", "2"), ("Refresh", "2; url=\(path)")]
     return response
@@ -77,10 +82,11 @@ extension Response {
   /// Too many requests wait for banks. A page, because a person cannot read our errors.
   ///
   /// - Parameter isForm: the browser cannot send a form again by itself.
-  static func enrollmentsBusy(isForm: Bool) -> Response {
-    let advice = isForm ? "Please go back and try again." : "This page tries again by itself."
+  static func enrollmentsBusy(isForm: Bool, in language: Language) -> Response {
+    let texts = WalletTexts(in: language)
+    let advice = isForm ? texts.goBack : texts.triesAgain
     var response = Page(
-      title: "One moment", content: "<p>Many people are adding cards now. \(advice)</p>"
+      language: language, title: texts.moment, content: "<p>\(texts.busy) \(advice)</p>"
     ).response(status: 503)
     response.fields.append(("Retry-After", "5"))
     if !isForm { response.fields.append(("Refresh", "5")) }
@@ -93,25 +99,30 @@ extension Response {
   ///
   /// - Parameter fields: what the bank has sent, for the form to send again.
   static func enrollmentQuestion(
-    bankName: String, email: String, bsimID: String, fields: [(String, String)]
+    bankName: String, email: String, bsimID: String, fields: [(String, String)],
+    in language: Language
   ) -> Response {
+    let texts = WalletTexts(in: language)
     let inputs = fields.map { name, value in
       #"<input type="hidden" name="\#(name)" value="\#(value.htmlEscaped)">"#
     }
+    let facts = [
+      (name: texts.bank, value: "<bdi><strong>\(bankName.htmlEscaped)</strong></bdi>"),
+      (texts.wallet, "<strong>\(email.pageText)</strong>"),
+    ]
     let content = """
-      <p>An app has begun this enrollment. Do you want to add your cards at \
-      <strong>\(bankName.htmlEscaped)</strong> to the wallet of \
-      <strong><bdi>\(email.htmlEscaped)</bdi></strong>?</p>
+      <p>\(texts.begun)</p>
+      \(Page.list(facts))
       <form method="post" action="/api/enrollment/callback/\(bsimID.percentEncoded)">
       \(inputs.joined(separator: "\n"))
-      <button>Add the cards</button>
-      <p>If this is not your wallet, close this page. Then nothing is added.</p>
+      <p><button class="primary">\(texts.addCards)</button></p>
+      <p>\(texts.notYours)</p>
       </form>
       """
     // Not no-referrer: browsers would send `Origin: null` with the form (Fetch §3.1).
     return Page(
-      title: "Add these cards?", content: content, referrerPolicy: "strict-origin",
-      formTarget: "mwsim:"
+      language: language, title: texts.question, content: content,
+      referrerPolicy: "strict-origin", formTarget: "mwsim:"
     ).response()
   }
 }

@@ -30,7 +30,7 @@ extension Family {
       sections: [.banks, .payments],
       errorPage: { failure, request in
         let isPage = request.path.hasPrefix("/api/enrollment/callback/")
-        return isPage ? .enrollmentError(failure) : nil
+        return isPage ? .enrollmentError(failure, in: request.messageLanguage) : nil
       })
   }
 }
@@ -45,15 +45,11 @@ extension ErrorShape {
 }
 
 extension AccountSection {
-  fileprivate static let banks = AccountSection(
-    of: "banks", title: "Banks", none: "No bank is connected.", heading: "bank",
-    facts: ["enrolledAt": "Connected", "cards": "Cards"],
-    removal: Removal(button: "Remove", done: "The bank and its cards are removed."))
+  fileprivate static let banks = AccountSection(of: "banks", heading: "bank") {
+    WalletTexts(in: $0).banks
+  }
 
-  fileprivate static let payments = AccountSection(
-    of: "payments", title: "Payments", none: "There are no payments.", heading: "merchant",
-    facts: [
-      "amount": "Amount", "currency": "Currency", "orderId": "Order", "lastFour": "Card",
-      "createdAt": "Begun", "confirmedAt": "Confirmed",
-    ])
+  fileprivate static let payments = AccountSection(of: "payments", heading: "merchant") {
+    WalletTexts(in: $0).payments
+  }
 }

@@ -21,10 +21,15 @@ extension Holding {
 
   static let devices = Holding(
     "devices",
-    [.text("name"), .text("platform"), .text("deviceId"), .time("createdAt"), .time("lastUsedAt")],
+    [
+      .text("name"), .text("platform"), .text("deviceId"), .time("createdAt"), .time("lastUsedAt"),
+      .text("session"), .time("signedInUntil"),
+    ],
     """
-    SELECT id, name, platform, client_device_id, created_at, last_used_at FROM devices
-    WHERE account_id = ? AND revoked_at IS NULL ORDER BY last_used_at DESC, id LIMIT ?
+    SELECT d.id, d.name, d.platform, d.client_device_id, d.created_at, d.last_used_at, s.id, s.expires_at
+    FROM devices d LEFT JOIN sessions s
+      ON s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3)
+    WHERE d.account_id = ? AND d.revoked_at IS NULL ORDER BY d.last_used_at DESC, d.id LIMIT ?
     """
   ) { transaction, id, account in
     let locked = try transaction.connection.row(

@@ -39,7 +39,7 @@ extension Holding {
     """
     SELECT LOWER(CONCAT_WS('-', HEX(LEFT(id, 4)), HEX(SUBSTR(id, 5, 2)), HEX(SUBSTR(id, 7, 2)),
         HEX(SUBSTR(id, 9, 2)), HEX(SUBSTR(id, 11, 6)))),
-      IF(address = '', 'unknown address', address), proved_at, expires_at
+      NULLIF(address, ''), proved_at, expires_at
     FROM account_visits
     WHERE account_id = ? AND expires_at > UTC_TIMESTAMP(3) ORDER BY proved_at DESC LIMIT ?
     """

@@ -114,7 +114,7 @@ package struct Holding: Sendable {
   /// Selects the id and the columns. Parameters: account id, LIMIT.
   let statement: StaticString
   /// Whether removing one needs a sign-in of the last ten minutes.
-  let removalNeedsProof: Bool
+  package let removalNeedsProof: Bool
   /// Removes one of an account's; false if the account has no such one. The account is locked.
   let remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)?
 

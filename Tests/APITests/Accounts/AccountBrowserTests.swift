@@ -30,7 +30,9 @@ import Testing
       let before = site.rows("account_visits", "audit_log")
       let page = site.send("GET", "/account/end", query: "token=\(token)")
       #expect(page.status == 200)
-      #expect(page.text.contains("<button>Sign all browsers out</button>"), "\(page.text)")
+      #expect(
+        page.text.contains(#"<button class="primary">Sign all browsers out</button>"#),
+        "\(page.text)")
       #expect(site.rows("account_visits", "audit_log") == before)
 
       _ = site.send(
@@ -80,7 +82,7 @@ import Testing
         """)
       let page = visitor.open().text
       #expect(page.contains(#"name="id" value="\#(id)""#))
-      #expect(page.contains("Sign out <bdi>unknown address</bdi>"))
+      #expect(page.contains(">Unknown address</h3>"))
       let done = visitor.send("/remove", ["kind": "browsers", "id": id])
       #expect(done.text.contains("The browser is signed out."))
       #expect(site.count("account_visits") == 1)
@@ -101,7 +103,7 @@ import Testing
       let list = other.open().text
       #expect(list.contains(#"<input type="hidden" name="id" value="\#(id)">"#))
       #expect(
-        list.components(separatedBy: "<h3><bdi>192.0.2.1</bdi> (this browser)</h3>").count == 2)
+        list.components(separatedBy: "<bdi>192.0.2.1</bdi> (this browser)</h3>").count == 2)
       let page = other.send("/remove", ["kind": "browsers", "id": id])
       #expect(page.text.contains("The browser is signed out."), "\(page.text)")
       #expect(!visitor.open().text.contains("Signed in as"))

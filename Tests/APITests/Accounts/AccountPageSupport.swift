@@ -9,13 +9,19 @@ import Testing
 /// A browser at the page for people: its cookie, and the token of the page that it shows.
 struct PageVisitor: Sendable {
   let site: TestApplication
+  /// What the browser sends as `Accept-Language`.
+  let language: String?
   var cookie: String?
   var token = ""
 
-  init(_ site: TestApplication) { self.site = site }
+  init(_ site: TestApplication, language: String? = nil) {
+    self.site = site
+    self.language = language
+  }
 
   private var fields: [(name: String, value: String)] {
-    cookie.map { [(name: "Cookie", value: "theme=dark; __Host-account=\($0)")] } ?? []
+    let cookies = cookie.map { [(name: "Cookie", value: "theme=dark; __Host-account=\($0)")] }
+    return (cookies ?? []) + (language.map { [(name: "Accept-Language", value: $0)] } ?? [])
   }
 
   /// Opens a page and takes the token of its forms.
@@ -57,10 +63,41 @@ struct PageVisitor: Sendable {
 
   /// Signs in with a mailed code.
   mutating func signIn(_ email: String = "ann@example.org") throws -> Answer {
-    #expect(send("/code", ["email": email]).text.contains("Type the code"))
+    #expect(send("/code", ["email": email]).text.contains(#"action="/account/sign-in""#))
     let page = send("/sign-in", ["code": try site.mailedCode()])
-    try #require(page.text.contains("Signed in as"), "\(page.text)")
+    try #require(page.text.contains(#"action="/account/name""#), "\(page.text)")
     return page
+  }
+
+  /// Opens the page that asks whether to remove something.
+  mutating func askToRemove(_ kind: String, _ id: String) -> Answer {
+    open("/account/remove", query: "kind=\(kind)&id=\(id)")
+  }
+}
+
+extension TestApplication {
+  /// Gives an account a push token, a biometric key, a passkey, a bank with a card, and a payment.
+  func fill(_ ann: SignedIn) throws {
+    _ = send(
+      "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText()]),
+      token: ann.accessToken)
+    _ = try setUp(of: ann)
+    try addPasskey(Authenticator(), name: "Blue key", of: ann)
+    let card = addCard(of: ann)
+    let key = try merchants.add("Shop").key
+    Evidence.keep(secret: key)
+    let order = #"{"cardId":"\#(card)","amount":99.99,"orderId":"order-xyz"}"#
+    #expect(initiate(order, key: key, token: ann.accessToken).status == 200)
+  }
+}
+
+extension Answer {
+  /// The id of a thing on the account page, by its name.
+  func id(of kind: String, _ name: String) throws -> String {
+    let pattern = try Regex(
+      #"<h3 id="[^"]*"><bdi>\#(name)</bdi></h3>(?:(?!<li)[\s\S])*?name="kind" value="\#(kind)">\s*<input type="hidden" name="id" value="([^"]+)""#
+    )
+    return String(try #require(text.firstMatch(of: pattern)?.output[1].substring))
   }
 }
 

@@ -7,29 +7,15 @@ import Testing
 
 /// `/account`, as somebody sees it who has signed in.
 @Suite struct AccountPageTests {
-  /// A push token, a biometric key, a passkey, a bank with a card, and a payment.
-  private func fill(_ site: TestApplication, _ ann: SignedIn) throws {
-    _ = site.send(
-      "POST", AccountPath.pushToken, jsonText(["pushToken": pushTokenText()]),
-      token: ann.accessToken)
-    _ = try site.setUp(of: ann)
-    try site.addPasskey(Authenticator(), name: "Blue key", of: ann)
-    let card = site.addCard(of: ann)
-    let key = try site.merchants.add("Shop").key
-    Evidence.keep(secret: key)
-    let order = #"{"cardId":"\#(card)","amount":99.99,"orderId":"order-xyz"}"#
-    #expect(site.initiate(order, key: key, token: ann.accessToken).status == 200)
-  }
-
   @Test func thePageShowsWhatTheAccountHas() throws {
     try withVisitor { site, ann, visitor in
-      try fill(site, ann)
+      try site.fill(ann)
       let page = visitor.open()
       #expect(page.status == 200)
       for text in [
         "<h2 id=\"section-devices\">Devices</h2>", "<bdi>Phone</bdi>", "Signed in", "Blue key",
-        "<bdi>Bank</bdi>", "<bdi>Shop</bdi>", "99.99", "order-xyz", "4242", "passkey added",
-        "18 November 2026, 11:06 UTC",
+        "<bdi>Bank</bdi>", "<bdi>Shop</bdi>", "99.99", "order-xyz", "4242", "A passkey was added.",
+        "18 November 2026, 11:06 UTC", "<dd>iOS</dd>",
       ] { #expect(page.text.contains(text), "\(text)") }
       #expect(!page.text.contains(ann.accountID))
       #expect(!page.text.contains(pushTokenText()))
@@ -111,91 +97,11 @@ import Testing
       for path in ["/name", "/delete", "/sign-out", "/code", "/passkey", "/remove", "/email"] {
         let answer = visitor.sent(path, ["name": "Eve", "email": "e@e.example"], origin: origin)
         #expect(answer.status == 403)
-        #expect(answer.text.contains(#"<a href="/account">"#))
+        #expect(answer.text.contains(#"href="/account">"#))
       }
       #expect(site.sql("SELECT name FROM accounts") == "Ann")
       let own = visitor.send("/name", ["name": "Ann B."], origin: "https://api.example.org")
       #expect(own.status == 200)
-    }
-  }
-
-  // Removing -----------------------------------------------------------------------------------------
-
-  private func id(of kind: String, _ name: String, on page: Answer) throws -> String {
-    let pattern = try Regex(
-      #"<h3><bdi>\#(name)</bdi></h3>(?:(?!<li>)[\s\S])*?name="kind" value="\#(kind)">\s*<input type="hidden" name="id" value="([^"]+)""#
-    )
-    return String(try #require(page.text.firstMatch(of: pattern)?.output[1].substring))
-  }
-
-  @Test(arguments: [
-    ("devices", "Phone", "devices WHERE revoked_at IS NULL", "device_revoked"),
-    ("sessions", "Phone", "sessions WHERE ended_at IS NULL", "logout"),
-    ("passkeys", "Blue key", "passkeys", "passkey_removed"),
-    ("banks", "Bank", "enrollments WHERE removed_at IS NULL", "enrollment_removed"),
-  ])
-  func eachThingCanBeRemoved(kind: String, name: String, rows: String, event: String) throws {
-    try withVisitor { site, ann, visitor in
-      try fill(site, ann)
-      #expect(site.count(rows) == 1)
-      let id = try id(of: kind, name, on: visitor.open())
-      let page = visitor.send("/remove", ["kind": kind, "id": id])
-      #expect(page.status == 200)
-      #expect(page.text.contains(#"<p role="status">The "#))
-      #expect(site.count(rows) == 0)
-      #expect(site.count("audit_log WHERE event = '\(event)'") == 1)
-      #expect(visitor.send("/remove", ["kind": kind, "id": id]).status == 404)
-      let isOut = ["devices", "sessions"].contains(kind)
-      #expect(site.summary(ann.accessToken).status == (isOut ? 401 : 200))
-      #expect(site.count("push_tokens") == (isOut ? 0 : 1))
-      if kind == "banks" { #expect(site.count("cards WHERE active") == 0) }
-    }
-  }
-
-  @Test func removingAPasskeyNeedsASignInOfTenMinutes() throws {
-    try withVisitor { site, ann, visitor in
-      try fill(site, ann)
-      let passkey = try id(of: "passkeys", "Blue key", on: visitor.open())
-      site.advance(by: .seconds(600))
-      _ = visitor.open()
-      let refused = visitor.send("/remove", ["kind": "passkeys", "id": passkey])
-      #expect(refused.status == 403)
-      #expect(refused.text.contains("Please sign in again"))
-      #expect(site.count("passkeys") == 1)
-      let device = try id(of: "devices", "Phone", on: visitor.open())
-      #expect(visitor.send("/remove", ["kind": "devices", "id": device]).status == 200)
-    }
-  }
-
-  @Test func theOwnerIsToldOfARemovedPasskey() throws {
-    try withVisitor { site, ann, visitor in
-      try fill(site, ann)
-      let passkey = try id(of: "passkeys", "Blue key", on: visitor.open())
-      #expect(visitor.send("/remove", ["kind": "passkeys", "id": passkey]).status == 200)
-      #expect(site.sql("SELECT recipient FROM outbox WHERE kind = 'keys_removed'") == ann.email)
-    }
-  }
-
-  @Test func nothingOfAnotherAccountIsRemoved() throws {
-    try withVisitor { site, _, visitor in
-      let bob = try site.signUp(email: "bob@example.org", device: "device-2")
-      try fill(site, bob)
-      let before = site.rows("devices", "sessions", "passkeys", "enrollments", "cards")
-      for (kind, query) in [
-        ("devices", "SELECT id FROM devices WHERE client_device_id = 'device-2'"),
-        (
-          "sessions",
-          "SELECT s.id FROM sessions s JOIN devices d ON d.id = s.device_id WHERE client_device_id = 'device-2'"
-        ),
-        ("passkeys", "SELECT id FROM passkeys"), ("banks", "SELECT id FROM enrollments"),
-        ("payments", "SELECT id FROM payments"), ("devices", "SELECT 'x'"), ("x", "SELECT UUID()"),
-        ("account", "SELECT id FROM accounts WHERE name = 'Ann' LIMIT 1"),
-      ] {
-        let page = visitor.send("/remove", ["kind": kind, "id": site.sql(query)])
-        #expect(page.status == 404, "\(kind)")
-        #expect(page.text.contains("That is not there any more."))
-      }
-      #expect(site.rows("devices", "sessions", "passkeys", "enrollments", "cards") == before)
     }
   }
 
@@ -235,7 +141,7 @@ import Testing
 
   @Test func theDownloadHasEverythingButSecrets() throws {
     try withVisitor { site, ann, visitor in
-      try fill(site, ann)
+      try site.fill(ann)
       _ = visitor.send("/email", ["email": "new@example.org"])
       let file = visitor.open("/account/export")
       #expect(file.status == 200)
@@ -261,7 +167,7 @@ import Testing
 
   @Test func deletingIsAskedForOnAPageOfItsOwn() throws {
     try withVisitor { site, ann, visitor in
-      try fill(site, ann)
+      try site.fill(ann)
       let page = visitor.open("/account/delete")
       #expect(page.text.contains("Delete your account?"))
       #expect(page.text.contains("<button>Sign out</button>"))

@@ -173,9 +173,9 @@ import Testing
     ("GET", "/api/v1/device-prefs"), ("GET", "/api/v1/nothing"),
     ("POST", "/api/app-attestation/challenge"), ("POST", "/api/push/register"),
     ("POST", "/api/auth/exchange"), ("POST", "/register"), ("GET", "/nothing"),
-    ("GET", "/account/nothing"), ("GET", "/api/enrollment/callback/x"),
+    ("GET", "/api/pair/nothing"),
   ])
-  func otherFamiliesAndPagesStayInEnglish(method: String, path: String) throws {
+  func otherFamiliesStayInEnglish(method: String, path: String) throws {
     try withApplication { site in
       let english = site.send(method, path)
       let german = site.send(method, path, fields: Self.german)
@@ -184,6 +184,19 @@ import Testing
       #expect(german.status == english.status)
       #expect(german.response.fields.map(\.name) == english.response.fields.map(\.name))
       #expect(german.field("Content-Language") == nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("/account/nothing", Messages.german.unknownRequest),
+    ("/api/enrollment/callback/x", Messages.german.unknownBank),
+  ])
+  func errorsOnPagesAreInTheLanguageOfTheRequest(path: String, sentence: String) throws {
+    try withApplication { site in
+      let german = site.send("GET", path, fields: Self.german)
+      #expect(german.status == 404)
+      #expect(german.text.contains("<p>\(sentence)</p>"))
+      #expect(german.field("Content-Language") == "de")
     }
   }
 

@@ -18,6 +18,12 @@ import Testing
       fields: [("Content-Type", "application/x-www-form-urlencoded")])
   }
 
+  /// Expects a page that says what is wrong.
+  private func expect(_ answer: Answer, told sentence: String) {
+    #expect(answer.status == 400)
+    #expect(answer.text.contains("<p>\(sentence)</p>"), "\(answer.text)")
+  }
+
   /// Pairs a phone with this app.
   private func pair(_ site: TestApplication, _ app: String) throws -> (id: String, access: String) {
     let paired = try Paired(site.exchange(site.pairingToken(), userAgent: app))
@@ -40,11 +46,12 @@ import Testing
       #expect(answer.status == 303)
       #expect(answer.field("Location") == "/pair/phones")
       let page = site.send("GET", "/pair/phones").text
-      #expect(page.contains("<h3>\(Self.shown)</h3>\n<p>App: cdev/2. Last used"))
-      #expect(page.contains(#"<input name="name" value="\#(Self.shown)" maxlength="64">"#))
-      #expect(page.contains(#"aria-label="End the pairing of \#(Self.shown)""#))
-      #expect(page.contains("<h3>cdev/1</h3>\n<p>Last used"), "the other phone has no name")
-      #expect(page.contains(#"<input name="name" value="" maxlength="64">"#))
+      #expect(page.contains("<bdi>\(Self.shown)</bdi></h3>\n<p>App: <bdi>cdev/2</bdi>. Last used"))
+      #expect(
+        page.contains(#"<input name="name" value="\#(Self.shown)" maxlength="64" dir="auto">"#))
+      #expect(page.contains(#"aria-labelledby="end-0 phone-0">End</button>"#))
+      #expect(page.contains("<bdi>cdev/1</bdi></h3>\n<p>Last used"), "the other phone has no name")
+      #expect(page.contains(#"<input name="name" value="" maxlength="64" dir="auto">"#))
       #expect(!page.contains("<b>"))
       #expect(site.sql("SELECT name FROM pairings WHERE id = '\(ann.id)'") == Self.name)
       #expect(site.sql("SELECT name FROM pairings WHERE id = '\(other.id)'") == "")
@@ -57,7 +64,7 @@ import Testing
     try withAgent { site in
       let ann = try pair(site, "cdev/1")
       _ = rename(ann.id, to: Self.name, site)
-      #expect(site.send("GET", "/pair").text.contains("ago: \(Self.shown)</p>"))
+      #expect(site.send("GET", "/pair").text.contains("ago</time>: <bdi>\(Self.shown)</bdi></p>"))
     }
   }
 
@@ -66,7 +73,8 @@ import Testing
       let ann = try pair(site, "cdev/1")
       _ = rename(ann.id, to: "Ann", site)
       #expect(rename(ann.id, to: " \t", site).status == 303)
-      #expect(site.send("GET", "/pair/phones").text.contains("<h3>cdev/1</h3>\n<p>Last used"))
+      #expect(
+        site.send("GET", "/pair/phones").text.contains("<bdi>cdev/1</bdi></h3>\n<p>Last used"))
       #expect(admitted(ann.access, site) == "phone \(ann.id) cdev/1")
     }
   }
@@ -94,7 +102,7 @@ import Testing
     try withAgent { site in
       let ann = try pair(site, "cdev/1")
       _ = rename(ann.id, to: "Ann", site)
-      expect(rename(ann.id, to: name, site), 400, PhoneName.rule)
+      expect(rename(ann.id, to: name, site), told: PhoneName.rule)
       #expect(site.sql("SELECT name FROM pairings") == "Ann")
     }
   }
@@ -113,8 +121,9 @@ import Testing
   @Test func aFormWithoutIDOrNameChangesNothing() throws {
     try withAgent { site in
       let ann = try pair(site, "cdev/1")
-      expect(site.send("POST", "/pair/phones/name", "name=x"), 400, "id is required")
-      expect(site.send("POST", "/pair/phones/name", "id=\(ann.id)"), 400, "name is required")
+      let none = site.send("POST", "/pair/phones/name", "name=x")
+      expect(none, told: "The form arrived incomplete. Open the page again.")
+      expect(site.send("POST", "/pair/phones/name", "id=\(ann.id)"), told: "Enter a name.")
       #expect(site.count("pairings WHERE name = '' AND ended_at IS NULL") == 1)
     }
   }

@@ -60,6 +60,7 @@ enum RouteNames {
     "GET /account/passkey.js": "",
     "POST /account/name": "token name",
     "POST /account/email": "token email",
+    "GET /account/remove": "?kind ?id",
     "POST /account/remove": "token kind id",
     "GET /account/export": "",
     "GET /account/delete": "",

@@ -103,7 +103,7 @@ import Testing
           "HEAD", "/api/enrollment/\(path)/test-bank", token: ann.accessToken, query: query)
         #expect(answer.status == 405)
         #expect(
-          answer.isEnrollmentError(405, "Method not allowed") == (path == "callback"))
+          answer.isEnrollmentError(405, Messages.english.unknownRequest) == (path == "callback"))
         #expect(answer.field("Allow") == allowed)
       }
       #expect(site.rows("enrollment_states", "jobs", "audit_log") == before)
@@ -126,7 +126,7 @@ import Testing
       let answer = away.send(
         method, "/api/enrollment/callback/test-bank", "state=a", query: "state=a",
         fields: [("Content-Type", "application/x-www-form-urlencoded")])
-      #expect(answer.isEnrollmentError(503, "Temporarily unavailable"), "\(answer.text)")
+      #expect(answer.isEnrollmentError(503, Messages.english.unavailable), "\(answer.text)")
       #expect(answer.retryAfter == 2)
     }
   }

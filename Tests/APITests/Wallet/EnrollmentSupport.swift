@@ -202,7 +202,7 @@ extension Answer {
   func isEnrollmentError(_ status: Int, _ sentence: String) -> Bool {
     self.status == status && field("Content-Type") == "text/html; charset=utf-8"
       && text.contains("<p>\(sentence.htmlEscaped)</p>")
-      && text.contains(#"<a href="mwsim://enrollment/callback?success=false&amp;error="#)
+      && text.contains(#"href="mwsim://enrollment/callback?success=false&amp;error="#)
       && text.contains(">Open the app</a>")
   }
 }

@@ -6,7 +6,7 @@ import Testing
 /// `GET /`
 @Suite struct StartPageTests {
   private func links(_ page: String) -> [String] {
-    page.matches(of: /<a href="([^"]*)">/).map { String($0.1) }
+    page.matches(of: /<a class="link" href="([^"]*)">/).map { String($0.1) }
   }
 
   @Test func itSaysWhatRunsHereAndLinksToWhatThereIsToSee() throws {

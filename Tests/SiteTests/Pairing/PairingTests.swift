@@ -162,12 +162,18 @@ import Testing
           continue
         }
         #expect(refused.status == 403, "\(path)")
+        // The responder tells people so on a page.
+        let isPage = path == "/pair" && !isRefusedByNginx
         if isRefusedByNginx {
           #expect(refused.body == #"{"error":"Forbidden"}"#)
         } else {
-          #expect(refused.body.contains("SWITCHBOARD_PAIRING_ALLOW"))
+          #expect(
+            refused.body.contains(
+              isPage ? "Phones are paired only from this machine" : "SWITCHBOARD_PAIRING_ALLOW"))
         }
-        #expect(refused.fields["content-type"] == "application/json")
+        #expect(
+          refused.fields["content-type"]
+            == (isPage ? "text/html; charset=utf-8" : "application/json"))
       }
       #expect(
         site.curl("/api/pair/refresh", "--interface", "127.0.0.2", "--data", "").status == 403)

@@ -50,7 +50,7 @@ import Testing
       #expect(page.fields["x-content-type-options"] == "nosniff")
       #expect(page.fields["x-request-id"]?.count == 32)
       #expect(page.body.contains("<p>This is Switchboard, the server of mobile apps."))
-      for link in page.body.matches(of: /<a href="([^"]*)">/).map({ String($0.1) }) {
+      for link in page.body.matches(of: /<a [^>]*href="([^"]*)"/).map({ String($0.1) }) {
         #expect(site.curl(link).status == 200, "\(link)")
       }
       #expect(site.curl("/", "--head").fields["content-length"] == "\(page.body.utf8.count)")

@@ -47,6 +47,21 @@ extension Messages {
     invalidRefreshToken: "Invalid or expired refresh token",
     refreshedElsewhere: "Your sign-in was renewed twice at the same time. Try again.",
 
+    foreignForm: "This form was not sent by the page of this site. Open the page again.",
+    formIncomplete: "The form arrived incomplete. Open the page again.",
+    wrongPageCode: "This code is wrong or too old. Type the newest one, or start again.",
+    pagePasskeyRefused: "The passkey was not accepted. Try another one, or take a code.",
+    noForm: "The page sent no form. Go back and try again.",
+    foreignEnrollmentForm: "This form came from another site. Open the app and start again.",
+    foreignAddress: """
+      Phones are paired only from this machine, and from addresses that the people who run this site have named.
+      """,
+    foreignPage: "Open this page under the site’s own name or address.",
+    noTokensHere: "No sign-in is needed here. Use the app without a code.",
+    phoneNameRule: """
+      Enter a name of at most 64 characters, without control characters. An empty one takes the name away.
+      """,
+
     unknownDevice: "This device is not registered yet. Restart the app and try again.",
     deviceFull: "This device is already registered. Use login instead.",
     deviceGone:

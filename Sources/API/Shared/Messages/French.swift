@@ -82,6 +82,26 @@ extension Messages {
     invalidRefreshToken: "Votre connexion a expiré. Reconnectez-vous.",
     refreshedElsewhere: "Votre connexion a été renouvelée deux fois en même temps. Réessayez.",
 
+    foreignForm: "Ce formulaire ne vient pas de la page de ce site. Ouvrez la page de nouveau.",
+    formIncomplete: "Le formulaire est arrivé incomplet. Ouvrez la page de nouveau.",
+    wrongPageCode:
+      "Ce code est faux ou trop ancien. Saisissez le plus récent, ou recommencez depuis le début.",
+    pagePasskeyRefused: """
+      La clé d’accès n’a pas été acceptée. Essayez-en une autre, ou demandez un code.
+      """,
+    noForm: "La page n’a pas envoyé de formulaire. Revenez en arrière et réessayez.",
+    foreignEnrollmentForm:
+      "Ce formulaire vient d’un autre site. Ouvrez l’application et recommencez.",
+    foreignAddress: """
+      On n’associe des téléphones que depuis cette machine et depuis les adresses que les responsables de ce site ont \
+      indiquées.
+      """,
+    foreignPage: "Ouvrez cette page sous le nom ou l’adresse du site.",
+    noTokensHere: "Aucune connexion n’est nécessaire ici. Utilisez l’application sans code.",
+    phoneNameRule: """
+      Saisissez un nom d’au plus 64 caractères, sans caractères de contrôle. Un nom vide retire l’ancien.
+      """,
+
     unknownDevice: """
       Cet appareil n’est pas encore enregistré. Redémarrez l’application, puis réessayez.
       """,

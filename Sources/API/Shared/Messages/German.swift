@@ -96,6 +96,29 @@ extension Messages {
     refreshedElsewhere:
       "Ihre Anmeldung wurde zweimal gleichzeitig erneuert. Versuchen Sie es noch einmal.",
 
+    foreignForm: "Dieses Formular kam nicht von dieser Seite. Öffnen Sie die Seite noch einmal.",
+    formIncomplete: "Das Formular kam unvollständig an. Öffnen Sie die Seite noch einmal.",
+    wrongPageCode: """
+      Dieser Code ist falsch oder zu alt. Geben Sie den neuesten ein, oder beginnen Sie von vorn.
+      """,
+    pagePasskeyRefused: """
+      Der Passkey wurde nicht angenommen. Versuchen Sie es mit einem anderen oder mit einem Code.
+      """,
+    noForm:
+      "Die Seite hat kein Formular gesendet. Gehen Sie zurück, und versuchen Sie es noch einmal.",
+    foreignEnrollmentForm: """
+      Dieses Formular kam von einer anderen Seite. Öffnen Sie die App, und beginnen Sie von vorn.
+      """,
+    foreignAddress: """
+      Telefone lassen sich nur von diesem Rechner aus koppeln und von Adressen, die die Betreiber dieser Seite genannt \
+      haben.
+      """,
+    foreignPage: "Öffnen Sie diese Seite unter ihrem eigenen Namen oder ihrer Adresse.",
+    noTokensHere: "Hier ist keine Anmeldung nötig. Benutzen Sie die App ohne Code.",
+    phoneNameRule: """
+      Geben Sie einen Namen mit höchstens 64 Zeichen ein, ohne Steuerzeichen. Ein leerer Name entfernt den bisherigen.
+      """,
+
     unknownDevice: """
       Dieses Gerät ist noch nicht registriert. Starten Sie die App neu, und versuchen Sie es noch \
       einmal.

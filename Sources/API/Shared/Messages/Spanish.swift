@@ -80,6 +80,24 @@ extension Messages {
     invalidRefreshToken: "Su sesión ha caducado. Inicie sesión de nuevo.",
     refreshedElsewhere: "Su sesión se ha renovado dos veces al mismo tiempo. Vuelva a intentarlo.",
 
+    foreignForm: "Este formulario no lo envió la página de este sitio. Abra la página de nuevo.",
+    formIncomplete: "El formulario llegó incompleto. Abra la página de nuevo.",
+    wrongPageCode:
+      "Este código es incorrecto o demasiado antiguo. Escriba el más reciente o empiece de nuevo.",
+    pagePasskeyRefused:
+      "La clave de acceso no se ha aceptado. Pruebe con otra o pida un código.",
+    noForm: "La página no envió ningún formulario. Vuelva atrás e inténtelo de nuevo.",
+    foreignEnrollmentForm:
+      "Este formulario viene de otro sitio. Abra la aplicación y empiece de nuevo.",
+    foreignAddress: """
+      Los teléfonos solo se vinculan desde esta máquina y desde las direcciones que ha indicado quien lleva este sitio.
+      """,
+    foreignPage: "Abra esta página con el nombre o la dirección del propio sitio.",
+    noTokensHere: "Aquí no hace falta identificarse. Use la aplicación sin código.",
+    phoneNameRule: """
+      Escriba un nombre de 64 caracteres como máximo, sin caracteres de control. Un nombre vacío quita el anterior.
+      """,
+
     unknownDevice: """
       Este dispositivo aún no está registrado. Reinicie la aplicación y vuelva a intentarlo.
       """,

@@ -1,0 +1,98 @@
+import Base
+
+/// An event of the audit log that has an account, by its word there. Each language says each of them in a sentence.
+enum AccountEvent: String, CaseIterable {
+  case accountBanned = "account_banned"
+  case accountConfirmed = "account_confirmed"
+  case accountCreated = "account_created"
+  case accountDeleted = "account_deleted"
+  case accountDenied = "account_denied"
+  case accountHandedOver = "account_handed_over"
+  case accountUnbanned = "account_unbanned"
+  case addressChangeBegun = "address_change_begun"
+  case addressChanged = "address_changed"
+  case biometricDisabled = "biometric_disabled"
+  case biometricEnabled = "biometric_enabled"
+  case biometricLocked = "biometric_locked"
+  case biometricRefused = "biometric_refused"
+  case codeDead = "code_dead"
+  case codeRefused = "code_refused"
+  case codeRequested = "code_requested"
+  case credentialRefused = "credential_refused"
+  case deviceRegistered = "device_registered"
+  case deviceRenamed = "device_renamed"
+  case deviceRevoked = "device_revoked"
+  case emailProven = "email_proven"
+  case logout
+  case passkeyAdded = "passkey_added"
+  case passkeyCloned = "passkey_cloned"
+  case passkeyRefused = "passkey_refused"
+  case passkeyRemoved = "passkey_removed"
+  case passkeyRenamed = "passkey_renamed"
+  case profileChanged = "profile_changed"
+  case pushTokenRemoved = "push_token_removed"
+  case pushTokenSet = "push_token_set"
+  case refreshRefused = "refresh_refused"
+  case refreshReuse = "refresh_reuse"
+  case refreshed
+  case signIn = "sign_in"
+  case signInRefused = "sign_in_refused"
+
+  case preferencesWritten = "preferences_written"
+
+  case keyBound = "key_bound"
+  case writeRefused = "write_refused"
+
+  case bankEnrolled = "bank_enrolled"
+  case bankEnrollmentBegun = "bank_enrollment_begun"
+  case bankRefused = "bank_refused"
+  case cardDefault = "card_default"
+  case cardRemoved = "card_removed"
+  case enrollmentRemoved = "enrollment_removed"
+  case paymentBegun = "payment_begun"
+  case paymentConfirmed = "payment_confirmed"
+  case paymentRefused = "payment_refused"
+}
+
+/// What the list of events says in one language. Each language has a file.
+struct EventTexts: Sendable {
+  let sentence: @Sendable (AccountEvent) -> String
+  /// Of an event that this version does not know.
+  let other: String
+  let byAdministrator: String
+  let byLink: String
+  let inBrowser: String
+  /// Stands before what an administrator wrote.
+  let reason: String
+}
+
+extension EventTexts {
+  init(in language: Language) {
+    switch language {
+    case .english: self = .english
+    case .german: self = .german
+    case .french: self = .french
+    case .spanish: self = .spanish
+    case .persian: self = .persian
+    }
+  }
+
+  /// - Parameter name: the word of the event in the audit log.
+  func sentence(named name: String) -> String {
+    AccountEvent(rawValue: name).map(sentence) ?? other
+  }
+
+  /// Who caused an event, or where, as HTML, as far as the audit log's detail says so. The rest of it is for administrators.
+  func circumstance(of name: String, detail: String) -> String {
+    switch AccountEvent(rawValue: name) {
+    case .accountBanned, .accountUnbanned: detail.isEmpty ? "" : "\(reason) \(detail.pageText)"
+    case _ where detail.hasPrefix("by an administrator"),
+      _ where detail.hasSuffix("by an administrator"):
+      byAdministrator
+    case _ where detail.hasSuffix("by the link in a mail"): byLink
+    case _ where detail.hasPrefix("account page"), _ where detail.hasSuffix("on the account page"):
+      inBrowser
+    default: ""
+    }
+  }
+}

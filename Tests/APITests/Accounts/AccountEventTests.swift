@@ -1,0 +1,108 @@
+import Base
+import Foundation
+import Support
+import Testing
+
+@testable import API
+
+/// "What happened" at `/account`: each event of the audit log that has an account is told in a sentence.
+@Suite struct AccountEventTests {
+  /// Events that no account has: their rows are for administrators alone.
+  private static let withoutAccount: Set = [
+    "api_key_issued", "api_key_revoked", "attestation_refused", "bank_connected",
+    "bank_disconnected", "exchange_refused", "key_attested", "limit_lifted", "master_key_refused",
+    "merchant_added", "merchant_revoked", "message_discarded", "message_retried", "models_changed",
+    "pairing_ended", "pairing_tokens_revoked", "phone_paired", "phone_renamed", "restored",
+    "turns_registered", "turns_unregistered", "turns_user_deleted",
+  ]
+
+  /// All that Store's source says.
+  private static func source() throws -> String {
+    let folder = projectFolder.appending(path: "Sources/Store")
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    return try (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }
+      .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
+  }
+
+  /// The word of each event, by its name in Store.
+  private static func events(in source: String) -> [String: String] {
+    let declarations = source.matches(
+      of: /static let (\w+) = AuditEvent(?:\.refusal)?\("(\w+)"\)/)
+    return Dictionary(
+      declarations.map { (String($0.1), String($0.2)) }, uniquingKeysWith: { one, _ in one })
+  }
+
+  @Test func everyEventThatAnAccountMayHaveHasASentence() throws {
+    let words = Set(Self.events(in: try Self.source()).values)
+    #expect(words.count > 60)
+    #expect(
+      words.subtracting(Self.withoutAccount) == Set(AccountEvent.allCases.map(\.rawValue)))
+    #expect(Self.withoutAccount.isSubset(of: words))
+  }
+
+  @Test func theEventsForAdministratorsHaveNoAccount() throws {
+    let source = try Self.source()
+    for (name, word) in Self.events(in: source) where Self.withoutAccount.contains(word) {
+      let writes = source.matches(of: try Regex(#"audit\.write\(\s*\.\#(name)\b[^)]*account:"#))
+      #expect(writes.isEmpty, "\(word)")
+    }
+  }
+
+  @Test(arguments: Language.allCases)
+  func thePageTellsWhatHappenedAndNothingMeantForAdministrators(language: Language) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let texts = EventTexts(in: language)
+      site.sql("DELETE FROM audit_log")
+      for event in AccountEvent.allCases.map(\.rawValue) + ["an_event_of_tomorrow"] {
+        site.sql(
+          """
+          INSERT INTO audit_log (at, event, account_id, request_id, address, detail)
+          VALUES (UTC_TIMESTAMP(3), '\(event)', '\(ann.accountID)', '', '', 'secret of administrators')
+          """)
+      }
+      var visitor = PageVisitor(site, language: language.rawValue)
+      let page = try visitor.signIn()
+      for event in AccountEvent.allCases {
+        #expect(page.text.contains(">\(texts.sentence(event))</h3>"), "\(event)")
+      }
+      #expect(page.text.contains(">\(texts.other)</h3>"))
+      let bans = page.text.components(separatedBy: "secret of administrators")
+      #expect(bans.count == 3, "only the reasons of the ban and of its end")
+      #expect(page.text.components(separatedBy: texts.reason).count == 3)
+      #expect(!page.text.contains("an_event_of_tomorrow"))
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("account_deleted", "by an administrator: spam", "administrator"),
+      ("logout", "by an administrator", "administrator"),
+      ("logout", "all devices, by an administrator", "administrator"),
+      ("logout", "all browsers, by the link in a mail", "link"),
+      ("device_revoked", "by the link in a mail", "link"),
+      ("logout", "a browser, on the account page", "browser"),
+      ("logout", "one session, on the account page", "browser"),
+      ("sign_in", "account page, passkey", "browser"),
+    ])
+  func whoDidItIsTold(event: String, detail: String, who: String) throws {
+    let source = try Self.source()
+    // Store still writes it so.
+    let written = detail.replacing(": spam", with: ": ")
+    #expect(source.contains("\"\(written)"), "\(detail)")
+    for language in Language.allCases {
+      let texts = EventTexts(in: language)
+      let told = [
+        "administrator": texts.byAdministrator, "link": texts.byLink, "browser": texts.inBrowser,
+      ]
+      #expect(texts.circumstance(of: event, detail: detail) == told[who])
+    }
+  }
+
+  @Test func theReasonOfABanIsText() {
+    #expect(
+      EventTexts.english.circumstance(of: "account_banned", detail: "<b>spam")
+        == "Reason: <bdi>&lt;b&gt;spam</bdi>")
+    #expect(EventTexts.english.circumstance(of: "account_banned", detail: "") == "")
+  }
+}

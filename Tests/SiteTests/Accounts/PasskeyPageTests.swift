@@ -1,0 +1,190 @@
+import Foundation
+import Support
+import Testing
+
+/// Signing in at `/account` with a passkey, in a browser with a virtual authenticator.
+@Suite(.serialized) struct PasskeyPageTests {
+  /// A browser whose authenticator holds a passkey of an account. Nobody is at the authenticator until
+  /// ``setPresence(_:of:in:)`` says so; a conditional request waits meanwhile, as for somebody who has not chosen yet.
+  private func withPasskey(
+    _ body: (Site, Browser, _ authenticator: String) throws -> Void
+  ) async throws {
+    // Where passkeys work without https.
+    try await withSite(host: "localhost") { site in
+      let browser = try Browser(size: (900, 1000))
+      let person = try site.signUp()
+      try site.confirm(person, "yes")
+      try browser.call("WebAuthn.enable")
+      let added = try browser.call(
+        "WebAuthn.addVirtualAuthenticator",
+        [
+          "options": [
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": true,
+            "hasUserVerification": true, "isUserVerified": true,
+          ]
+        ])
+      let authenticator = try #require(added["authenticatorId"] as? String)
+      // The page at / has no request of its own that waits.
+      try browser.open("\(site.url)/")
+      let options = site.post("/api/mobile/auth/passkey/register/options", "{}", person.bearer)
+      let created = try browser.text(
+        of: """
+          navigator.credentials.create({publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(\(options.body))})
+            .then(created => JSON.stringify(created))
+          """)
+      let answer = site.post(
+        "/api/mobile/auth/passkey/register/verify", #"{"credential":\#(created)}"#, person.bearer)
+      try #require(answer.status == 200, "\(answer.body)")
+      try setPresence(false, of: authenticator, in: browser)
+      try note(in: browser)
+      try body(site, browser, authenticator)
+      let complaints = browser.parameters(of: "Log.entryAdded").map { "\($0)" }
+      #expect(complaints.filter { $0.contains("Content Security Policy") } == [])
+    }
+  }
+
+  private func setPresence(
+    _ isPresent: Bool, of authenticator: String, in browser: Browser
+  ) throws {
+    try browser.call(
+      "WebAuthn.setAutomaticPresenceSimulation",
+      ["authenticatorId": authenticator, "enabled": isPresent])
+  }
+
+  /// Has pages note which passkeys they ask for.
+  private func note(in browser: Browser) throws {
+    try browser.call(
+      "Page.addScriptToEvaluateOnNewDocument",
+      [
+        "source": """
+        const get = navigator.credentials.get.bind(navigator.credentials);
+        const note = (word) => {
+          sessionStorage.notes = (sessionStorage.notes ?? "") + word + " ";
+        };
+        navigator.credentials.get = (options) => {
+          note(options.mediation);
+          options.signal.addEventListener("abort", () => note("aborted"));
+          return get(options);
+        };
+        """
+      ])
+  }
+
+  private func notes(in browser: Browser) throws -> String {
+    try browser.text(of: "Promise.resolve(sessionStorage.notes ?? '')")
+  }
+
+  private func isSignedIn(_ browser: Browser) -> Bool {
+    // try?: between two pages there is none.
+    (try? browser.html().contains("Signed in as")) == true
+  }
+
+  @Test(arguments: ["keyboard", "mouse"])
+  func onePressSignsIn(by hand: String) async throws {
+    try await withPasskey { site, browser, authenticator in
+      try browser.open("\(site.url)/account")
+      #expect(try holds { try notes(in: browser) == "conditional " })
+      try setPresence(true, of: authenticator, in: browser)
+      try browser.awaiting("Page.loadEventFired") {
+        if hand == "mouse" {
+          try browser.click("#passkey button")
+        } else {
+          for _ in 1...3 { try browser.press("Tab", code: 9) }
+          #expect(try browser.style("outline-style", of: "#passkey button") == "solid")
+          try browser.press("Enter", code: 13, text: "\r")
+        }
+      }
+      #expect(isSignedIn(browser))
+      #expect(try notes(in: browser) == "conditional aborted optional ")
+      #expect(try site.sql("SELECT uses FROM passkeys").trimmed == "1")
+      #expect(try site.sql("SELECT COUNT(*) FROM account_visits").trimmed == "1")
+    }
+  }
+
+  @Test func theFieldOffersThePasskeyByItself() async throws {
+    try await withPasskey { site, browser, authenticator in
+      // Whoever is at the authenticator chooses what the field offers.
+      try setPresence(true, of: authenticator, in: browser)
+      try browser.open("\(site.url)/account")
+      #expect(holds { isSignedIn(browser) })
+      #expect(try notes(in: browser) == "conditional ")
+      #expect(try site.sql("SELECT uses FROM passkeys").trimmed == "1")
+    }
+  }
+
+  /// A browser without conditional mediation asks for nothing before the button is pressed.
+  @Test func withoutConditionalMediationTheButtonSignsIn() async throws {
+    try await withPasskey { site, browser, authenticator in
+      try browser.call(
+        "Page.addScriptToEvaluateOnNewDocument",
+        ["source": "delete PublicKeyCredential.isConditionalMediationAvailable;"])
+      try setPresence(true, of: authenticator, in: browser)
+      try browser.open("\(site.url)/account")
+      #expect(try site.sql("SELECT COUNT(*) FROM account_visits").trimmed == "0")
+      try browser.awaiting("Page.loadEventFired") { try browser.click("#passkey button") }
+      #expect(isSignedIn(browser))
+      #expect(try notes(in: browser) == "optional ")
+    }
+  }
+
+  /// A code that is asked for meanwhile is not lost to the passkey's visit.
+  @Test func aMailedCodeWorksBesideTheOffer() async throws {
+    try await withPasskey { site, browser, _ in
+      try browser.open("\(site.url)/account")
+      #expect(try holds { try notes(in: browser) == "conditional " })
+      try browser.click("#email")
+      try browser.type("ann@example.org")
+      try browser.awaiting("Page.loadEventFired") {
+        try browser.click("form[action='/account/code'] button")
+      }
+      #expect(try browser.html().contains("Type the code"))
+      try #require(try holds { try site.mailedCode(to: "ann@example.org") != nil })
+      let code = try #require(try site.mailedCode(to: "ann@example.org"))
+      try browser.click("#code")
+      try browser.type(code)
+      try browser.awaiting("Page.loadEventFired") {
+        try browser.click("form[action='/account/sign-in'] button")
+      }
+      #expect(isSignedIn(browser))
+    }
+  }
+
+  /// Somebody who is signed in stays so until they press the button.
+  @Test func aPageThatAsksToSignInAgainSignsNobodyOut() async throws {
+    try await withPasskey { site, browser, authenticator in
+      try setPresence(true, of: authenticator, in: browser)
+      try browser.open("\(site.url)/account")
+      #expect(holds { isSignedIn(browser) })
+      _ = try site.sql("UPDATE account_visits SET proved_at = proved_at - INTERVAL 1 HOUR")
+      try browser.open("\(site.url)/account/delete")
+      #expect(try notes(in: browser) == "conditional ")
+      let before = try site.sql("SELECT HEX(id) FROM account_visits")
+      try browser.open("\(site.url)/account")
+      #expect(isSignedIn(browser))
+      #expect(try site.sql("SELECT HEX(id) FROM account_visits") == before)
+      try browser.open("\(site.url)/account/delete")
+      try browser.awaiting("Page.loadEventFired") { try browser.click("#passkey button") }
+      #expect(isSignedIn(browser))
+      #expect(try site.sql("SELECT uses FROM passkeys").trimmed == "2")
+    }
+  }
+
+  @Test func aPersonWhoRefusesIsToldWhatToDo() async throws {
+    try await withPasskey { site, browser, _ in
+      try browser.open("\(site.url)/account")
+      #expect(try holds { try notes(in: browser) == "conditional " })
+      try browser.call("WebAuthn.disable")
+      _ = try browser.text(
+        of: """
+          (navigator.credentials.get = () => Promise.reject(new Error("no")), Promise.resolve(""))
+          """)
+      try browser.click("#passkey button")
+      #expect(
+        try holds {
+          try browser.text(
+            of: "Promise.resolve(document.getElementById('passkey-error').textContent)")
+            == "Your browser gave no passkey. Try again, or take a code."
+        })
+    }
+  }
+}
