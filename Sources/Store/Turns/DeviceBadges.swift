@@ -14,12 +14,14 @@ struct DeviceBadge: Sendable {
   let language: Language
   /// nil: those of its user hold.
   let quietHours: PhoneQuietHours?
+  /// Whether it has turns whose notification was given up.
+  let hasUntold: Bool
 
   /// Whether it can be told a number and nothing else. Browsers show each push to the person.
   var takesBadges: Bool { address.channel != .webPush }
 
   /// The columns device_token, waiting, shown, may_correct, bundle_id, channel, language, quiet_from, quiet_to,
-  /// time_zone, in that order from 0.
+  /// time_zone, has_untold, in that order from 0.
   fileprivate init(row: borrowing Row) {
     token = row.text(0)
     waiting = row.integer(1)
@@ -30,6 +32,7 @@ struct DeviceBadge: Sendable {
       token, by: channel ?? Self.channel(of: token), bundleID: row.optionalText(4))
     language = row.optionalText(6).flatMap(Language.init(rawValue:)) ?? .english
     quietHours = PhoneQuietHours(row: row, 7)
+    hasUntold = row.boolean(10)
   }
 }
 
@@ -89,7 +92,8 @@ struct BadgeStatements: ~Copyable {
         COALESCE(l.state <> 'open', TRUE)
           AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
             AND UTC_TIMESTAMP(3), TRUE),
-        r.bundle_id, r.channel, r.language, r.quiet_from, r.quiet_to, r.time_zone
+        r.bundle_id, r.channel, r.language, r.quiet_from, r.quiet_to, r.time_zone,
+        r.untold IS NOT NULL
       FROM ogs_registrations r LEFT JOIN ogs_devices d ON d.device_token = r.device_token
       LEFT JOIN deliveries l ON l.id = d.delivery_id
       WHERE r.ogs_user_id = ?
@@ -113,7 +117,7 @@ struct BadgeStatements: ~Copyable {
         COALESCE(l.state <> 'open', TRUE)
           AND COALESCE(d.badge_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE
             AND UTC_TIMESTAMP(3), TRUE),
-        l.bundle_id, l.channel, NULL, NULL, NULL, NULL
+        l.bundle_id, l.channel, NULL, NULL, NULL, NULL, FALSE
       FROM ogs_devices d LEFT JOIN deliveries l ON l.id = d.delivery_id WHERE d.device_token = ?
       """,
       [.text(token)]

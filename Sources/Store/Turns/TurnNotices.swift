@@ -7,7 +7,7 @@ struct TurnNotices: ~Copyable {
   let transaction: Transaction
   let user: ClaimedUser
   let message: TurnMessage.Maker
-  private let settings: TurnSettings
+  let settings: TurnSettings
 
   init(
     _ transaction: borrowing Transaction, of user: ClaimedUser, _ settings: TurnSettings,
@@ -38,9 +38,12 @@ struct TurnNotices: ~Copyable {
   }
 
   private func audience(_ device: DeviceBadge) -> Audience {
-    Audience(
-      badge: device.waiting, language: device.language,
-      delay: settings.silence(at: transaction.now, on: device.quietHours))
+    Audience(badge: device.waiting, language: device.language, delay: silence(of: device))
+  }
+
+  /// How long the device may make no sound from now on; nil where it may.
+  func silence(of device: DeviceBadge) -> Duration? {
+    settings.silence(at: transaction.now, on: device.quietHours)
   }
 
   /// Tells the devices of the turns that are new, and again of those whose notification was given up. What waits
@@ -52,7 +55,7 @@ struct TurnNotices: ~Copyable {
     let devices = try transaction.badges.ofDevices(of: user.id)
     let open = try openNotices()
     let alerts = try shownAlerts()
-    let untold = try takeUntold()
+    let untold = try takeUntold(of: devices)
     if told.isEmpty && open.isEmpty && alerts.isEmpty && untold.isEmpty {
       return try transaction.badges.correct(devices, message: message)
     }
@@ -112,7 +115,6 @@ extension TurnNotices {
     _ told: [TurnGame], and untold: [String: Set<GameMark>], of stored: [StoredGame],
     to devices: [DeviceBadge], replacing open: [OpenNotice], urgent: Set<Int64>
   ) throws -> Set<String> {
-    if told.isEmpty && open.isEmpty && untold.isEmpty { return [] }
     let waiting = stored.map(\.game).filter { $0.isTurn(of: user.id) }
     let marks = Set(waiting.map(GameMark.init))
     let audible = Set(stored.filter { !$0.isSilent }.map { GameMark($0.game) })

@@ -133,6 +133,28 @@ import Testing
     }
   }
 
+  @Test func aPhoneInItsOwnQuietHoursIsToldLater() throws {
+    try withPolling { polling throws in
+      try polling.register(devices: 2)
+      try poll(polling, [game(1)])
+      try giveUp(polling)
+      let minute = Timestamp.now().seconds % 86_400 / 60
+      let (from, to) = ((minute + 1430) % 1440, (minute + 720) % 1440)
+      _ = polling.sql(
+        """
+        UPDATE ogs_registrations SET quiet_from = \(from), quiet_to = \(to), time_zone = 'UTC'
+        WHERE device_token LIKE 'b%'
+        """)
+      try poll(polling, [game(1)])
+      #expect(waiting(polling) == ["a It's your turn in: game 1 1"])
+      _ = polling.sql(
+        "UPDATE ogs_registrations SET quiet_from = NULL, quiet_to = NULL, time_zone = NULL")
+      for _ in 1...2 { try poll(polling, [game(1)]) }
+      #expect(
+        waiting(polling) == ["a It's your turn in: game 1 1", "b It's your turn in: game 1 1"])
+    }
+  }
+
   /// By the database's clock and Apple's, an hour at a time.
   @Test func afterADayWithoutAppleEachGameThatWaitsIsAnnouncedOnce() throws {
     try withDeliveryOnItsOwnServer { delivery throws in
