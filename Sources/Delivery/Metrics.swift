@@ -48,13 +48,16 @@ struct MetricFamily {
 }
 
 extension Companion {
-  /// The site in numbers, as Prometheus reads them. While the database is away: that it is.
+  /// The site in numbers, as Prometheus reads them. While the database is away, or has another schema: that it is so, and
+  /// the numbers that can be read.
   package func metrics() throws -> String {
-    var families = try [build()] + problems()
+    let health = try records.health()
+    let isOtherSchema = health.problems.contains { $0.name == .schema }
+    var families = [build()] + problems(of: health)
     do {
       families += try lastPass() + queues() + counts() + tables()
-    } catch  where Database.isUnavailable(error) {
-      log.debug("Without the database there are few metrics: \(error)")
+    } catch  where Database.isUnavailable(error) || isOtherSchema {
+      log.debug("Without the database or its schema there are few metrics: \(error)")
     }
     return families.map(\.text).joined()
   }
@@ -65,8 +68,7 @@ extension Companion {
     return build
   }
 
-  private func problems() throws -> [MetricFamily] {
-    let health = try records.health()
+  private func problems(of health: Health) -> [MetricFamily] {
     var problem = MetricFamily("problem", "1 while this fails, else 0: see switchboard status.")
     for name in Condition.Name.allCases {
       let fails = health.problems.contains { $0.name == name }
@@ -145,7 +147,7 @@ extension Companion {
   }
 
   /// Replaces the file for metrics, where one is set. What goes wrong is logged: metrics keep no pass from ending.
-  func writeMetrics() {
+  package func writeMetrics() {
     guard let path = settings.metricsFile else { return }
     do {
       try Self.replace(path, with: try metrics())

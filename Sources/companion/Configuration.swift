@@ -53,12 +53,15 @@ struct Configuration {
     unchecked().check(publicKeys: publicKeys, isAccountShared: isAccountShared)
   }
 
-  /// The companion, if its database has the right schema.
+  /// The companion, if its database has the right schema. The metrics say so if it has not: no pass will.
   ///
   /// - Throws: ``SchemaMismatch``. A database that does not answer is waited for by whoever uses it.
   func companion() throws -> Companion {
     do {
       try Database(connection).requireSchemaVersion()
+    } catch let mismatch as SchemaMismatch {
+      unchecked().writeMetrics()
+      throw mismatch
     } catch  where Database.isUnavailable(error) {
       log.warning(
         "The database does not answer: the schema's version was not checked. \(error)")

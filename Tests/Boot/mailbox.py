@@ -10,6 +10,11 @@ class Mailbox:
     def __init__(self):
         self.mails = []  # (recipients, text), oldest first
         self.arrived = threading.Condition()
+        self.answers = threading.Event()  # while it is not set, connections are taken and nothing is said
+        self.answers.set()
+        self.listen()
+
+    def listen(self):
         socketserver.ThreadingTCPServer.allow_reuse_address = True
         socketserver.ThreadingTCPServer.daemon_threads = True
         self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 25), self._handler())
@@ -39,6 +44,13 @@ class Mailbox:
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self):
+                mailbox.answers.wait()
+                try:
+                    self._receive()
+                except OSError:
+                    pass  # whoever sent has gone
+
+            def _receive(self):
                 recipients = []
                 self._say("220 ready")
                 while line := self.rfile.readline().decode(errors="replace").strip():

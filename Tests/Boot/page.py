@@ -21,6 +21,12 @@ def blocks(page):
     return found
 
 
+def table(page):
+    """The rows of the page's only table, each a list of cells without the code's backticks."""
+    lines = [line for line in pathlib.Path(page).read_text().splitlines() if line.startswith("| ")]
+    return [[cell.strip().replace("`", "") for cell in line.strip("| ").split(" | ")] for line in lines[1:]]
+
+
 def type_at(argv, answers, limit=60):
     """Runs `argv` on a terminal, and types the answer of the first pattern of `answers` that matches what stands there.
 

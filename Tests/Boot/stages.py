@@ -9,6 +9,7 @@ import sys
 import time
 
 import faults
+import manualfaults
 import monitoring
 import newserver
 import page
@@ -217,8 +218,8 @@ def without_package(site):
     return f"{typed} answers typed, a phone signs in"
 
 
-# It takes five minutes, because alerts wait before they fire.
-ALERTS = [monitoring.monitoring] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
+# They take ten minutes, because alerts wait before they fire.
+ALERTS = [monitoring.monitoring, manualfaults.manual_faults] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
 STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, remove, reboot,
           *newserver.STAGES, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing

@@ -76,7 +76,7 @@ class Host:
     def _make_certificate(self):
         self.authority, key = self.folder / "certificate.pem", self.folder / "key.pem"
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2",
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "90",
              "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-keyout", key, "-out", self.authority],
             check=True, stderr=subprocess.DEVNULL)
         os.chown(key, self.user, self.user)

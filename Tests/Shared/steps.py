@@ -6,6 +6,7 @@ import secrets
 import shlex
 import subprocess
 
+from address import Proxy
 from host import DATABASE, NAME, PASSWORD, Clock  # first: it finds the others
 from node import wait
 from phone import Phone
@@ -86,7 +87,7 @@ def serve(site):
     site.keep_secret("master-api-key", secrets.token_hex(32))
     certificate = site.folder / "etc/apple.pem"
     certificate.write_bytes((site.services.apple / "certificate.pem").read_bytes())
-    site.set(variables | {"APNS_CA_CERT": certificate})
+    site.set(variables | {"APNS_CA_CERT": certificate, "https_proxy": Proxy(site.host.port).address})
     client = site.host.client()
     assert client.send("GET", "/health").expect(200)["problems"] == [
         {"name": "companion", "reason": "No companion has ended a pass yet."}]

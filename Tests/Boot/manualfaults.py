@@ -1,0 +1,179 @@
+"""The manual's page Faults on the booted machine: each fault is caused, and who names it must say what the page's row says."""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import secrets
+import ssl
+import time
+
+import breaking
+import page
+from phone import NAME, Client, Phone
+
+PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/faults.md"
+PREFERENCES = "/api/v1/device-prefs"
+LIMIT = 150
+# A look at the site is due once a minute, and a pass is missed after a minute: now sooner.
+SOONER = ("timeout 3 mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'; "
+          "UPDATE companion_status SET last_pass_at = last_pass_at - INTERVAL 50 SECOND\"")
+
+
+class Row:
+    """What the page says of a fault."""
+
+    def __init__(self, cells):
+        self.name, self.requests, status, self.health, self.alert, self.mended = cells
+        number = re.sub(r"\bN\b", r"[\\d.]+", re.escape(status))
+        self.status = re.compile(number.replace("…", r"\S*"))
+
+    def answer(self, request):
+        """The page's word for what `request` gets, among all."""
+        if self.requests.startswith("all "):
+            return self.requests.removeprefix("all ")
+        return dict(part.rsplit(" ", 1) for part in self.requests.split(", "))[request]
+
+
+class Person:
+    """Somebody who uses the site before, during and after a fault."""
+
+    def __init__(self, site, number):
+        self.site = site
+        self.address = f"127.0.{10 + number}.1"
+        self.phone = Phone(Client(site.authority, self.address), f"person{number}-{secrets.token_hex(4)}")
+        self.phone.sign_up()
+        self.access = self.phone.access
+        self.codes = 0  # that the site has promised by mail
+        self.unanswered = 0  # sign-ins that waited in the responder's socket for longer than nginx did
+        self.expect_service()  # tokens that were never used would be written down at their first use
+
+    def _sign_in(self):
+        body = {"email": self.phone.email, "method": "email", **self.phone.device}
+        answer = self.phone.client.send("POST", "/api/mobile/auth/login", body)
+        self.codes += answer.status == 200
+        self.unanswered += answer.status == 504
+        return answer
+
+    def answers(self):
+        """What three requests at the same moment get, in the page's words. The page's fourth, a test push, needs Apple."""
+        client = self.phone.client = Client(self.site.authority, self.address)
+        requests = {
+            "sign-in": self._sign_in,
+            "read": lambda: client.send("GET", PREFERENCES, token=self.access),
+            "write": lambda: client.send("POST", PREFERENCES, {"push_enabled": True}, self.access),
+        }
+        with concurrent.futures.ThreadPoolExecutor(len(requests)) as threads:
+            sent = {name: threads.submit(send) for name, send in requests.items()}
+            return {name: self._word(answer) for name, answer in sent.items()}
+
+    def expect_service(self):
+        found = self.answers()
+        assert set(found.values()) == {"200"}, f"while all is well, requests get {found}"
+
+    @staticmethod
+    def _word(answer):
+        try:
+            return str(answer.result().status)
+        except ssl.SSLCertVerificationError as error:
+            assert "certificate has expired" in str(error), error
+            return "refuse the certificate"
+
+    def has_codes(self):
+        """Whether each code that was promised has come, and none for a sign-in that was refused."""
+        with self.site.mailbox.arrived:
+            texts = [text for recipients, text in self.site.mailbox.mails if self.phone.email in recipients]
+        codes = [text for text in texts if re.search(r"code is \d{6}", text)]
+        assert len(codes) <= self.codes + self.unanswered, f"{len(codes)} mails with codes for {self.codes} sign-ins"
+        return len(codes) >= self.codes
+
+
+def _status(site):
+    return site.machine.run("switchboard status", check=False)
+
+
+def _health(site):
+    """The status of `/health`, and the names of its problems."""
+    text, _, status = site.machine.run(f"curl -sk -w '\\n%{{http_code}}' https://{NAME}/health").rpartition("\n")
+    try:
+        return status, {problem["name"] for problem in json.loads(text)["problems"]}
+    except (ValueError, KeyError):
+        return status, set()
+
+
+def _alerts(site):
+    """The alerts that fire, or will if it goes on for the time that their rule gives."""
+    answer = json.loads(site.machine.run("curl -s http://localhost:9090/api/v1/alerts"))
+    return {alert["labels"]["alertname"] for alert in answer["data"]["alerts"]}
+
+
+def _is_told(site, row, told):
+    """Adds to `told` who says what `row` says. Whether all do."""
+    status, names = _health(site)
+    wanted, _, name = row.health.partition(", ")
+    told["status"] = told.get("status") or bool(row.status.search(_status(site)))
+    told["/health"] = told.get("/health") or status == wanted and (not name or name in names)
+    told["alert"] = told.get("alert") or row.alert in _alerts(site)
+    return all(told.values())
+
+
+def _is_well(site):
+    status, names = _health(site)
+    return (status == "200" and not names and site.machine.status("switchboard status") == 0 and not _alerts(site))
+
+
+def _compare(site, row, person):
+    """Waits until all say of the fault what `row` says."""
+    found = person.answers()
+    expected = {request: row.answer(request) for request in found}
+    assert found == expected, f"requests get {found} instead of {expected}"
+    site.machine.run(SOONER, check=False)  # a database that is away is noticed without
+    told = {}
+    try:
+        site.wait("named", lambda: _is_told(site, row, told), LIMIT)
+    except AssertionError:
+        raise AssertionError(f"{told}: {row.status.pattern}, {row.health}, {row.alert}; but:\n"
+                             f"{_status(site)}\n{_health(site)} {_alerts(site)}") from None
+
+
+def _try(site, fault, row, number):
+    """Seconds until the fault was named, and until all was well."""
+    person = Person(site, number)
+    began = time.monotonic()
+    try:
+        try:
+            breaking.do(site, fault.cause)
+            _compare(site, row, person)
+            named = time.monotonic()
+        finally:
+            breaking.do(site, fault.mend)
+        mended = time.monotonic()
+        site.machine.run(SOONER, check=False)
+        site.wait(f"all is well after: {row.mended}", lambda: _is_well(site), LIMIT)
+        if not fault.sends_late:
+            site.wait("the mails", person.has_codes, LIMIT)
+        well = time.monotonic()
+    finally:
+        breaking.do(site, fault.tidy)
+        site.wait("all is well without what the test has left", lambda: _is_well(site), LIMIT)
+    person.expect_service()
+    site.wait("the last mail", person.has_codes, LIMIT)
+    return named - began, well - mended
+
+
+def manual_faults(site):
+    """Each fault that needs no service outside, one after the other. Those that fail do not keep the others from being tried."""
+    rows = {cells[0]: Row(cells) for cells in page.table(PAGE)}
+    failed, tried = [], []
+    with breaking.short_intervals(site):
+        site.wait("all is well before", lambda: _is_well(site), LIMIT)
+        for number, fault in enumerate(breaking.FAULTS):
+            try:
+                named, well = _try(site, fault, rows[fault.name], number)
+                tried.append(named)
+                print(f"        {fault.name}: named after {named:.0f} s, well {well:.0f} s after its end", flush=True)
+            except Exception as error:
+                failed.append(f"{fault.name}: {type(error).__name__}: {error}")
+                print(f"        FAILED {failed[-1]}", flush=True)
+    assert not failed, "\n".join(failed)
+    return f"{len(tried)} rows of the page hold; the slowest fault was named after {max(tried):.0f} s"
