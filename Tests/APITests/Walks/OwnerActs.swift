@@ -61,7 +61,9 @@ extension WalkSite {
   }
 
   private func token(in response: Response) -> String? {
-    harvest(response).first { $0.kind == "accessToken" }?.text
+    // An account that has lost its address is not the one that somebody has made with that address since.
+    guard Answer(response).string("user", "id") == target.accountID else { return nil }
+    return harvest(response).first { $0.kind == "accessToken" }?.text
   }
 
   private func send(
