@@ -21,9 +21,8 @@ class Fault:
     `cause` and `mend` are commands, or functions of the site. `tidy` undoes what the mended site still has of the test.
     """
 
-    def __init__(self, name, cause, mend, tidy="", sends_late=False):
+    def __init__(self, name, cause, mend, tidy=""):
         self.name, self.cause, self.mend, self.tidy = name, cause, mend, tidy
-        self.sends_late = sends_late  # the mails go elsewhere
 
 
 def do(site, how):
@@ -175,6 +174,8 @@ dd if=/dev/zero of={MAILS}/filler bs=64k 2>&1 | grep -q 'No space left on device
 """
 COMMAND_AGAIN = f"""
 mv /root/environment {ENVIRONMENT}
+. {ENVIRONMENT}
+for mail in {MAILS}/*.eml; do $SWITCHBOARD_MAIL_COMMAND <"$mail"; done
 rm /run/systemd/system/{COMPANION}.service.d/mails.conf
 systemctl daemon-reload
 umount {MAILS}
@@ -184,7 +185,7 @@ OUTSIDE = [
     Fault("The site's certificate has expired", let_expire, renew),
     Fault("The mail command ends with 75", lambda site: site.mailbox.close(), lambda site: site.mailbox.listen()),
     Fault("The mail command hangs", lambda site: site.mailbox.answers.clear(), lambda site: site.mailbox.answers.set()),
-    Fault("The disk of SWITCHBOARD_MAIL_DIRECTORY is full", FULL_MAILS, f"rm {MAILS}/filler", COMMAND_AGAIN, sends_late=True),
+    Fault("The disk of SWITCHBOARD_MAIL_DIRECTORY is full", FULL_MAILS, f"rm {MAILS}/filler", COMMAND_AGAIN),
 ]
 FAULTS = [*DATABASE, *PROGRAMS, *OUTSIDE]
 

@@ -42,8 +42,9 @@ def wait(what, holds, limit=60):
 def make_template(folder):
     """A data directory that no server has used."""
     as_user = ["--user=mysql"] if os.geteuid() == 0 else []
+    folder.mkdir()  # also for its temporary files: the user of the server may write nowhere else
     done = subprocess.run(
-        ["mariadb-install-db", "--no-defaults", *as_user, f"--datadir={folder}", "--skip-test-db", "--force",
+        ["env", f"TMPDIR={folder}", "mariadb-install-db", "--no-defaults", *as_user, f"--datadir={folder}", "--skip-test-db", "--force",
          "--auth-root-authentication-method=normal"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0, done.stdout
