@@ -66,7 +66,7 @@ import Testing
         let answer = site.send(method, path)
         let isRefused =
           path.hasPrefix("/api/enrollment/callback/")
-          ? answer.isEnrollmentError(405, "Method not allowed")
+          ? answer.isEnrollmentError(405, Messages.english.unknownRequest)
           : answer.isError(405, "method_not_allowed")
         #expect(isRefused, "\(method) \(answer.text)")
         let allow = answer.field("Allow")?.components(separatedBy: ", ")
