@@ -3,9 +3,13 @@
 import pathlib
 import re
 
-from phone import NAME
+import page
+from phone import NAME, Phone
 
 MANUAL = pathlib.Path(__file__).parents[2] / "Sources/Manual"
+UPGRADE = MANUAL / "upgrade.md"
+BACKUP = "switchboard-2026-11-22.age"  # the page's example
+TESTER = "tester@example.org"
 AUTHORITY = "/root/authority.pem"
 # Answers without pauses and refusals of its own.
 PEBBLE = """
@@ -64,21 +68,40 @@ def certificate(site):
 def restore(site):
     """A new server, whose own name is a bare one, takes over: the same phone signs in by the old name and certificate."""
     run = site.machine.run
-    run("age-keygen -o /root/key.txt 2>/dev/null && "
-        "switchboard backup --to /root/site.age --recipient \"$(age-keygen -y /root/key.txt)\"")
+    make_key, back_up = page.below(UPGRADE, "Back up")
+    run(make_key)
+    run(f"recipient=$(age-keygen -y key.txt)\n{back_up.replace('age1…', '$recipient')}")
+    run(f"mv /var/backups/switchboard-*.age {BACKUP}")
     run("debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
     site.apt("purge switchboard")
     said = site.apt(f"install ./{site.package.name}")
     assert "The site has no name" in said, f"a bare host name is taken: {said[-1000:]}"
     run("test ! -e /etc/nginx/sites-enabled/switchboard && switchboard setup --yes --name new.example.org")
-    run("systemctl stop 'switchboard-*.timer' 'switchboard-*.socket' 'switchboard-*.service'")
-    run("switchboard restore /root/site.age --identity /root/key.txt --replace", text="yes\n")
-    run("systemctl start switchboard-responder.socket switchboard-companion.socket switchboard-relay.socket "
-        "switchboard-responder.service switchboard-relay.service switchboard-companion.timer")
+    stop, look, act, start = page.below(UPGRADE, "Restore")
+    run(f"set -e\n{stop}{look}")
+    run(act, text="yes\n")
+    run(f"set -e\n{start}")
     site.health()  # by the old certificate, which nginx was told of
     site.phone.sign_in_by_passkey()
-    site.check()
     return "the phone signs in at the new server"
 
 
-STAGES = [administrator, certificate, restore]
+def lost_keys(site):
+    """All files of keys are lost for good, and made again: people sign in again, and get mails."""
+    run = site.machine.run
+    unpack, *make, finish = page.below(UPGRADE, "If keys are lost")
+    run(f"set -e\n{unpack}")
+    run("cmp /root/files/etc/switchboard/secrets/jwt-keys /etc/switchboard/secrets/jwt-keys")
+    run("cd /etc/switchboard/secrets && rm hmac-keys jwt-keys credential-keys companion-keys companion-public-keys")
+    run("set -e\n" + "".join(make))
+    run(f"set -e\n{finish}".replace("YOU@EXAMPLE.ORG", TESTER))
+    site.mailbox.wait(TESTER, re.compile("Subject: (.*)"))
+    site.phone.summary().expect(401)
+    site.phone.sign_in_by_passkey()
+    dora = Phone(site.client, "dora")
+    dora.sign_up()
+    dora.sign_in_by_mail(site.mailbox)
+    return "a phone signs in again, a mailed code arrives"
+
+
+STAGES = [administrator, certificate, restore, lost_keys]

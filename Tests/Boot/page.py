@@ -6,10 +6,11 @@ import pty
 import re
 import select
 import sys
+import textwrap
 
 
-def blocks(page):
-    """The commands of each ```sh block of the page's main path, with the heading above."""
+def blocks(page, language="sh"):
+    """The text of each block in `language` on the page's main path, with the heading above."""
     heading, found = "", []
     for part in re.split(r"^(#+ .*)$", pathlib.Path(page).read_text(), flags=re.MULTILINE):
         if part.startswith("#"):
@@ -17,7 +18,15 @@ def blocks(page):
             if heading.startswith(("Without", "By hand", "Other ")):
                 break
         else:
-            found += [(heading, block) for block in re.findall(r"^```sh\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)]
+            blocks_there = re.findall(rf"^ *```{language}\n(.*?)^ *```$", part, re.MULTILINE | re.DOTALL)
+            found += [(heading, textwrap.dedent(block)) for block in blocks_there]
+    return found
+
+
+def below(page, heading, language="sh"):
+    """The text of each block in `language` below `heading`."""
+    found = [block for title, block in blocks(page, language) if title == heading]
+    assert found, f"{page} has no block below {heading}"
     return found
 
 

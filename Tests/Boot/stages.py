@@ -14,6 +14,7 @@ import monitoring
 import newserver
 import page
 import relay
+import webservers
 from load import Load
 from machine import Machine, now
 from mailbox import Mailbox
@@ -220,7 +221,7 @@ def without_package(site):
 
 # They take ten minutes, because alerts wait before they fire.
 ALERTS = [monitoring.monitoring, manualfaults.manual_faults] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
-STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, remove, reboot,
+STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, *webservers.STAGES, remove, reboot,
           *newserver.STAGES, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
 
