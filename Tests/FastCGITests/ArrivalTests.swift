@@ -29,6 +29,31 @@ import Testing
     }
   }
 
+  private func state(after bytes: [UInt8]) -> Arrival.State {
+    var arrival = Arrival(bodyLimit: 10)
+    bytes.withUnsafeBytes { arrival.append($0) }
+    return arrival.state
+  }
+
+  /// FastCGI specification §3.3: `version` is 1 in each record.
+  @Test func aRecordOfAnotherVersionIsMalformed() {
+    let whole = requestBytes(keep: true)
+    #expect(state(after: whole) == .complete)
+    #expect(state(after: [2] + whole.dropFirst()) == .malformed)
+    let begin = beginRecord(keep: true)
+    #expect(state(after: begin + [0] + record(.params).dropFirst()) == .malformed)
+  }
+
+  @Test(arguments: [(0, false), (1, true)])
+  func parametersHaveALimitOf128KiB(more: Int, isMalformed: Bool) {
+    let octets = [UInt8](repeating: 0, count: 1 << 15)
+    let parameters =
+      (0..<4).flatMap { _ in record(.params, octets) } + (more == 0 ? [] : record(.params, [0]))
+    #expect(
+      state(after: beginRecord(keep: true) + parameters) == (isMalformed ? .malformed : .incomplete)
+    )
+  }
+
   @Test func aBodyMayArriveOctetByOctet() throws {
     try withServer(workers: 1) { server in
       let body = String(repeating: "0123456789", count: 90)

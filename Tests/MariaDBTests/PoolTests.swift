@@ -54,6 +54,20 @@ import Testing
     }
   }
 
+  @Test func aConnectionThatWasInUseWhenAnotherWasLostIsNotTakenBack() throws {
+    try withPool { pool in
+      let old = try pool.read { first in
+        try killConnection(of: pool)
+        _ = try pool.read { second in try second.id() }
+        return try first.id()
+      }
+      let kept = try pool.read { first in
+        try pool.read { second in try [first.id(), second.id()] }
+      }
+      #expect(!kept.contains(old))
+    }
+  }
+
   @Test func aConnectionThatWasIdleTooLongIsReplaced() throws {
     try withPool { pool in
       let id = try pool.read { connection in

@@ -1,4 +1,5 @@
 import Foundation
+import MariaDB
 import Support
 import Testing
 
@@ -28,6 +29,35 @@ import Testing
       return site.send(
         "POST", AccountPath.pushToken, jsonText(["pushToken": String(token)]),
         token: person.accessToken)
+    }
+  }
+
+  /// The refresh has read the session when somebody signs it out.
+  @Test func aSessionThatEndsDuringItsRefreshStaysEnded() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let isEnding = DispatchSemaphore(value: 0)
+      let waiting = """
+        SELECT COUNT(*) FROM information_schema.INNODB_TRX t
+        JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
+        WHERE t.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()
+        """
+      let statuses = try inParallel(2) { number in
+        if number == 0 {
+          isEnding.wait()
+          return site.refresh(ann.refreshToken).status
+        }
+        let connection = try Connection(site.root)
+        _ = try connection.execute("SET autocommit = 0")
+        _ = try connection.execute(
+          "UPDATE sessions SET ended_at = UTC_TIMESTAMP(3), end_reason = 'logout'")
+        isEnding.signal()
+        while site.sql(waiting) == "0" {}
+        _ = try connection.execute("COMMIT")
+        return 0
+      }
+      #expect(statuses == [401, 0])
+      #expect(site.sql("SELECT generation FROM sessions") == "1")
     }
   }
 

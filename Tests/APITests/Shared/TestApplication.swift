@@ -11,8 +11,8 @@ import Testing
 
 @testable import API
 
-/// A responder without a web server, with a database of its own under the responder's least rights,
-/// and a clock that moves only when it is told to.
+/// A responder without a web server, with a database of its own under the responder's least rights, and a clock that
+/// advances by a millisecond with each request, as MariaDB counts a row as affected only if its values change.
 final class TestApplication: Sendable {
   let application: Application
   let database: Database
@@ -29,7 +29,23 @@ final class TestApplication: Sendable {
     parsing: "c1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
 
   private final class Clock: Sendable {
-    let now = Mutex(Timestamp(seconds: 1_795_000_000))
+    private let state = Mutex((now: Timestamp(seconds: 1_795_000_000), hasAdvanced: true))
+
+    /// The time of the last reading, or that to which the clock was advanced since.
+    var now: Timestamp { state.withLock { $0.now } }
+
+    /// Returns the time, a millisecond after the last reading; or exactly that to which the clock was advanced.
+    func read() -> Timestamp {
+      state.withLock {
+        if !$0.hasAdvanced { $0.now = $0.now + .milliseconds(1) }
+        $0.hasAdvanced = false
+        return $0.now
+      }
+    }
+
+    func advance(by span: Duration) {
+      state.withLock { $0 = ($0.now + span, true) }
+    }
   }
 
   init(
@@ -44,14 +60,14 @@ final class TestApplication: Sendable {
     clock = Clock()
     application = .ofTests(
       database, settings: settings, log: Evidence.log(of: root.database),
-      clock: { [clock] in clock.now.withLock { $0 } }, random: random)
+      clock: clock.read, random: random)
   }
 
-  var now: Timestamp { clock.now.withLock { $0 } }
+  /// The time of the last request.
+  var now: Timestamp { clock.now }
 
-  func advance(by span: Duration) {
-    clock.now.withLock { $0 = $0 + span }
-  }
+  /// The next request comes `span` after the last one.
+  func advance(by span: Duration) { clock.advance(by: span) }
 
   /// A responder beside this one, with the same database and clock.
   func sibling(
@@ -60,7 +76,7 @@ final class TestApplication: Sendable {
     beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
   ) -> Application {
     .ofTests(
-      database, settings: settings, log: Evidence.log(of: root.database), clock: { self.now },
+      database, settings: settings, log: Evidence.log(of: root.database), clock: clock.read,
       random: random, beginWaiting: beginWaiting, waitLimit: waitLimit)
   }
 

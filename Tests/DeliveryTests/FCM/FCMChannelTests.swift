@@ -35,7 +35,9 @@ import Testing
   }
 
   @Test func aTokenOfAnotherProjectGoesUnlessThatIsTheRule() throws {
-    for (count, removed, hasAlarm) in [(2, 2, false), (30, 0, true)] {
+    for (count, removed, hasAlarm) in [
+      (2, 2, false), (20, 20, false), (21, 0, true), (30, 0, true),
+    ] {
       try withDelivery { delivery throws in
         try withFCM { fake throws in
           let tokens = (1...40).map(androidToken)

@@ -39,6 +39,15 @@ import Testing
         + #""android":{"priority":"NORMAL","ttl":"60s"}}}"#)
   }
 
+  /// FCM refuses a message with one of these ("Customize a message", reserved words).
+  @Test(arguments: ["from", "message_type", "google.x", "gcm.x", "gcm.notification.title"])
+  func reservedNamesAreLeftOut(name: String) throws {
+    let data = #""data":{"gcm":"1","googled":"2","fromage":"3"}"#
+    let payload =
+      #"{"aps":{},"\#(name)":"x","data":{"gcm":"1","\#(name)":"x","googled":"2"},"fromage":"3"}"#
+    #expect(try json(payload).contains(data), "\(try json(payload))")
+  }
+
   @Test func whatIsNoPayloadIsNoMessage() {
     for payload in ["", "[]", #"{"aps":"#, "{} x"] {
       #expect(throws: (any Error).self) { try json(payload) }

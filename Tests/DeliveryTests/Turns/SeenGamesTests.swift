@@ -42,6 +42,16 @@ import Testing
     #expect(try seen(recorded(name)).games.count == active)
   }
 
+  @Test(arguments: [
+    ("1", true), ("3599", true), ("3600", false), ("86400", false), ("null", false),
+  ])
+  func aGameOfLessThanAnHourForAMoveIsLive(time: String, isLive: Bool) throws {
+    let game =
+      #"{"time_per_move":\#(time),"phase":"play","clock":{"current_player":7,"last_move":1}}"#
+    let seen = try seen(#"{"active_games":[{"id":5,"name":"n","json":\#(game)}]}"#)
+    #expect(seen.live == (isLive ? [5] : []))
+  }
+
   @Test func gamesAreReadInTheOrderOfTheAnswer() throws {
     #expect(try turns(fixture("ogs/players_full_one_turn.json"), of: 1_783_478) == [79_504_463])
     let three = try fixture("ogs/players_full_three_turns.json")

@@ -131,6 +131,36 @@ import Testing
     }
   }
 
+  @Test func theOutcomeOfAnAttemptIsRecordedOnce() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(1)
+      let deliveries = delivery.deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let lease = try #require(try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString))
+      let batch = try #require(try deliveries.nextBatch(of: lease, limit: 1))
+      for status in [429, 503] as [Int64] {
+        let outcome = DeliveryOutcome.later(
+          delay: .seconds(60), status: status, reason: "Busy", countsAsAttempt: true)
+        #expect(try deliveries.record(batch.map { ($0, outcome) }, under: lease))
+      }
+      #expect(delivery.states == "open 429 Busy 1 1")
+    }
+  }
+
+  @Test(arguments: [(0, 0), (1, 1), (86_400_000, 1)])
+  func aTokenThatWasRegisteredAgainStays(milliseconds: Int, removed: Int) throws {
+    try withDelivery { delivery throws in
+      delivery.insert(1)
+      let token = delivery.sql("SELECT device_token FROM ogs_registrations")
+      let registered = try #require(
+        Int64(
+          delivery.sql(
+            "SELECT CAST(UNIX_TIMESTAMP(registered_at) * 1000 AS INTEGER) FROM ogs_registrations")))
+      let died = Timestamp(milliseconds: registered + Int64(milliseconds))
+      #expect(try delivery.deliveries.removeDeadToken(token, registeredBefore: died) == removed)
+    }
+  }
+
   @Test func whatHasExpiredIsNotSent() throws {
     try withDelivery { delivery throws in
       delivery.insert(2)
