@@ -291,8 +291,9 @@ extension DatabaseError {
   fileprivate static let serverIsSilent = DatabaseError(
     .silent, .connecting, message: "the server does not answer")
 
-  /// Five, but a lock wait has already taken 3 s: more of them outlast the client.
-  fileprivate var mostRetries: Int { code == .lockWaitTimeout ? 1 : 5 }
+  /// The pauses between eight retries sum up to a quarter of a second. A lock wait has already taken 3 s: more of them
+  /// outlast the client.
+  fileprivate var mostRetries: Int { code == .lockWaitTimeout ? 1 : 8 }
 
   /// This error of a statement that commits: if its answer is missing, the outcome is unknown.
   fileprivate var asErrorOfCommitting: DatabaseError {
