@@ -1,6 +1,5 @@
 /// An environment variable of the programs. `nginx/run` passes on those that a program reads, and no others.
 package struct Variable: Sendable {
-  /// The relay is a program of its own, though it is a command of the companion.
   package enum Reader: String, CaseIterable, Sendable { case responder, companion, relay }
 
   package let name: String
