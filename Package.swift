@@ -19,6 +19,7 @@ let package = Package(
   name: "switchboard",
   products: [
     .executable(name: "switchboard-responder", targets: ["switchboard-responder"]),
+    .executable(name: "switchboard-relay", targets: ["switchboard-relay"]),
     .executable(name: "switchboard-companion", targets: ["switchboard-companion"]),
     .executable(name: "switchboard-fakes", targets: ["switchboard-fakes"]),
     .executable(name: "switchboard-sender", targets: ["switchboard-sender"]),
@@ -59,6 +60,8 @@ let package = Package(
         "Base", "CCurl", "CNGHTTP2", "COpenSSL", "Cryptography", "QRCode", "Store", log,
       ],
       swiftSettings: settings),
+    // What strangers send passes through it, so it opens no keys.
+    .target(name: "AgentRelay", dependencies: ["Base", "Store", log], swiftSettings: settings),
     .target(
       name: "Program", dependencies: ["Base", "Cryptography", "MariaDB", "Store", log],
       swiftSettings: settings),
@@ -73,6 +76,12 @@ let package = Package(
         + ["service", "socket"].map { "switchboard-responder.\($0)" },
       swiftSettings: settings),
     .executableTarget(
+      name: "switchboard-relay",
+      dependencies: ["AgentRelay", "Base", "MariaDB", "Program", "Store", log],
+      path: "Sources/relay",
+      exclude: ["environment-relay"] + ["service", "socket"].map { "switchboard-relay.\($0)" },
+      swiftSettings: settings),
+    .executableTarget(
       name: "switchboard-companion",
       dependencies: [
         "Base", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log,
@@ -80,9 +89,9 @@ let package = Package(
       ],
       path: "Sources/companion",
       exclude: [
-        "environment-companion", "environment-relay", "environment.sh", "failure-mail",
+        "environment-companion", "environment.sh", "failure-mail",
         "monitoring", "setup", "setup.sh", "switchboard", "switchboard-failure@.service",
-        "switchboard-relay.service", "switchboard-relay.socket", "switchboard.sysusers",
+        "switchboard.sysusers",
       ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
       swiftSettings: settings),
 
@@ -104,6 +113,7 @@ let package = Package(
     tests("CryptographyTests", of: ["Base", "Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
     tests("FastCGITests", of: ["FastCGI", "HTTP"]),
+    tests("AgentRelayTests", of: ["AgentRelay", "Base", "Store"]),
     tests("ProgramTests", of: ["Base", "Cryptography", "MariaDB", "Program", "Store", log]),
     tests("StoreTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),
     tests(

@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 29;
+SET @version = 1;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -27,10 +27,8 @@ CREATE TABLE IF NOT EXISTS schema_tables (
   checksum CHAR(32) NOT NULL COMMENT 'of its columns and indexes, as this file made them: see table_checksums'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
--- The version found: NULL in an empty database, 1 in those of the versions 1 to 20.
-SET @found = COALESCE(
-  (SELECT version FROM schema_version),
-  (SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'accounts'));
+-- The version found; NULL in an empty database.
+SET @found = (SELECT version FROM schema_version);
 
 DELIMITER //
 IF @found > @version THEN
@@ -41,23 +39,6 @@ END IF //
 DELIMITER ;
 
 SELECT CONCAT('Upgrading the schema from version ', @found, ' to ', @version) AS upgrade FROM DUAL WHERE @found < @version;
-
--- MariaDB copies a table to add a CHECK. Earlier versions lack some; those of versions 1 and 2 contain a $.
-SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied to add a CHECK; writes to it wait') AS upgrade
-  FROM information_schema.TABLES
- WHERE TABLE_SCHEMA = DATABASE() AND @found < 29
-   AND TABLE_NAME IN
-       (SELECT needed.name
-          FROM (SELECT 'accounts' AS name, 'accounts_wallet_id_form' AS constraint_name
-                UNION ALL SELECT 'device_registrations', 'device_registrations_push_token_form'
-                UNION ALL SELECT 'push_tokens', 'push_tokens_form'
-                UNION ALL SELECT 'banks', 'banks_bsim_id_form' UNION ALL SELECT 'banks', 'banks_urls'
-                UNION ALL SELECT 'cards', 'cards_last_four_digits' UNION ALL SELECT 'cards', 'cards_expiry'
-                UNION ALL SELECT 'ogs_registrations', 'ogs_registrations_token_of_channel') AS needed
-          LEFT JOIN information_schema.CHECK_CONSTRAINTS found
-            ON found.CONSTRAINT_SCHEMA = DATABASE() AND found.TABLE_NAME = needed.name
-               AND found.CONSTRAINT_NAME = needed.constraint_name AND found.CHECK_CLAUSE NOT LIKE '%$%'
-         WHERE found.CONSTRAINT_NAME IS NULL);
 
 -- Accounts: what every room uses -----------------------------------------------------------------------------------
 
@@ -70,7 +51,7 @@ CREATE TABLE IF NOT EXISTS accounts (
   created_at    DATETIME(3) NOT NULL COMMENT 'UTC',
   cards_version INT UNSIGNED NOT NULL DEFAULT 0
                 COMMENT 'counts changes of the cards; each change writes this first, so that changes happen one after another',
-  created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up; empty in accounts of versions before 22',
+  created_from  VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up',
   email_verified_at DATETIME(3) NULL COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
   language      ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the mails, as the last sign-in asked',
   banned_at     DATETIME(3) NULL COMMENT 'UTC; when an administrator banned the account; none: it is not banned',
@@ -134,7 +115,7 @@ CREATE TABLE IF NOT EXISTS sessions (
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
   end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again', 'administrator') NULL,
   began_by   ENUM('unknown', 'sign_up', 'code', 'passkey', 'trusted_key', 'untrusted_key') NOT NULL DEFAULT 'unknown'
-             COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; unknown: begun before version 28',
+             COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; unknown: it may do least',
   proved_at  DATETIME(3) NULL COMMENT 'UTC; when what began it proved who holds the account; none: it proves nothing; a sign-up loses it with the first passkey or key',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
@@ -176,16 +157,6 @@ CREATE TABLE IF NOT EXISTS biometric_keys (
   CONSTRAINT biometric_keys_public_key_form CHECK (public_key REGEXP '^[A-Za-z0-9+/]+={0,2}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Keys that sign in on a device; wrong signatures are counted in rate_limits';
-
-CREATE TABLE IF NOT EXISTS biometric_challenges (
-  client_device_id VARCHAR(128) NOT NULL PRIMARY KEY COMMENT 'one challenge for all accounts on the phone; the signature tells the account',
-  challenge_hash   BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge',
-  expires_at       DATETIME(3) NOT NULL COMMENT 'UTC',
-  spent_at         DATETIME(3) NULL COMMENT 'UTC',
-  KEY biometric_challenges_expiry (expires_at),
-  CONSTRAINT biometric_challenges_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT='At most one live challenge for a phone; only versions before 23 use it';
 
 CREATE TABLE IF NOT EXISTS phone_challenges (
   challenge_hash   BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the challenge',
@@ -258,7 +229,7 @@ CREATE TABLE IF NOT EXISTS account_visits (
   proved_at      DATETIME(3) NULL COMMENT 'UTC; when a mailed code or a passkey proved who it is',
   form_hash      BINARY(32) NULL COMMENT 'SHA-256 of the token in the forms of the newest page; a form that is sent spends it',
   challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge for a passkey; none: a code is asked for; zeros: it is spent',
-  address        VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'of the browser; empty in rows of versions before 24',
+  address        VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'of the browser',
   expires_at     DATETIME(3) NOT NULL COMMENT 'UTC',
   KEY account_visits_account (account_id),
   KEY account_visits_expiry (expires_at),
@@ -694,7 +665,7 @@ CREATE TABLE IF NOT EXISTS outbox (
   request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that asked for it',
   created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
-  account_id  UUID NULL COMMENT 'whose mail it is: it goes with the account; none: nobody''s, or written by a version before 23',
+  account_id  UUID NULL COMMENT 'whose mail it is: it goes with the account; none: no account',
   KEY outbox_due (state, due_at),
   KEY outbox_claim (claim_id),
   KEY outbox_finished (finished_at),
@@ -705,7 +676,6 @@ CREATE TABLE IF NOT EXISTS outbox (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Mails';
 
--- Its keys and constraints keep the name of the table in version 20: MariaDB would copy the table to rename a CHECK.
 CREATE TABLE IF NOT EXISTS jobs (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('push_test', 'turn_check', 'bank_enrollment') NOT NULL,
@@ -718,16 +688,16 @@ CREATE TABLE IF NOT EXISTS jobs (
   request_id  VARCHAR(64) NOT NULL COMMENT 'of the request that waits for it',
   created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
-  account_id  UUID NULL COMMENT 'for whom it is done: it goes with the account; none: for no account, or written by a version before 28',
-  KEY errands_due (state, due_at),
-  KEY errands_claim (claim_id),
-  KEY errands_finished (finished_at),
+  account_id  UUID NULL COMMENT 'for whom it is done: it goes with the account; none: no account',
+  KEY jobs_due (state, due_at),
+  KEY jobs_claim (claim_id),
+  KEY jobs_finished (finished_at),
   KEY jobs_account (account_id),
   CONSTRAINT jobs_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
-  CONSTRAINT errands_request_json CHECK (JSON_VALID(request)),
-  CONSTRAINT errands_result_json CHECK (JSON_VALID(result)),
-  CONSTRAINT errands_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
-  CONSTRAINT errands_done_has_result CHECK ((state = 'done') = (result IS NOT NULL))
+  CONSTRAINT jobs_request_json CHECK (JSON_VALID(request)),
+  CONSTRAINT jobs_result_json CHECK (JSON_VALID(result)),
+  CONSTRAINT jobs_closed_whole CHECK ((state = 'open') = (finished_at IS NULL)),
+  CONSTRAINT jobs_done_has_result CHECK ((state = 'done') = (result IS NOT NULL))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='Work for the companion; a request waits for the outcome';
 
@@ -739,7 +709,7 @@ CREATE TABLE IF NOT EXISTS notifications (
   payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
   created_at    DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   expires_at    DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; neither sent nor kept by Apple later',
-  account_id    UUID NULL COMMENT 'whom it tells: it goes with the account; none: no account, or written by a version before 28',
+  account_id    UUID NULL COMMENT 'whom it tells: it goes with the account; none: no account',
   UNIQUE KEY notifications_event (event_key),
   KEY notifications_created (created_at),
   KEY notifications_account (account_id),
@@ -917,848 +887,10 @@ CREATE TABLE IF NOT EXISTS audit_log (
 
 -- Upgrade ----------------------------------------------------------------------------------------------------------
 --
--- Every step may run again. Most name their algorithm, so that MariaDB refuses to copy or lock the table. The steps
--- that copy a table are those that the SELECT above announces.
---
--- Responders of version 20 work during the upgrade to 21 and after it. Companions of version 20 send no notifications
--- then: they wait for companions of version 21.
-
-DELIMITER //
-
--- To version 20. All earlier versions say version 1, so each step checks whether it is needed.
-
--- Versions 1 and 2 accept a line break at the end of these values. Other CHECKs of the table are dropped and added too,
--- because their order must not change.
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
-                         WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'accounts'
-                           AND CONSTRAINT_NAME = 'accounts_wallet_id_form' AND CHECK_CLAUSE LIKE '%$%') THEN
-  ALTER TABLE accounts DROP CONSTRAINT accounts_wallet_id_form, ALGORITHM=INSTANT;
-END IF //
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
-                         WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'device_registrations'
-                           AND CONSTRAINT_NAME = 'device_registrations_push_token_form' AND CHECK_CLAUSE LIKE '%$%') THEN
-  ALTER TABLE device_registrations DROP CONSTRAINT device_registrations_push_token_form, ALGORITHM=INSTANT;
-END IF //
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
-                         WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'push_tokens'
-                           AND CONSTRAINT_NAME = 'push_tokens_form' AND CHECK_CLAUSE LIKE '%$%') THEN
-  ALTER TABLE push_tokens DROP CONSTRAINT push_tokens_form, ALGORITHM=INSTANT;
-END IF //
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
-                         WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'banks'
-                           AND CONSTRAINT_NAME = 'banks_bsim_id_form' AND CHECK_CLAUSE LIKE '%$%') THEN
-  ALTER TABLE banks
-    DROP CONSTRAINT banks_bsim_id_form, DROP CONSTRAINT banks_name_not_empty,
-    DROP CONSTRAINT IF EXISTS banks_connection_whole, DROP CONSTRAINT IF EXISTS banks_urls, ALGORITHM=INSTANT;
-END IF //
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
-                         WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'cards'
-                           AND CONSTRAINT_NAME = 'cards_last_four_digits' AND CHECK_CLAUSE LIKE '%$%') THEN
-  ALTER TABLE cards
-    DROP CONSTRAINT cards_last_four_digits, DROP CONSTRAINT cards_type_upper,
-    DROP CONSTRAINT IF EXISTS cards_bank_card_id_not_empty, DROP CONSTRAINT IF EXISTS cards_default_is_active,
-    DROP CONSTRAINT IF EXISTS cards_expiry, ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE accounts ADD COLUMN IF NOT EXISTS cards_version INT UNSIGNED NOT NULL DEFAULT 0, ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE accounts
-    ADD CONSTRAINT IF NOT EXISTS accounts_wallet_id_form CHECK (wallet_id REGEXP '^wsim_[A-Za-z0-9]{12}\\z');
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE device_registrations
-    ADD CONSTRAINT IF NOT EXISTS device_registrations_push_token_form
-      CHECK (push_token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z');
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE push_tokens
-    ADD CONSTRAINT IF NOT EXISTS push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z');
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE banks
-    ADD COLUMN IF NOT EXISTS authorization_url VARCHAR(2000) NULL,
-    ADD COLUMN IF NOT EXISTS token_url VARCHAR(2000) NULL,
-    ADD COLUMN IF NOT EXISTS cards_url VARCHAR(2000) NULL,
-    ADD COLUMN IF NOT EXISTS client_id VARCHAR(200) NULL,
-    ADD COLUMN IF NOT EXISTS client_secret VARCHAR(1000) NULL,
-    ADD COLUMN IF NOT EXISTS scope VARCHAR(500) NULL,
-    ADD CONSTRAINT IF NOT EXISTS banks_bsim_id_form CHECK (bsim_id REGEXP '^[A-Za-z0-9._-]+\\z'),
-    ADD CONSTRAINT IF NOT EXISTS banks_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
-    ADD CONSTRAINT IF NOT EXISTS banks_connection_whole
-      CHECK ((authorization_url IS NULL) = (token_url IS NULL) AND (token_url IS NULL) = (cards_url IS NULL)
-             AND (cards_url IS NULL) = (client_id IS NULL) AND (client_id IS NULL) = (client_secret IS NULL)
-             AND (client_secret IS NULL) = (scope IS NULL)),
-    ADD CONSTRAINT IF NOT EXISTS banks_urls
-      CHECK (authorization_url REGEXP '^https?://[!-~]+\\z' AND token_url REGEXP '^https?://[!-~]+\\z'
-             AND cards_url REGEXP '^https?://[!-~]+\\z');
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE enrollments ADD COLUMN IF NOT EXISTS removed_at DATETIME(3) NULL, ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE cards
-    ADD COLUMN IF NOT EXISTS bank_card_id VARCHAR(128) NULL COMMENT 'made by the bank' AFTER enrollment_id,
-    ADD COLUMN IF NOT EXISTS expiry_month TINYINT UNSIGNED NULL AFTER card_type,
-    ADD COLUMN IF NOT EXISTS expiry_year SMALLINT UNSIGNED NULL AFTER expiry_month,
-    ADD UNIQUE KEY IF NOT EXISTS cards_bank_card (enrollment_id, bank_card_id),
-    ADD CONSTRAINT IF NOT EXISTS cards_last_four_digits CHECK (last_four REGEXP '^[0-9]{4}\\z'),
-    ADD CONSTRAINT IF NOT EXISTS cards_type_upper CHECK (card_type = UPPER(card_type) AND CHAR_LENGTH(card_type) > 0),
-    ADD CONSTRAINT IF NOT EXISTS cards_bank_card_id_not_empty CHECK (CHAR_LENGTH(bank_card_id) > 0),
-    ADD CONSTRAINT IF NOT EXISTS cards_default_is_active CHECK (active OR NOT is_default),
-    ADD CONSTRAINT IF NOT EXISTS cards_expiry
-      CHECK ((expiry_month IS NULL) = (expiry_year IS NULL)
-             AND (expiry_month IS NULL OR expiry_month BETWEEN 1 AND 12 AND expiry_year BETWEEN 2000 AND 2199));
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE enrollment_states
-    ADD COLUMN IF NOT EXISTS browser_hash BINARY(32) NULL,
-    ADD COLUMN IF NOT EXISTS address VARCHAR(45) NULL, ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE audit_log
-    ADD COLUMN IF NOT EXISTS attestation_reason VARCHAR(40) NULL AFTER attestation, ALGORITHM=INSTANT;
-END IF //
-
--- Version 18 allowed only one of the two columns, and an enrollment in a browser has both.
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.CHECK_CONSTRAINTS
-                         WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = 'enrollment_states'
-                           AND CONSTRAINT_NAME = 'enrollment_states_one_beginning') THEN
-  ALTER TABLE enrollment_states DROP CONSTRAINT enrollment_states_one_beginning, ALGORITHM=INSTANT;
-END IF //
-
--- To version 21: the table errands is renamed jobs, and a view gets its name (see the views). One statement renames
--- all, so that no request sees a name missing. It uses the new view up: where two apply the schema at once, one fails.
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.TABLES
-                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands' AND TABLE_TYPE = 'BASE TABLE') THEN
-  CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW errands_of_version_20 AS
-    SELECT id, kind, request, state, due_at, attempts, claim_id, result, request_id, created_at, finished_at FROM jobs;
-END IF //
-
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.TABLES
-                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands_of_version_20')
-               AND EXISTS (SELECT 1 FROM information_schema.TABLES
-                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'errands' AND TABLE_TYPE = 'BASE TABLE') THEN
-  RENAME TABLE jobs TO jobs_unused, errands TO jobs, errands_of_version_20 TO errands;
-END IF //
-
-IF @found < 21 THEN
-  DROP TABLE IF EXISTS jobs_unused;
-  DROP VIEW IF EXISTS errands_of_version_20, errands_today, sent_today;
-END IF //
-
--- To version 21: deliveries have a channel.
-IF @found < 21 THEN
-  ALTER TABLE deliveries
-    ADD COLUMN IF NOT EXISTS channel VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent' AFTER token,
-    ADD COLUMN IF NOT EXISTS losses TINYINT UNSIGNED NOT NULL DEFAULT 0 AFTER attempts, ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.STATISTICS
-                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'deliveries'
-                           AND INDEX_NAME = 'deliveries_due' AND SEQ_IN_INDEX = 1 AND COLUMN_NAME = 'shard') THEN
-  ALTER TABLE deliveries
-    DROP KEY IF EXISTS deliveries_finished, DROP KEY deliveries_due,
-    ADD KEY deliveries_due (channel, shard, state, due_at), ALGORITHM=NOCOPY, LOCK=NONE;
-END IF //
-
-IF @found < 21 AND NOT EXISTS (SELECT 1 FROM information_schema.COLUMNS
-                             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'delivery_leases'
-                               AND COLUMN_NAME = 'channel') THEN
-  ALTER TABLE delivery_leases
-    ADD COLUMN channel VARCHAR(20) NOT NULL DEFAULT 'apns' FIRST,
-    DROP PRIMARY KEY, ADD PRIMARY KEY (channel, shard), ALGORITHM=INPLACE, LOCK=NONE;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE provider_tokens
-    CHANGE COLUMN IF EXISTS minted_at issued_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock', ALGORITHM=INSTANT;
-END IF //
-
--- To version 21: apns_hosts says for all rooms where Apple takes notifications to a token.
-IF @found < 21 AND EXISTS (SELECT 1 FROM information_schema.COLUMNS
-                         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'ogs_registrations'
-                           AND COLUMN_NAME = 'environment') THEN
-  -- At this level the INSERT does not lock the rows that it reads.
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  INSERT INTO apns_hosts (token, topic, environment, learned_at)
-    SELECT device_token, topic, environment, registered_at
-      FROM ogs_registrations
-     WHERE environment IS NOT NULL
-     ORDER BY registered_at
-    ON DUPLICATE KEY UPDATE environment = VALUES(environment), learned_at = VALUES(learned_at);
-  ALTER TABLE ogs_registrations
-    DROP CONSTRAINT IF EXISTS ogs_registrations_environment_whole,
-    DROP COLUMN environment, DROP COLUMN topic, ALGORITHM=INSTANT;
-END IF //
-
--- To version 21: comments in plain English.
-IF @found < 21 THEN
-  ALTER TABLE schema_version
-    MODIFY version INT UNSIGNED NOT NULL COMMENT 'must be the version that the programs are written for',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE accounts
-    MODIFY email VARCHAR(254) NOT NULL COMMENT 'lower case; compared byte by byte',
-    MODIFY username VARCHAR(254) NOT NULL COMMENT 'value of X-Username; the e-mail address unless changed',
-    MODIFY cards_version INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counts changes of the cards; each change writes this first, so that changes happen one after another',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE devices
-    MODIFY id UUID NOT NULL COMMENT 'made by the server; the preferences call it device_id',
-    MODIFY client_device_id VARCHAR(128) NOT NULL COMMENT 'made by the app; a phone has one row for each of its accounts',
-    MODIFY revoked_at DATETIME(3) NULL COMMENT 'UTC; no access from then on, until the next sign-in',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE device_registrations
-    MODIFY address VARCHAR(45) NOT NULL COMMENT 'of the caller: a stranger who knows the id replaces only the row of their own address',
-    COMMENT = 'Devices that have not signed in yet; the next sign-in turns one into a device of the account',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE sessions
-    MODIFY id UUID NOT NULL COMMENT 'sid of the access token; one sign-in, one family of refresh tokens',
-    MODIFY rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE login_codes
-    MODIFY email VARCHAR(254) NOT NULL COMMENT 'also of people who have no account',
-    MODIFY code_mac BINARY(32) NOT NULL COMMENT 'HMAC of the code; its key is not in the database',
-    MODIFY device_name VARCHAR(200) NULL COMMENT 'from the request for the code',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE biometric_keys
-    MODIFY id UUID NOT NULL COMMENT 'biometricId; each new key has a new one',
-    MODIFY public_key VARCHAR(200) NOT NULL COMMENT 'P-256, SubjectPublicKeyInfo in base64; the private key stays on the phone',
-    COMMENT = 'Keys that sign in on a device; wrong signatures are counted in rate_limits',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE biometric_challenges
-    MODIFY client_device_id VARCHAR(128) NOT NULL COMMENT 'one challenge for all accounts on the phone; the signature tells the account',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE passkeys
-    MODIFY credential_id VARBINARY(1023) NOT NULL COMMENT 'chosen by the authenticator; belongs to one account',
-    MODIFY public_key VARBINARY(1024) NOT NULL COMMENT 'COSE in CBOR; the private key stays in the authenticator',
-    MODIFY sign_count INT UNSIGNED NOT NULL COMMENT 'at the last use; stays 0 where the authenticator does not count',
-    MODIFY last_used_at DATETIME(3) NULL COMMENT 'UTC; last sign-in or payment',
-    MODIFY uses BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'sign-ins and payments; each changes the row, also where the authenticator does not count',
-    COMMENT = 'Keys that sign in and pay, on any device',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE passkey_challenges
-    MODIFY purpose ENUM('registration', 'authentication') NOT NULL COMMENT 'a challenge for one purpose is refused for the other',
-    MODIFY account_id UUID NOT NULL COMMENT 'whose passkey is made or used',
-    MODIFY device_name VARCHAR(200) NULL COMMENT 'from the request for the challenge',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE models
-    COMMENT = 'The catalog; while it is empty, the apps may choose any name',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE device_preferences
-    MODIFY last_updated_at DATETIME(3) NOT NULL COMMENT 'UTC; while version is 0, when the device was registered',
-    MODIFY last_write_digest BINARY(32) NULL COMMENT 'SHA-256 of the last change, to recognize it when it is sent again',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE attestation_challenges
-    MODIFY challenge_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge; an attestation contains only this hash',
-    MODIFY spent_at DATETIME(3) NULL COMMENT 'UTC; first attempt, whatever its outcome',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE attestation_keys
-    MODIFY public_key BINARY(65) NOT NULL COMMENT 'uncompressed P-256 point; the private key stays in the phone',
-    MODIFY receipt BLOB NOT NULL COMMENT 'for questions to Apple about the device; not verified',
-    MODIFY counter INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the newest assertion; the next one must be greater',
-    MODIFY device_id UUID NULL COMMENT 'the first device that signed in with the key; no other may use it',
-    MODIFY bound_at DATETIME(3) NULL COMMENT 'UTC; first assertion of a person who was signed in',
-    COMMENT = 'Keys that were made by genuine apps, as Apple attests',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE push_tokens
-    MODIFY token VARCHAR(512) NOT NULL COMMENT 'case matters; one row and one owner, whichever endpoint brought it',
-    MODIFY registered_at DATETIME(3) NOT NULL COMMENT 'UTC; last registration, compared with the time that Apple gives for a dead token',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE banks
-    MODIFY authorization_url VARCHAR(2000) NULL COMMENT 'where a person consents; none: the bank takes no enrollments',
-    MODIFY token_url VARCHAR(2000) NULL COMMENT 'endpoint that exchanges a code (RFC 6749)',
-    MODIFY cards_url VARCHAR(2000) NULL COMMENT 'endpoint that lists the person''s cards',
-    MODIFY client_id VARCHAR(200) NULL COMMENT 'names this site to the bank',
-    MODIFY client_secret VARCHAR(1000) NULL COMMENT 'AES-256-GCM; only the companion reads it',
-    MODIFY scope VARCHAR(500) NULL COMMENT 'what the person is asked to consent to: words with spaces between',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE enrollments
-    MODIFY removed_at DATETIME(3) NULL COMMENT 'UTC; removed by its account, until the next enrollment',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE cards
-    MODIFY expiry_month TINYINT UNSIGNED NULL COMMENT 'last month in which the card is valid',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE enrollment_states
-    MODIFY id UUID NOT NULL COMMENT 'enrollmentId; the app gets it without its hyphens',
-    MODIFY state_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the state that the bank sends back',
-    MODIFY nonce_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the nonce that an id_token of the bank must name',
-    MODIFY session_id UUID NOT NULL COMMENT 'in which the enrollment began; the state ends with it',
-    MODIFY is_mobile BOOLEAN NOT NULL COMMENT 'the callback answers the app, not a browser',
-    MODIFY browser_hash BINARY(32) NULL COMMENT 'SHA-256 of the cookie of the browser that began it; none: the app began it',
-    MODIFY address VARCHAR(45) NULL COMMENT 'of the caller that began it; a person who comes back from another one without the cookie is asked first',
-    COMMENT = 'Enrollments that have begun: who was sent to which bank',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE merchants
-    MODIFY id UUID NOT NULL COMMENT 'aud of the payment statements that it gets',
-    MODIFY api_key_prefix VARCHAR(16) NOT NULL COMMENT 'first characters of the key, to recognize it',
-    MODIFY revoked_at DATETIME(3) NULL COMMENT 'UTC; the key is refused from then on',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE payments
-    MODIFY order_id VARCHAR(200) NULL COMMENT 'made by the merchant',
-    MODIFY challenge_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge, which is derived from the id and a key',
-    MODIFY expires_at DATETIME(3) NOT NULL COMMENT 'UTC; not confirmed later',
-    MODIFY confirmed_at DATETIME(3) NULL COMMENT 'UTC; at most once',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE card_tokens
-    MODIFY token VARCHAR(64) NOT NULL COMMENT 'name of the card at this merchant; gives no access',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE pairing_tokens
-    MODIFY nonce CHAR(16) NOT NULL COMMENT 'base64url; gives no access without the key that signs tokens',
-    COMMENT = 'What the QR codes contain; each pairs one phone',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE pairing_server
-    MODIFY session UUID NOT NULL COMMENT 'names this site to the apps',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE pairings
-    MODIFY id UUID NOT NULL COMMENT 'device_id of the tokens; one exchange, one family of refresh tokens',
-    MODIFY address VARCHAR(45) NOT NULL COMMENT 'of the phone when it was paired, as the web server reported it',
-    MODIFY rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
-    MODIFY end_reason ENUM('phone', 'revoke_all', 'administrator', 'reuse') NULL COMMENT 'who ended it; reuse: a copy of its token was used',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE pairing_tickets
-    MODIFY pairing_id UUID NULL COMMENT 'of the phone that owns it',
-    MODIFY nonce CHAR(16) NULL COMMENT 'of the pairing token for which it was issued, if no phone was paired',
-    COMMENT = 'Used once, in place of a token, in a URL',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE ogs_users
-    MODIFY id BIGINT UNSIGNED NOT NULL COMMENT 'at online-go.com',
-    MODIFY due_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; next poll; during a poll, the end of its lease',
-    MODIFY claim_id UUID NULL COMMENT 'of the poll that is running',
-    MODIFY interval_seconds INT UNSIGNED NOT NULL DEFAULT 30 COMMENT 'seconds; grows while nothing changes',
-    MODIFY moved_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; last poll that saw something new',
-    MODIFY entity_tag VARCHAR(200) NULL COMMENT 'ETag of the last answer, if it had one',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE ogs_registrations
-    MODIFY last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification for it was last written',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE ogs_games
-    MODIFY notified_move BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move of the last notification to the user',
-    COMMENT = 'The active games of each user as the last poll saw them; finished games are deleted',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE ogs_pause
-    MODIFY refused_users VARCHAR(100) NOT NULL DEFAULT '[]' COMMENT 'JSON array: users refused in a row, at most three',
-    MODIFY paused_until DATETIME(3) NULL COMMENT 'UTC, the database''s clock; no polls before',
-    COMMENT = 'online-go.com refuses polls by address: after three users refused in a row, all polls pause',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE api_keys
-    MODIFY key_prefix CHAR(8) NOT NULL COMMENT 'first characters of the key, to recognize it',
-    MODIFY revoked_at DATETIME(3) NULL COMMENT 'UTC; by a newer key with the same user and description, or by an administrator',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE outbox
-    MODIFY sealed VARCHAR(1000) NULL COMMENT 'secret part of the message, AES-256-GCM; deleted when the row is closed',
-    MODIFY state ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open' COMMENT 'suppressed: not sent, because no account has this address; dead: given up, see reason',
-    MODIFY due_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; next attempt; while it is claimed, the end of the lease',
-    MODIFY expires_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; not sent later',
-    MODIFY claim_id UUID NULL COMMENT 'of the last pass that claimed it',
-    COMMENT = 'Mails',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE jobs
-    MODIFY kind ENUM('push_test', 'turn_check', 'bank_enrollment') NOT NULL,
-    MODIFY request MEDIUMTEXT NOT NULL COMMENT 'JSON: what to do',
-    MODIFY claim_id UUID NULL COMMENT 'of the last pass that claimed it',
-    MODIFY result MEDIUMTEXT NULL COMMENT 'JSON: the outcome',
-    COMMENT = 'Work for the companion; a request waits for the outcome',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE notifications
-    MODIFY event_key VARCHAR(200) NOT NULL COMMENT 'names the event: a repeated poll makes no second notification of it',
-    MODIFY collapse_id VARCHAR(64) NOT NULL COMMENT 'a device shows only the newest of those that share it',
-    MODIFY expires_at DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; neither sent nor kept by Apple later',
-    COMMENT = 'The content, once; each device that gets it has a delivery',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE deliveries
-    MODIFY shard TINYINT UNSIGNED NOT NULL COMMENT 'of the lease that covers it',
-    MODIFY due_at DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock; next attempt',
-    MODIFY losses TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'attempts whose sender ended without an outcome; given up after five',
-    MODIFY status SMALLINT UNSIGNED NULL COMMENT 'HTTP status of the last answer; none: no answer',
-    MODIFY reason VARCHAR(64) NULL COMMENT 'word of the last answer, or ours in lower case',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE delivery_leases
-    MODIFY claim_id UUID NULL COMMENT 'of the last pass that claimed it',
-    MODIFY batch MEDIUMTEXT NOT NULL DEFAULT '[]' COMMENT 'JSON array of the deliveries being sent; they count as attempted if the lease ends without their outcome',
-    COMMENT = 'Who sends which deliveries: one row for each channel and shard, claimed before the work begins',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE provider_tokens
-    MODIFY sealed VARCHAR(1000) NULL COMMENT 'AES-256-GCM; who knows the token can send for an hour',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE companion_status
-    MODIFY missing VARCHAR(1000) NOT NULL DEFAULT '' COMMENT 'names of the missing variables that keep something from being sent',
-    ALGORITHM=INSTANT;
-END IF //
-
-IF @found < 21 THEN
-  ALTER TABLE audit_log
-    MODIFY account_id UUID NULL COMMENT 'stays when the account is deleted',
-    MODIFY address VARCHAR(45) NOT NULL COMMENT 'of the caller, as the web server reported it',
-    MODIFY attestation ENUM('none', 'stub', 'unverified', 'verified', 'refused') NULL COMMENT 'unverified: the app sent an assertion that was not checked',
-    MODIFY attestation_reason VARCHAR(40) NULL COMMENT 'why the assertion was refused, or would have been',
-    ALGORITHM=INSTANT;
-END IF //
-
--- Version 22: accounts know whether their e-mail address is proven, sessions and biometric keys what they may prove.
-IF @found < 22 THEN
-  ALTER TABLE accounts
-    ADD COLUMN IF NOT EXISTS created_from VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'address of the caller that signed up; empty in accounts of versions before 22',
-    ADD COLUMN IF NOT EXISTS email_verified_at DATETIME(3) NULL
-      COMMENT 'UTC; when somebody first proved that the e-mail address is theirs',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 22 THEN
-  ALTER TABLE accounts
-    ADD KEY IF NOT EXISTS accounts_unproven (email_verified_at, created_at), ALGORITHM=INPLACE, LOCK=NONE;
-END IF //
-IF @found < 22 THEN
-  ALTER TABLE sessions
-    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over') NULL,
-    ADD COLUMN IF NOT EXISTS proved_at DATETIME(3) NULL
-      COMMENT 'UTC; when a mailed code, a passkey or a trusted biometric key began it; none: a sign-up or another key did',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 22 THEN
-  ALTER TABLE biometric_keys
-    ADD COLUMN IF NOT EXISTS trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01'
-      COMMENT 'UTC; from then on the key proves who signs, and pays',
-    ALGORITHM=INSTANT;
-END IF //
--- MariaDB adds a foreign key online only where it need not check the rows. They satisfy the one that is replaced.
-IF @found < 22 THEN
-  SET SESSION foreign_key_checks = 0;
-  ALTER TABLE payments
-    MODIFY account_id UUID NULL COMMENT 'none: the account has been deleted', DROP FOREIGN KEY IF EXISTS payments_account,
-    ALGORITHM=INPLACE, LOCK=NONE;
-  ALTER TABLE payments
-    ADD CONSTRAINT payments_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE SET NULL,
-    ALGORITHM=INPLACE, LOCK=NONE;
-  SET SESSION foreign_key_checks = 1;
-END IF //
-IF @found < 22 THEN
-  ALTER TABLE device_preferences
-    MODIFY push_enabled BOOLEAN NOT NULL DEFAULT FALSE
-      COMMENT '0: no pushes once the preferences were written; 1: pushes; 2: pushes, no write has named it',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 22 THEN
-  ALTER TABLE outbox MODIFY kind ENUM('login_code', 'email_confirmation') NOT NULL, ALGORITHM=INSTANT;
-END IF //
--- Version 23: owners are told by mail what happens to their accounts, in their language; mails of an account go with it.
-IF @found < 23 THEN
-  ALTER TABLE accounts
-    ADD COLUMN IF NOT EXISTS language ENUM('en', 'de', 'fr', 'es', 'fa') NULL COMMENT 'of the mails, as the last sign-in asked',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 23 THEN
-  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL, ALGORITHM=INSTANT;
-END IF //
-IF @found < 23 THEN
-  ALTER TABLE outbox
-    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted') NOT NULL,
-    ADD COLUMN IF NOT EXISTS account_id UUID NULL
-      COMMENT 'whose mail it is: it goes with the account; none: nobody''s, or written by a version before 23',
-    ALGORITHM=INSTANT;
-END IF //
--- Online only where the rows are not checked. In all of them the column is NULL.
-IF @found < 23 THEN
-  SET SESSION foreign_key_checks = 0;
-  ALTER TABLE outbox ADD KEY IF NOT EXISTS outbox_account (account_id), ALGORITHM=INPLACE, LOCK=NONE;
-  ALTER TABLE outbox
-    ADD CONSTRAINT outbox_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
-    ALGORITHM=INPLACE, LOCK=NONE;
-  SET SESSION foreign_key_checks = 1;
-END IF //
-
--- Version 23: phone_challenges replaces biometric_challenges, which responders of version 22 still use. Challenges of the
--- last five minutes are not carried over: who answers one is refused and asks again.
-IF @found < 23 THEN
-  ALTER TABLE biometric_challenges
-    COMMENT = 'At most one live challenge for a phone; only versions before 23 use it',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 23 THEN
-  ALTER TABLE devices
-    ADD COLUMN IF NOT EXISTS credential_trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01'
-      COMMENT 'UTC; from then on the credential proves who holds the account' AFTER credential_expires_at,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 23 THEN
-  ALTER TABLE sessions
-    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again') NULL,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 23 THEN
-  ALTER TABLE enrollment_states
-    MODIFY address VARCHAR(45) NULL COMMENT 'of the caller that began it',
-    ADD COLUMN IF NOT EXISTS result VARCHAR(200) NULL
-      COMMENT 'what the person was told, JSON; whoever comes back again is told the same',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 23 THEN
-  ALTER TABLE attestation_keys
-    MODIFY device_id UUID NULL COMMENT 'the device that used the key last; no device of another phone may use it',
-    ALGORITHM=INSTANT;
-END IF //
-
--- Version 24: owners are told when somebody signs in at the page for people, and see from where.
-IF @found < 24 THEN
-  ALTER TABLE account_visits
-    ADD COLUMN IF NOT EXISTS address VARCHAR(45) NOT NULL DEFAULT ''
-      COMMENT 'of the browser; empty in rows of versions before 24' AFTER challenge_hash,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 24 THEN
-  ALTER TABLE outbox
-    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                     'browser_signed_in') NOT NULL,
-    MODIFY sealed VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 24 THEN
-  ALTER TABLE banks
-    MODIFY client_secret VARCHAR(1000) NULL COMMENT 'sealed for the companion alone',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 24 THEN
-  ALTER TABLE enrollment_states
-    MODIFY verifier VARCHAR(300) NOT NULL COMMENT 'code_verifier of PKCE, sealed for the companion alone',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 24 THEN
-  ALTER TABLE provider_tokens
-    MODIFY sealed VARCHAR(1000) NULL COMMENT 'sealed for the companion alone; who knows the token can send for an hour',
-    ALGORITHM=INSTANT;
-END IF //
-
--- Version 25: companions say what they find wrong; administrators end sessions, and ask why a phone did not ring.
-IF @found < 25 THEN
-  ALTER TABLE companion_status
-    ADD COLUMN IF NOT EXISTS pass_interval INT UNSIGNED NOT NULL DEFAULT 30
-      COMMENT 'seconds from the beginning of a pass to that of the next',
-    ADD COLUMN IF NOT EXISTS pass_milliseconds INT UNSIGNED NOT NULL DEFAULT 0
-      COMMENT 'milliseconds that the last whole pass took',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE sessions
-    MODIFY end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again',
-                           'administrator') NULL,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE ogs_games ADD KEY IF NOT EXISTS ogs_games_game (game_id), ALGORITHM=INPLACE, LOCK=NONE;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE ogs_games
-    MODIFY current_player BIGINT UNSIGNED NOT NULL
-      COMMENT 'who must act; while stones are removed, the user until they accept; 0: nobody',
-    MODIFY is_running BOOLEAN NOT NULL COMMENT 'in play or removing stones, and not paused',
-    ADD COLUMN IF NOT EXISTS clock_move BIGINT NOT NULL DEFAULT 0
-      COMMENT 'Unix milliseconds; the last_move for which the user was told that the clock runs out',
-    ADD COLUMN IF NOT EXISTS is_silent BOOLEAN NOT NULL DEFAULT FALSE
-      COMMENT 'the user wants to hear nothing of it: muted, or live',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE ogs_users
-    ADD COLUMN IF NOT EXISTS asked_at DATETIME(3) NULL
-      COMMENT 'UTC, the database''s clock; last request of the user''s app, not kept more often than once in the shortest interval'
-      AFTER moved_at,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE ogs_registrations
-    MODIFY last_notified_at DATETIME(3) NULL COMMENT 'UTC; when a notification of this user was last delivered to it',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE notifications MODIFY kind ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL, ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE push_tokens
-    MODIFY platform ENUM('ios', 'macos', 'android', 'web') NOT NULL COMMENT 'decides the channel; the token of a browser is web: and the id of its subscription',
-    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER platform,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE push_tokens
-    ADD KEY IF NOT EXISTS push_tokens_registered (registered_at), ALGORITHM=INPLACE, LOCK=NONE;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE ogs_registrations
-    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER device_token,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 25 THEN
-  ALTER TABLE deliveries
-    ADD COLUMN IF NOT EXISTS bundle_id VARCHAR(155) NULL COMMENT 'of the app that registered the token, as it says; none: it did not say' AFTER token,
-    ALGORITHM=INSTANT;
-END IF //
-
--- Version 26: people name paired phones.
-IF @found < 26 THEN
-  ALTER TABLE pairings
-    ADD COLUMN IF NOT EXISTS name VARCHAR(64) NOT NULL DEFAULT ''
-      COMMENT 'given by whoever manages the phones; empty: user_agent names it' AFTER user_agent,
-    ALGORITHM=INSTANT;
-END IF //
-
--- Version 28: sessions know how they began, and limits keep no owner out.
-IF @found < 28 THEN
-  ALTER TABLE sessions
-    ADD COLUMN IF NOT EXISTS began_by
-      ENUM('unknown', 'sign_up', 'code', 'passkey', 'trusted_key', 'untrusted_key') NOT NULL DEFAULT 'unknown'
-      COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; unknown: begun before version 28'
-      AFTER end_reason,
-    MODIFY proved_at DATETIME(3) NULL
-      COMMENT 'UTC; when what began it proved who holds the account; none: it proves nothing; a sign-up loses it with the first passkey or key',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 28 THEN
-  ALTER TABLE biometric_keys
-    MODIFY trusted_at DATETIME(3) NOT NULL DEFAULT '2000-01-01'
-      COMMENT 'UTC; from then on the key pays; later than enrolled_at: set up with a bearer alone, and never a proof',
-    ALGORITHM=INSTANT;
-END IF //
--- Rebuilds the table while it is used.
-IF @found < 28 THEN
-  ALTER TABLE devices
-    MODIFY credential_trusted_at DATETIME(3) NULL
-      COMMENT 'UTC; when a proof came with the credential: from then on it is one itself; none: it proves nothing',
-    ALGORITHM=INPLACE, LOCK=NONE;
-END IF //
-IF @found < 28 THEN
-  ALTER TABLE outbox
-    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                     'browser_signed_in', 'keys_removed') NOT NULL,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 28 THEN
-  ALTER TABLE login_codes
-    MODIFY attempts TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of whoever asked; counted before the code is compared',
-    ADD COLUMN IF NOT EXISTS asked_by VARCHAR(100) NOT NULL DEFAULT ''
-      COMMENT 'network that asked, or known device: each has a code of its own' AFTER client_device_id,
-    ADD COLUMN IF NOT EXISTS others_attempts TINYINT UNSIGNED NOT NULL DEFAULT 0
-      COMMENT 'of all others together; they do not end the code for whoever asked' AFTER attempts,
-    COMMENT = 'At most one live code for an address, a device and an asker',
-    ALGORITHM=INSTANT;
-END IF //
--- Rebuilds the table, which holds the codes of a day, while it is used.
-IF @found < 28 THEN
-  ALTER TABLE login_codes
-    DROP PRIMARY KEY, ADD PRIMARY KEY (email, client_device_id, asked_by),
-    ADD KEY IF NOT EXISTS login_codes_device (client_device_id), ALGORITHM=INPLACE, LOCK=NONE;
-END IF //
-IF @found < 28 THEN
-  ALTER TABLE jobs
-    ADD COLUMN IF NOT EXISTS account_id UUID NULL
-      COMMENT 'for whom it is done: it goes with the account; none: for no account, or written by a version before 28',
-    ALGORITHM=INSTANT;
-  ALTER TABLE notifications
-    ADD COLUMN IF NOT EXISTS account_id UUID NULL
-      COMMENT 'whom it tells: it goes with the account; none: no account, or written by a version before 28',
-    ALGORITHM=INSTANT;
-END IF //
--- Online only where the rows are not checked. In all of them the column is NULL.
-IF @found < 28 THEN
-  SET SESSION foreign_key_checks = 0;
-  ALTER TABLE jobs ADD KEY IF NOT EXISTS jobs_account (account_id), ALGORITHM=INPLACE, LOCK=NONE;
-  ALTER TABLE jobs
-    ADD CONSTRAINT jobs_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
-    ALGORITHM=INPLACE, LOCK=NONE;
-  ALTER TABLE notifications ADD KEY IF NOT EXISTS notifications_account (account_id), ALGORITHM=INPLACE, LOCK=NONE;
-  ALTER TABLE notifications
-    ADD CONSTRAINT notifications_account FOREIGN KEY IF NOT EXISTS (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
-    ALGORITHM=INPLACE, LOCK=NONE;
-  SET SESSION foreign_key_checks = 1;
-END IF //
-
--- Version 29: turns reach Android and browsers, in the language of the device and outside of its own quiet hours, and are
--- told again where their notification was given up.
-IF @found < 29 THEN
-  ALTER TABLE ogs_registrations
-    DROP CONSTRAINT IF EXISTS ogs_registrations_token_form,
-    MODIFY device_token VARCHAR(512) NOT NULL COMMENT 'of Apple: lower-case hex; of a browser: web: and the id of its subscription',
-    ADD COLUMN IF NOT EXISTS channel VARCHAR(20) NOT NULL DEFAULT 'apns' COMMENT 'the way it is sent: apns, fcm or webpush'
-      AFTER device_token,
-    ADD COLUMN IF NOT EXISTS sealed VARCHAR(2500) NULL
-      COMMENT 'of a browser: endpoint, key and secret, sealed for the companion alone' AFTER channel,
-    ADD COLUMN IF NOT EXISTS language ENUM('en', 'de', 'fr', 'es', 'fa') NULL
-      COMMENT 'of the texts, as the device asked; none: English' AFTER sealed,
-    ADD COLUMN IF NOT EXISTS quiet_from SMALLINT UNSIGNED NULL
-      COMMENT 'minutes after midnight; none: the quiet hours of the user hold' AFTER language,
-    ADD COLUMN IF NOT EXISTS quiet_to SMALLINT UNSIGNED NULL
-      COMMENT 'minutes after midnight; before quiet_from: on the next day' AFTER quiet_from,
-    ADD COLUMN IF NOT EXISTS time_zone VARCHAR(64) NULL COMMENT 'of these quiet hours; none: that of the user' AFTER quiet_to,
-    ADD COLUMN IF NOT EXISTS untold MEDIUMTEXT NULL
-      COMMENT 'JSON array of [game, last_move]: turns whose notification was given up before the device had it; the next poll tells what still waits'
-      AFTER last_notified_at,
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 29 THEN
-  ALTER TABLE ogs_registrations ADD KEY IF NOT EXISTS ogs_registrations_sealed (sealed(48)), ALGORITHM=INPLACE, LOCK=NONE;
-  ALTER TABLE ogs_devices MODIFY device_token VARCHAR(512) NOT NULL, ALGORITHM=INSTANT;
-END IF //
--- Copies the table.
-IF @found < 29 THEN
-  ALTER TABLE ogs_registrations
-    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_token_of_channel
-      CHECK (device_token REGEXP IF(channel = 'apns', '^[0-9a-f]{64,400}\\z', '^[A-Za-z0-9:_.-]{20,512}\\z')),
-    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_browser_sealed CHECK ((channel = 'webpush') = (sealed IS NOT NULL)),
-    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_boxed CHECK (sealed LIKE 'box:%'),
-    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_quiet_whole CHECK ((quiet_from IS NULL) = (quiet_to IS NULL)),
-    ADD CONSTRAINT IF NOT EXISTS ogs_registrations_minutes
-      CHECK (quiet_from < 1440 AND quiet_to < 1440 AND quiet_from <> quiet_to);
-END IF //
--- Administrators ban accounts, and tell their owners.
-IF @found < 29 THEN
-  ALTER TABLE accounts
-    ADD COLUMN IF NOT EXISTS banned_at DATETIME(3) NULL
-      COMMENT 'UTC; when an administrator banned the account; none: it is not banned',
-    ADD COLUMN IF NOT EXISTS ban_reason VARCHAR(200) NULL COMMENT 'why, for administrators',
-    ALGORITHM=INSTANT;
-END IF //
-IF @found < 29 THEN
-  ALTER TABLE outbox
-    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
-                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                     'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned') NOT NULL,
-    ALGORITHM=INSTANT;
-END IF //
--- The purge finds by these keys what nobody uses any more.
-IF @found < 29 THEN
-  ALTER TABLE attestation_keys
-    ADD KEY IF NOT EXISTS attestation_keys_unbound (bound_at, attested_at), ALGORITHM=NOCOPY, LOCK=NONE;
-  ALTER TABLE ogs_registrations
-    ADD KEY IF NOT EXISTS ogs_registrations_registered (registered_at), ALGORITHM=NOCOPY, LOCK=NONE;
-  ALTER TABLE turn_settings
-    ADD KEY IF NOT EXISTS turn_settings_changed (changed_at), ALGORITHM=NOCOPY, LOCK=NONE;
-  ALTER TABLE apns_hosts
-    ADD KEY IF NOT EXISTS apns_hosts_learned (learned_at), ALGORITHM=NOCOPY, LOCK=NONE;
-  ALTER TABLE conditions
-    COMMENT = 'What companions found, well or failing; of no interest a day after the last look', ALGORITHM=INSTANT;
-END IF //
-
-DELIMITER ;
+-- A step for version N begins with IF @found < N, and may run again. Name the algorithm (INSTANT, NOCOPY, or INPLACE with
+-- LOCK=NONE), so that MariaDB refuses to copy or lock a table. Announce a step that copies one before the first step:
+--   SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied; writes to it wait') AS upgrade
+--     FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '…' AND @found < N;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
 
@@ -1901,10 +1033,6 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW mails_today AS
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW jobs_today AS
   SELECT id, kind, state, attempts, created_at, finished_at, request_id FROM jobs WHERE created_at >= UTC_DATE();
 
--- The name of the table jobs until version 20, for responders of that version. The next version drops it.
-CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW errands AS
-  SELECT id, kind, request, state, due_at, attempts, claim_id, result, request_id, created_at, finished_at FROM jobs;
-
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW notifications_today AS
   SELECT n.kind, n.event_key, n.payload, d.id AS apns_id, CONCAT(LEFT(d.token, 16), '…') AS device, d.state, d.attempts,
          d.status, d.reason, n.created_at, d.due_at, d.finished_at
@@ -2015,7 +1143,6 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO responder;
 GRANT SELECT, INSERT, UPDATE ON login_codes TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON biometric_keys TO responder;
-GRANT SELECT, INSERT, UPDATE ON biometric_challenges TO responder;
 GRANT SELECT, INSERT, UPDATE (spent_at), DELETE ON phone_challenges TO responder;
 GRANT SELECT, INSERT, UPDATE (name, sign_count, is_backed_up, last_used_at, uses), DELETE ON passkeys TO responder;
 GRANT SELECT, INSERT, UPDATE (spent_at) ON passkey_challenges TO responder;
@@ -2031,7 +1158,6 @@ GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDA
 GRANT SELECT (email, client_device_id, asked_by, expires_at, spent_at),
   UPDATE (email, client_device_id, asked_by, device_name, spent_at), DELETE ON login_codes TO companion;
 GRANT SELECT (id, device_id) ON biometric_keys TO companion;
-GRANT SELECT (client_device_id, expires_at), UPDATE (client_device_id), DELETE ON biometric_challenges TO companion;
 GRANT SELECT (challenge_hash, client_device_id, asked_by, expires_at), DELETE ON phone_challenges TO companion;
 GRANT SELECT (expires_at), DELETE ON passkey_challenges TO companion;
 GRANT SELECT (account_id, email, expires_at), DELETE ON address_changes TO companion;
@@ -2127,7 +1253,6 @@ GRANT INSERT ON outbox TO responder;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO companion;
-GRANT SELECT, INSERT, UPDATE (state, finished_at) ON errands TO responder;
 GRANT SELECT ON companion_status TO responder;
 GRANT SELECT ON conditions TO responder;
 GRANT SELECT (channel, shard, state, due_at) ON deliveries TO responder;
@@ -2137,7 +1262,6 @@ GRANT INSERT ON audit_log TO responder;
 GRANT SELECT ON account_events TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO companion;
 GRANT SELECT, UPDATE, DELETE ON jobs TO companion;
-GRANT SELECT, UPDATE, DELETE ON errands TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO companion;
 GRANT SELECT, INSERT (channel, shard), UPDATE ON delivery_leases TO companion;
@@ -2183,46 +1307,6 @@ BEGIN NOT ATOMIC
     SET @rights = SUBSTRING(@rights, CHAR_LENGTH(statement) + 2);
     EXECUTE IMMEDIATE REGEXP_REPLACE(statement, '([a-z]+)$', CONCAT('`', @roles, '_\\1`'));
   END WHILE;
-END //
-DELIMITER ;
-
--- Rights that earlier versions gave and this one does not -------------------------------------------------------------
-
-DELIMITER //
-BEGIN NOT ATOMIC
-  IF @has_roles THEN
-    -- To revoke a right to a table also revokes that right to its columns. Another role gives it to the program meanwhile.
-    FOR surplus IN (
-      SELECT CONCAT('`', t.User, '`') AS name, CONCAT('`', t.Table_name, '`') AS object,
-             GROUP_CONCAT('`', c.Column_name, '`') AS columns, CONCAT('`switchboard_upgrade_', DATABASE(), '`') AS bridge
-        FROM mysql.tables_priv t
-        JOIN mysql.columns_priv c ON (c.Db, c.User, c.Host, c.Table_name) = (t.Db, t.User, t.Host, t.Table_name)
-       WHERE t.Db = DATABASE() AND t.User IN (CONCAT(@roles, '_responder'), CONCAT(@roles, '_companion'))
-         AND FIND_IN_SET('Select', t.Table_priv) > 0 AND FIND_IN_SET('Select', c.Column_priv) > 0
-       GROUP BY t.User, t.Table_name
-    ) DO
-      EXECUTE IMMEDIATE CONCAT('CREATE ROLE IF NOT EXISTS ', surplus.bridge);
-      EXECUTE IMMEDIATE CONCAT('GRANT SELECT (', surplus.columns, ') ON ', surplus.object, ' TO ', surplus.bridge);
-      EXECUTE IMMEDIATE CONCAT('GRANT ', surplus.bridge, ' TO ', surplus.name);
-      EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.object, ' FROM ', surplus.name);
-      EXECUTE IMMEDIATE CONCAT('GRANT SELECT (', surplus.columns, ') ON ', surplus.object, ' TO ', surplus.name);
-      EXECUTE IMMEDIATE CONCAT('DROP ROLE ', surplus.bridge);
-    END FOR;
-
-    -- A dropped view leaves its rights behind.
-    FOR surplus IN (
-      SELECT Table_name AS name FROM mysql.tables_priv
-       WHERE Db = DATABASE() AND User = CONCAT(@roles, '_administrator') AND Table_name IN ('errands_today', 'sent_today')
-    ) DO
-      EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON ', surplus.name, ' FROM `', @roles, '_administrator`');
-    END FOR;
-
-    -- Until version 26 the roles of all databases had the same names.
-    SELECT CONCAT('The roles are now called ', @roles, '_responder and so on: see "Two sites on one database server" in the manual') AS roles
-      FROM DUAL
-     WHERE @found < 27 AND @roles <> 'switchboard'
-       AND EXISTS (SELECT 1 FROM mysql.tables_priv WHERE Db = DATABASE() AND User = 'switchboard_responder');
-  END IF;
 END //
 DELIMITER ;
 

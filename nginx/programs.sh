@@ -52,13 +52,10 @@ enter_environment() {
   done
 }
 
-# start_program NAME ARGUMENT…: starts the responder, the companion, or the companion's relay.
+# start_program NAME ARGUMENT…: starts the responder, the companion or the relay.
 start_program() (
   enter_environment "$1"
-  case $1 in
-    relay) keep relay "$bin/switchboard-companion" relay ;;
-    *) keep "$1" "$bin/switchboard-$1" "${@:2}" ;;
-  esac
+  keep "$1" "$bin/switchboard-$1" "${@:2}"
 )
 
 # start_fake NAME OPTION…: starts the fake of NAME, and waits until it has a port.

@@ -72,10 +72,10 @@ need_swift() {
   command -v swift >/dev/null || die "swiftly is installed below $home, but has no Swift: swiftly install latest"
 }
 
-# build_programs PRODUCT…: builds both programs and the named products into .build/release.
+# build_programs PRODUCT…: builds the programs and the named products into .build/release.
 build_programs() {
   local product
-  for product in switchboard-responder switchboard-companion "$@"; do
+  for product in switchboard-{responder,relay,companion} "$@"; do
     say "Building $product"
     (cd "$root" && swift build -c release --static-swift-stdlib --product "$product") ||
       die "$product does not build; see above"

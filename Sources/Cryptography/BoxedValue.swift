@@ -4,9 +4,6 @@ private let prefix = "box:"
 /// What a value begins with that the newest of `keys` sealed.
 package func boxPrefix(of keys: BoxPublicKeys) -> String { "\(prefix)\(keys.newest.id)." }
 
-/// Whether `sealed` was sealed for ``BoxPublicKeys``.
-package func isBoxed(_ sealed: String) -> Bool { sealed.hasPrefix(prefix) }
-
 /// `plaintext`, encrypted under the newest public key, so that only the owner of its private half can read it:
 /// `box:kid.base64url`.
 ///
@@ -35,7 +32,7 @@ package func open(
   _ sealed: String, authenticating context: String, with keys: BoxKeys
 ) throws(CryptographyError) -> [UInt8] {
   let text = sealed.utf8
-  guard isBoxed(sealed), let dot = text.firstIndex(of: UInt8(ascii: ".")),
+  guard sealed.hasPrefix(prefix), let dot = text.firstIndex(of: UInt8(ascii: ".")),
     let box = base64URLDecoded(String(sealed[text.index(after: dot)...])),
     box.count >= SealedBox.overhead + digestSize
   else { throw .malformed }

@@ -9,11 +9,6 @@ extension Environment {
     }
   }
 
-  /// The same where `name` may be absent: nil then, and after a complaint.
-  package mutating func optionalKeyring(_ name: String, _ meaning: String) -> Keyring? {
-    optional(name) == nil ? nil : keyring(name, meaning)
-  }
-
   /// The private keys of `name`: entries `id:base64url` of 32 bytes, newest first, separated by commas or
   /// line ends.
   package mutating func boxKeys(_ name: String, _ meaning: String) -> BoxKeys? {

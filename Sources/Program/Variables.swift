@@ -1,6 +1,5 @@
 /// An environment variable of the programs. `nginx/run` passes on those that a program reads, and no others.
 package struct Variable: Sendable {
-  /// The relay is a program of its own, though it is a command of the companion.
   package enum Reader: String, CaseIterable, Sendable { case responder, companion, relay }
 
   package let name: String
@@ -39,7 +38,7 @@ package struct Variable: Sendable {
 
   private static let ofResponder = [
     "SWITCHBOARD_ENV", "SWITCHBOARD_WORKERS", "SWITCHBOARD_WAKE_SOCKET",
-    "SWITCHBOARD_KNOCK_SOCKET", "SWITCHBOARD_JWT_KEYS", "SWITCHBOARD_HMAC_KEYS",
+    "SWITCHBOARD_JWT_KEYS", "SWITCHBOARD_HMAC_KEYS",
     "SWITCHBOARD_CREDENTIAL_KEYS", "SWITCHBOARD_COMPANION_PUBLIC_KEYS", "SWITCHBOARD_ATTESTATION",
     "SWITCHBOARD_APPLE_TEAM_ID", "SWITCHBOARD_APPLE_BUNDLE_IDS", "SWITCHBOARD_ATTESTATION_ROOT",
     "SWITCHBOARD_ANDROID_APPS", "SWITCHBOARD_PASSKEY_ORIGINS", "SWITCHBOARD_ALLOWED_ORIGINS",

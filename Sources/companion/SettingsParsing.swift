@@ -88,10 +88,8 @@ extension Environment {
 
   /// - Returns: nil after a complaint.
   mutating func companionKeys() -> CompanionKeys? {
-    let boxes = boxKeys("SWITCHBOARD_COMPANION_KEYS", "the keys that open mails and banks' secrets")
-    let earlier = optionalKeyring(
-      "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that open what earlier versions sealed")
-    return boxes.map { CompanionKeys($0, earlier: earlier) }
+    boxKeys("SWITCHBOARD_COMPANION_KEYS", "the keys that open mails and banks' secrets")
+      .map(CompanionKeys.init)
   }
 }
 

@@ -12,7 +12,7 @@ struct SwitchboardCompanion: ParsableCommand {
     subcommands: [
       Run.self, Watch.self, Status.self, Check.self, Why.self, Metrics.self, Accounts.self,
       Devices.self, Sessions.self, Outbox.self, Models.self, Turns.self, Limits.self, Pair.self,
-      Pairings.self, RunRelay.self, Banks.self, Merchants.self, Keys.self, Backup.self,
+      Pairings.self, Banks.self, Merchants.self, Keys.self, Backup.self,
       Restore.self, TestMail.self, TestPush.self, Variables.self, Setup.self,
     ])
 }

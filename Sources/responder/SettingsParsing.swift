@@ -15,9 +15,7 @@ extension Settings {
       "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal device credentials")
     let companionKeys = environment.boxPublicKeys(
       "SWITCHBOARD_COMPANION_PUBLIC_KEYS", "the public keys that seal mails for the companion")
-    let wakeSocket =
-      environment.optional("SWITCHBOARD_WAKE_SOCKET")
-      ?? environment.optional("SWITCHBOARD_KNOCK_SOCKET")  // the name in earlier releases
+    let wakeSocket = environment.optional("SWITCHBOARD_WAKE_SOCKET")
     let masterKey = environment.masterKey(of: kind)
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
     let allowedOrigins = environment.list(

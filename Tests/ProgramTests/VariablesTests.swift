@@ -46,8 +46,6 @@ import Testing
         }
       }
     }
-    #expect(page.contains("The old name `SWITCHBOARD_KNOCK_SOCKET` still works"))
-    explained["SWITCHBOARD_KNOCK_SOCKET"] = explained["SWITCHBOARD_WAKE_SOCKET"]
     for name in Self.ofTheSystem { explained[name] = nil }
     #expect(Set(explained.keys) == Set(listed.keys))
     for (name, readers) in listed {

@@ -20,16 +20,12 @@ package struct Message: Sendable {
   /// The message of `mail`. Nothing of it comes from the row but what is checked here: whoever can
   /// write to the database must not be able to mail a text of their own.
   ///
-  /// - Parameter opened: a ``MailContent``; or of a responder before schema version 23, a code or a
-  ///   token alone.
+  /// - Parameter opened: a ``MailContent``.
   /// - Returns: nil where `opened` or the recipient has not the form that it must have.
   package func text(with opened: [UInt8], of mail: Mail, at now: Timestamp) -> [UInt8]? {
-    guard Self.isAddress(mail.recipient), let kind = mail.kind else { return nil }
-    let content =
-      MailContent(json: opened)
-      ?? MailContent(
-        secret: String(decoding: opened, as: UTF8.self), language: .english, device: "",
-        address: "", at: now)
+    guard Self.isAddress(mail.recipient), let kind = mail.kind,
+      let content = MailContent(json: opened)
+    else { return nil }
     let texts = MailTexts(in: content.language)
     guard let (text, parts) = parts(of: kind, content, texts) else { return nil }
     let all = parts + [Self.circumstances(of: content, texts), signature]

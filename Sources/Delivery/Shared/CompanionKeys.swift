@@ -3,15 +3,12 @@ package import Cryptography
 /// The keys that seal and open what only the companion may read.
 package struct CompanionKeys: Sendable {
   private let boxes: BoxKeys
-  /// Opens what earlier versions have sealed, and seals nothing; nil where nothing of it is left.
-  private let earlier: Keyring?
 
-  package init(_ boxes: BoxKeys, earlier: Keyring? = nil) {
+  package init(_ boxes: BoxKeys) {
     self.boxes = boxes
-    self.earlier = earlier
   }
 
-  /// What a value begins with that ``seal(_:authenticating:)`` makes now.
+  /// The first characters of each value that ``seal(_:authenticating:)`` makes now.
   package var prefix: String { boxPrefix(of: boxes.publicKeys) }
 
   /// The public halves.
@@ -19,9 +16,6 @@ package struct CompanionKeys: Sendable {
 
   /// The public halves, as `switchboard-companion keys public` prints them.
   var publicEntries: [String] { boxes.publicKeys.entries }
-
-  /// Whether an earlier version sealed the value with keys that are not given.
-  package func lacksKeys(of sealed: String) -> Bool { earlier == nil && !isBoxed(sealed) }
 
   /// `plaintext`, sealed for the companion.
   ///
@@ -32,15 +26,10 @@ package struct CompanionKeys: Sendable {
 
   /// The plaintext of a value that the responder or the companion sealed with the same context.
   ///
-  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/unknownKey``, also for a value of an earlier version
-  ///   where its keys are not given; ``CryptographyError/unauthentic``.
+  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/unknownKey``; ``CryptographyError/unauthentic``.
   package func open(
     _ sealed: String, authenticating context: String
   ) throws(CryptographyError) -> [UInt8] {
-    if isBoxed(sealed) {
-      return try Cryptography.open(sealed, authenticating: context, with: boxes)
-    }
-    guard let earlier else { throw .unknownKey }
-    return try Cryptography.open(sealed, authenticating: context, with: earlier)
+    try Cryptography.open(sealed, authenticating: context, with: boxes)
   }
 }

@@ -108,12 +108,8 @@ struct BankEnrollments: Sendable {
       do throws(CryptographyError) {
         secret = try keys.open(sealed.sealed, authenticating: context)
       } catch {
-        let advice =
-          keys.lacksKeys(of: sealed.sealed)
-          ? "give the companion SWITCHBOARD_CREDENTIAL_KEYS, as upgrade.md says"
-          : "see that SWITCHBOARD_COMPANION_KEYS has all keys, or add the bank again"
         log.error(
-          "The secret of a bank cannot be opened: \(advice)",
+          "Cannot open the secret of a bank. Give SWITCHBOARD_COMPANION_KEYS all keys, or add the bank again.",
           metadata: ["bank": "\(sealed.bsimID)"])
         observations.note(
           .keys, of: sealed.bsimID, "The secret of the bank \(sealed.bsimID) cannot be opened.")

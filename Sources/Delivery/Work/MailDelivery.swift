@@ -49,13 +49,6 @@ struct MailDelivery: Sendable {
     do throws(CryptographyError) {
       opened = try keys.open(mail.sealed, authenticating: Mail.sealingContext(mail.id))
     } catch {
-      if keys.lacksKeys(of: mail.sealed) {
-        observations.note(
-          .keys, "An earlier version sealed mails: the companion needs SWITCHBOARD_CREDENTIAL_KEYS."
-        )
-        return .failed(
-          reason: "an earlier version sealed it: the companion needs SWITCHBOARD_CREDENTIAL_KEYS")
-      }
       // The file of keys may be an old one on this host: another pass may have the key.
       if error == .unknownKey {
         observations.note(.keys, "Mails cannot be opened with this companion's keys.")

@@ -73,27 +73,3 @@ final class Worker: Sendable {
     return failure
   }
 }
-
-/// A latch that SIGTERM and SIGINT set. A thread takes them (`sigwait`); threads that start later do
-/// not.
-func stopSignal() -> Latch {
-  let latch = Latch()
-  var signals = stopSignals()
-  pthread_sigmask(SIG_BLOCK, &signals, nil)
-  pthread_detach(
-    startThread {
-      var signals = stopSignals()
-      var signal: CInt = 0
-      sigwait(&signals, &signal)
-      latch.set()
-    })
-  return latch
-}
-
-private func stopSignals() -> sigset_t {
-  var signals = sigset_t()
-  sigemptyset(&signals)
-  sigaddset(&signals, SIGTERM)
-  sigaddset(&signals, SIGINT)
-  return signals
-}

@@ -8,14 +8,7 @@ extension Room {
       // Learned again at the next notification.
       Retention(.after(Retention.day * 365), "DELETE FROM apns_hosts WHERE learned_at < ? LIMIT ?")
     ],
-    whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"],
-    earlierSeals: [
-      // An older one is replaced where it cannot be opened.
-      """
-      SELECT COUNT(*) FROM provider_tokens
-      WHERE issued_at > UTC_TIMESTAMP(3) - INTERVAL 20 MINUTE AND sealed NOT LIKE 'box:%'
-      """
-    ])
+    whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"])
 }
 
 /// Apple has two hosts, and a token belongs to one of them.

@@ -77,9 +77,6 @@ struct AccountTraceStatements: ~Copyable {
         "DELETE FROM device_registrations WHERE client_device_id = ? AND address = ?",
         [phone, .text(address)])
     }
-    _ = try transaction.connection.execute(
-      "UPDATE biometric_challenges SET client_device_id = ? WHERE client_device_id = ?",
-      [.text(transaction.makeID()), phone])
   }
 
   /// The challenges that the device has asked for with its credential, where its phone has other accounts.

@@ -2,7 +2,6 @@ extension Room {
   static let accounts = Room(
     name: "Accounts",
     retention: [
-      // Accounts of earlier versions have no created_from: nobody was asked whether they want them.
       Retention(
         .after(Account.unprovenLifetime),
         """
@@ -18,7 +17,7 @@ extension Room {
           candidates: """
             SELECT id, created_at FROM accounts
             WHERE email_verified_at IS NULL AND created_at >= ? AND (created_at > ? OR id > ?)
-              AND created_at < ? AND created_from <> ''
+              AND created_at < ?
             ORDER BY created_at, id LIMIT ?
             """)),
       Retention(
@@ -26,8 +25,6 @@ extension Room {
       Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE ended_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 30), "DELETE FROM sessions WHERE expires_at < ? LIMIT ?"),
       Retention(.after(Retention.day), "DELETE FROM login_codes WHERE expires_at < ? LIMIT ?"),
-      Retention(
-        .after(Retention.day), "DELETE FROM biometric_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(.after(Retention.day), "DELETE FROM phone_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
@@ -60,10 +57,6 @@ extension Room {
     whenRestored: [
       """
       UPDATE login_codes FORCE INDEX (login_codes_expiry) SET spent_at = UTC_TIMESTAMP(3)
-      WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
-      """,
-      """
-      UPDATE biometric_challenges FORCE INDEX (biometric_challenges_expiry) SET spent_at = UTC_TIMESTAMP(3)
       WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
       """,
       """

@@ -32,8 +32,6 @@ package struct Room: Sendable {
   var whenDelivered: [StaticString] = []
   /// Run when notifications were given up that nobody has refused. Parameter: JSON array of the ids of deliveries.
   var whenGivenUp: [StaticString] = []
-  /// Count the values for the companion alone that a version before sealed boxes has sealed, and that are still of use.
-  var earlierSeals: [StaticString] = []
   /// Select what the values for the companion alone begin with, up to the dot, of those that are still of use after a restore.
   var seals: [StaticString] = []
   /// Where the room keeps subscriptions of browsers; nil: nowhere.

@@ -21,17 +21,6 @@ extension Room {
       """,
     ],
     whenAccountIsBanned: ["DELETE FROM enrollment_states WHERE account_id = ?"],
-    earlierSeals: [
-      "SELECT COUNT(*) FROM banks WHERE client_secret NOT LIKE 'box:%'",
-      """
-      SELECT COUNT(*) FROM enrollment_states FORCE INDEX (enrollment_states_expiry)
-      WHERE expires_at > UTC_TIMESTAMP(3) AND verifier NOT LIKE 'box:%'
-      """,
-      """
-      SELECT COUNT(*) FROM jobs WHERE state = 'open' AND kind = 'bank_enrollment'
-        AND JSON_VALUE(request, '$.sealedCode') NOT LIKE 'box:%'
-      """,
-    ],
     seals: [
       "SELECT DISTINCT SUBSTRING_INDEX(client_secret, '.', 1) FROM banks WHERE client_secret IS NOT NULL"
     ],

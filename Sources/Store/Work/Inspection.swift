@@ -22,7 +22,7 @@ package struct SchemaMismatch: Error, CustomStringConvertible {
 
 extension Database {
   /// The version of `schema.sql` that these programs are written for.
-  package static let schemaVersion: Int64 = 29
+  package static let schemaVersion: Int64 = 1
 
   /// - Throws: ``SchemaMismatch`` unless the schema has exactly ``schemaVersion``.
   package func requireSchemaVersion() throws {
@@ -45,33 +45,15 @@ extension Database {
       ]
       // Of another schema nothing more can be said.
       guard try connection.schemaVersion() == Self.schemaVersion else { return general }
-      return general + [
-        try connection.inspectChanges(), inspectStatements(connection),
-        try inspectSeals(connection),
-      ]
+      return general + [try connection.inspectChanges(), inspectStatements(connection)]
     }
-  }
-
-  /// Whether an earlier version has sealed something that the companion still needs.
-  private func inspectSeals(_ connection: borrowing Connection) throws -> Inspection {
-    var count: Int64 = 0
-    for statement in rooms.flatMap(\.earlierSeals) {
-      count += try connection.row(statement) { row in row.integer(0) } ?? 0
-    }
-    let text =
-      count == 0
-      ? "all that only the companion may read is sealed with its own keys: no pass needs "
-        + "SWITCHBOARD_CREDENTIAL_KEYS"
-      : "values still sealed with the credential keys: \(count). Give the companion "
-        + "SWITCHBOARD_CREDENTIAL_KEYS until there are none: see upgrade.md"
-    return Inspection(isRight: count == 0, text: text)
   }
 
   /// Whether the server would execute the statements that the rooms declare for the companion.
   private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
     let statements = rooms.flatMap { room in
       let families = [
-        room.retention.map(\.statement), room.earlierSeals, room.whenTokenDies, room.whatIsOver,
+        room.retention.map(\.statement), room.whenTokenDies, room.whatIsOver,
         room.whenDelivered, room.whenGivenUp,
       ]
       return families.flatMap { $0 }

@@ -37,12 +37,6 @@ extension Room {
       WHERE n.account_id = ? AND d.state = 'open'
       """,
     ],
-    earlierSeals: [
-      """
-      SELECT COUNT(*) FROM outbox
-      WHERE state = 'open' AND expires_at > UTC_TIMESTAMP(3) AND sealed NOT LIKE 'box:%'
-      """
-    ],
     seals: [
       "SELECT DISTINCT SUBSTRING_INDEX(sealed, '.', 1) FROM outbox WHERE state = 'open' AND sealed IS NOT NULL"
     ],

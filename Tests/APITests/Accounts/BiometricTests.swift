@@ -253,7 +253,7 @@ import Testing
       let signature = PhoneKey.one.sign(live)
       let tokens = site.verify(live, signature: signature)
       #expect(tokens.status == 200)
-      let dump = site.rows("biometric_challenges", "biometric_keys", "rate_limits", "audit_log")
+      let dump = site.rows("phone_challenges", "biometric_keys", "rate_limits", "audit_log")
       for secret in [spent, live, signature, tokens.refreshToken ?? ""] {
         #expect(!secret.isEmpty && !dump.contains(secret))
       }

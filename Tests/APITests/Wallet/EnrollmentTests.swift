@@ -201,22 +201,4 @@ import Testing
       #expect(answer.field("Location") == Self.success)
     }
   }
-
-  /// An earlier version has sealed the bank's secret and the verifier with the credential keys.
-  @Test func anEnrollmentThatAnEarlierVersionBeganIsFinished() throws {
-    try withBank { site, ann, bank throws in
-      let start = try site.startEnrollment(by: ann)
-      let context = NewEnrollment.sealingContext(
-        ofVerifier: site.sql("SELECT id FROM enrollment_states"))
-      let verifier = try open(
-        site.sql("SELECT verifier FROM enrollment_states"), authenticating: context,
-        with: TestApplication.boxKeys)
-      let sealed = seal(verifier, authenticating: context, with: TestApplication.keys)
-      site.sql("UPDATE enrollment_states SET verifier = '\(sealed)'")
-      let location = try #require(bank.consent(to: start.url))
-      let keys = CompanionKeys(TestApplication.boxKeys, earlier: TestApplication.keys)
-      let answer = try site.withCompanion(of: .banks, keys: keys) { site.comeBack(to: location) }
-      #expect(answer.field("Location") == Self.success)
-    }
-  }
 }

@@ -241,10 +241,10 @@ import Testing
         faults(.command("/nonexistent -t"))
           == ["FAULT  the mail command cannot be executed: /nonexistent -t"])
       #expect(faults(.command("nonexistent-mailer")).count == 1)
-      delivery.sql("UPDATE schema_version SET version = 20")
+      delivery.sql("UPDATE schema_version SET version = 0")
       #expect(
         faults(.command("cat")) == [
-          "FAULT  The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of "
+          "FAULT  The schema has version 0, this program needs version \(Database.schemaVersion): apply the schema.sql of "
             + "this release (switchboard setup), then start the program again."
         ])
     }

@@ -20,12 +20,12 @@ import Testing
   @Test(arguments: ["run", "watch", "check", "banks list"])
   func withTheSchemaOfAnotherVersionItEndsWith1AndSaysWhatToDo(_ command: String) throws {
     try withDelivery { delivery throws in
-      delivery.sql("UPDATE schema_version SET version = 20")
+      delivery.sql("UPDATE schema_version SET version = 0")
       let companion = try RunningCompanion(delivery, command)
       try companion.end(expecting: 1)
       #expect(
         companion.messages.contains(
-          "The schema has version 20, this program needs version \(Database.schemaVersion): apply the schema.sql of this "
+          "The schema has version 0, this program needs version \(Database.schemaVersion): apply the schema.sql of this "
             + "release (switchboard setup), then start the program again."))
       delivery.sql("UPDATE schema_version SET version = \(Database.schemaVersion + 1)")
       let old = try RunningCompanion(delivery, command)

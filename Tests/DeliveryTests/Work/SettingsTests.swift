@@ -126,14 +126,6 @@ import Testing
     #expect(complaints.first?.hasPrefix("\(name) must be ") == true)
   }
 
-  @Test func theKeysOfEarlierVersionsMayBeAbsentButNotMalformed() {
-    let complaint =
-      "SWITCHBOARD_CREDENTIAL_KEYS must be a list of id:base64url, each of at least 32 bytes."
-    #expect(read(["SWITCHBOARD_CREDENTIAL_KEYS": ""]).1 == [])
-    #expect(read(["SWITCHBOARD_CREDENTIAL_KEYS": Self.keys]).1 == [])
-    #expect(read(["SWITCHBOARD_CREDENTIAL_KEYS": "secret"]).1 == [complaint])
-  }
-
   @Test func withoutKeysThereAreNoSettings() {
     let (settings, complaints) = read(["SWITCHBOARD_COMPANION_KEYS": ""])
     #expect(settings == nil)

@@ -41,7 +41,7 @@ import Testing
   @Test func withTheSchemaOfAnotherVersionItEndsWith1AndSaysWhatToDo() throws {
     try withDatabase { root in
       _ = MariaDBServer.shared.run(
-        "UPDATE schema_version SET version = 20", database: root.database)
+        "UPDATE schema_version SET version = 0", database: root.database)
       let account = accountSettings(of: "responder", in: root)
       let (status, output) = run(
         Self.complete.merging([
@@ -51,7 +51,7 @@ import Testing
       #expect(status == 1)
       #expect(
         output.contains(
-          "The schema has version 20, this program needs version \(Database.schemaVersion): apply"))
+          "The schema has version 0, this program needs version \(Database.schemaVersion): apply"))
     }
   }
 }

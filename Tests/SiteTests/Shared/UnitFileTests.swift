@@ -8,7 +8,7 @@ import Testing
     "responder/switchboard-responder.service", "responder/switchboard-responder.socket",
     "companion/switchboard-companion.service", "companion/switchboard-companion.socket",
     "companion/switchboard-companion.timer", "companion/switchboard-failure@.service",
-    "companion/switchboard-relay.service", "companion/switchboard-relay.socket",
+    "relay/switchboard-relay.service", "relay/switchboard-relay.socket",
   ]
 
   /// Copies in a folder of their own. Of the paths only those of the programs are replaced, because

@@ -108,9 +108,6 @@ import Testing
     Case(
       "biometric_keys.PRIMARY", copy("biometric_keys", "device_id id type public_key enrolled_at")),
     Case(
-      "biometric_challenges.PRIMARY",
-      copy("biometric_challenges", "client_device_id challenge_hash expires_at")),
-    Case(
       "phone_challenges.PRIMARY",
       copy("phone_challenges", "challenge_hash purpose client_device_id asked_by expires_at")),
     Case("outbox.PRIMARY", copy("outbox", "id kind recipient expires_at request_id")),
@@ -233,9 +230,6 @@ extension ConstraintTests {
     Case(
       "biometric_keys.biometric_keys_public_key_form",
       #"UPDATE biometric_keys SET public_key = 'AAAA\n'"#),
-    Case(
-      "biometric_challenges.biometric_challenges_id_not_empty",
-      "UPDATE biometric_challenges SET client_device_id = ''"),
     Case(
       "phone_challenges.phone_challenges_id_not_empty",
       "UPDATE phone_challenges SET client_device_id = ''"),

@@ -127,35 +127,4 @@ import Testing
       #expect(fault.hasPrefix("The schema has version 0, "))
     }
   }
-
-  /// Each place where an earlier version has sealed something for the companion.
-  @Test(arguments: [
-    "UPDATE banks SET client_secret = 'k1.AAAA'",
-    """
-    UPDATE enrollment_states SET verifier = 'k1.AAAA',
-      expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
-    """,
-    """
-    UPDATE jobs SET kind = 'bank_enrollment', request = '{"sealedCode": "k1.AAAA"}'
-    """,
-    """
-    UPDATE outbox SET sealed = 'k1.AAAA', expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
-    """,
-    "UPDATE provider_tokens SET sealed = 'k1.AAAA', issued_at = UTC_TIMESTAMP(3)",
-  ])
-  func whatAnEarlierVersionSealedIsAFaultWhileItIsOfUse(statement: String) throws {
-    try withStore { store throws in
-      store.sql(SampleRows.statements)
-      store.sql("UPDATE banks SET client_secret = 'box:c1.AAAA'")
-      #expect(try faults(store.database("companion")) == [])
-      store.sql(statement)
-      #expect(
-        try faults(store.database("companion")) == [
-          "values still sealed with the credential keys: 1. Give the companion "
-            + "SWITCHBOARD_CREDENTIAL_KEYS until there are none: see upgrade.md"
-        ])
-      store.sql(statement.replacingOccurrences(of: "k1.", with: "box:c1."))
-      #expect(try faults(store.database("companion")) == [])
-    }
-  }
 }

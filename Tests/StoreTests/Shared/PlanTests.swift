@@ -38,8 +38,6 @@ import Testing
         NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO biometric_keys (device_id, id, type, public_key, enrolled_at)
       SELECT \(id(2)), \(id(3)), 'face', 'AAAA', NOW(3) FROM seq_1_to_10000;
-    INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
-      SELECT CONCAT('device-', seq), UNHEX(SHA2(seq, 256)), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO phone_challenges (challenge_hash, purpose, client_device_id, asked_by, expires_at)
       SELECT UNHEX(SHA2(seq, 256)), 'biometric', CONCAT('device-', seq), '192.0.2.1',
         NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
@@ -126,7 +124,7 @@ import Testing
     INSERT INTO audit_log (at, event, request_id, address)
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, web_subscriptions, device_registrations, sessions,
-      login_codes, biometric_keys, biometric_challenges, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
+      login_codes, biometric_keys, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
       payments, card_tokens, outbox, rate_limits, job_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_alerts, turn_notices, pairing_tokens, pairings, pairing_tickets;
     """

@@ -2,18 +2,15 @@ import Foundation
 import Support
 import Testing
 
-/// A schema as it was released: `Tests/Fixtures/schema/<number>.sql`.
+/// A released schema: `Tests/Fixtures/schema/<number>.sql`.
 struct ReleasedSchema: Sendable, CustomTestStringConvertible {
   private static let folder = projectSchema.deletingLastPathComponent()
     .appending(path: "Tests/Fixtures/schema")
 
-  /// All, the oldest first.
+  /// All released schemas, the oldest first.
   static let all = try! FileManager.default.contentsOfDirectory(atPath: folder.path())
     .compactMap { $0.hasSuffix(".sql") ? Int($0.dropLast(4)) : nil }
     .sorted().map { ReleasedSchema(number: $0) }
-
-  /// Those that `schema.sql` has to upgrade.
-  static let earlier = all.filter { $0.number < SchemaText.version }
 
   let number: Int
 
@@ -25,33 +22,100 @@ struct ReleasedSchema: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// The same, with the roles that all databases of the tests share.
-  var statements: String { get throws { try commonRoles + text } }
-}
-
-extension ReleasedSchema {
-  /// What an upgrade has to come to, made once.
-  static let newestStructure = Result { try withStore { try $0.structure() } }
-
   /// Calls `body` with a database of this schema, with the ``SampleRows``.
-  func withRows(_ body: (TestStore, CommonRows) throws -> Void) throws {
-    try withStore { newest throws in
-      newest.sql(SampleRows.statements)
-      try withDatabase(schema: try statements) { settings throws in
-        let store = TestStore(root: settings)
-        let rows = CommonRows(of: newest, in: store)
-        rows.insert()
-        try body(store, rows)
-      }
+  func withRows(_ body: (TestStore) throws -> Void) throws {
+    try withDatabase(schema: try commonRoles + text) { settings throws in
+      let store = TestStore(root: settings)
+      store.sql(SampleRows.statements)
+      try body(store)
     }
   }
 }
 
+/// A made-up schema that follows the present one, with a step of each kind: it adds a column and an index online, a CHECK by
+/// copying a table, a column to a view, and a right.
+struct NextSchema {
+  static let version = SchemaText.version + 1
+
+  static let text: String = {
+    let changes = [
+      ("SET @version = \(SchemaText.version);", "SET @version = \(version);"),
+      (
+        "  name          VARCHAR(200) NOT NULL,\n",
+        "  name          VARCHAR(200) NOT NULL,\n  nickname      VARCHAR(40) NULL COMMENT 'as the person likes',\n"
+      ),
+      (
+        "  KEY audit_log_device (device_id, at)\n",
+        "  KEY audit_log_device (device_id, at),\n  KEY audit_log_request (request_id)\n"
+      ),
+      (
+        "push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\\\z')",
+        "push_tokens_form CHECK (token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\\\z'),\n  CONSTRAINT push_tokens_short CHECK (CHAR_LENGTH(token) <= 512)"
+      ),
+      (
+        "SELECT id, kind, state, attempts, created_at",
+        "SELECT id, kind, state, attempts, due_at, created_at"
+      ),
+      (
+        "GRANT SELECT ON jobs_today TO administrator;",
+        "GRANT SELECT ON jobs_today TO administrator;\nGRANT SELECT (nickname) ON accounts TO companion;"
+      ),
+      ("-- Rows that every site has", steps + "\n-- Rows that every site has"),
+    ]
+    return changes.reduce(SchemaText.all) { text, change in
+      precondition(text.contains(change.0), "schema.sql has no \(change.0)")
+      return text.replacing(change.0, with: change.1)
+    }
+  }()
+
+  private static let steps = """
+    SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied; writes to it wait') AS upgrade
+      FROM information_schema.TABLES
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'push_tokens' AND @found < \(version);
+
+    DELIMITER //
+    IF @found < \(version) THEN
+      ALTER TABLE accounts
+        ADD COLUMN IF NOT EXISTS nickname VARCHAR(40) NULL COMMENT 'as the person likes' AFTER name, ALGORITHM=INSTANT;
+      ALTER TABLE audit_log
+        ADD KEY IF NOT EXISTS audit_log_request (request_id), ALGORITHM=NOCOPY, LOCK=NONE;
+      ALTER TABLE push_tokens
+        ADD CONSTRAINT IF NOT EXISTS push_tokens_short CHECK (CHAR_LENGTH(token) <= 512);
+    END IF //
+    DELIMITER ;
+
+    """
+
+  /// What an upgrade has to come to, made once.
+  static let structure = Result {
+    try withDatabase(schema: commonRoles + text) { try TestStore(root: $0).structure() }
+  }
+}
+
 extension TestStore {
-  /// Applies `schema.sql` as administrators do.
-  func applySchema() -> (status: Int32, output: String) {
-    let script = projectSchema.deletingLastPathComponent().appending(path: "nginx/apply-schema")
-    return runProgram(
+  /// Applies a schema as administrators do.
+  ///
+  /// - Parameter schema: nil stands for the project's own.
+  func applySchema(_ schema: String? = nil) -> (status: Int32, output: String) {
+    let project = projectSchema.deletingLastPathComponent()
+    guard let schema else { return apply(by: project.appending(path: "nginx/apply-schema")) }
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }  // It is in the temporary folder.
+    let script = folder.appending(path: "nginx/apply-schema")
+    do {
+      try FileManager.default.createDirectory(
+        at: script.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try FileManager.default.copyItem(
+        at: project.appending(path: "nginx/apply-schema"), to: script)
+      try schema.write(to: folder.appending(path: "schema.sql"), atomically: true, encoding: .utf8)
+    } catch {
+      return (-1, "\(error)")
+    }
+    return apply(by: script)
+  }
+
+  private func apply(by script: URL) -> (status: Int32, output: String) {
+    runProgram(
       script.path(),
       [
         "--no-defaults", "--socket=\(root.socket!)", "--user=root", "--init-command=\(commonRoles)",
@@ -59,7 +123,7 @@ extension TestStore {
       ])
   }
 
-  /// The database without its rows, as SQL, and the rights of the three roles.
+  /// The database without its rows, as SQL, and the rights of the roles.
   func structure() throws -> String {
     let dump = runProgram(
       "mariadb-dump",
@@ -78,64 +142,24 @@ extension TestStore {
     return dump.output.replacing(#/ AUTO_INCREMENT=\d+/#, with: "") + rights
   }
 
-  /// The columns of each base table.
-  func columns() -> [String: Set<String>] {
-    let rows = column(
-      """
-      SELECT CONCAT(TABLE_NAME, ' ', COLUMN_NAME) FROM information_schema.COLUMNS
-      JOIN information_schema.TABLES USING (TABLE_SCHEMA, TABLE_NAME)
-      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'
-      """
-    ).map { $0.split(separator: " ").map(String.init) }
-    return Dictionary(grouping: rows, by: \.[0]).mapValues { Set($0.map { $0[1] }) }
-  }
-}
-
-/// The ``SampleRows`` in a database of an earlier version: what both have in common.
-struct CommonRows {
-  private struct Table {
-    let name: String
-    let earlierName: String
-    let columns: String
+  /// The rows of the tables of ``SampleRows`` in the columns that they have now, as lines with the table's name.
+  func sampleRows(of columns: [String: String]) -> Set<String> {
+    Set(
+      columns.flatMap { table, names in
+        column("SELECT \(names) FROM \(table)").map { "\(table) \($0)" }
+      })
   }
 
-  /// A database of today with the ``SampleRows``.
-  private let newest: TestStore
-  private let earlier: TestStore
-  private let tables: [Table]
-
-  init(of newest: TestStore, in earlier: TestStore) {
-    (self.newest, self.earlier) = (newest, earlier)
-    let (today, before) = (newest.columns(), earlier.columns())
-    tables = SampleRows.tables.compactMap { name in
-      let earlierName = name == "jobs" && before["errands"] != nil ? "errands" : name
-      guard let columns = before[earlierName]?.intersection(today[name]!) else { return nil }
-      return Table(
-        name: name, earlierName: earlierName, columns: columns.sorted().joined(separator: ", "))
+  /// The columns of each table of ``SampleRows``, separated by commas.
+  func sampleColumns() -> [String: String] {
+    SampleRows.tables.reduce(into: [:]) { columns, table in
+      columns[table] =
+        column(
+          """
+          SELECT COLUMN_NAME FROM information_schema.COLUMNS
+          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '\(table)' ORDER BY ORDINAL_POSITION
+          """
+        ).joined(separator: ", ")
     }
-  }
-
-  func insert() {
-    let inserts = tables.map { table in
-      """
-      INSERT INTO \(table.earlierName) (\(table.columns))
-      SELECT \(table.columns) FROM \(newest.root.database).\(table.name);
-      """
-    }
-    earlier.sql(inserts.joined(separator: "\n"))
-    guard earlier.columns()["ogs_registrations"]?.contains("environment") == true else { return }
-    earlier.sql("UPDATE ogs_registrations SET environment = 'sandbox', topic = 'com.example.app'")
-  }
-
-  /// The tables of the upgraded database that lack one of the rows.
-  func lost() -> [String] {
-    let queries = tables.map { table in
-      """
-      SELECT '\(table.name)' FROM (
-        SELECT \(table.columns) FROM \(newest.root.database).\(table.name)
-        EXCEPT SELECT \(table.columns) FROM \(table.name)) AS lost
-      """
-    }
-    return earlier.column(queries.joined(separator: " UNION ALL "))
   }
 }

@@ -45,8 +45,6 @@ enum SampleRows {
       VALUES ('ann@example.org', 'device-1', REPEAT('c', 32), REPEAT('m', 32), NOW(3));
     INSERT INTO biometric_keys (device_id, id, type, public_key, enrolled_at)
       VALUES ('\(device)', '\(session)', 'face', 'AAAA', NOW(3));
-    INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
-      VALUES ('device-1', REPEAT('c', 32), NOW(3));
     INSERT INTO phone_challenges (challenge_hash, purpose, client_device_id, asked_by, expires_at)
       VALUES (REPEAT('c', 32), 'biometric', 'device-1', '192.0.2.1', NOW(3));
     INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,

@@ -82,19 +82,6 @@ import Testing
     }
   }
 
-  /// Where the responder could read all of a bank, it can read all but the secret afterwards.
-  @Test func applyingTheSchemaTakesAnEarlierRightBack() throws {
-    try withStore { store throws in
-      let all = "SELECT * FROM banks"
-      store.sql("GRANT SELECT ON banks TO switchboard_responder")
-      #expect(store.refusal(of: all, to: "responder") == nil)
-      store.sql(schemaOfTests)
-      #expect(store.refusal(of: all, to: "responder")?.contains("denied") == true)
-      #expect(
-        store.refusal(of: "SELECT name, authorization_url FROM banks", to: "responder") == nil)
-    }
-  }
-
   @Test func everyTableIsInnoDBWithAPrimaryKey() throws {
     try withStore { store throws in
       let tables = store.column(

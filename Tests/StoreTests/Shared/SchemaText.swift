@@ -18,9 +18,6 @@ enum SchemaText {
     $0.firstMatch(of: #/^CREATE OR REPLACE .*VIEW (\w+) AS/#).map { String($0.output.1) }
   }
 
-  /// The view that has a table's earlier name, for the programs of the version before.
-  static let earlierNames: Set = ["errands"]
-
   /// The columns of its tables, each with its definition.
   static let columns = lines.compactMap { line in
     line.firstMatch(of: #/^  ([a-z]\w*) +[A-Z]/#).map { (String($0.output.1), line) }

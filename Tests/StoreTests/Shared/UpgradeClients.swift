@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import Store
 
-/// Eight clients that read and write all the time, with statements of responders of version 20.
+/// Eight clients that read and write all the time, with statements of a responder.
 final class UpgradeClients: Sendable {
   struct Record: Sendable {
     var count = 0
@@ -14,25 +14,17 @@ final class UpgradeClients: Sendable {
     var slowest = Duration.zero
   }
 
-  private struct Client: Sendable {
-    let tables: Set<String>
-    let work: @Sendable (borrowing TimedConnection, _ round: Int64) -> Void
-  }
+  private typealias Client = @Sendable (borrowing TimedConnection, _ round: Int64) -> Void
 
   private let records: Mutex<[Record]>
   private let isStopped = Atomic(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Starts those of the clients that need none but `tables`: nil means the tables of the database.
-  init(of store: TestStore, tables: Set<String>? = nil) {
-    let columns = store.columns()
+  init(of store: TestStore) {
     store.sql(Self.rows)
     let settings = accountSettings(of: "responder", in: store.root)
-    let clients = Self.clients(columns).filter {
-      $0.tables.isSubset(of: tables ?? Set(columns.keys))
-    }
-    records = Mutex(Array(repeating: Record(), count: clients.count))
-    for (number, client) in clients.enumerated() {
+    records = Mutex(Array(repeating: Record(), count: Self.clients.count))
+    for (number, client) in Self.clients.enumerated() {
       Thread.detachNewThread { [self] in
         run(client, number, settings)
         ended.signal()
@@ -40,7 +32,7 @@ final class UpgradeClients: Sendable {
     }
   }
 
-  private func run(_ client: Client, _ number: Int, _ settings: ConnectionSettings) {
+  private func run(_ client: @escaping Client, _ number: Int, _ settings: ConnectionSettings) {
     do {
       let connection = TimedConnection(try Connection(settings)) { [self] duration, failure in
         records.withLock { records in
@@ -52,7 +44,7 @@ final class UpgradeClients: Sendable {
       var round: Int64 = 0
       while !isStopped.load(ordering: .relaxed) {
         round += 1
-        client.work(connection, round)
+        client(connection, round)
         usleep(2000)
       }
     } catch {
@@ -108,7 +100,7 @@ extension UpgradeClients {
   private static let device = "01890a5d-ac96-774b-bcce-b302099a9002"
   private static let session = "01890a5d-ac96-774b-bcce-b302099a9003"
 
-  /// The rows of the clients themselves, which every version can hold.
+  /// The rows that the clients use.
   private static let rows = """
     INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
       VALUES ('\(account)', 'bob@example.org', 'Bob', 'bob@example.org', 'wsim_BBBBBBBBBBBB', NOW(3));
@@ -119,21 +111,14 @@ extension UpgradeClients {
       VALUES ('\(session)', '\(device)', NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY);
     """
 
-  private static func clients(_ columns: [String: Set<String>]) -> [Client] {
-    [
-      preferencesReader, preferencesWriter, limits, loginCodes, turns,
-      audit(hasReason: columns["audit_log"]!.contains("attestation_reason")),
-      wallet(hasRemoval: columns["enrollments"]!.contains("removed_at")),
-      // Responders give up jobs since banks enroll.
-      jobs(givesUp: columns["enrollment_states"] != nil),
-    ]
-  }
+  private static let clients: [Client] = [
+    readPreferences, writePreferences, countHits, askForCode, registerForTurns, writeAudit,
+    listCards, askCompanion,
+  ]
 
   private static var now: Parameter { .dateTime(milliseconds: Timestamp.now().milliseconds) }
 
-  private static let preferencesReader = Client(
-    tables: ["sessions", "devices", "device_preferences"]
-  ) { connection, _ in
+  private static let readPreferences: Client = { connection, _ in
     connection.run(
       """
       SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
@@ -146,9 +131,7 @@ extension UpgradeClients {
       """, [.text(session), now])
   }
 
-  private static let preferencesWriter = Client(
-    tables: ["sessions", "devices", "device_preferences"]
-  ) { connection, round in
+  private static let writePreferences: Client = { connection, round in
     connection.run(
       """
       UPDATE device_preferences p
@@ -164,7 +147,7 @@ extension UpgradeClients {
       ])
   }
 
-  private static let limits = Client(tables: ["rate_limits"]) { connection, round in
+  private static let countHits: Client = { connection, round in
     connection.run(
       """
       INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
@@ -177,7 +160,7 @@ extension UpgradeClients {
       [.text("device-prefs"), .text(device), now, .integer(3600), .integer(30), now, now])
   }
 
-  private static let loginCodes = Client(tables: ["login_codes"]) { connection, round in
+  private static let askForCode: Client = { connection, round in
     connection.run(
       """
       INSERT INTO login_codes (email, client_device_id, challenge_hash, code_mac, device_name,
@@ -193,7 +176,7 @@ extension UpgradeClients {
       ])
   }
 
-  private static let turns = Client(tables: ["ogs_users", "ogs_registrations"]) { connection, _ in
+  private static let registerForTurns: Client = { connection, _ in
     connection.run("INSERT IGNORE INTO ogs_users (id) VALUES (?)", [.integer(9)])
     connection.run(
       """
@@ -202,67 +185,42 @@ extension UpgradeClients {
       """, [.integer(9), .text(String(repeating: "9", count: 64)), now])
   }
 
-  private static func audit(hasReason: Bool) -> Client {
-    Client(tables: ["audit_log"]) { connection, _ in
-      let facts: [Parameter] = [
+  private static let writeAudit: Client = { connection, _ in
+    connection.run(
+      """
+      INSERT INTO audit_log (at, event, account_id, device_id, request_id, address, detail,
+        platform, bundle_id, app_version, attestation, attestation_reason)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
         now, .text("refreshed"), .text(account), .text(device), .text("r"), .text("192.0.2.1"),
-        .null, .null, .null, .null, .text("none"),
-      ]
-      guard hasReason else {
-        return connection.run(
-          """
-          INSERT INTO audit_log (at, event, account_id, device_id, request_id, address, detail,
-            platform, bundle_id, app_version, attestation)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """, facts)
-      }
-      connection.run(
-        """
-        INSERT INTO audit_log (at, event, account_id, device_id, request_id, address, detail,
-          platform, bundle_id, app_version, attestation, attestation_reason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """, facts + [.null])
-    }
+        .null, .null, .null, .null, .text("none"), .null,
+      ])
   }
 
-  private static func wallet(hasRemoval: Bool) -> Client {
-    Client(tables: ["banks", "enrollments", "cards"]) { connection, _ in
-      guard hasRemoval else {
-        return connection.run(
-          """
-          SELECT b.bsim_id, b.name, COUNT(c.id)
-          FROM enrollments e
-          JOIN banks b ON b.bsim_id = e.bsim_id
-          LEFT JOIN cards c ON c.enrollment_id = e.id AND c.active
-          WHERE e.account_id = ? GROUP BY b.bsim_id, b.name, e.enrolled_at
-          """, [.text(SampleRows.account)])
-      }
-      connection.run(
-        """
-        SELECT b.bsim_id, b.name, COUNT(c.id)
-        FROM enrollments e
-        JOIN banks b ON b.bsim_id = e.bsim_id
-        LEFT JOIN cards c ON c.enrollment_id = e.id AND c.active
-        WHERE e.account_id = ? AND e.removed_at IS NULL
-        GROUP BY b.bsim_id, b.name, e.enrolled_at
-        ORDER BY e.enrolled_at, b.bsim_id
-        """, [.text(SampleRows.account)])
-    }
+  private static let listCards: Client = { connection, _ in
+    connection.run(
+      """
+      SELECT b.bsim_id, b.name, COUNT(c.id)
+      FROM enrollments e
+      JOIN banks b ON b.bsim_id = e.bsim_id
+      LEFT JOIN cards c ON c.enrollment_id = e.id AND c.active
+      WHERE e.account_id = ? AND e.removed_at IS NULL
+      GROUP BY b.bsim_id, b.name, e.enrolled_at
+      ORDER BY e.enrolled_at, b.bsim_id
+      """, [.text(SampleRows.account)])
   }
 
-  private static func jobs(givesUp: Bool) -> Client {
-    Client(tables: ["errands"]) { connection, round in
-      let id = Parameter.text("01890a5d-ac96-774b-bccf-" + String(format: "%012d", round))
-      connection.run(
-        "INSERT INTO errands (id, kind, request, request_id) VALUES (?, ?, ?, ?)",
-        [id, .text("turn_check"), .text("{}"), .text("r")])
-      connection.run("SELECT state, result FROM errands WHERE id = ? AND state <> 'open'", [id])
-      guard givesUp else { return }
-      connection.run(
-        """
-        UPDATE errands SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
-        WHERE id = ? AND state = 'open'
-        """, [id])
-    }
+  private static let askCompanion: Client = { connection, round in
+    let id = Parameter.text("01890a5d-ac96-774b-bccf-" + String(format: "%012d", round))
+    connection.run(
+      "INSERT INTO jobs (id, kind, request, request_id) VALUES (?, ?, ?, ?)",
+      [id, .text("turn_check"), .text("{}"), .text("r")])
+    connection.run("SELECT state, result FROM jobs WHERE id = ? AND state <> 'open'", [id])
+    connection.run(
+      """
+      UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+      WHERE id = ? AND state = 'open'
+      """, [id])
   }
 }

@@ -59,15 +59,15 @@ extension ConstraintTests {
       "INSERT INTO jobs (id, kind, request, request_id) SELECT id, kind, request, request_id FROM jobs"
     ),
     Case(
-      "jobs.errands_request_json", "UPDATE jobs SET request = '{'", words: "json_valid"),
+      "jobs.jobs_request_json", "UPDATE jobs SET request = '{'", words: "json_valid"),
     Case(
-      "jobs.errands_result_json",
+      "jobs.jobs_result_json",
       "UPDATE jobs SET state = 'done', finished_at = NOW(3), result = '{'", words: "json_valid"),
-    Case("jobs.errands_closed_whole", "UPDATE jobs SET state = 'dead'"),
+    Case("jobs.jobs_closed_whole", "UPDATE jobs SET state = 'dead'"),
     Case(
-      "jobs.errands_done_has_result",
+      "jobs.jobs_done_has_result",
       "UPDATE jobs SET state = 'done', finished_at = NOW(3)"),
-    Case("jobs.errands_done_has_result", "UPDATE jobs SET result = '{}'"),
+    Case("jobs.jobs_done_has_result", "UPDATE jobs SET result = '{}'"),
   ]
 
   static let turns: [Case] = [

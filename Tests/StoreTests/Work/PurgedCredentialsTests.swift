@@ -51,8 +51,6 @@ extension PurgeTests {
         insert(
           store,
           """
-          INSERT INTO biometric_challenges (client_device_id, challenge_hash, expires_at)
-          VALUES ('\(name)', REPEAT('c', 32), \(ago(age)));
           INSERT INTO phone_challenges (challenge_hash, purpose, client_device_id, asked_by, expires_at)
           VALUES (UNHEX(SHA2('\(name)', 256)), 'passkey', '\(name)', '192.0.2.1', \(ago(age)));
           INSERT INTO passkey_challenges (challenge_hash, purpose, account_id, client_device_id, expires_at)
@@ -63,14 +61,13 @@ extension PurgeTests {
       }
       try expect(
         ["border", "young"],
-        of: "SELECT client_device_id FROM biometric_challenges ORDER BY 1", in: store, deleted: 4)
+        of: "SELECT client_device_id FROM phone_challenges ORDER BY 1", in: store, deleted: 3)
       #expect(
         store.column("SELECT bundle_id FROM attestation_challenges ORDER BY 1")
           == ["border", "young"])
-      for table in ["passkey_challenges", "phone_challenges"] {
-        #expect(
-          store.column("SELECT client_device_id FROM \(table) ORDER BY 1") == ["border", "young"])
-      }
+      #expect(
+        store.column("SELECT client_device_id FROM passkey_challenges ORDER BY 1")
+          == ["border", "young"])
     }
   }
 
@@ -78,8 +75,7 @@ extension PurgeTests {
     try withStore { store throws in
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM enrollment_states; DELETE FROM login_codes")
-      store.sql(
-        "DELETE FROM rate_limits; DELETE FROM biometric_challenges; DELETE FROM phone_challenges")
+      store.sql("DELETE FROM rate_limits; DELETE FROM phone_challenges")
       store.sql("DELETE FROM device_registrations")
       // The verifier is the name.
       for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
@@ -144,8 +140,7 @@ extension PurgeTests {
     try withStore { store throws in
       store.sql(SampleRows.statements)
       store.sql("DELETE FROM sessions; DELETE FROM login_codes; DELETE FROM device_registrations")
-      store.sql(
-        "DELETE FROM rate_limits; DELETE FROM biometric_challenges; DELETE FROM phone_challenges")
+      store.sql("DELETE FROM rate_limits; DELETE FROM phone_challenges")
       store.sql("DELETE FROM passkey_challenges")
       // The generation is the name.
       for (number, expiry, end) in [

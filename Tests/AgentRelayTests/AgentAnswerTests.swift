@@ -1,7 +1,7 @@
 import Store
 import Testing
 
-@testable import Delivery
+@testable import AgentRelay
 
 /// What the relay makes of the agent's answers.
 @Suite struct AgentAnswerTests {

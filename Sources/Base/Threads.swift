@@ -1,7 +1,7 @@
-import Glibc
+package import Glibc
 
 /// Runs `body` on a new thread, which the caller joins or detaches (`pthread_create`).
-func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+package func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
   final class Work {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -20,7 +20,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
 /// The results of all of `works`, in their order, each on a thread of its own.
 ///
 /// - Throws: the error of the first that threw.
-func atOnce<Value: Sendable>(_ works: [@Sendable () throws -> Value]) throws -> [Value] {
+package func atOnce<Value: Sendable>(_ works: [@Sendable () throws -> Value]) throws -> [Value] {
   let results = Monitor<[Int: Result<Value, any Error>]>([:])
   let threads = works.enumerated().map { index, work in
     startThread {
@@ -34,12 +34,12 @@ func atOnce<Value: Sendable>(_ works: [@Sendable () throws -> Value]) throws -> 
 
 /// A value that threads share, and can wait for each other to change (`pthread_cond_wait`).
 // @unchecked: the value is used under the lock alone.
-final class Monitor<Value>: @unchecked Sendable {
+package final class Monitor<Value>: @unchecked Sendable {
   private var value: Value
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.value = value
     pthread_mutex_init(lock, nil)
     var attributes = pthread_condattr_t()
@@ -57,13 +57,13 @@ final class Monitor<Value>: @unchecked Sendable {
     lock.deallocate()
   }
 
-  func with<Result>(_ body: (inout Value) -> Result) -> Result {
+  package func with<Result>(_ body: (inout Value) -> Result) -> Result {
     wait { value in body(&value) }
   }
 
   /// Calls `body`, again after each change of the value, until it gives a result. For a thread that is idle until
   /// somebody gives it work or ends it: whoever waits for work to be done waits until a deadline.
-  func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
+  package func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
     while true {
@@ -78,7 +78,7 @@ final class Monitor<Value>: @unchecked Sendable {
   /// The same, but no longer than until `deadline` (`pthread_cond_timedwait`).
   ///
   /// - Returns: nil where `body` gave no result by then.
-  func wait<Result>(
+  package func wait<Result>(
     until deadline: ContinuousClock.Instant, _ body: (inout Value) -> Result?
   ) -> Result? {
     pthread_mutex_lock(lock)
