@@ -19,7 +19,7 @@ swift_packages=(
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# need_packages NAME…: installs missing packages of a site and the named Debian packages. Uses the network only for these.
+# need_packages NAME…: installs the packages of a site and the named ones. Uses the network only if one is missing.
 need_packages() {
   local missing=() name
   set -- "${site_packages[@]}" "$@"

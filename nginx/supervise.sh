@@ -65,7 +65,7 @@ members() {
   keeper_of "$1" && pgrep --runstates DIRSTt --session "$keeper"
 }
 
-# stop_service NAME SECONDS: ends the program and all its child processes; kills them after that time.
+# stop_service NAME SECONDS: ends the program and all processes that it started; kills them after that time.
 stop_service() {
   local name=$1 deadline=$((SECONDS + $2)) keeper pids told=''
   if alive "$name"; then
