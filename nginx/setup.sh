@@ -45,7 +45,7 @@ need_packages() {
       printf "#!/bin/sh\nexit 101\n" >$policy
       chmod 755 $policy
     fi
-    apt-get update -q || echo "Cannot renew the package lists; trying those at hand."
+    apt-get update -q || echo "Cannot update the package lists; using the old lists."
     apt-get install -y -q --no-install-recommends "$@"
   ' bash "${missing[@]}" </dev/null || die "cannot install: ${missing[*]}"
 }

@@ -26,7 +26,7 @@ extension Environment {
     case nil, "each": return false
     case "one": return true
     default:
-      complain(about: name, "must be each (program has its role), the default, or one")
+      complain(about: name, "must be each, the default (a role for each program), or one")
       return false
     }
   }

@@ -24,7 +24,7 @@ extension Environment {
 
   /// The public keys of `name`, each with the prefix `public:`.
   package mutating func boxPublicKeys(_ name: String, _ meaning: String) -> BoxPublicKeys? {
-    value(name, meaning, "must be what `switchboard-companion keys public` prints") {
+    value(name, meaning, "must be the output of `switchboard-companion keys public`") {
       try? BoxPublicKeys(parsing: $0)  // as above
     }
   }

@@ -126,13 +126,13 @@ package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   // Says nothing about the content of the file, which is secret.
   package var description: String {
     switch self {
-    case .unreadable(let path): "\(path) is no file that can be read as text."
+    case .unreadable(let path): "\(path) cannot be read as text."
     case .irregular(let path): "\(path) is not a regular file."
-    case .exposed(let path): "\(path) is open to everybody: chmod o= it, and rotate its keys."
+    case .exposed(let path): "\(path) is open to every user: chmod o= it, and rotate its keys."
     case .malformed(let path):
       "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
     case .unboxable(let path):
-      "\(path) does not hold keys of exactly 32 bytes, as the companion's are."
+      "\(path) does not hold keys of exactly 32 bytes, which the companion needs."
     case .foreign(let path): "\(path) does not hold a P-256 private key in PEM."
     case .unwritable(let path): "\(path) cannot be replaced."
     case .unknown(let id): "No key has the id \(id)."

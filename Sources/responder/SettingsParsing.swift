@@ -114,7 +114,7 @@ extension WebPushSettings {
     guard let point = base64URLDecoded(key),
       (try? P256PublicKey(uncompressedPoint: point)) != nil  // the complaint states the rule
     else {
-      environment.complain(about: name, "must be what `switchboard-companion keys vapid` prints")
+      environment.complain(about: name, "must be the output of `switchboard-companion keys vapid`")
       return nil
     }
     self.init(publicKey: key, services: services)

@@ -117,7 +117,7 @@ extension Page {
     return "<dl>\n\(rows.joined(separator: "\n"))\n</dl>"
   }
 
-  /// A link in a paragraph of its own.
+  /// A link in its own paragraph.
   static func link(_ path: String, _ text: String) -> String {
     #"<p><a class="link" href="\#(path)">\#(text)</a></p>"#
   }
