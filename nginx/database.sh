@@ -11,7 +11,7 @@ make_database() {
   mkdir "$state/mariadb.new"
   link=$(mktemp -d /tmp/switchboard-XXXXXX) # mariadb-install-db splits a path at a space
   ln -s "$state/mariadb.new" "$link/data"
-  # --force: no host name has to resolve, not even this machine's own.
+  # --force: works even if this machine's host name does not resolve.
   TMPDIR=$link mariadb-install-db --no-defaults "$@" --datadir="$link/data" --skip-test-db --force \
     --auth-root-authentication-method=socket --auth-root-socket-user="$(id -un)" >>"$state/log/mariadb.log" 2>&1 ||
     made=''
@@ -22,9 +22,9 @@ make_database() {
 
 start_database() {
   local as_root=() tries=0
-  ((EUID != 0)) || as_root=(--user=root) # mariadbd runs as root only if told to
+  ((EUID != 0)) || as_root=(--user=root) # mariadbd runs as root only with this option
   [[ -d $state/mariadb ]] || make_database "${as_root[@]}"
-  # A --tmpdir of its own: a mariadbd that starts deletes the temporary tables of every other one there.
+  # Needs its own --tmpdir: a starting mariadbd deletes the temporary tables of all others in its --tmpdir.
   keep mariadb mariadbd --no-defaults "${as_root[@]}" --datadir="$state/mariadb" --tmpdir="$state/tmp" \
     --socket="$run/mariadb.sock" --skip-networking \
     --character-set-server=utf8mb4 --collation-server=utf8mb4_nopad_bin
@@ -35,7 +35,7 @@ start_database() {
   done
 }
 
-# Applies the schema and makes the four accounts. A password travels by stdin, never as an argument.
+# Applies the schema and makes the four accounts. Passes passwords on stdin, never as arguments.
 prepare_database() {
   local name
   mariadb "${client[@]}" \

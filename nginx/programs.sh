@@ -2,7 +2,7 @@
 # Sourced by nginx/run: starts the responder, the companion and the fakes, each with its own environment.
 
 # nginx/run sets these: the state directory, its directory of sockets, the directory of the programs, the site's URL, and
-# where the agent listens.
+# the agent's host and port.
 state='' run='' bin='' url='' agent=''
 
 # variables_of NAME: prints the environment variables that the program NAME may see, here or as NAME_FILE. No program
@@ -19,13 +19,13 @@ default() {
   [[ -n ${!name+given} || -n ${!file+given} ]] || export "$1=$2"
 }
 
-# Browsers have passkeys for names only, so the site has the name localhost. Its address works too, as another one of it.
+# Browsers support passkeys only for names, so the site's main URL uses localhost. A second URL uses 127.0.0.1.
 default_public_urls() {
   [[ -n ${SWITCHBOARD_PUBLIC_URL+given} || -n ${SWITCHBOARD_PUBLIC_URL_FILE+given} ]] ||
     default SWITCHBOARD_PUBLIC_URLS "$url,http://127.0.0.1:${url##*:}"
 }
 
-# enter_environment NAME: takes on the environment of the program NAME. Call it in a subshell.
+# enter_environment NAME: sets the environment of the program NAME. Call it in a subshell.
 enter_environment() {
   local variable allowed
   unset "${!SWITCHBOARD_DB_@}" # the site always has its own database
@@ -58,7 +58,7 @@ start_program() (
   keep "$1" "$bin/switchboard-$1" "${@:2}"
 )
 
-# start_fake NAME OPTION…: starts the fake of NAME, and waits until it has a port.
+# start_fake NAME OPTION…: starts the fake of NAME and waits until it has a port.
 start_fake() {
   local name=$1 tries=0
   rm -f "$state/$name/port"
@@ -69,7 +69,7 @@ start_fake() {
   done
 }
 
-# Starts all fakes. The companion then knows no real services.
+# Starts all fakes and removes the settings of the real services.
 start_fakes() {
   local key=$state/secrets/apns-private-key
   mkdir -p "$state"/{apns,fcm,ogs,bank}
@@ -78,7 +78,7 @@ start_fakes() {
     mv "$key.new" "$key"
   fi
   openssl pkey -in "$key" -pubout -out "$state/apns/provider.pem"
-  rm -f "$state"/apns/{certificate,key}.pem # the fake makes new ones, which are good for 30 days
+  rm -f "$state"/apns/{certificate,key}.pem # the fake makes new ones, valid for 30 days
   start_fake apns --public-key "$state/apns/provider.pem"
   start_fake fcm
   start_fake ogs

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# Sourced by nginx/run, Tests/run, Tests/bench and Sources/debian/build: installs what they need and builds the programs.
+# Sourced by nginx/run, Tests/run, Tests/bench and the build scripts of Sources: installs packages and builds the programs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 PATH=$PATH:/usr/sbin:/sbin # Debian keeps nginx and mariadbd there, but not in a user's PATH
 
-# The libraries of Package.swift, and what a site runs on.
+# The libraries of Package.swift and the servers and tools of a site.
 site_packages=(
   libfcgi-dev libmariadb-dev libssl-dev libsodium-dev libnghttp2-dev libcurl4-openssl-dev libqrencode-dev libpng-dev
   pkg-config
   mariadb-server nginx spawn-fcgi runit procps curl ca-certificates
 )
-# What the Swift toolchain needs, if this script installs it.
+# The packages that the Swift toolchain needs, if this script installs it.
 swift_packages=(
   binutils g++ git gnupg libcurl4-openssl-dev libedit-dev libncurses-dev libpython3-dev libsqlite3-dev libxml2-dev
   tzdata unzip zlib1g-dev
@@ -19,7 +19,7 @@ swift_packages=(
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# need_packages NAME…: installs what a site needs and the named Debian packages, if missing. Uses the network only then.
+# need_packages NAME…: installs the packages of a site and the named ones. Uses the network only if one is missing.
 need_packages() {
   local missing=() name
   set -- "${site_packages[@]}" "$@"
@@ -36,7 +36,7 @@ need_packages() {
     as_root=(sudo)
   fi
   say "Installing Debian packages: ${missing[*]}"
-  # policy-rc.d keeps apt from starting the packages' own services. A file that exists already stays as it is.
+  # policy-rc.d prevents apt from starting the packages' services. An existing file stays as it is.
   # shellcheck disable=SC2016 # the inner shell expands
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -ceu '
     policy=/usr/sbin/policy-rc.d
@@ -45,7 +45,7 @@ need_packages() {
       printf "#!/bin/sh\nexit 101\n" >$policy
       chmod 755 $policy
     fi
-    apt-get update -q || echo "Cannot renew the package lists; trying those at hand."
+    apt-get update -q || echo "Cannot update the package lists; using the old lists."
     apt-get install -y -q --no-install-recommends "$@"
   ' bash "${missing[@]}" </dev/null || die "cannot install: ${missing[*]}"
 }

@@ -1,23 +1,23 @@
 # shellcheck shell=bash
-# Sourced by nginx/run: keeps the programs of a site running, each under a runsv of its own, and stops them.
+# Sourced by nginx/run: keeps the programs of a site running, each under its own runsv, and stops them.
 
-# nginx/run sets these: the state directory, its directory of sockets and pids, which boot of the machine this is, and the site's port.
+# nginx/run sets these: the state directory, its directory of sockets and pids, the id of this boot, and the site's port.
 state='' run='' boot='' port=''
 
-services=(proxy web authorizer relay companion responder apns fcm ogs bank mariadb) # in the order in which they stop
+services=(proxy web authorizer relay companion responder apns fcm ogs bank mariadb) # in the order of stopping
 
-# keep NAME COMMAND…: starts runsv, which keeps the command running, in a session of its own. No open file and no signal
-# setting of our caller reaches it.
+# keep NAME COMMAND…: starts runsv, which keeps the command running, in its own session. runsv inherits no open files and
+# no signal settings of our caller.
 keep() {
   local name=$1 log=$1 service=$state/services/$1 shell=/bin/bash socket=() stat fd
   shift
   case $name in
     web) log=web-error ;;
-    # spawn-fcgi opens the socket as fd 0 and becomes runsv. The program inherits it at each start, so the socket
+    # spawn-fcgi opens the socket as fd 0 and becomes runsv. The program inherits the socket at each start, so the socket
     # outlives the program, and requests wait in it.
-    authorizer) socket=(spawn-fcgi -n -a 127.0.0.3 -p "$port" --) ;; # a loopback address of its own: the port is free
+    authorizer) socket=(spawn-fcgi -n -a 127.0.0.3 -p "$port" --) ;; # its own loopback address, where the port is free
     companion | responder | relay) socket=(spawn-fcgi -n -s "$run/$name.sock" -M 0660 --) ;;&
-    # A SIGTERM that comes too early waits until the responder has begun to answer those requests.
+    # Blocks SIGTERM, so that an early SIGTERM waits until the responder answers the waiting requests.
     responder) shell='/usr/bin/env -S --block-signal=TERM bash' ;;
   esac
   mkdir -p "$service"
@@ -39,14 +39,14 @@ END
   echo "$! ${stat[19]} $boot" >"$run/$name.keeper"
 }
 
-# stat_of PID: sets $stat to the fields of /proc/PID/stat from the third on: 0 is the state, 19 the start time.
+# stat_of PID: sets $stat to the fields of /proc/PID/stat, starting at the third: 0 is the state, 19 the start time.
 stat_of() {
   local line
   { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
   read -ra stat <<<"${line##*) }"
 }
 
-# keeper_of NAME: sets $keeper to the runsv that keep recorded. Fails if another process has its number by now.
+# keeper_of NAME: sets $keeper to the pid of the runsv that keep recorded. Fails if another process now has this pid.
 keeper_of() {
   local started recorded stat
   { read -r keeper started recorded <"$run/$1.keeper"; } 2>/dev/null || return 1
@@ -59,18 +59,18 @@ alive() {
   keeper_of "$1" && stat_of "$keeper" && [[ ${stat[0]} != Z ]]
 }
 
-# members NAME: prints the living processes of the session, also those that outlived runsv. Fails if there are none.
+# members NAME: prints the running processes of the session, also after runsv has ended. Fails if there are none.
 members() {
   local keeper
   keeper_of "$1" && pgrep --runstates DIRSTt --session "$keeper"
 }
 
-# stop_service NAME SECONDS: ends the program and all that it started, by force after that time.
+# stop_service NAME SECONDS: ends the program and all processes that it started; kills them after that time.
 stop_service() {
   local name=$1 deadline=$((SECONDS + $2)) keeper pids told=''
   if alive "$name"; then
     keeper_of "$name"
-    kill -TERM "$keeper" 2>/dev/null || true # runsv ends the program, and then itself
+    kill -TERM "$keeper" 2>/dev/null || true # runsv ends the program and then exits
   fi
   while mapfile -t pids < <(members "$name") && ((${#pids[@]})); do
     if ((SECONDS >= deadline)); then
@@ -87,7 +87,7 @@ stop_service() {
 stop_site() {
   local name
   for name in "${services[@]}"; do
-    # The longest: a responder finishes its requests for 6 s, and a database may have much to write.
+    # Wait limits in seconds: a responder finishes its requests within 9 s, and a database may have much to write.
     case $name in mariadb) stop_service "$name" 60 ;; *) stop_service "$name" 15 ;; esac
   done
   rm -rf "$run"/*.sock "$run"/*-master.pid "$run/port" "$state/services"

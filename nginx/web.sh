@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # setup.sh sets root
-# Sourced by nginx/run: starts the web server of a site, which SWITCHBOARD_WEB chooses, each with its files of nginx/.
+# Sourced by nginx/run: starts the web server that SWITCHBOARD_WEB chooses, with its files of nginx/.
 
 # nginx/run sets these: the state directory, its directory of sockets, the site's port, the directory of the programs.
 state='' run='' port='' bin=''
 
-# nginx; apache and lighttpd reach the responder's socket; lighttpd-child starts it; the others start it for each request.
+# nginx, apache and lighttpd connect to the responder's socket; lighttpd-child starts the responder once; apache-cgi and
+# lighttpd-cgi start it for each request.
 web=${SWITCHBOARD_WEB:-nginx}
-# Where it listens; with SWITCHBOARD_WEB_PROXY=1 behind HAProxy, which reaches it from 127.0.0.5.
+# The web server's address. With SWITCHBOARD_WEB_PROXY=1, HAProxy is in front of the web server and connects from 127.0.0.5.
 listen=127.0.0.1
 [[ -z ${SWITCHBOARD_WEB_PROXY-} ]] || listen=127.0.0.4
 
@@ -21,7 +22,7 @@ web_packages() {
   esac
 }
 
-# Whether the responder runs by itself, and not as a child of the web server.
+# Succeeds if the responder runs by itself, not as a child of the web server.
 has_responder() { case $web in nginx | apache | lighttpd) ;; *) return 1 ;; esac; }
 
 start_web() {
@@ -36,7 +37,7 @@ start_web() {
   esac
 }
 
-# The responder alone looks who sends what the proxy passes on.
+# Starts HAProxy. The web server then trusts every client of HAProxy; only the responder checks the client's address.
 start_proxy() {
   rm -rf "$state/switchboard"
   mkdir "$state/switchboard"
@@ -75,7 +76,7 @@ write_responder_program() (
 
 start_nginx() {
   {
-    ((EUID != 0)) || echo 'user root root;' # other users may have no access to the state
+    ((EUID != 0)) || echo 'user root root;' # other users may not have access to the state
     cat <<END
 worker_processes auto;
 worker_rlimit_nofile 16384;
@@ -112,7 +113,7 @@ END
   keep web "${nginx[@]}" -g 'daemon off;'
 }
 
-# Apache serves nothing as root. As another user it still reads what root has in the state.
+# Starts Apache, which does not serve as root. If we are root, it runs as www-data and may still read root's files.
 start_apache() {
   local module way=fastcgi modules=(
     mpm_event authz_core authz_user authn_core authnz_fcgi alias cgid env headers proxy proxy_fcgi proxy_http
@@ -135,7 +136,7 @@ Define SWITCHBOARD_PROGRAM "$state/responder.cgi"
 Define SWITCHBOARD_AUTHORIZER 127.0.0.3:$port
 Define SWITCHBOARD_ACME "$state/acme"
 END
-    # Debian 12's mod_qos needs this library, and does not name it.
+    # Debian 12's mod_qos needs this library but does not load it.
     sed -n 's/.*libpcre\.so\.3 .*=> /LoadFile /p;T;q' < <(ldconfig -p)
     for module in "${modules[@]}"; do echo "LoadModule ${module}_module /usr/lib/apache2/modules/mod_$module.so"; done
     cat <<END

@@ -1,5 +1,5 @@
 extension Family {
-  /// Every family, the site's own first. A new family is a line here.
+  /// All families; the site's own comes first. Add each new family here.
   package static var all: [Family] {
     [
       .site, .accounts, .preferences(checking: .appAttest), .attestation, .push, .wallet, .pairing,

@@ -1,6 +1,6 @@
 #include <curl/curl.h>
 
-/* Swift cannot call variadic functions: curl_easy_setopt and curl_easy_getinfo once for each type of value. */
+/* Swift cannot call variadic functions. So curl_easy_setopt and curl_easy_getinfo have one function for each type. */
 
 static inline CURLcode switchboard_set_number(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);

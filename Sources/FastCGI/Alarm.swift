@@ -1,7 +1,7 @@
 import CFastCGI
 import Glibc
 
-/// An `eventfd`, owned: it becomes readable when signalled, and stays so until cleared.
+/// An owned `eventfd`: `signal()` makes it readable until `clear()`.
 struct Alarm: ~Copyable, Sendable {
   let descriptor: CInt
 

@@ -1,16 +1,16 @@
-/// What has arrived of one request on a connection, watched for its end (FastCGI specification §3.3).
+/// The part of one request that has arrived on a connection; detects its end (FastCGI specification §3.3).
 ///
-/// It looks at the heads of the records only. What they hold is for libfcgi to parse, once all is there: so a client
-/// that sends slowly keeps no worker busy, whether its web server waits for the whole request or passes on each piece.
+/// Reads only the headers of the records; libfcgi parses their content when the request is complete. So a slow
+/// client keeps no worker busy, even if its web server passes on each piece at once.
 struct Arrival {
   enum State { case incomplete, complete, malformed }
 
   private(set) var state = State.incomplete
-  /// The records so far, without those of a body that is over its limit already.
+  /// The records so far, without the records of a body after it exceeds its limit.
   private(set) var bytes: [UInt8] = []
   let begin = ContinuousClock.now
 
-  /// Where the first record begins that is not whole.
+  /// The start of the first incomplete record in `bytes`.
   private var next = 0
   private var requestID: UInt16?
   private var isAuthorizer = false
@@ -19,18 +19,18 @@ struct Arrival {
   private var bodyLength = 0
   private let bodyLimit: Int
 
-  /// What parameters may be together, in octets. Web servers accept fewer.
+  /// The limit of all parameters together, in octets. The limits of web servers are lower.
   private static let parametersLimit = 128 << 10
-  /// How much of a body that is too large is read so that its request can be answered, in octets.
+  /// The number of octets of a too large body that are read, so that the request gets an answer.
   private static let drainLimit = 1 << 20
   private static let headLength = 8
 
-  /// - Parameter bodyLimit: The greatest body to keep, in octets.
+  /// - Parameter bodyLimit: The largest body to keep, in octets.
   init(bodyLimit: Int) {
     self.bodyLimit = bodyLimit
   }
 
-  /// Adds what the connection has delivered next. What follows the end of the request is ignored.
+  /// Adds the next bytes of the connection. Ignores bytes after the end of the request.
   mutating func append(_ more: UnsafeRawBufferPointer) {
     bytes.append(contentsOf: more)
     while state == .incomplete, bytes.count - next >= Self.headLength {

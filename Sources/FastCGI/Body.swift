@@ -1,13 +1,13 @@
 import HTTP
 
-/// The content of a request, or what is wrong with it.
+/// The content of a request, or its defect.
 struct Body {
   var bytes: [UInt8] = []
   var defect: Request.Defect?
 
-  /// Reads as much as `CONTENT_LENGTH` says, or all of a chunked body, unless that is more than `limit` octets.
+  /// Reads `CONTENT_LENGTH` octets or a whole chunked body, but not more than `limit` octets.
   ///
-  /// - Parameter read: Fills the buffer and returns its length, or less where the input ends.
+  /// - Parameter read: Fills the buffer and returns its length, or less at the end of the input.
   init(
     _ parameters: Parameters, limit: Int, read: (UnsafeMutableBufferPointer<UInt8>) -> Int
   ) {
@@ -28,7 +28,7 @@ struct Body {
     if bytes.count < length { refuse() }
   }
 
-  /// Reads a body whose length nobody knows before its end, unless it is more than `limit` octets.
+  /// Reads a body of unknown length; refuses more than `limit` octets.
   private mutating func readToEnd(
     limit: Int, _ read: (UnsafeMutableBufferPointer<UInt8>) -> Int
   ) {
@@ -38,19 +38,19 @@ struct Body {
     defect = .bodyTooLarge
   }
 
-  /// Discards what was read: it is not what `CONTENT_LENGTH` announced.
+  /// Discards the body because its length is not `CONTENT_LENGTH`.
   mutating func refuse() {
     bytes = []
     defect = .bodyIncomplete
   }
 
-  /// Whether the client sent chunks (RFC 9112 §7.1), of which the web server tells no length.
+  /// Whether the client sent chunks (RFC 9112 §7.1), so that the web server passes on no length.
   private static func isChunked(_ parameters: Parameters) -> Bool {
     (parameters.text("CONTENT_LENGTH") ?? "").isEmpty
       && !(parameters.text("TRANSFER_ENCODING", after: .http) ?? "").isEmpty
   }
 
-  /// 0 without a `CONTENT_LENGTH` (RFC 3875 §4.1.2), nil if it is malformed.
+  /// The value of `CONTENT_LENGTH`: 0 if it is absent (RFC 3875 §4.1.2), nil if it is malformed.
   private static func contentLength(_ parameters: Parameters) -> Int? {
     let text = parameters.text("CONTENT_LENGTH") ?? ""
     guard !text.isEmpty else { return 0 }

@@ -2,16 +2,16 @@ import CFastCGI
 import Glibc
 import HTTP
 
-/// libfcgi as parser and writer of one connection at a time: an `FCGX_Request`, owned.
+/// An owned `FCGX_Request`: libfcgi parses and answers one connection at a time.
 ///
-/// Connections are accepted and awaited elsewhere and lent to libfcgi when a whole request has arrived. For
-/// that, this file (and no other) sets two fields that the header asks to leave alone: `ipcFd`, the
-/// connection, and `keepConnection`. The sources of 2.4.2 and 2.4.7 were read for it, 2.4.2 tested.
+/// ``Worker`` accepts connections and lends each to libfcgi when a whole request has arrived. For this, only
+/// this file sets two fields that libfcgi's header asks not to use: `ipcFd`, the connection, and
+/// `keepConnection`. We read the sources of 2.4.2 and 2.4.7 for this, and tested 2.4.2.
 ///
-/// libfcgi ends the process if it cannot allocate what a parameter claims to be long: only the web
-/// server may reach the socket.
+/// libfcgi ends the process if it cannot allocate the length that a parameter claims. Therefore only the
+/// web server may reach the socket.
 struct Exchange: ~Copyable {
-  /// At a fixed address: the streams of a request point back to it.
+  /// Has a fixed address: the streams of a request point back to it.
   private let handle: UnsafeMutablePointer<FCGX_Request>
 
   private let paths: RequestPaths
@@ -20,7 +20,7 @@ struct Exchange: ~Copyable {
     self.paths = paths
     Self.prepareLibrary
     handle = .allocate(capacity: 1)
-    // Without a listening socket libfcgi never waits for a connection.
+    // -1: no listening socket, so libfcgi never waits for a connection.
     FCGX_InitRequest(handle, -1, 0)
   }
 
@@ -41,16 +41,16 @@ struct Exchange: ~Copyable {
     for index in signals.indices { sigaction(signals[index], &actions[index], nil) }
   }()
 
-  /// Reads a request from `connection`, where it has arrived as a whole, and which passes to libfcgi.
+  /// Reads a request that has completely arrived on `connection`. libfcgi then owns the connection.
   ///
   /// The corresponding C function is `FCGX_Accept_r`.
   ///
-  /// - Returns: nil if what came is not a request; the connection is closed then.
+  /// - Returns: nil if the bytes are not a request; the connection is then closed.
   func receive(from connection: CInt, bodyLimit: Int) -> Request? {
     handle.pointee.ipcFd = connection
-    // FCGX_Accept_r first finishes the request before: it must not close the connection.
+    // FCGX_Accept_r first finishes the previous request: this must not close the connection.
     handle.pointee.keepConnection = 1
-    // Closing is then just that: no waiting for the peer to close first.
+    // Makes libfcgi close the connection at once, without waiting for the peer to close first.
     FCGX_Detach(handle)
     guard FCGX_Accept_r(handle) == 0 else { return nil }
     let request = readRequest(bodyLimit: bodyLimit)
@@ -58,10 +58,10 @@ struct Exchange: ~Copyable {
     return request
   }
 
-  /// Reads a request that arrived on `connection` in pieces. libfcgi reads from descriptors only, so it gets them in
-  /// a file in memory.
+  /// Reads a request that arrived on `connection` in pieces. libfcgi reads only from descriptors, so it gets
+  /// `bytes` as a file in memory.
   ///
-  /// - Returns: nil as above.
+  /// - Returns: nil if the bytes are not a request; the connection is then closed.
   func receive(_ bytes: [UInt8], from connection: CInt, bodyLimit: Int) -> Request? {
     let file = memfd_create("request", 1)  // MFD_CLOEXEC
     let isWritten =
@@ -79,7 +79,7 @@ struct Exchange: ~Copyable {
   private func readRequest(bodyLimit: Int) -> Request? {
     let (responder, authorizer): (CInt, CInt) = (1, 2)  // FCGI_RESPONDER, FCGI_AUTHORIZER
     let role = handle.pointee.role
-    // libfcgi takes a connection cut between two parameters for the end of the parameters.
+    // If the connection ends between two parameters, libfcgi reports the end of the parameters.
     guard role == responder || role == authorizer, FCGX_GetError(handle.pointee.in) == 0,
       let environment = handle.pointee.envp
     else { return nil }
@@ -88,12 +88,12 @@ struct Exchange: ~Copyable {
     var body = Body(parameters, limit: bodyLimit) { buffer in
       Int(FCGX_GetStr(buffer.baseAddress, CInt(buffer.count), handle.pointee.in))
     }
-    // The end of the stream must be read in any case, or it would precede the next request.
+    // Always read to the end of the stream; unread bytes would become part of the next request.
     if drain() > 0, body.defect == nil { body.refuse() }
     return Request(parameters, body: body.bytes, bodyDefect: body.defect, paths: paths)
   }
 
-  /// Reads the rest of the content, and returns its length.
+  /// Reads the rest of the content and returns its length.
   private func drain() -> Int {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
       var total = 0
@@ -105,12 +105,12 @@ struct Exchange: ~Copyable {
     }
   }
 
-  /// Sends `response` to the request just received, of `method`.
+  /// Sends `response` to the last received request, whose method is `method`.
   ///
   /// The corresponding C functions are `FCGX_PutStr` and `FCGX_Finish_r`.
   ///
   /// - Parameter keep: False closes the connection even if the web server would keep it.
-  /// - Returns: Whether the connection is open, and the caller's again.
+  /// - Returns: Whether the connection is still open; the caller then owns it again.
   func send(_ response: Response, to method: String, keep: Bool) -> Bool {
     response.serialized(for: method).withUnsafeBytes { bytes in
       _ = FCGX_PutStr(

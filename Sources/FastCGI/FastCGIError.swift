@@ -2,7 +2,7 @@
 package struct FastCGIError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The C function that failed.
   package let function: String
-  /// Its `errno`.
+  /// The `errno` of this function.
   package let code: Code
 
   /// An `errno` value: an open set.

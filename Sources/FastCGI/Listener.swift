@@ -2,14 +2,14 @@ import Base
 import CFastCGI
 import Glibc
 
-/// A listening socket, owned: closed in the end, and never shut down or unlinked, because whoever
-/// handed it over goes on holding it.
+/// An owned listening socket. `deinit` closes it but never shuts it down or unlinks it, because the
+/// process that passed it on still uses it.
 package struct Listener: ~Copyable, Sendable {
   let descriptor: CInt
 
-  /// Takes over `descriptor`, a listening stream socket.
+  /// Takes ownership of `descriptor`, a listening stream socket.
   ///
-  /// It is made non-blocking, for every process that shares it.
+  /// Makes the socket non-blocking for every process that shares it.
   ///
   /// - Throws: ``FastCGIError`` if `fcntl` refuses it.
   package init(descriptor: CInt) throws(FastCGIError) {
@@ -22,7 +22,8 @@ package struct Listener: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  /// Whether it is a unix socket, whose file says who may connect. To a TCP socket everybody on this machine may.
+  /// Whether this is a unix socket, whose file mode limits who may connect. Every local process may connect to
+  /// a TCP socket.
   var isUnixSocket: Bool {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout.size(ofValue: address))
@@ -34,10 +35,10 @@ package struct Listener: ~Copyable, Sendable {
   }
 }
 
-/// The socket that systemd or spawn-fcgi handed to this process (``InheritedSocket``); nil if it was
-/// started as a plain CGI program. Call it once, before any thread starts.
+/// The socket that systemd or spawn-fcgi passed to this process (``InheritedSocket``); nil if the
+/// process is a plain CGI program. Call this once, before any thread starts.
 ///
-/// - Throws: ``FastCGIError`` if what systemd announced does not listen.
+/// - Throws: ``FastCGIError`` if the descriptor from systemd is not a listening socket.
 package func inheritedListener() throws(FastCGIError) -> Listener? {
   switch InheritedSocket.inherit() {
   case .listening(let descriptor): return try Listener(descriptor: descriptor)

@@ -5,9 +5,9 @@ package import HTTP
 /// content is standard input, the response goes to standard output.
 ///
 /// - Parameters:
-///   - bodyLimit: The greatest content to accept, in octets.
-///   - basePath: Below which the site lies, see ``RequestPaths``.
-/// - Throws: ``FastCGIError`` if there is no `REQUEST_METHOD`, so not even a request (`getenv`), or
+///   - bodyLimit: The largest content to accept, in octets.
+///   - basePath: The base path of the site, see ``RequestPaths``.
+/// - Throws: ``FastCGIError`` if there is no `REQUEST_METHOD` and so no request (`getenv`), or
 ///   if the response cannot be written (`write`).
 package func respondAsCGI(
   bodyLimit: Int, below basePath: String = "", _ handler: (Request) -> Response
@@ -17,7 +17,7 @@ package func respondAsCGI(
     bodyLimit: bodyLimit, below: basePath, handler)
 }
 
-/// ``respondAsCGI(bodyLimit:below:_:)`` with everything that it takes from the process.
+/// Like ``respondAsCGI(bodyLimit:below:_:)``, but with explicit environment, input and output.
 func respond(
   to parameters: Parameters, input: CInt, output: CInt, bodyLimit: Int, below basePath: String = "",
   _ handler: (Request) -> Response

@@ -1,7 +1,7 @@
 import CFastCGI
 import Glibc
 
-/// An `epoll` descriptor, owned, that reports each descriptor to one thread at a time.
+/// An owned `epoll` descriptor that reports each watched descriptor to one thread at a time.
 struct Poller: ~Copyable, Sendable {
   private let descriptor: CInt
 
@@ -16,14 +16,14 @@ struct Poller: ~Copyable, Sendable {
 
   /// Reports `target` once, when it is readable. Returns false if the kernel has no memory for it.
   ///
-  /// One shot, because level-triggered it would wake a second thread, and edge-triggered it would
-  /// report the rest of a request while a thread is reading it.
+  /// One-shot, because a level trigger would wake a second thread, and an edge trigger would report
+  /// the rest of a request while a thread is reading it.
   func add(_ target: CInt) -> Bool { control(EPOLL_CTL_ADD, target, Self.once) }
 
-  /// Reports `target`, which was added and reported before, once more.
+  /// Reports `target` once more. It must be added already.
   func rearm(_ target: CInt) { _ = control(EPOLL_CTL_MOD, target, Self.once) }
 
-  /// Reports `target` to every thread and every time, as long as it is readable.
+  /// Reports `target` to every thread, again and again, as long as it is readable.
   func addForAll(_ target: CInt) -> Bool { control(EPOLL_CTL_ADD, target, EPOLLIN.rawValue) }
 
   private func control(_ operation: CInt, _ target: CInt, _ events: UInt32) -> Bool {
@@ -31,7 +31,8 @@ struct Poller: ~Copyable, Sendable {
     return epoll_ctl(descriptor, operation, target, &event) == 0
   }
 
-  /// A descriptor that is ready, or whose peer is gone; nil after `timeout` milliseconds, if that is not -1.
+  /// Waits for a descriptor that is readable or whose peer has closed. Returns nil after `timeout`
+  /// milliseconds; -1 waits forever.
   func wait(timeout: CInt) -> CInt? {
     var event = epoll_event()
     guard epoll_wait(descriptor, &event, 1, timeout) == 1 else { return nil }

@@ -1,11 +1,11 @@
 import CFastCGI
 import Glibc
 
-/// A `timerfd`, owned, for a server's poller: it becomes readable each interval.
+/// An owned `timerfd` for a server's poller. It becomes readable once per interval.
 struct Pulse: ~Copyable, Sendable {
   let descriptor: CInt
 
-  /// - Parameter interval: Nil: it never becomes readable.
+  /// - Parameter interval: Nil means that the timer never becomes readable.
   init(every interval: Duration?) throws(FastCGIError) {
     descriptor = timerfd_create(CLOCK_MONOTONIC, CInt(TFD_CLOEXEC | TFD_NONBLOCK))
     guard descriptor >= 0 else { throw FastCGIError("timerfd_create", errno) }

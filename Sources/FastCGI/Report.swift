@@ -1,9 +1,9 @@
-/// What a ``Server`` tells whoever started it.
+/// An event that a ``Server`` reports to its creator.
 package enum Report: Sendable {
-  /// It answers requests.
+  /// The server answers requests.
   case ready
-  /// One of its threads was free to take a request: nothing holds all of them up.
+  /// A thread was free to serve a request, so not all threads hang.
   case alive
-  /// It accepts nothing new.
+  /// The server accepts no new connections.
   case stopping
 }

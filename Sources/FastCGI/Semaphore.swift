@@ -1,6 +1,6 @@
 import Glibc
 
-/// A `sem_t`, owned.
+/// An owned `sem_t`.
 struct Semaphore: ~Copyable, @unchecked Sendable {
   private let handle: UnsafeMutablePointer<sem_t>
 

@@ -6,14 +6,14 @@ import Synchronization
 
 /// A FastCGI responder on one listening socket.
 ///
-/// Idle connections and the listener wait in one ``Poller``; a connection occupies a thread only
-/// while a request is served, which must have arrived as a whole. `workers` threads run; as many more as
-/// `waiters` are there to take the place of those that wait (``beginWaiting()``).
+/// Idle connections and the listener wait in one ``Poller``. A connection occupies a thread only
+/// while a complete request is served. `workers` threads run at once; `waiters` more threads replace
+/// threads that wait (``beginWaiting()``).
 package final class Server: Sendable {
-  /// What a server does with connections, in the order in which it ends.
+  /// The server's way to treat connections, in the order of a shutdown.
   enum Phase: UInt8, AtomicRepresentable, Comparable {
     case serving
-    /// Accepts nothing new; the web server closes kept connections when they have idled.
+    /// Accepts no new connections; the web server closes kept connections after some idle time.
     case draining
     /// Closes each connection after its response.
     case closing
@@ -25,27 +25,27 @@ package final class Server: Sendable {
   let listener: Listener
   let bodyLimit: Int
   let poller: Poller
-  /// One for each thread that may run.
+  /// One permit for each thread that may run.
   let permits: Semaphore
-  /// One for each thread that may wait.
+  /// One slot for each thread that may wait.
   let waiterSlots: Semaphore
-  /// Wakes every thread in the end.
+  /// Wakes every thread when the server stops.
   let stop: Alarm
   let pulse: Pulse
-  /// When to look for ``arrivals`` that have taken too long.
+  /// Timer of the search for ``arrivals`` that take too long.
   let sweep: Pulse
-  /// Of each connection on which a request has arrived in part, and which no thread has in hand.
+  /// Partial requests by connection, except those that a thread is reading.
   let arrivals = Mutex<[CInt: Arrival]>([:])
   let paths: RequestPaths
-  /// Answers authorizers alone: on a TCP socket anybody on this machine could claim to be the web server.
+  /// Whether to answer only authorizers: every local process could use a TCP socket and claim to be the web server.
   let isForAuthorizersOnly: Bool
   let report: @Sendable (Report) -> Void
   let log = Logger(label: "FastCGI")
 
-  /// How long a request may take to arrive.
+  /// The time within which a request must arrive.
   let arrivalLimit: Duration
-  /// How many may arrive in part at once: a few hundred octets of each are read, and 64 KiB of some. Beyond it the oldest
-  /// goes, because an honest one is there within a moment.
+  /// The limit of partial requests at once: of most a few hundred octets are in memory, of some 64 KiB. Over this
+  /// limit the server closes the oldest, because an honest request arrives within a moment.
   let arrivalCountLimit: Int
   private let threadCount: Int
   /// Wakes the supervisor: see ``isDrainWanted``, ``connections``, ``threads``.
@@ -57,16 +57,16 @@ package final class Server: Sendable {
   private let failure = Mutex<FastCGIError?>(nil)
 
   /// - Parameters:
-  ///   - listener: Closed with the server.
-  ///   - workers: How many requests are worked on at once.
-  ///   - waiters: How many more may wait.
-  ///   - bodyLimit: The greatest content to accept, in octets.
-  ///   - basePath: Below which the site lies, see ``RequestPaths``.
-  ///   - arrivalLimit: How long a request may take to arrive; half as long again at most.
-  ///   - arrivalCountLimit: How many may arrive in part at once.
-  ///   - aliveInterval: How often to report ``Report/alive``.
+  ///   - listener: The listening socket, closed with the server.
+  ///   - workers: The number of requests served at once.
+  ///   - waiters: The number of further requests that may wait.
+  ///   - bodyLimit: The largest content to accept, in octets.
+  ///   - basePath: The base path of the site, see ``RequestPaths``.
+  ///   - arrivalLimit: The time within which a request must arrive; enforced after 1 to 1.5 times this.
+  ///   - arrivalCountLimit: The number of requests that may be partial at once.
+  ///   - aliveInterval: The time between two reports ``Report/alive``.
   ///   - report: Called on any thread of the server; must not wait.
-  /// - Throws: ``FastCGIError`` if the process may not have the few descriptors it needs.
+  /// - Throws: ``FastCGIError`` if the process cannot open the few descriptors that it needs.
   package init(
     listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int,
     below basePath: String = "", arrivalLimit: Duration = .seconds(20),
@@ -90,17 +90,17 @@ package final class Server: Sendable {
     threadCount = workers + waiters
   }
 
-  /// Lets another thread run in place of this one for the rest of the request: for a handler that
-  /// is about to wait. Off the server's threads, and the second time in a request, it does nothing.
+  /// Lets another thread run instead of this one for the rest of the request; a handler calls this before
+  /// it waits. Does nothing on a thread of another owner, and the second time in a request.
   ///
-  /// - Returns: False if as many requests as `waiters` wait already.
+  /// - Returns: False if `waiters` requests wait already.
   package func beginWaiting() -> Bool {
     guard let worker = Worker.current, worker.server === self else { return true }
     return worker.beginWaiting()
   }
 }
 
-// MARK: - What workers tell
+// MARK: - Events from workers
 
 extension Server {
   var phase: Phase { currentPhase.load(ordering: .sequentiallyConsistent) }
@@ -114,7 +114,7 @@ extension Server {
     if left == 0, phase != .serving { progress.signal() }
   }
 
-  /// Ends the server: nothing can be accepted any more.
+  /// Ends the server because it can no longer accept connections.
   func listenerFailed(_ error: FastCGIError) {
     failure.withLock { $0 = error }
     drain()
@@ -124,8 +124,8 @@ extension Server {
 // MARK: - Running
 
 extension Server {
-  /// When, after the first signal, connections are closed after their response, then all that idle
-  /// are given up, and then requests too. systemd is told to wait 10 s.
+  /// Delays after the first signal: then the server closes each connection after its response; then it
+  /// drops idle connections; then it drops running requests too. systemd waits 15 s (`TimeoutStopSec`).
   private static let closingDelay: Duration = .seconds(3)
   private static let stopDelay: Duration = .seconds(6)
   private static let endDelay: Duration = .seconds(9)
@@ -135,9 +135,9 @@ extension Server {
 
   /// Answers requests with `handler`, on several threads, until SIGTERM or SIGINT; then drains.
   ///
-  /// To be called once, before the process has other threads: both signals are blocked, and remain
-  /// so. SIGPIPE is ignored. New connections are left to the next holder of the listener; those
-  /// that are kept are served until the web server closes them. A second signal ends at once.
+  /// Call this once, before the process has other threads: it blocks both signals for good and ignores
+  /// SIGPIPE. While draining, it leaves new connections to the next owner of the listener and serves
+  /// kept connections until the web server closes them. A second signal ends the server at once.
   ///
   /// - Throws: ``FastCGIError`` if a thread cannot be made or the listener fails.
   package func run(
@@ -159,7 +159,7 @@ extension Server {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  /// Does what SIGTERM does.
+  /// Starts the same shutdown as SIGTERM.
   func drain() {
     isDrainWanted.store(true, ordering: .sequentiallyConsistent)
     progress.signal()
@@ -224,7 +224,7 @@ extension Server {
   }
 }
 
-/// What a new thread is handed.
+/// The argument of a new thread.
 private final class Start: Sendable {
   let server: Server
   let handler: @Sendable (Request) -> Response

@@ -2,7 +2,7 @@ import Base
 import CFastCGI
 import Glibc
 
-/// A `signalfd`, owned, of signals that are blocked in this thread and those it starts.
+/// An owned `signalfd`. Its signals are blocked in this thread and in the threads that it starts.
 struct SignalDescriptor: ~Copyable {
   let descriptor: CInt
 
@@ -17,9 +17,9 @@ struct SignalDescriptor: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Waits until `condition` holds, judged again whenever `progress` is signalled, or `deadline`.
+  /// Waits until `condition` is true or `deadline` passes. Checks `condition` again at each signal of `progress`.
   ///
-  /// - Returns: False if a signal came instead; it is taken.
+  /// - Returns: False if a process signal arrived first; this call consumes it.
   func wait(
     _ progress: borrowing Alarm, until deadline: ContinuousClock.Instant? = nil,
     for condition: () -> Bool
@@ -41,7 +41,7 @@ struct SignalDescriptor: ~Copyable {
     return true
   }
 
-  /// Takes one signal; false if none is pending.
+  /// Consumes one signal; returns false if no signal is pending.
   private func take() -> Bool {
     var information = signalfd_siginfo()
     let size = MemoryLayout.size(ofValue: information)

@@ -2,24 +2,24 @@ import CFastCGI
 import Glibc
 import HTTP
 
-/// One thread of a ``Server``: waits for a readable connection, reads what there is of a request, answers a whole one.
+/// One thread of a ``Server``: waits for a readable connection, reads from it and answers complete requests.
 ///
-/// Confined to its thread.
+/// Used only on its own thread.
 final class Worker {
   let server: Server
   private let handler: (Request) -> Response
   private let exchange: Exchange
-  /// The request in hand has given this thread's permit away.
+  /// Whether the current request has released this thread's permit.
   private var isWaiting = false
-  /// The listener is to be armed again after a pause, because there was no descriptor or memory.
+  /// Whether to rearm the listener after a pause, because there was no free descriptor or memory.
   private var isBackingOff = false
 
-  /// What is read at once: as a rule more than a whole request.
+  /// The buffer of one read; usually larger than a whole request.
   private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 8)
   private static let pieceSize = 16 << 10
 
   private static let backOffMilliseconds: CInt = 100
-  /// How long a response that is not read may hold a thread.
+  /// The time for which a client that does not read its response may block a thread.
   private static let socketTimeout = timeval(tv_sec: 3, tv_usec: 0)
 
   private static let key: pthread_key_t = {
@@ -55,7 +55,7 @@ final class Worker {
     pthread_setspecific(Self.key, nil)
   }
 
-  /// Does ``Server/beginWaiting()`` on this thread.
+  /// Does the work of ``Server/beginWaiting()`` on this thread.
   func beginWaiting() -> Bool {
     if isWaiting { return true }
     guard server.waiterSlots.tryToTake() else { return false }
@@ -80,7 +80,8 @@ final class Worker {
     }
   }
 
-  /// Ends the connections whose requests take too long to arrive: each is then reported, and closed.
+  /// Shuts down connections whose requests take too long to arrive. The poller then reports each one, and a worker
+  /// closes it.
   private func endLateArrivals() {
     server.sweep.clear()
     let latest = ContinuousClock.now - server.arrivalLimit
@@ -101,7 +102,7 @@ final class Worker {
   // MARK: Accepting
 
   private func acceptConnection() {
-    // Counted first: the supervisor either waits for it, or is seen to drain.
+    // Count first, then read the phase: either the supervisor waits for this connection, or we see that it drains.
     server.connectionBegins()
     guard server.phase == .serving else { return server.connectionEnded() }
     let connection = accept4(server.listener.descriptor, nil, nil, CInt(SOCK_CLOEXEC.rawValue))
@@ -115,7 +116,7 @@ final class Worker {
         _ = setsockopt(connection, SOL_SOCKET, option, $0.baseAddress, socklen_t($0.count))
       }
     }
-    // As a rule the request is there already.
+    // Usually the request has already arrived.
     read(connection, isPolled: false)
   }
 
@@ -132,19 +133,19 @@ final class Worker {
     case EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP:
       server.listenerFailed(FastCGIError("accept4", code))
     default:
-      // Another process took it (EAGAIN), or the peer has gone (ECONNABORTED, network errors).
+      // Another process accepted it (EAGAIN), or the peer closed it (ECONNABORTED, network errors).
       armListener()
     }
   }
 
   // MARK: Reading
 
-  /// Reads what has arrived on `connection`: answers a whole request, and polls for the rest of one.
+  /// Reads from `connection`: answers a complete request, or polls for the rest of a partial one.
   private func read(_ connection: CInt, isPolled: Bool) {
     let begun = server.arrivals.withLock { $0.removeValue(forKey: connection) }
     var arrival = begun ?? Arrival(bodyLimit: server.bodyLimit)
     if begun == nil {
-      // As a rule all is there, and libfcgi can read it where it lies.
+      // Usually the request is complete, and libfcgi can read it directly from the connection.
       switch receive(from: connection, CInt(MSG_PEEK)) {
       case .ended: return close(connection)
       case .nothing: return poll(connection, isPolled: isPolled)
@@ -170,7 +171,7 @@ final class Worker {
   }
 
   private enum Input {
-    /// Good until the next call.
+    /// Valid until the next call.
     case some(UnsafeRawBufferPointer)
     case nothing, ended
   }
@@ -185,7 +186,7 @@ final class Worker {
     }
   }
 
-  /// Has `connection` reported when there is more to read, with what has arrived before.
+  /// Keeps `arrival` and has the poller report `connection` when there is more to read.
   private func poll(_ connection: CInt, isPolled: Bool, for arrival: Arrival? = nil) {
     if let arrival { keep(arrival, of: connection) }
     if isPolled { return server.poller.rearm(connection) }
@@ -194,7 +195,7 @@ final class Worker {
     close(connection)
   }
 
-  /// Keeps what has arrived for the next piece. Ends the connection of the oldest where there are too many.
+  /// Keeps a partial request until more arrives. If there are too many, shuts down the oldest connection.
   private func keep(_ arrival: Arrival, of connection: CInt) {
     server.arrivals.withLock { arrivals in
       arrivals[connection] = arrival
@@ -218,7 +219,7 @@ final class Worker {
 
   // MARK: Serving
 
-  /// Answers `request`, and polls `connection` if it is kept.
+  /// Answers `request`, and polls `connection` if it stays open.
   private func serve(_ request: Request?, on connection: CInt, isPolled: Bool) {
     guard let request else {
       server.log.notice("connection dropped: no request")

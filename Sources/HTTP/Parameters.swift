@@ -2,14 +2,14 @@ import Glibc
 
 /// The parameters of a request (CGI/1.1 meta-variables), copied once into one buffer.
 ///
-/// Entries are `NAME=value` behind a four-byte length. A lookup scans them: at a dozen or two, that
-/// costs less than a dictionary and allocates nothing.
+/// Entries are `NAME=value` after a four-byte length. A lookup scans the entries: for 10 to 20 of
+/// them a scan costs less than a dictionary and allocates nothing.
 package struct Parameters: Sendable {
   package typealias Bytes = UnsafeBufferPointer<UInt8>
 
   private var bytes: [UInt8] = []
 
-  /// What precedes the name of an HTTP field (RFC 3875 §4.1.18).
+  /// The prefix of an HTTP field's meta-variable (RFC 3875 §4.1.18).
   package enum Prefix {
     case none, http
 
@@ -44,7 +44,7 @@ package struct Parameters: Sendable {
     }
   }
 
-  /// Adds a parameter behind those that are there.
+  /// Adds a parameter at the end.
   package mutating func append(_ name: String, _ value: String) {
     var entry = Array(name.utf8)
     entry.append(UInt8(ascii: "="))
@@ -62,7 +62,7 @@ package struct Parameters: Sendable {
     value(name, after: prefix) { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// What `body` makes of the bytes of the first value of `name`; nil if there is none.
+  /// The result of `body` for the bytes of the first value of `name`; nil if there is no value.
   func value<Result>(
     _ name: String, after prefix: Prefix = .none, _ body: (Bytes) -> Result
   ) -> Result? {
@@ -101,7 +101,7 @@ package struct Parameters: Sendable {
   ) -> Bytes? {
     let prefixLength = prefix.utf8CodeUnitCount
     let length = prefixLength + name.count
-    // Most entries are ruled out here.
+    // Most entries fail this check.
     guard entry.count > length, entry[length] == UInt8(ascii: "="),
       memcmp(entry.baseAddress!, prefix.utf8Start, prefixLength) == 0
     else { return nil }
@@ -111,7 +111,7 @@ package struct Parameters: Sendable {
     return Bytes(rebasing: entry[(length + 1)...])
   }
 
-  /// A character of a field name as it stands in a meta-variable's name (RFC 3875 §4.1.18).
+  /// Converts a character of a field name to that of a meta-variable's name (RFC 3875 §4.1.18).
   static func metaVariable(_ character: UInt8) -> UInt8 {
     switch character {
     case UInt8(ascii: "a")...UInt8(ascii: "z"): character - 32

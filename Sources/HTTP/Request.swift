@@ -1,31 +1,31 @@
 import Base
 
-/// One request, copied out of libfcgi or out of a CGI program's environment.
+/// One request, copied from libfcgi or from a CGI program's environment.
 package struct Request: Sendable {
-  /// Why a request cannot be served as it is.
+  /// The reason to reject a request.
   package enum Defect: Hashable, Sendable {
     /// `CONTENT_LENGTH` is over the server's limit; the body was discarded.
     case bodyTooLarge
     /// `CONTENT_LENGTH` is malformed or not the body's length; the body was discarded.
     case bodyIncomplete
-    /// The path has an encoded slash, a backslash, a `..` segment, `//` or NUL: two readers of it
-    /// could see two paths.
+    /// The path has an encoded slash, a backslash, a `..` segment, `//` or NUL: two programs could
+    /// read two different paths.
     case ambiguousPath
   }
 
   /// `REQUEST_METHOD`, as sent.
   package let method: String
-  /// Percent-decoded, and without what the site lies below, see ``RequestPaths``.
+  /// The path, percent-decoded and without the site's base path, see ``RequestPaths``.
   package let path: String
-  /// The web server's id of this request (nginx: `$request_id`); empty if it sends none, or one that does not fit into
-  /// fields, logs and rows.
+  /// The web server's id of this request (nginx: `$request_id`). Empty if the web server sends no id,
+  /// or an id that is not safe in fields, logs and rows.
   package var requestID: String
-  /// Whether the web server asks by FastCGI's role of an authorizer if it may let a request pass (§6.3). It understands
-  /// 200 as yes, with variables in fields `Variable-…`, and sends any other answer to the client.
+  /// Whether this is a request to a FastCGI authorizer (§6.3): the web server asks if it may let a request pass.
+  /// 200 means yes, with variables in fields `Variable-…`; the web server sends any other answer to the client.
   package let isAuthorization: Bool
-  /// The content; empty if there is a defect of the body.
+  /// The content; empty if the body has a defect.
   package let body: [UInt8]
-  /// What the handler has to refuse; nil as a rule.
+  /// The defect for which the handler must reject the request; usually nil.
   package let defect: Defect?
 
   let parameters: Parameters
@@ -33,7 +33,7 @@ package struct Request: Sendable {
 
   /// The request that `parameters` describe; nil without `REQUEST_METHOD`.
   ///
-  /// - Parameter bodyDefect: What was found when the body was read.
+  /// - Parameter bodyDefect: The defect found while reading the body.
   package init?(
     _ parameters: Parameters, body: [UInt8], bodyDefect: Defect?,
     paths: RequestPaths = RequestPaths()
@@ -43,11 +43,11 @@ package struct Request: Sendable {
       method, paths.path(of: parameters), parameters, paths, body: body, bodyDefect: bodyDefect)
   }
 
-  /// The path at which web servers ask whether a request may pass: nginx by a subrequest, others by the role of an
-  /// authorizer. The request that it is about is in `REQUEST_URI`.
+  /// The path at which web servers ask whether a request may pass: nginx sends a subrequest, others use the
+  /// authorizer role. `REQUEST_URI` holds the target of the client's request.
   package static let authorizationPath = "/_auth"
 
-  /// What an authorizer is asked, as a request: `GET` ``authorizationPath``; nil without `REQUEST_METHOD`.
+  /// Turns a call of the authorizer into a request, `GET` ``authorizationPath``; nil without `REQUEST_METHOD`.
   package init?(authorizing parameters: Parameters, paths: RequestPaths = RequestPaths()) {
     guard let method = parameters.text("REQUEST_METHOD"), !method.isEmpty else { return nil }
     self.init(
@@ -79,16 +79,16 @@ package struct Request: Sendable {
   /// The query as sent, without `?`.
   package var query: String { parameters.text("QUERY_STRING") ?? "" }
 
-  /// The request target as the client sent it: in a subrequest of nginx, that of the main request.
+  /// The request target as the client sent it; in a subrequest of nginx, the target of the main request.
   package var requestURI: String { parameters.text("REQUEST_URI") ?? "" }
 
-  /// The path of ``requestURI``, read as ``path`` is: percent-decoded, and without what the site lies below.
+  /// The path of ``requestURI``, percent-decoded and without the site's base path, like ``path``.
   ///
-  /// Where a web server asks whether a request may pass, this is the one reading of its path that decides.
+  /// When a web server asks whether a request may pass, only this path decides.
   package var targetPath: String { paths.targetPath(of: parameters) ?? "" }
 
-  /// The method of the request that the client sent, where a web server asks whether that may pass: an authorizer gets
-  /// it as its own, a subrequest of nginx, which is a GET, as `GUARDED_METHOD`.
+  /// The method of the client's request, when a web server asks whether that request may pass. An authorizer
+  /// gets it in `REQUEST_METHOD`; a subrequest of nginx is always a GET and gets it in `GUARDED_METHOD`.
   package var guardedMethod: String {
     let asked = isAuthorization ? "REQUEST_METHOD" : "GUARDED_METHOD"
     return parameters.text(asked) ?? method
@@ -97,13 +97,13 @@ package struct Request: Sendable {
   /// The client's address, as the web server sees it.
   package var remoteAddress: String { parameters.text("REMOTE_ADDR") ?? "" }
 
-  /// The first value of the HTTP field `name` (`Content-Type`, say), whatever its case.
+  /// The first value of the HTTP field `name`, such as `Content-Type`, in any case.
   package func field(_ name: String) -> String? {
     parameters.text(name, after: Self.prefix(ofField: name))
   }
 
-  /// All values of the HTTP field `name`, one per field line where the web server keeps lines apart
-  /// (nginx before 1.23 does), blank ones too.
+  /// All values of the HTTP field `name`, also empty ones. There is one per field line if the web
+  /// server does not join lines (nginx before 1.23).
   package func fieldValues(_ name: String) -> [String] {
     var values: [String] = []
     parameters.forEachValue(of: name, after: Self.prefix(ofField: name)) {
@@ -113,7 +113,7 @@ package struct Request: Sendable {
     return values
   }
 
-  /// These two fields are meta-variables of their own (RFC 3875 §4.1.2, §4.1.3).
+  /// `Content-Type` and `Content-Length` have meta-variables without `HTTP_` (RFC 3875 §4.1.2, §4.1.3).
   private static func prefix(ofField name: String) -> Parameters.Prefix {
     func matches(_ variable: StaticString) -> Bool {
       name.utf8.count == variable.utf8CodeUnitCount
@@ -126,10 +126,10 @@ package struct Request: Sendable {
 }
 
 extension Request {
-  /// A request made by hand, for tests of handlers.
+  /// Makes a request for tests of handlers.
   ///
   /// - Parameter requestURI: The raw target; by default, `path` and `query`.
-  /// - Parameter defect: What the server would have found in the body.
+  /// - Parameter defect: The defect that the server would find in the body.
   package init(
     method: String = "GET", path: String = "/", query: String = "",
     fields: [(name: String, value: String)] = [], body: [UInt8] = [],
@@ -158,7 +158,7 @@ extension Request {
 }
 
 extension String {
-  /// Whether it is 1 to 64 letters, digits, `-`, `_` and `.`: a web server may take the id from a client's field.
+  /// Whether the text is 1 to 64 letters, digits, `-`, `_` and `.`: a web server may copy a client's field.
   fileprivate var isRequestID: Bool {
     (1...64).contains(utf8.count)
       && utf8.allSatisfy { $0.isAlphanumeric || "-_.".utf8.contains($0) }

@@ -1,16 +1,17 @@
-/// Where the path of a request is found, and below which path the site lies.
+/// The variables that hold the path of a request, and the base path of the site.
 package struct RequestPaths: Sendable {
   package enum Source: Sendable {
     /// `SCRIPT_NAME` and `PATH_INFO` joined: the web server has decoded and routed the path.
     case script
-    /// `REQUEST_URI`, where there is one: `SCRIPT_NAME` may be the path of a CGI program.
+    /// `REQUEST_URI` if it is set: `SCRIPT_NAME` may be the path of a CGI program.
     case target
   }
 
   private let source: Source
   private let basePath: String
 
-  /// - Parameter basePath: Without a slash at the end, such as `/switchboard`; taken off each path that begins with it.
+  /// - Parameter basePath: A path without a slash at the end, such as `/switchboard`. It is removed from the
+  ///   start of each path.
   package init(source: Source = .script, basePath: String = "") {
     self.source = source
     self.basePath = basePath
@@ -35,7 +36,7 @@ package struct RequestPaths: Sendable {
     return info.isEmpty ? script : script + info
   }
 
-  /// The path of `REQUEST_URI`, percent-decoded; nil if it has none.
+  /// The path of `REQUEST_URI`, percent-decoded and without the base path; nil if there is no path.
   func targetPath(of parameters: Parameters) -> String? {
     let path = parameters.value("REQUEST_URI") { target in
       Request.decoded(target.prefix { $0 != UInt8(ascii: "?") }, isForm: false)

@@ -2,9 +2,9 @@
 package struct Response: Sendable {
   /// The status code (RFC 9110 §15).
   package var status: Int
-  /// The fields, without `Content-Length`, which is added when the response is sent.
+  /// The fields without `Content-Length`, which ``serialized(for:)`` adds.
   package var fields: [(name: String, value: String)]
-  /// The content. Of an answer to HEAD only the length is sent.
+  /// The content. An answer to HEAD sends only its length.
   package var body: [UInt8]
 
   package init(
@@ -17,8 +17,8 @@ package struct Response: Sendable {
 
   /// The CGI response (RFC 3875 §6) to a request of `method`.
   ///
-  /// A name that would break the field apart is our own mistake, and stops the process. A value may hold what a stranger
-  /// sent: CR, LF and NUL become spaces there (RFC 9110 §5.5).
+  /// A malformed field name is a bug of ours and stops the process. A value may come from a client: its CR, LF
+  /// and NUL become spaces (RFC 9110 §5.5).
   package func serialized(for method: String) -> [UInt8] {
     precondition((200...599).contains(status), "not a final status code")
     var bytes: [UInt8] = []
@@ -26,7 +26,7 @@ package struct Response: Sendable {
       fields.reduce(96 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
     Self.append("Status", "\(status) \(reason)", to: &bytes)
     for field in fields { Self.append(field.name, field.value, to: &bytes) }
-    // These two have no content, and so no length of it (RFC 9110 §8.6).
+    // 204 and 304 have no content and therefore no Content-Length (RFC 9110 §8.6).
     let hasContent = status != 204 && status != 304
     if hasContent { Self.append("Content-Length", String(body.count), to: &bytes) }
     bytes.append(contentsOf: "\r\n".utf8)
@@ -34,8 +34,8 @@ package struct Response: Sendable {
     return bytes
   }
 
-  /// The reason phrase (RFC 9110 §15). nginx takes the line as it is, and a status line without one
-  /// lacks the space that RFC 9112 §4 demands.
+  /// The reason phrase (RFC 9110 §15). nginx copies the status line as it is; without a phrase the line
+  /// lacks the space that RFC 9112 §4 requires.
   private var reason: String {
     switch status {
     case 200: "OK"

@@ -1,10 +1,10 @@
 import Base
 
-/// How the target of a request is read: its path judged, its query taken apart.
+/// Checks of a request target's path, and access to its query.
 extension Request {
   typealias Bytes = UnsafeBufferPointer<UInt8>
 
-  /// Whether the path of `target` (what precedes `?`) could be read in two ways: it has an encoded
+  /// Whether the path of `target` (the part before `?`) could be read in two ways: it has an encoded
   /// slash, a backslash, a `..` segment, `//` or NUL, plain or percent-encoded.
   static func isAmbiguous(target: Bytes) -> Bool {
     var index = 0
@@ -29,7 +29,7 @@ extension Request {
     parameters.value("QUERY_STRING") { Self.item(name, of: $0) } ?? nil
   }
 
-  /// Like ``queryItem(_:)``, from the query of ``requestURI``: nginx gives the subrequest of
+  /// Like ``queryItem(_:)``, but reads the query of ``requestURI``: nginx gives the subrequest of
   /// `auth_request` an empty `QUERY_STRING`.
   package func requestURIQueryItem(_ name: String) -> String? {
     parameters.value("REQUEST_URI") { target in
@@ -38,7 +38,7 @@ extension Request {
     } ?? nil
   }
 
-  /// Like ``queryItem(_:)``, from a body that is a form (`application/x-www-form-urlencoded`).
+  /// Like ``queryItem(_:)``, but reads a body that is a form (`application/x-www-form-urlencoded`).
   package func formItem(_ name: String) -> String? {
     body.withUnsafeBufferPointer { Self.item(name, of: $0) }
   }
@@ -52,8 +52,8 @@ extension Request {
     return nil
   }
 
-  /// `text` with `%XX` as an octet and, in a form, `+` as a space; what is not hexadecimal stays as it is
-  /// (WHATWG URL, application/x-www-form-urlencoded parsing).
+  /// Decodes each `%XX` of `text` to an octet and, in a form, `+` to a space. A `%` without two hexadecimal
+  /// digits stays as it is (WHATWG URL, application/x-www-form-urlencoded parsing).
   static func decoded(_ text: Slice<Bytes>, isForm: Bool = true) -> String {
     let source = Bytes(rebasing: text)
     return String(unsafeUninitializedCapacity: source.count) { target in
@@ -75,7 +75,7 @@ extension Request {
     }
   }
 
-  /// The octet of the triplet `%XX` at `index`; nil if it is not one.
+  /// The octet of the triplet `%XX` at `index`; nil if the two digits are not hexadecimal.
   private static func octet(at index: Int, of text: Bytes) -> UInt8? {
     guard index + 2 < text.count, let high = text[index + 1].hexDigitValue,
       let low = text[index + 2].hexDigitValue

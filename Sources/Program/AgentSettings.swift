@@ -2,7 +2,7 @@ import Base
 package import Store
 
 extension Environment {
-  /// What `SWITCHBOARD_REPO` and `SWITCHBOARD_REQUIRE_AUTH` say of the agent behind this site.
+  /// The settings of the agent behind this site, from `SWITCHBOARD_REPO` and `SWITCHBOARD_REQUIRE_AUTH`.
   package mutating func agent(at publicURL: String) -> GuardedAgent {
     let repo = optional("SWITCHBOARD_REPO")?.trimmed ?? "switchboard"
     if !GuardedAgent.isRepoName(repo) {

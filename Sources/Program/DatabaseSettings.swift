@@ -9,7 +9,7 @@ extension Environment {
     let socket = optional("SWITCHBOARD_DB_SOCKET")
     let authorities = optional("SWITCHBOARD_DB_CA")
     let isEncrypted = flag("SWITCHBOARD_DB_TLS", default: true)
-    _ = contentOfFile(namedBy: "SWITCHBOARD_DB_CA")  // for the complaint
+    _ = contentOfFile(namedBy: "SWITCHBOARD_DB_CA")  // only to complain about an unreadable file
     return ConnectionSettings(
       socket: hosts == nil ? socket ?? "/run/mysqld/mysqld.sock" : nil,
       hosts: hosts ?? [],
@@ -19,22 +19,22 @@ extension Environment {
       password: optional("SWITCHBOARD_DB_PASSWORD"))
   }
 
-  /// Whether the host gives no more than one database account, which then has the rights of all programs.
+  /// Whether all programs share one database account, which then has the rights of all of them.
   package mutating func isDatabaseAccountShared() -> Bool {
     let name = "SWITCHBOARD_DB_ROLES"
     switch optional(name) {
     case nil, "each": return false
     case "one": return true
     default:
-      complain(about: name, "must be each (program has its role), the default, or one")
+      complain(about: name, "must be each, the default (a role for each program), or one")
       return false
     }
   }
 
-  /// `name`, `name:port` or `[IPv6 address]:port`, separated by commas.
+  /// The hosts of `SWITCHBOARD_DB_HOST`: `name`, `name:port` or `[IPv6 address]:port`, separated by commas.
   ///
-  /// - Parameter port: of those that name none.
-  /// - Returns: nil where no host is given, and after a complaint.
+  /// - Parameter port: The port of hosts without a port.
+  /// - Returns: nil if the variable is missing or malformed.
   private mutating func databaseHosts(port: UInt16) -> [ConnectionSettings.Host]? {
     let name = "SWITCHBOARD_DB_HOST"
     guard let text = optional(name) else { return nil }

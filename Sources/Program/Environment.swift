@@ -1,11 +1,10 @@
 import Base
 import Glibc
 
-/// Reads a program's settings from environment variables and gathers everything that is wrong with
-/// them.
+/// Reads a program's settings from environment variables and collects a complaint about each error.
 ///
-/// Each variable `NAME` may be given as `NAME_FILE` instead: a path whose content, less one final
-/// line end, is the value.
+/// `NAME_FILE` may replace each variable `NAME`: it holds the path of a file whose content, without one
+/// final line end, is the value.
 package struct Environment {
   private let variables: [String: String]
   /// One sentence for each missing or malformed variable.
@@ -27,7 +26,7 @@ package struct Environment {
     return Environment(variables)
   }
 
-  /// The value of `name`; nil where it is neither given nor given by file, or empty.
+  /// The value of `name` or of the file in `NAME_FILE`; nil if it is missing or empty.
   package mutating func optional(_ name: String) -> String? {
     if let value = variables[name], !value.isEmpty { return value }
     guard let path = variables[name + "_FILE"], !path.isEmpty else { return nil }
@@ -39,7 +38,7 @@ package struct Environment {
     return value.isEmpty ? nil : value
   }
 
-  /// The value of `name`, of which a complaint is made where there is none.
+  /// The value of `name`. If it is missing, adds a complaint and returns an empty string.
   package mutating func required(_ name: String, _ meaning: String) -> String {
     let before = complaints.count
     if let value = optional(name) { return value }
@@ -49,7 +48,7 @@ package struct Environment {
     return ""
   }
 
-  /// The text of the file whose path `name` gives; nil where it gives none, and after a complaint.
+  /// The text of the file whose path is the value of `name`; nil if `name` is missing or the file is unreadable.
   package mutating func contentOfFile(namedBy name: String) -> String? {
     guard let path = optional(name) else { return nil }
     let content = Self.content(ofFile: path)
@@ -69,7 +68,7 @@ package struct Environment {
     return value
   }
 
-  /// `true` or `1`, `false` or `0`.
+  /// The value of `name`, which must be `true`, `1`, `false` or `0`.
   package mutating func flag(_ name: String, default fallback: Bool) -> Bool {
     switch optional(name)?.lowercased() {
     case nil: return fallback
@@ -84,7 +83,7 @@ package struct Environment {
   /// The main address under which the apps reach the site, without a final slash.
   package mutating func publicURL() -> String? { publicURLs()?.first }
 
-  /// The addresses under which the apps reach the site, without a final slash; the first is the main one.
+  /// The addresses under which the apps reach the site, without a final slash. The first is the main address.
   package mutating func publicURLs() -> [String]? {
     let (name, other) = ("SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL")
     guard let list = optional(name) else { return onePublicURL().map { [$0] } }
@@ -105,7 +104,7 @@ package struct Environment {
     return urls
   }
 
-  /// The same for a program that can do without it.
+  /// Like ``publicURL()``, for a program that can run without an address.
   package mutating func optionalPublicURL() -> String? {
     let names = ["SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL"]
     return names.contains { optional($0) != nil } ? publicURL() : nil
@@ -124,11 +123,11 @@ package struct Environment {
     guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.hasSuffix("/") else {
       return false
     }
-    guard let path = WebURL(text)?.rest else { return true }  // whoever needs the host complains
-    return path.wholeMatch(of: /[A-Za-z0-9._~\/-]*/) != nil  // pages and fields contain it as it is
+    guard let path = WebURL(text)?.rest else { return true }  // its readers check the host
+    return path.wholeMatch(of: /[A-Za-z0-9._~\/-]*/) != nil  // pages use it without escapes
   }
 
-  /// The case of `Choice` that `name` spells.
+  /// The case of `Choice` whose raw value is the value of `name`.
   package mutating func choice<Choice: CaseIterable & RawRepresentable>(
     _ name: String, default fallback: Choice
   ) -> Choice where Choice.RawValue == String {
@@ -141,7 +140,7 @@ package struct Environment {
     return value
   }
 
-  /// The value that `parse` makes of `name`; `rule` says in the complaint what it must be.
+  /// The result of `parse` for the value of `name`. If it is nil, adds a complaint that states `rule`.
   package mutating func value<Value>(
     _ name: String, _ meaning: String, _ rule: String, _ parse: (String) -> Value?
   ) -> Value? {
@@ -157,7 +156,7 @@ package struct Environment {
     complaints.append("\(name) \(rule).")
   }
 
-  /// The text of a file; nil where it cannot be read, or is not UTF-8.
+  /// The text of a file; nil if the file cannot be read or is not UTF-8.
   static func content(ofFile path: String) -> String? {
     guard let file = fopen(path, "re") else { return nil }
     defer { fclose(file) }
@@ -170,7 +169,7 @@ package struct Environment {
   }
 }
 
-/// What is wrong with the environment; printed once, then the program ends.
+/// All errors of the environment. The program prints them once and ends.
 package struct ConfigurationError: Error, CustomStringConvertible {
   package let complaints: [String]
 

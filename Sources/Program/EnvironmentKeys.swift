@@ -5,7 +5,7 @@ extension Environment {
   /// commas or line ends.
   package mutating func keyring(_ name: String, _ meaning: String) -> Keyring? {
     value(name, meaning, "must be a list of id:base64url, each of at least 32 bytes") {
-      try? Keyring(parsing: $0)  // which rule it breaks would say something of a secret
+      try? Keyring(parsing: $0)  // naming the broken rule would reveal something about a secret
     }
   }
 
@@ -13,13 +13,13 @@ extension Environment {
   /// line ends.
   package mutating func boxKeys(_ name: String, _ meaning: String) -> BoxKeys? {
     value(name, meaning, "must be a list of id:base64url, each of 32 bytes") {
-      try? BoxKeys(parsing: $0)  // the complaint says what is right
+      try? BoxKeys(parsing: $0)  // the complaint states the rule
     }
   }
 
-  /// The public keys of `name`, each after `public:`.
+  /// The public keys of `name`, each with the prefix `public:`.
   package mutating func boxPublicKeys(_ name: String, _ meaning: String) -> BoxPublicKeys? {
-    value(name, meaning, "must be what `switchboard-companion keys public` prints") {
+    value(name, meaning, "must be the output of `switchboard-companion keys public`") {
       try? BoxPublicKeys(parsing: $0)  // as above
     }
   }

@@ -2,14 +2,14 @@ import Base
 import Glibc
 package import Logging
 
-/// Writes each event as one line of fields on standard error, with the journal's priority in front (sd-daemon(3)):
-/// `<6>level=info msg="Mail sent" attempts=1 mail=…`. Its first field is the time, except in the journal, which keeps its own:
-/// `<6>time=2026-11-23T06:25:40Z level=…`.
+/// Writes each event to standard error as one line of fields after the journal's priority (sd-daemon(3)):
+/// `<6>level=info msg="Mail sent" attempts=1 mail=…`. Outside the journal, which records the time itself, the first
+/// field is the time: `<6>time=2026-11-23T06:25:40Z level=…`.
 package struct JournalLog: LogHandler {
   package var logLevel: Logger.Level = .info
   package var metadata: Logger.Metadata = [:]
 
-  /// A logger of this kind, which leaves out what is less than `level`.
+  /// A logger that writes events of `level` and above.
   package static func logger(from level: Logger.Level = .info) -> Logger {
     Logger(label: "switchboard") { _ in
       var log = JournalLog()
@@ -45,7 +45,7 @@ package struct JournalLog: LogHandler {
     return String(cString: stream) == "\(file.st_dev):\(file.st_ino)"
   }()
 
-  /// In quotation marks where `text` could look like another field, or like none.
+  /// Puts `text` in quotation marks if it is empty or has spaces, control characters or quotation marks.
   private func quoted(_ text: String) -> String {
     let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
     guard !isPlain else { return text }
@@ -65,7 +65,7 @@ package struct JournalLog: LogHandler {
 }
 
 extension Environment {
-  /// What `SWITCHBOARD_LOG_LEVEL` says; `info` unless it is set, and after a complaint.
+  /// The value of `SWITCHBOARD_LOG_LEVEL`; `info` if it is missing or malformed.
   package mutating func logLevel() -> Logger.Level {
     choice("SWITCHBOARD_LOG_LEVEL", default: LogLevel.info).level
   }

@@ -1,21 +1,21 @@
 import Cryptography
 import Glibc
 
-/// A file of keys, `id:base64url` on each line, of which the first signs and seals (see ``Keyring``).
+/// A file of keys, `id:base64url` on each line. The first key signs and seals (see ``Keyring``).
 ///
-/// What one program signs another must verify. So a new key is added behind the others; it signs only after
-/// every program has it; and what it follows is removed when the last thing made with it has expired.
+/// Other programs must verify each signature. So a new key is added at the end; it signs only after every
+/// program has it; and the old key is removed after everything made with it has expired.
 ///
 /// Locks the folder while it exists.
 package struct KeyFile: ~Copyable {
   private let path: String
-  /// Locked.
+  /// The locked descriptor of the folder.
   private let folder: CInt
   private var entries: [(id: String, line: String)] = []
 
-  /// - Parameter isNew: whether the file may be absent; then it has no keys.
+  /// - Parameter isNew: Whether the file may be missing; a missing file has no keys.
   package init(atPath path: String, orNew isNew: Bool = false) throws(KeyFileError) {
-    // What a symbolic link names is replaced, and not the link.
+    // Replace the target of a symbolic link, not the link.
     let path =
       realpath(path, nil).map { name in
         defer { free(name) }
@@ -41,13 +41,13 @@ package struct KeyFile: ~Copyable {
 
   deinit { if folder >= 0 { close(folder) } }
 
-  /// The one that signs first.
+  /// The ids of the keys. The first key signs.
   package var ids: [String] { entries.map(\.id) }
 
-  /// Adds a key of 32 random bytes behind the others: it verifies and opens.
+  /// Adds a key of 32 random bytes at the end: the key verifies and opens.
   ///
-  /// - Parameter name: its id, to which a number is added where a key has it already.
-  /// - Returns: its id.
+  /// - Parameter name: The id; a number is appended if another key has this id already.
+  /// - Returns: The id of the new key.
   package mutating func add(named name: String) -> String {
     var (id, number) = (name, 1)
     while ids.contains(id) {
@@ -58,19 +58,19 @@ package struct KeyFile: ~Copyable {
     return id
   }
 
-  /// Puts a key in front: it signs and seals.
+  /// Moves a key to the front: the key then signs and seals.
   package mutating func promote(_ id: String) throws(KeyFileError) {
     entries.insert(entries.remove(at: try index(of: id)), at: 0)
   }
 
-  /// Removes a key, but not the one that signs.
+  /// Removes a key; refuses to remove the key that signs.
   package mutating func remove(_ id: String) throws(KeyFileError) {
     let index = try index(of: id)
     guard index > 0 else { throw .signs(id) }
     entries.remove(at: index)
   }
 
-  /// The public halves of the keys, in the same form and order, one in an entry.
+  /// The public halves of the keys, one per entry, in the order of the keys.
   package func publicEntries() throws(KeyFileError) -> [String] {
     do {
       return try BoxKeys(parsing: entries.map(\.line).joined(separator: "\n")).publicKeys.entries
@@ -84,7 +84,7 @@ package struct KeyFile: ~Copyable {
     return index
   }
 
-  /// Replaces the file at once or not at all; owner and mode stay. A new one is its owner's alone.
+  /// Replaces the file atomically; owner and mode stay the same. Only the owner can access a new file.
   package consuming func save() throws(KeyFileError) {
     let text = entries.map { $0.line + "\n" }.joined()
     let temporary = "\(path).\(hexEncoded(randomBytes(4)))"
@@ -106,33 +106,33 @@ package struct KeyFile: ~Copyable {
 }
 
 package enum KeyFileError: Error, Equatable, CustomStringConvertible {
-  /// There is none, or it may not be read, or is no text.
+  /// The file is missing, may not be read, or is not text.
   case unreadable(String)
-  /// A folder, a device.
+  /// The path is not a regular file but, for example, a folder or a device.
   case irregular(String)
-  /// Everybody may read or write it.
+  /// Every user may read or write the file.
   case exposed(String)
   case malformed(String)
-  /// A key has more than 32 bytes, or there is none.
+  /// A key does not have exactly 32 bytes, or there is no key.
   case unboxable(String)
-  /// Another kind of key than Web Push needs.
+  /// The key is not of the kind that Web Push needs.
   case foreign(String)
   case unwritable(String)
   /// No key has the id.
   case unknown(String)
-  /// The key with the id signs: another must be put in front first.
+  /// The key with the id signs: another key must first be moved to the front.
   case signs(String)
 
-  // Nothing is said of what stands in the file: it is secret.
+  // Says nothing about the content of the file, which is secret.
   package var description: String {
     switch self {
-    case .unreadable(let path): "\(path) is no file that can be read as text."
+    case .unreadable(let path): "\(path) cannot be read as text."
     case .irregular(let path): "\(path) is not a regular file."
-    case .exposed(let path): "\(path) is open to everybody: chmod o= it, and rotate its keys."
+    case .exposed(let path): "\(path) is open to every user: chmod o= it, and rotate its keys."
     case .malformed(let path):
       "\(path) does not hold keys, id:base64url of at least 32 bytes, each id once."
     case .unboxable(let path):
-      "\(path) does not hold keys of exactly 32 bytes, as the companion's are."
+      "\(path) does not hold keys of exactly 32 bytes, which the companion needs."
     case .foreign(let path): "\(path) does not hold a P-256 private key in PEM."
     case .unwritable(let path): "\(path) cannot be replaced."
     case .unknown(let id): "No key has the id \(id)."

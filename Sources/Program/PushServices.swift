@@ -1,7 +1,7 @@
 package import Base
 
 extension Environment {
-  /// The push services of browsers: those that are known, and those of `WEBPUSH_HOSTS`.
+  /// The push services of browsers: the built-in list and the hosts of `WEBPUSH_HOSTS`.
   package mutating func pushServices() -> PushServices {
     let name = "WEBPUSH_HOSTS"
     let more = (optional(name) ?? "").split(separator: ",").map { String($0).trimmed }

@@ -1,23 +1,23 @@
 import Glibc
 
-/// Tells systemd how this process is doing (sd_notify(3)). Does nothing where no service manager asked for it.
+/// Reports the state of this process to systemd (sd_notify(3)). Does nothing if no service manager asks for it.
 package struct ServiceNotifier: Sendable {
-  /// What systemd can be told.
+  /// A state that systemd understands.
   package enum State: String, Sendable {
     case ready = "READY=1"
     case stopping = "STOPPING=1"
-    /// Before twice the ``interval`` is over, systemd wants to hear this.
+    /// systemd expects this at least once in twice the ``interval``.
     case alive = "WATCHDOG=1"
   }
 
-  /// How often to send ``State/alive``: half of systemd's limit. Nil where no watchdog waits for it.
+  /// The time between two ``State/alive``: half of systemd's limit. Nil without a watchdog.
   package let interval: Duration?
   /// A path, or `@` and a name in the abstract namespace.
   private let address: String?
 
-  /// The notifier that the environment asks for: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+  /// The notifier that the environment describes: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
   ///
-  /// Removes these variables from the environment: call it once, before any thread starts.
+  /// Removes these variables from the environment: call this once, before any thread starts.
   package static func ofProcess() -> ServiceNotifier {
     var variables: [String: String] = [:]
     for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
@@ -34,7 +34,7 @@ package struct ServiceNotifier: Sendable {
     interval = limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil }
   }
 
-  /// Tells systemd `state`. Nobody can be told that this failed: systemd itself is not there then.
+  /// Sends `state` to systemd. Ignores errors: systemd itself is then missing, and nothing else needs to know.
   package func tell(_ state: State) {
     guard let address else { return }
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -46,7 +46,7 @@ package struct ServiceNotifier: Sendable {
     guard name.count < MemoryLayout.size(ofValue: target.sun_path) else { return }
     if name.first == UInt8(ascii: "@") { name[0] = 0 }
     withUnsafeMutableBytes(of: &target.sun_path) { $0.copyBytes(from: name) }
-    // The length ends an abstract name; after a path there may be zeros, but systemd's has none.
+    // The length marks the end of an abstract name. A path needs no zero byte at its end either.
     let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count
     let text = Array(state.rawValue.utf8)
     withUnsafePointer(to: &target) {

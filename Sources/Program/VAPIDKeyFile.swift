@@ -1,16 +1,16 @@
 import Cryptography
 import Glibc
 
-/// A file with the private key that names a site to push services (RFC 8292), in PEM.
+/// A PEM file with the private key that identifies a site to push services (RFC 8292).
 ///
-/// There is one key and no rotation: pages subscribe for this key, and services refuse every other one.
+/// There is one key and no rotation: pages subscribe with this key, and services reject every other key.
 package struct VAPIDKeyFile {
-  /// Of the key, as pages take it: the point in base64url.
+  /// The public key in the form that pages use: the point in base64url.
   package let publicKey: String
-  /// Whether the file was not there.
+  /// Whether the file was missing.
   package let isNew: Bool
 
-  /// - Parameter isRehearsal: whether a new key is not written.
+  /// - Parameter isRehearsal: Whether to skip writing a new key.
   package init(atPath path: String, isRehearsal: Bool) throws {
     var file = stat()
     isNew = stat(path, &file) != 0 && errno == ENOENT
@@ -28,7 +28,7 @@ package struct VAPIDKeyFile {
     publicKey = base64URLEncoded(try key.publicKey().uncompressedPoint)
   }
 
-  /// A file of its owner's alone.
+  /// Writes a file that only its owner can access.
   private static func write(_ key: P256PrivateKey, toPath path: String) throws {
     let pem = try key.pem()
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -1,9 +1,9 @@
-/// An environment variable of the programs. `nginx/run` passes on those that a program reads, and no others.
+/// An environment variable of the programs. `nginx/run` passes only the variables that a program reads.
 package struct Variable: Sendable {
   package enum Reader: String, CaseIterable, Sendable { case responder, companion, relay }
 
   package let name: String
-  /// Those that run all the time. An administrator's command may read more.
+  /// The permanent programs that read the variable. An administrator's command may read more variables.
   package let readers: Set<Reader>
 
   package static let all: [Variable] =
@@ -15,7 +15,7 @@ package struct Variable: Sendable {
     all.filter { $0.readers.contains(reader) }.map(\.name)
   }
 
-  /// Read by libcurl, which knows no `NAME_FILE`.
+  /// Variables that libcurl reads. It does not support `NAME_FILE`.
   package static let ofLibraries = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY",
   ]

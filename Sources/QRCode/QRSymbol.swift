@@ -3,19 +3,19 @@ import CQRCode
 /// A QR code symbol (ISO/IEC 18004) with error correction level M.
 package struct QRSymbol: Sendable {
   package enum Failure: Error {
-    /// More than a symbol holds: 2,331 bytes.
+    /// The content has more than 2,331 bytes, the capacity of a symbol.
     case tooLong
   }
 
-  /// Modules that stay light on each side.
+  /// The number of light modules on each side.
   static let quietZone = 4
 
-  /// Modules a side, without the quiet zone.
+  /// The number of modules per side, without the quiet zone.
   package let width: Int
-  /// Row by row; true: dark.
+  /// The modules row by row; true means dark.
   private let modules: [Bool]
 
-  /// - Parameter content: not empty.
+  /// - Parameter content: Must not be empty.
   ///
   /// The corresponding C function is `QRcode_encodeData`.
   package init(_ content: [UInt8]) throws(Failure) {
@@ -29,14 +29,14 @@ package struct QRSymbol: Sendable {
     }
   }
 
-  /// Whether the module is dark; those around the symbol are light.
+  /// Whether the module is dark; modules outside the symbol are light.
   package func isDark(_ column: Int, _ row: Int) -> Bool {
     (0..<width).contains(column) && (0..<width).contains(row) && modules[row * width + column]
   }
 
-  /// A picture of `size` pixels a side, or of as many as there are modules where that is more.
+  /// A picture with `size` pixels per side, but at least one pixel per module.
   ///
-  /// Every module is a square of whole pixels; what is left over widens the quiet zone.
+  /// Each module is a square of whole pixels; the remaining pixels widen the quiet zone.
   /// The corresponding C function is `png_image_write_to_memory`.
   package func png(size: Int) -> [UInt8] {
     let whole = width + 2 * Self.quietZone
@@ -61,7 +61,7 @@ package struct QRSymbol: Sendable {
     image.width = png_uint_32(size)
     image.height = png_uint_32(size)
     image.format = png_uint_32(PNG_FORMAT_GRAY)
-    // Room for the rows as they are, each with its filter, and for what compression and chunks add.
+    // Enough for the uncompressed rows, a filter byte each, and the overhead of compression and chunks.
     let capacity = size * (size + 1) * 11 / 10 + 1024
     return [UInt8](unsafeUninitializedCapacity: capacity) { file, count in
       var written = png_alloc_size_t(capacity)
@@ -72,7 +72,7 @@ package struct QRSymbol: Sendable {
     }
   }
 
-  /// The symbol for a terminal: two rows of modules on a line, dark on light whatever its colours.
+  /// The symbol for a terminal: two rows of modules per line, dark on light in any color scheme.
   package var terminalText: String {
     let range = -Self.quietZone..<(width + Self.quietZone)
     var text = ""

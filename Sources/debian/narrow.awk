@@ -1,4 +1,4 @@
-# Markdown for a terminal of 80 columns: lists in place of tables, and commands over several lines.
+# Converts Markdown for a terminal of 80 columns: turns tables into lists, and breaks long commands into several lines.
 
 function item(line,   cell, count, i, text) {
   gsub(/\\\|/, "\001", line)
@@ -14,7 +14,7 @@ function item(line,   cell, count, i, text) {
   print text
 }
 
-# The last space at which `line` may be broken, or else the first one. For a shell that is none in quotes.
+# Returns the last space up to `limit` where `line` may break, or else the first space. Skips spaces in a shell's quotes.
 function space(line, limit,   i, sign, quote, last) {
   for (i = 1; i <= length(line); i++) {
     sign = substr(line, i, 1)

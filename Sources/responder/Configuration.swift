@@ -5,20 +5,20 @@ import MariaDB
 import Program
 import Store
 
-/// What the environment tells the responder.
+/// The responder's configuration from the environment.
 struct Configuration {
   private let settings: Settings
   private let connection: ConnectionSettings
   private let workers: Int
   private let log: Logger
 
-  /// Requests that may wait at once, for the database or for the companion; half of them for banks.
+  /// The number of requests that may wait at once, for the database or for the companion; half of them for banks.
   private static let waiters = 16
 
-  /// How long a request waits for the database, whether it is away or silent.
+  /// The wait limit of a request for the database, whether it is down or does not answer.
   private static let databaseWaitLimit = Duration.seconds(3)
 
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
+  /// - Throws: ``ConfigurationError`` that names every missing or malformed variable.
   init(_ variables: Environment) throws {
     var environment = variables
     let settings = Settings(from: &environment)
@@ -31,7 +31,7 @@ struct Configuration {
     self.settings = settings
   }
 
-  /// Answers requests until SIGTERM, and tells systemd so; as a plain CGI program, one.
+  /// Answers requests until SIGTERM and reports the state to systemd. A plain CGI program answers one request.
   ///
   /// - Throws: ``SchemaMismatch``; ``FastCGIError``.
   func serve() throws {
@@ -58,7 +58,7 @@ struct Configuration {
     do {
       try database.requireSchemaVersion()
     } catch  where Database.isUnavailable(error) {
-      // The site answers 503 until the database is back, and then by itself.
+      // The site answers 503 until the database is back, and then recovers by itself.
       log.warning("The database does not answer: the schema's version was not checked. \(error)")
     }
     return Application(

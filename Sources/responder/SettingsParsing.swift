@@ -66,7 +66,7 @@ extension Settings {
 }
 
 extension Program.Environment {
-  /// The key that API keys are issued for. In production, complains about one that could be guessed.
+  /// The master key for which API keys are issued. In production, complains about a key that could be guessed.
   fileprivate mutating func masterKey(of kind: Settings.Environment) -> String? {
     let key = optional("MASTER_API_KEY")
     if let key, kind == .production, key.utf8.count < 32 {
@@ -93,8 +93,8 @@ extension Program.Environment {
   }
 }
 
-/// Whether an app may send `text` as its origin: that of a page, spelled as browsers spell it, or that
-/// of an Android app, which is the SHA-256 of its certificate.
+/// Whether an app may send `text` as its origin: the origin of a page as browsers write it, or the
+/// origin of an Android app, which is the SHA-256 of its certificate.
 private func isPasskeyOrigin(_ text: String) -> Bool {
   let android = "android:apk-key-hash:"
   if text.hasPrefix(android) {
@@ -104,15 +104,15 @@ private func isPasskeyOrigin(_ text: String) -> Bool {
 }
 
 extension WebPushSettings {
-  /// - Returns: nil where no key is given, and after a complaint.
+  /// - Returns: nil if the key is missing or malformed.
   fileprivate init?(from environment: inout Program.Environment) {
     let services = environment.pushServices()
     let name = "WEBPUSH_VAPID_PUBLIC_KEY"
     guard let key = environment.optional(name) else { return nil }
     guard let point = base64URLDecoded(key),
-      (try? P256PublicKey(uncompressedPoint: point)) != nil  // why not is plain from the rule
+      (try? P256PublicKey(uncompressedPoint: point)) != nil  // the complaint states the rule
     else {
-      environment.complain(about: name, "must be what `switchboard-companion keys vapid` prints")
+      environment.complain(about: name, "must be the output of `switchboard-companion keys vapid`")
       return nil
     }
     self.init(publicKey: key, services: services)
@@ -145,8 +145,7 @@ extension AttestationPolicy {
 }
 
 extension Certificate {
-  /// The certificate that replaces Apple's root in development; nil where none does, and after a
-  /// complaint.
+  /// The certificate that replaces Apple's root in development; nil if it is missing or malformed.
   fileprivate static func attestationRoot(
     of kind: Settings.Environment, from environment: inout Program.Environment
   ) -> Certificate? {

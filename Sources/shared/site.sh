@@ -1,16 +1,16 @@
 # shellcheck shell=bash source-path=SCRIPTDIR
 # Sourced by switchboard and by the CGI program: the environment of a site at a shared host.
 
-# Both set this: the folder of the site.
+# Both callers set this: the folder of the site.
 site=${site:?}
 # shellcheck source=../companion/environment.sh
 . "$site/share/environment.sh"
 umask 077
 
-# secret VARIABLE FILE: names a file of secrets to the program, if it holds any.
+# secret VARIABLE FILE: exports the path of a secret file to the program, if the file is not empty.
 secret() { [[ ! -s $site/etc/secrets/$2 ]] || export "$1_FILE=$site/etc/secrets/$2"; }
 
-# enter_environment PROGRAM: exports the settings, and names the files of secrets that the program needs.
+# enter_environment PROGRAM: exports the settings and the paths of the secret files that the program needs.
 enter_environment() {
   local name
   environment=([SWIFT_BACKTRACE]=enable=no) # a backtrace would print keys that are in memory

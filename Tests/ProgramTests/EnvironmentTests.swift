@@ -184,7 +184,7 @@ import Testing
     #expect(
       environment.complaints == [
         "KEYS must be a list of id:base64url, each of 32 bytes.",
-        "KEYS must be what `switchboard-companion keys public` prints.",
+        "KEYS must be the output of `switchboard-companion keys public`.",
       ])
   }
 

@@ -1,10 +1,10 @@
--- The fields of each answer. What lighttpd says itself is in the files of server.errorfile-prefix; this names its type.
+-- Sets the fields of each answer. The files of server.errorfile-prefix hold lighttpd's own errors; this sets their type.
 local r = lighty.r
 local path = r.req_attr["uri.path"] or ""
 local h = r.resp_header
 if not h["X-Request-Id"] then
   local part = function() return lighty.c.rand() % 4294967296 end
-  -- A request that lighttpd cannot read has not been given one.
+  -- A request that lighttpd cannot parse has no id yet.
   local id = r.req_env["REQUEST_ID"] or string.format("%08x%08x%08x%08x", part(), part(), part(), part())
   r.req_env["REQUEST_ID"] = id
   h["X-Request-Id"] = id

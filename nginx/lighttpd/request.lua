@@ -1,15 +1,15 @@
--- Gives each request an id, and says what the log may show of its target. It runs again when an authorizer has let the
--- request pass: the relay learns whom it has admitted, and sees no token in a field.
+-- Gives each request an id, and sets the part of its target that the log may show. Runs again after an authorizer has let
+-- the request pass: then tells the relay which phone was admitted, and removes tokens from the fields.
 local r = lighty.r
 if r.req_env["ADMITTED_BY"] then
   r.req_header["Authorization"] = nil
   r.req_header["X-Paired-Device"] = nil
-  r.req_header["X-Forwarded-For"] = nil   -- lighttpd names the client itself
+  r.req_header["X-Forwarded-For"] = nil   -- lighttpd adds the client's address itself
   r.req_header["X-Admitted-By"] = r.req_env["ADMITTED_BY"]
   r.req_header["X-Request-Id"] = r.req_env["REQUEST_ID"]
   return 0
 end
--- Whose connections count together: an IPv4 address, or the /64 of an IPv6 address.
+-- The client network for the limit: an IPv4 address, or the /64 of an IPv6 address.
 local network = function(address)
   address = address:match("^::ffff:(%d+%.%d+%.%d+%.%d+)$") or address
   if not address:find(":", 1, true) then return address end
@@ -23,7 +23,7 @@ local network = function(address)
   end
   return table.concat(groups, ":", 1, 4)
 end
--- Those of this machine are not counted. A proxy stands for many networks: add its address.
+-- Addresses without a limit: this machine. Add the address of a proxy, which connects for many networks.
 local uncounted = { ["127.0.0.1"] = true, ["::1"] = true }
 local isCrowded = function(address)
   if uncounted[address] then return false end
@@ -37,7 +37,7 @@ local isCrowded = function(address)
 end
 local part = function() return lighty.c.rand() % 4294967296 end
 r.req_env["REQUEST_ID"] = r.req_env["REQUEST_ID"] or string.format("%08x%08x%08x%08x", part(), part(), part(), part())
--- lighttpd takes the last ? for the beginning of the query. A path with the rest in it would be logged, with tokens.
+-- lighttpd uses the last ? as the start of the query, so it would log the text before it, with tokens, as a path.
 if (r.req_attr["request.uri"] or ""):find("%?.*%?") then return 400 end
 -- The log shows plain segments of at most 26 octets, and no query.
 local path, query = (r.req_attr["uri.path-raw"] or ""):match("^([^?]*)(.*)$")

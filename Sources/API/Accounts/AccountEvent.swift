@@ -1,6 +1,6 @@
 import Base
 
-/// An event of the audit log that has an account, by its word there. Each language says each of them in a sentence.
+/// An event of an account in the audit log; the raw value is the log's word. Each language has a sentence for each event.
 enum AccountEvent: String, CaseIterable {
   case accountBanned = "account_banned"
   case accountConfirmed = "account_confirmed"
@@ -54,15 +54,15 @@ enum AccountEvent: String, CaseIterable {
   case paymentRefused = "payment_refused"
 }
 
-/// What the list of events says in one language. Each language has a file.
+/// Texts of the list of events in one language. Each language has a file.
 struct EventTexts: Sendable {
   let sentence: @Sendable (AccountEvent) -> String
-  /// Of an event that this version does not know.
+  /// Text for an event that this version does not know.
   let other: String
   let byAdministrator: String
   let byLink: String
   let inBrowser: String
-  /// Stands before what an administrator wrote.
+  /// Text before the administrator's reason.
   let reason: String
 }
 
@@ -77,12 +77,12 @@ extension EventTexts {
     }
   }
 
-  /// - Parameter name: the word of the event in the audit log.
+  /// - Parameter name: The word of the event in the audit log.
   func sentence(named name: String) -> String {
     AccountEvent(rawValue: name).map(sentence) ?? other
   }
 
-  /// Who caused an event, or where, as HTML, as far as the audit log's detail says so. The rest of it is for administrators.
+  /// The cause or the place of an event as HTML, from the log's detail; empty if the detail is only for administrators.
   func circumstance(of name: String, detail: String) -> String {
     switch AccountEvent(rawValue: name) {
     case .accountBanned, .accountUnbanned: detail.isEmpty ? "" : "\(reason) \(detail.pageText)"

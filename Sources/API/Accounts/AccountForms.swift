@@ -11,8 +11,8 @@ func changeName(_ request: Request, in context: borrowing Context) throws -> Res
   }
 }
 
-/// `POST /account/email`: asks by mail whether the account is to have another address. The answer is the
-/// same whether an account has that address or not.
+/// `POST /account/email`: mails a link that confirms the account's new address. The answer is the same
+/// whether an account has that address or not.
 func askForAddress(_ request: Request, in context: borrowing Context) throws -> Response {
   let startedAt = ContinuousClock.now
   return try context.fulfill(request) {
@@ -25,7 +25,7 @@ func askForAddress(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `GET /account/remove?kind=…&id=…`: asks whether to remove it.
+/// `GET /account/remove?kind=…&id=…`: asks whether to remove the item.
 func askForRemoval(_ request: Request, in context: borrowing Context) throws -> Response {
   let sections = context.accountSections
   return try context.accountPage(of: request) { page, account throws(FormRefusal) in
@@ -35,7 +35,7 @@ func askForRemoval(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `POST /account/remove`: removes a device, a passkey and the like, or ends a session.
+/// `POST /account/remove`: removes an item, such as a device or a passkey, or ends a session.
 func removeItem(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.fulfill(request) {
     let kind = request.formItem("kind") ?? ""
@@ -45,7 +45,7 @@ func removeItem(_ request: Request, in context: borrowing Context) throws -> Res
   }
 }
 
-/// `GET /account/delete`: asks whether the account is to be deleted.
+/// `GET /account/delete`: asks whether to delete the account.
 func askForDeletion(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.accountPage(of: request) { page, account in page.deletion(of: account) }
 }
@@ -59,7 +59,7 @@ func confirmDeletion(_ request: Request, in context: borrowing Context) throws -
   }
 }
 
-/// `GET /account/export`: what is kept for the account, as a file, without secrets and hashes.
+/// `GET /account/export`: returns the account's stored data as a file, without secrets and hashes.
 func download(_ request: Request, in context: borrowing Context) throws -> Response {
   guard let visit = context.visit(of: request),
     let account = try context.records.accountVisits.download(visit)

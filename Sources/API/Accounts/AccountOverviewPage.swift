@@ -2,7 +2,7 @@ import Base
 import Store
 
 extension AccountPage {
-  /// The page of somebody who has signed in.
+  /// The page of a person who has signed in.
   func overview(_ account: AccountOverview, sections: [AccountSection]) -> Page {
     let profile = account.profile
     return page(
@@ -51,7 +51,7 @@ extension AccountPage {
       """
   }
 
-  /// One thing, with its button at the end of the line, which is read out together with its name.
+  /// One item with its button at the end of the line. Screen readers read the button together with the item's name.
   private func row(_ id: String, _ item: ShownItem, note: String) -> String {
     let removal = item.texts.removal.map { removal in
       """
@@ -69,7 +69,7 @@ extension AccountPage {
       """
   }
 
-  /// Asks whether to remove one thing.
+  /// The page that asks whether to remove one item.
   ///
   /// - Throws: ``FormRefusal/gone``; ``FormRefusal/noFreshProof``.
   func removal(
@@ -113,7 +113,7 @@ extension AccountOverview {
   }
 }
 
-/// One thing of an account, as the page shows it.
+/// One item of an account, as the page shows it.
 private struct ShownItem {
   let id: String
   let section: AccountSection
@@ -138,7 +138,7 @@ private struct ShownItem {
     }
   }
 
-  /// HTML.
+  /// The heading as HTML.
   var heading: String {
     let name = text(section.heading)
     if section.heading == "event" {
@@ -147,13 +147,13 @@ private struct ShownItem {
     return name.isEmpty ? page.texts.unknownAddress : name.pageText
   }
 
-  /// Id of the living session of a device.
+  /// The id of a device's active session.
   var session: String? {
     let id = text("session")
     return id.isEmpty ? nil : id
   }
 
-  /// HTML.
+  /// The content as HTML.
   var content: String {
     guard section.heading != "event" else {
       let circumstance = EventTexts(in: page.language).circumstance(
@@ -169,7 +169,7 @@ private struct ShownItem {
       })
   }
 
-  /// Empty where there is nothing to show.
+  /// The value as HTML; empty if there is nothing to show.
   private func html(of value: HeldItem.Value, named name: String) -> String {
     let language = page.language
     switch (name, value) {

@@ -1,35 +1,35 @@
 import Base
 import Store
 
-/// What is wrong with a field of a form.
+/// A problem with a field of a form.
 struct FieldProblem {
   let field: String
-  /// What to do about it, as a sentence.
+  /// Tells people how to solve the problem, as a sentence.
   let sentence: String
 }
 
-/// One page for people at `/account`: it works without a script.
+/// A page for people at `/account`. It works without a script.
 struct AccountPage {
   let language: Language
   let now: Timestamp
-  /// Id of the relying party, for passkeys.
+  /// The id of the relying party, for passkeys.
   let party: String
-  /// Stands in each form, and is spent by the first that is sent.
+  /// The token of all forms of the page. Only the first form sent is accepted.
   let token: String
   var problem: FieldProblem?
-  /// What is said first, as a sentence.
+  /// The text at the top of the page, as a sentence.
   var note: String?
 
   var texts: AccountTexts { AccountTexts(in: language) }
 
-  /// - Parameter script: path of a script.
+  /// - Parameter script: The path of a script.
   func page(_ title: String, _ content: String, script: String? = nil) -> Page {
     let message = note.map { #"<p role="status">\#($0.htmlEscaped)</p>"# } ?? ""
     return Page(
       language: language,
       title: problem == nil ? title : PageTexts(in: language).notDone(title),
       content: "\(message)\n\(content)",
-      // Without any referrer, the Origin that forms send would be null.
+      // With "no-referrer", browsers would send the Origin "null" with forms.
       referrerPolicy: "same-origin", script: script)
   }
 
@@ -37,7 +37,7 @@ struct AccountPage {
   ///
   /// - Parameters:
   ///   - fields: HTML.
-  ///   - isPrimary: whether its button is what most people want of the page.
+  ///   - isPrimary: Whether its button is the main button of the page.
   func form(
     _ path: String, _ fields: String = "", button: String, isPrimary: Bool = false
   ) -> String {
@@ -50,7 +50,7 @@ struct AccountPage {
     """
   }
 
-  /// A field with its label, and with what is wrong with it, if something is.
+  /// A field with its label and its problem, if it has one.
   ///
   /// - Parameter attributes: HTML.
   func labeledField(_ name: String, label: String, value: String = "", _ attributes: String)
@@ -67,7 +67,7 @@ struct AccountPage {
       """
   }
 
-  /// The code that a mail brings.
+  /// The page that asks for the mailed code.
   var code: Page {
     page(
       texts.codeTitle,

@@ -1,7 +1,7 @@
 import Store
 
 extension AccountSection {
-  /// Each with its session, if it is signed in.
+  /// The devices, each with its session if it is signed in.
   static let devices = AccountSection(of: "devices", heading: "name") {
     AccountTexts(in: $0).devices
   }
@@ -14,7 +14,7 @@ extension AccountSection {
     AccountTexts(in: $0).passkeys
   }
 
-  /// Of no family: what the audit log says.
+  /// The events of the audit log; belongs to no family.
   static let events = AccountSection(of: "events", heading: "event") {
     AccountTexts(in: $0).events
   }

@@ -26,7 +26,7 @@ func signInWithCode(_ request: Request, in context: borrowing Context) throws ->
     let form = try context.sentForm(request)
     let device = SigningDevice(visit: form.visit, in: context.knownBrowser(of: request))
     let (visit, cookie) = context.makeVisit(for: request)
-    // The cookie's hash is that of the challenge too.
+    // The visit's id, the hash of the cookie, is also the hash of the challenge.
     let account = try context.records.accountVisits.signIn(
       to: visit, with: .challenge(form.visit), on: device, by: form
     ) { email in context.macs(ofCode: code, for: email, on: device) }
@@ -39,7 +39,7 @@ func signInWithCode(_ request: Request, in context: borrowing Context) throws ->
   }
 }
 
-/// `POST /account/passkey`: begins a sign-in with a passkey that the browser finds by itself.
+/// `POST /account/passkey`: starts a sign-in with a passkey that the browser finds by itself.
 func askForPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.fulfill(request) {
     let (visit, cookie) = context.makeVisit(for: request)
@@ -48,7 +48,7 @@ func askForPasskey(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `POST /account/passkey/sign-in`: signs in with what the passkey has signed.
+/// `POST /account/passkey/sign-in`: signs in with the passkey's assertion.
 func signInWithPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.signIn(request) {
     let form = try context.sentForm(request)
@@ -86,15 +86,15 @@ func getPasskeyScript(_ request: Request, in context: borrowing Context) throws 
     ], body: Array(passkeyScript.utf8))
 }
 
-/// nil where there is none, or it is malformed: then no passkey can be accepted.
+/// The form's passkey assertion; nil if it is missing or malformed.
 private func assertedCredential(in request: Request) -> AssertedCredential? {
   let json = request.formItem("credential") ?? ""
-  // try?: whatever is wrong with it, it is none.
+  // try?: a malformed credential counts as missing.
   return try? decode(AssertedCredential.self, from: Array(json.utf8))
 }
 
 extension SigningDevice {
-  /// A browser, as codes are bound to it. It becomes no device.
+  /// A browser to which a code is bound. It is not stored as a device.
   fileprivate init(visit: [UInt8], in browser: KnownBrowser?) {
     self.init(
       clientDeviceID: "browser \(hexEncoded(visit))", name: nil, platform: nil,

@@ -1,17 +1,16 @@
 import Cryptography
 
 extension AccountPage {
-  /// The page of a browser in which nobody has signed in. The field for the address offers passkeys by itself, where the
-  /// browser can.
+  /// The page of a browser without a sign-in. The address field offers passkeys by itself, if the browser supports it.
   ///
-  /// - Parameter challenge: in base64url, where a passkey is to sign it; nil: the script asks for one.
+  /// - Parameter challenge: The challenge for a passkey, in base64url; with nil the script requests one.
   func signIn(email: String = "", challenge: String? = nil) -> Page {
     signInPage(
       texts.title, "<p>\(texts.intro)</p>", email: email,
       passkeyAttributes: " data-offers\(challenge.map { #" data-challenge="\#($0)""# } ?? "")")
   }
 
-  /// The page of somebody who is to sign in again.
+  /// The page of a person who must sign in again.
   func signInAgain(email: String) -> Page {
     signInPage(texts.signInAgain, "", email: email)
   }
@@ -43,7 +42,7 @@ extension AccountPage {
       </form>
       \(after)
       """,
-      // Browsers keep the script for an hour, and pages need their own one.
+      // The digest selects the script of this version: browsers cache the script for an hour.
       script: "/account/passkey.js?\(hexEncoded(sha256(passkeyScript)).prefix(8))")
   }
 

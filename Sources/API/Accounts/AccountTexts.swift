@@ -1,11 +1,11 @@
 import Base
 
-/// What the page at `/account` says in one language. Each language has a file; one that leaves a text out does
+/// Texts of the page `/account` in one language. Each language has a file; a file without one of the texts does
 /// not compile.
 struct AccountTexts: Sendable {
   typealias Pattern = Messages.Pattern
 
-  /// What is said of a form that was not accepted, or of a word in the address.
+  /// Texts after a form, or for the `done` word in the page's address.
   struct Notes: Sendable {
     let nameChanged: String
     let linkMailed: String
@@ -35,7 +35,7 @@ struct AccountTexts: Sendable {
   let signInAgain: String
 
   // The overview
-  /// Stands before the address.
+  /// Text before the address.
   let signedInAs: String
   let signOut: String
   let about: String
@@ -43,23 +43,23 @@ struct AccountTexts: Sendable {
   let changeName: String
   let changeAddress: String
   let addressRule: String
-  /// Around an address that waits for its owner.
+  /// Text around an address that its owner has not confirmed yet.
   let pendingAddress: Pattern
   let everything: String
   let download: String
   let delete: String
   let thisBrowser: String
   let unknownAddress: String
-  /// Of a device.
+  /// Text for a device without a session.
   let notSignedIn: String
-  /// Around a time.
+  /// Text around a time.
   let signedInUntil: Pattern
 
   // Removing and deleting
   let keep: String
   let onlySignOut: String
   let deletionTitle: String
-  /// Around the address.
+  /// Text around the address.
   let deletionIntro: Pattern
   let deleteButton: String
   let keepAccount: String
@@ -69,7 +69,7 @@ struct AccountTexts: Sendable {
   let browsers: AccountSection.Texts
   let passkeys: AccountSection.Texts
   let events: AccountSection.Texts
-  /// Of a device that stays in the account.
+  /// Text after signing out a device that stays in the account.
   let signedOutDevice: String
 }
 

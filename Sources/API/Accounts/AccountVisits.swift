@@ -3,7 +3,7 @@ import Cryptography
 import HTTP
 import Store
 
-/// `GET /account`: the page of the browser's visit, be it to sign in or to see the account.
+/// `GET /account`: shows the page for the browser's visit: to sign in, or to see the account.
 func showAccount(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let done = request.queryItem("done") ?? ""
@@ -13,7 +13,7 @@ func showAccount(_ request: Request, in context: borrowing Context) throws -> Re
 }
 
 extension AccountTexts {
-  /// What is said after something was done, by the word in the address.
+  /// The text after a form, selected by the word `done` in the page's address.
   fileprivate func note(after done: String) -> String? {
     switch done {
     case "name": notes.nameChanged
@@ -27,7 +27,7 @@ extension AccountTexts {
 }
 
 extension Context {
-  /// What the families show of an account, and what happened to it.
+  /// The families' sections for an account, and the section of its events.
   var accountSections: [AccountSection] {
     application.families.flatMap(\.sections) + [.events]
   }
@@ -37,9 +37,9 @@ extension Context {
       "account", at: settings.publicURL, lifetime: NewVisit.lifetime, sameSite: "Strict")
   }
 
-  /// The page for a browser as far as it has come.
+  /// The page for the state of the browser's visit.
   ///
-  /// - Parameter build: makes the page of somebody who has signed in. Where it refuses, they see why.
+  /// - Parameter build: Makes the page of a signed-in person. If it throws, the person sees the reason.
   func accountPage(
     of request: Request, status: Int = 200, problem: FieldProblem? = nil, note: String? = nil,
     _ build: ((AccountPage, AccountOverview) throws(FormRefusal) -> Page)? = nil
@@ -70,20 +70,20 @@ extension Context {
     }
   }
 
-  /// SHA-256 of the browser's cookie, if it shows one.
+  /// SHA-256 of the browser's cookie; nil without a cookie.
   func visit(of request: Request) -> [UInt8]? {
     visitCookie.sentValue(in: request).map { sha256($0) }
   }
 
-  /// A visit with a new cookie, which the answer must set, in place of the one that the browser shows.
+  /// Makes a visit with a new cookie, which replaces the browser's current visit. The answer must set the cookie.
   func makeVisit(for request: Request) -> (visit: NewVisit, cookie: String) {
     let cookie = base64URLEncoded(random(32))
     return (NewVisit(id: sha256(cookie), replacing: visit(of: request)), cookie)
   }
 
-  /// Does what a form asks for, and then shows the page at `/account`, also where it was not done.
+  /// Handles a form, and then shows the page `/account`, also after an error.
   ///
-  /// - Parameter act: returns the word of what was done, and the cookie to set, if there is a new one.
+  /// - Parameter act: Returns the word `done` for the page's address, and a new cookie to set, if any.
   /// - Throws: ``Failure/foreignForm``.
   func fulfill(
     _ request: Request, _ act: () throws -> (done: String, cookie: String?)
@@ -128,7 +128,7 @@ extension Context {
     }
   }
 
-  /// The form that the browser sends: which visit, and which token.
+  /// The visit and the token of the form that the browser sends.
   ///
   /// - Throws: ``FormRefusal/signedOut`` without a cookie.
   func sentForm(_ request: Request) throws -> SentForm {
@@ -136,7 +136,7 @@ extension Context {
     return SentForm(visit: visit, tokenHash: sha256(request.formItem("token") ?? ""))
   }
 
-  /// Whether no other site has made the browser send this.
+  /// Whether the request comes from a page of this site, not of another site.
   private func isOfOwnPage(_ request: Request) -> Bool {
     request.fieldValues("Origin").allSatisfy(settings.origins.contains)
   }

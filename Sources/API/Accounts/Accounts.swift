@@ -2,8 +2,8 @@ import Base
 import HTTP
 import Store
 
-/// `POST /api/mobile/auth/register`: creates an account and signs it in. 201. The `message` says how the phone stays
-/// signed in when the account is first used elsewhere, see ``AddressProofs``.
+/// `POST /api/mobile/auth/register`: creates an account and signs it in; answers 201. The `message` says how the phone
+/// stays signed in when the account is first used elsewhere, see ``AddressProofs``.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
 ///   ``Failure/conflict(_:code:)`` for a known e-mail address, or `device_conflict` at five accounts;
@@ -34,7 +34,7 @@ func createAccount(_ request: Request, in context: borrowing Context) throws -> 
 }
 
 extension Context {
-  /// Writes who has signed in, and the tokens.
+  /// Writes the signed-in account and the session's tokens.
   func write(_ account: Account, _ session: Session, into json: inout JSONWriter) {
     json.member("user") { user in
       user.members(of: account)
@@ -43,7 +43,7 @@ extension Context {
     json.member("tokens") { tokens in write(tokensOf: session, into: &tokens) }
   }
 
-  /// `wsim_` and 12 letters or digits, each as likely as any other.
+  /// Returns `wsim_` and 12 random letters or digits, uniformly distributed.
   fileprivate func makeWalletID() -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     var letters: [UInt8] = []
@@ -56,7 +56,7 @@ extension Context {
 }
 
 extension JSONWriter {
-  /// Writes who an account belongs to: `id`, `email`, `name`.
+  /// Writes the members of an account: `id`, `email`, `name`.
   mutating func members(of account: Account) {
     member("id", account.id)
     member("email", account.email)

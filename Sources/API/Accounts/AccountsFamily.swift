@@ -2,7 +2,7 @@ import Base
 import HTTP
 
 extension Family {
-  /// Accounts, devices and sessions, on which the other families of phones depend.
+  /// Accounts, devices and sessions. The other families for phones depend on this family.
   static let accounts = Family(
     "accounts", paths: ["/api/mobile/", "/account", "/account/"], errors: .coded,
     routes: [
@@ -63,8 +63,7 @@ extension Family {
 
 extension ErrorShape {
   /// `{"error": code, "message": message, "details": {…}}`. The apps show the message as it is, so it is in
-  /// the language of the request.
-  /// `details` names the member of the body at fault, if one is.
+  /// the language of the request. `details` names the invalid member of the body, if there is one.
   static let coded = ErrorShape(
     write: { failure, code, json in
       json.member("error", code)
@@ -76,7 +75,7 @@ extension ErrorShape {
 }
 
 extension Response {
-  /// A failure for a person at one of the pages.
+  /// The error page for people at `/account`.
   fileprivate static func accountError(_ failure: Failure, in language: Language) -> Response {
     let texts = PageTexts(in: language)
     var response = Page(

@@ -3,8 +3,8 @@ import Cryptography
 import HTTP
 import Store
 
-/// `GET /account/address?token=…`: asks the person who got the mail whether the account is to have this
-/// address. It changes nothing, since programs follow the links of mails too.
+/// `GET /account/address?token=…`: asks the recipient of the mail whether the account should get this
+/// address. Changes nothing, because programs also follow the links in mails.
 func askForAddressChange(_ request: Request, in context: borrowing Context) throws -> Response {
   let token = request.queryItem("token") ?? ""
   guard let wanted = try context.records.addressChanges.wanted(by: sha256(token)) else {
@@ -13,7 +13,7 @@ func askForAddressChange(_ request: Request, in context: borrowing Context) thro
   return .addressChangeQuestion(wanted, token: token, in: request.messageLanguage)
 }
 
-/// `POST /account/address`: gives the account the address. Its old address is told.
+/// `POST /account/address`: gives the account the address, and mails a notice to its old address.
 func changeAddress(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let texts = LinkTexts(in: language)
@@ -32,8 +32,8 @@ extension Context {
 }
 
 extension Response {
-  /// Shows whose account it is. A stranger may have asked: if the person took the stranger's account for their own, their
-  /// sign-ins would open it.
+  /// Shows the account's data. An attacker may have asked to add the person's address to the attacker's account: the person
+  /// would then sign in to it by mistake.
   fileprivate static func addressChangeQuestion(
     _ wanted: WantedAddress, token: String, in language: Language
   ) -> Response {
@@ -57,7 +57,7 @@ extension Response {
     return Page(language: language, title: texts.useAddress, content: content).response()
   }
 
-  /// The link was used or has expired, or another account has the address. All look alike.
+  /// The same page for each case: the link was used or has expired, or another account has the address.
   fileprivate static func addressChangeEnded(in language: Language) -> Response {
     let texts = LinkTexts(in: language)
     return said(texts.nothingToChange, texts.addressGone, status: 404, in: language)

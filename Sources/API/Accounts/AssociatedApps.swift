@@ -1,7 +1,7 @@
 import Base
 import HTTP
 
-/// `GET /.well-known/apple-app-site-association`: the apps that may use the site's passkeys on
+/// `GET /.well-known/apple-app-site-association`: lists the apps that may use the site's passkeys on
 /// Apple's devices (Apple, Supporting associated domains).
 ///
 /// - Throws: ``Failure/notFound`` if the configuration names no app.
@@ -16,7 +16,7 @@ func getAssociatedApps(_ request: Request, in context: borrowing Context) throws
   return response
 }
 
-/// `GET /.well-known/assetlinks.json`: the Android apps that may use the site's passkeys (Google,
+/// `GET /.well-known/assetlinks.json`: lists the Android apps that may use the site's passkeys (Google,
 /// Digital Asset Links).
 ///
 /// - Throws: ``Failure/notFound`` if the configuration names no app.

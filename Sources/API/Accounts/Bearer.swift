@@ -39,7 +39,7 @@ extension Context {
   /// The bearer of the request's access token (RFC 6750 §2.1), with the device credential if the
   /// request has one.
   ///
-  /// Whether the session is alive is checked by the transaction that does the work.
+  /// The transaction that does the work checks that the session is still valid.
   ///
   /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``.
   func authenticate(_ request: Request) throws -> Caller {
@@ -48,7 +48,7 @@ extension Context {
     return caller
   }
 
-  /// The same for routes that need no bearer: nil where there is none, or its token is not valid.
+  /// The bearer for routes that do not need one; nil if the token is missing or invalid.
   func caller(of request: Request) -> Caller? {
     request.bearerToken.flatMap { caller(of: request, with: $0) }
   }
@@ -60,7 +60,7 @@ extension Context {
       generation: claims.gen, credentialHash: request.deviceCredentialHash)
   }
 
-  /// The id of the bearer's account if the token is valid, for routes that need none.
+  /// The id of the bearer's account, for routes that do not need a token; nil if it is missing or invalid.
   func account(of request: Request) -> String? {
     request.bearerToken.flatMap { claims(of: $0)?.sub }
   }
@@ -70,7 +70,7 @@ extension Context {
   /// - Note: `exp` equal to `now` is already expired (RFC 7519 §4.1.4); `iat` may be a minute
   ///   ahead.
   private func claims(of token: String) -> AccessClaims? {
-    // try?: whatever is wrong with the token, the answer is 401.
+    // try?: the answer is 401 for every problem of the token.
     guard let payload = try? JSONWebToken.verify(token, with: settings.jwtKeys),
       let claims = try? AccessClaims(json: payload)
     else { return nil }
@@ -84,14 +84,14 @@ extension Context {
 }
 
 extension Request {
-  /// SHA-256 of the `X-Device-Credential`, if there is one. The database knows whose it is.
+  /// SHA-256 of the `X-Device-Credential`, if the request has it. The database finds the device by this hash.
   var deviceCredentialHash: [UInt8]? { field("X-Device-Credential").map { sha256($0) } }
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
   var bearerToken: String? {
     guard let value = field("Authorization") else { return nil }
     let scheme = "bearer ".utf8
-    // A letter's lower case is the bit 0x20, which the space has already.
+    // The bit 0x20 makes a letter lower case; the space has this bit already.
     guard value.utf8.prefix(scheme.count).map({ $0 | 0x20 }).elementsEqual(scheme) else {
       return nil
     }
@@ -104,7 +104,7 @@ extension Failure {
   static let freshProofRequired = Failure(
     status: 403, code: "fresh_proof_required", sentence: \.freshProofRequired)
 
-  /// Told only to a caller who has shown who they are: strangers do not learn that there is such an account.
+  /// Sent only to an authenticated caller, so that an attacker does not learn that the account exists.
   static let accountBanned = Failure(
     status: 403, code: "account_banned", sentence: \.accountBanned)
 }

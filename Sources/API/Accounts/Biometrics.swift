@@ -28,7 +28,7 @@ func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -
 }
 
 /// `DELETE /api/mobile/auth/biometric`: removes the biometric key of the signed-in device, or of the
-/// account's device that `deviceId` names, in the query or in the body. Nothing happens where it has none.
+/// account's device that `deviceId` names in the query or in the body. Succeeds also without a key.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that is
 ///   not the account's.
@@ -45,8 +45,8 @@ func removeBiometrics(_ request: Request, in context: borrowing Context) throws 
   return .json { json in json.member("success", true) }
 }
 
-/// `POST /api/mobile/auth/biometric/challenge`: issues what the device must sign, once, within five
-/// minutes.
+/// `POST /api/mobile/auth/biometric/challenge`: issues a challenge that the device must sign once, within
+/// five minutes.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for a device
 ///   without a key; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
@@ -104,8 +104,8 @@ private struct BiometricPublicKey: Decodable {
 
   init(from decoder: any Decoder) throws {
     text = try decoder.singleValueContainer().decode(String.self)
-    // A key that names its curve has 124 characters; one that spells the curve out has more. The
-    // answer is the same whatever is wrong with the key.
+    // A key with a named curve has 124 characters; a key with explicit curve parameters has more. The
+    // answer is the same for every problem of the key.
     guard text.utf8.count <= 200, (try? BiometricKey(base64: text)) != nil else {
       throw Failure.validation(field: decoder.field, reason: "not_a_p256_public_key")
     }

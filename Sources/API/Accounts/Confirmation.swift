@@ -2,8 +2,8 @@ import Base
 import HTTP
 import Store
 
-/// `GET /account/confirm?token=…`: asks the person who got the mail whether the account is theirs.
-/// It changes nothing, since programs follow the links of mails too.
+/// `GET /account/confirm?token=…`: asks the recipient of the mail whether the account is theirs.
+/// Changes nothing, because programs also follow the links in mails.
 func askForConfirmation(_ request: Request, in context: borrowing Context) throws -> Response {
   let token = request.queryItem("token") ?? ""
   guard let accountID = context.account(ofConfirmation: token),
@@ -12,9 +12,9 @@ func askForConfirmation(_ request: Request, in context: borrowing Context) throw
   return .confirmationQuestion(account, token: token, in: request.messageLanguage)
 }
 
-/// `POST /account/confirm`: the answer. Yes proves the address, and no deletes the account.
+/// `POST /account/confirm`: takes the answer. Yes proves the address; no deletes the account.
 ///
-/// - Throws: ``Failure/badRequest(_:)`` where the form lacks the answer.
+/// - Throws: ``Failure/badRequest(_:)`` if the form has no answer.
 func confirmAccount(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let texts = LinkTexts(in: language)
@@ -66,13 +66,13 @@ extension Response {
     return Page(language: language, title: texts.isThisYou, content: content).response()
   }
 
-  /// The address is proven, or there is no such account. Both look alike.
+  /// The same page for both cases: the address is already proven, or the account does not exist.
   fileprivate static func confirmationEnded(in language: Language) -> Response {
     let texts = LinkTexts(in: language)
     return said(texts.nothingToConfirm, texts.usedBefore, status: 404, in: language)
   }
 
-  /// A page of a few sentences.
+  /// A page with a few sentences.
   static func said(
     _ title: String, _ sentences: String, status: Int = 200, in language: Language
   ) -> Response {

@@ -34,17 +34,17 @@ extension PushToken: Decodable {
   }
 }
 
-/// The push token of a device that registers, if it is one. Simulators and some apps send something
-/// else, and the device counts more than its token.
+/// The push token of a device that registers; nil if it is malformed. Simulators and some apps send other
+/// text, and a registration should not fail because of it.
 struct OfferedPushToken: Decodable {
   let token: PushToken?
 
   init(from decoder: any Decoder) throws {
-    token = try? PushToken(from: decoder)  // whatever is wrong with it: as if it were absent
+    token = try? PushToken(from: decoder)  // ignores a malformed token
   }
 }
 
-/// The name of a device that signs in. Some phones have none and send an empty one, which is as if it were absent.
+/// The name of a device that signs in. Some phones send an empty name, which counts as absent.
 private struct OptionalName: Decodable {
   let text: String?
 
@@ -73,7 +73,7 @@ extension Request {
 }
 
 extension Failure {
-  /// The apps register their device when they start.
+  /// The device is not registered. Apps register their device when they start.
   static let unknownDevice = Failure.validation(
     field: "deviceId", reason: "not_registered", sentence: \.unknownDevice)
 

@@ -5,8 +5,8 @@ import Store
 
 private let credentialLifetime = Duration.seconds(90 * 86_400)
 
-/// `POST /api/mobile/device/register`: keeps the device until somebody signs in on it, and gives it a
-/// credential. With its bearer or credential, a device that is signed in is renewed.
+/// `POST /api/mobile/device/register`: stores the device until a person signs in on it, and issues its
+/// credential. A signed-in device shows its bearer or credential to renew its registration.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``;
 ///   ``Failure/invalidDeviceCredential``.
@@ -18,7 +18,7 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
     let pushToken: OfferedPushToken?
   }
   let body = try request.decode(Body.self)
-  // Scanners for secrets that were published by mistake find it by its first letters.
+  // Scanners for published secrets recognize the credential by this prefix.
   let credential =
     "sbdc_"
     + seal(
@@ -65,7 +65,7 @@ func revokeDevice(_ request: Request, in context: borrowing Context) throws -> R
   return .json { json in json.member("success", true) }
 }
 
-/// `PUT /api/mobile/devices/:deviceId` {name}: gives a device another name.
+/// `PUT /api/mobile/devices/:deviceId` {name}: renames a device.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that
 ///   is not the account's.
@@ -78,7 +78,7 @@ func renameDevice(_ request: Request, in context: borrowing Context) throws -> R
   return .json { json in json.member("success", true) }
 }
 
-/// A body that gives something another name.
+/// A body with a new name.
 struct NameBody: Decodable {
   let name: ShortText
 }

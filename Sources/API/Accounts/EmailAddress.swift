@@ -1,8 +1,8 @@
 import Base
 import HTTP
 
-/// An e-mail address, lower-cased: something, `@`, something; at most 254 bytes of visible ASCII. Mails to
-/// addresses beyond ASCII (RFC 6532) go only where every server on the way takes them, so none is taken.
+/// An e-mail address in lower case: text, `@`, text; at most 254 bytes of visible ASCII. Mails to addresses
+/// with other characters (RFC 6532) arrive only if every server on the way supports them, so we reject these.
 struct EmailAddress: Decodable {
   let text: String
 
@@ -10,7 +10,7 @@ struct EmailAddress: Decodable {
     try self.init(decoder.text(atMost: 254), of: decoder.field)
   }
 
-  /// The same from an item of a form.
+  /// Reads the address from an item of a form.
   init(item field: String, of request: Request) throws {
     try self.init(checkedText(request.formItem(field) ?? "", of: field, atMost: 254), of: field)
   }

@@ -3,10 +3,10 @@ import Cryptography
 import HTTP
 import Store
 
-/// Cookies by which a browser shows that somebody has signed in to an account in it before. Such a browser asks for
-/// codes within budgets of its own, so that strangers do not keep its owner out. The cookie signs nobody in.
+/// Cookies that prove an earlier sign-in to an account in this browser. Such a browser has its own limits for mailed
+/// codes, so that an attacker cannot lock its owner out. The cookie does not sign anyone in.
 extension Context {
-  /// As long as the keys are kept that sign it.
+  /// The lifetime of the cookie, equal to the time for which its signing keys are kept.
   private static let lifetime = Duration.seconds(30 * 86_400)
 
   private var knownBrowserCookie: BrowserCookie {
@@ -14,7 +14,7 @@ extension Context {
       "known", at: settings.publicURL, lifetime: Self.lifetime, sameSite: "Strict")
   }
 
-  /// The browser of a request; nil where its cookie is missing, too old or not ours.
+  /// The browser of a request; nil if its cookie is missing, too old or not ours.
   func knownBrowser(of request: Request) -> KnownBrowser? {
     guard let token = knownBrowserCookie.sentValue(in: request),
       let parts = LinkToken.parts(of: token, for: .knownBrowser, signedWith: settings.hmacKeys),
@@ -24,9 +24,9 @@ extension Context {
     return KnownBrowser(accountID: parts[0], id: parts[1])
   }
 
-  /// Does what a form asks for that signs in, and has the browser remember it.
+  /// Handles a sign-in form, and sets the cookie of a known browser.
   ///
-  /// - Parameter act: returns the id of the account, and the cookie of the visit.
+  /// - Parameter act: Returns the id of the account, and the cookie of the visit.
   func signIn(
     _ request: Request, _ act: () throws -> (account: String, cookie: String)
   ) throws -> Response {

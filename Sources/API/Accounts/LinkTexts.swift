@@ -1,6 +1,6 @@
 import Base
 
-/// What the pages say, in one language, that the links in mails open. Each language has a file.
+/// Texts, in one language, of the pages behind the links in mails. Each language has a file.
 struct LinkTexts: Sendable {
   // Is this account yours?
   let isThisYou: String
@@ -19,7 +19,7 @@ struct LinkTexts: Sendable {
   let nothingToConfirm: String
   let usedBefore: String
 
-  // Is this account to have this address?
+  // Should this account get this address?
   let useAddress: String
   let somebodyWants: String
   let newAddress: String
@@ -34,7 +34,7 @@ struct LinkTexts: Sendable {
   let nothingToChange: String
   let addressGone: String
 
-  // Is a sign-in to end?
+  // Should a sign-in end?
   let wasThisNotYou: String
   let device: String
   let signedIn: String

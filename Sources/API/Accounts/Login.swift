@@ -4,14 +4,14 @@ import Glibc
 import HTTP
 import Store
 
-/// Logins are answered at a multiple of this after they came, and up to ten milliseconds later by
-/// chance: the statements are the same whether an account has the e-mail address or not, but the
-/// database takes a little longer where it finds one.
+/// The interval of answers to logins: an answer waits until a multiple of this after the request, and up
+/// to 10 ms more at random. The statements are the same whether an account has the e-mail address or not,
+/// but the database takes a little longer if it finds an account.
 private let answerInterval = Duration.milliseconds(30)
 
-/// `POST /api/mobile/auth/login`: offers the account's passkeys. It mails a code where the account
-/// has none or `method` is `email`, with the same answer whether an account has the e-mail address or
-/// not. With `method` `passkey` and without `email` any passkey of the site may answer.
+/// `POST /api/mobile/auth/login`: offers the account's passkeys. Mails a code if the account has no
+/// passkeys or `method` is `email`; the answer is the same whether an account has the e-mail address or
+/// not. With `method` `passkey` and without `email`, any passkey of the site may answer.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
@@ -51,8 +51,8 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
   }
 }
 
-/// `POST /api/mobile/auth/login/verify`: signs in with the mailed code, named by e-mail address or
-/// by challenge, or with the assertion of a passkey, which names its challenge itself.
+/// `POST /api/mobile/auth/login/verify`: signs in with the mailed code, found by e-mail address or by
+/// challenge, or with the assertion of a passkey, which contains its challenge.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unauthorized(_:)``, always with
 ///   the same message for a code, and with another for a passkey; ``Failure/accountBanned``;
@@ -93,7 +93,7 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
 }
 
 extension Context {
-  /// Lets any passkey of the site answer.
+  /// Starts a sign-in that any passkey of the site may answer.
   fileprivate func startPasskeySignIn(
     on device: SigningDevice, in language: Language
   ) throws -> Response {
@@ -119,9 +119,9 @@ extension Context {
     }.written(in: language)
   }
 
-  /// Waits for the next time at which a login that came at `startedAt` may be answered.
+  /// Waits until a login that arrived at `startedAt` may get its answer.
   func waitForAnswerTime(since startedAt: ContinuousClock.Instant) {
-    _ = beginWaiting()  // where too many wait already, this one waits without a second thread
+    _ = beginWaiting()  // if too many requests wait, this request waits without another thread
     let elapsed = (ContinuousClock.now - startedAt) / .microseconds(1)
     let interval = answerInterval / .microseconds(1)
     let chance = random(2).reduce(0) { $0 << 8 | useconds_t($1) } % 10_000
@@ -130,7 +130,7 @@ extension Context {
 }
 
 extension LoginCodeName {
-  /// - Throws: ``Failure/validation(field:reason:value:)`` where neither is given.
+  /// - Throws: ``Failure/validation(field:reason:value:)`` if both are nil.
   fileprivate init(email: EmailAddress?, challenge: String?) throws {
     if let challenge {
       self = .challenge(sha256(challenge))

@@ -2,11 +2,11 @@ import Base
 import Cryptography
 import Store
 
-/// Of a mailed code and its challenge.
+/// The lifetime of a mailed code and its challenge.
 private let codeLifetime = Duration.seconds(300)
 
 extension Context {
-  /// Signs in with a mailed code, whichever of our keys its MAC was made with.
+  /// Signs in with a mailed code, whose MAC any of our keys may have made.
   func signIn(
     withCode code: String, of name: LoginCodeName, on device: SigningDevice, bearer: Caller?
   ) throws -> SignInOutcome {
@@ -15,14 +15,14 @@ extension Context {
     }
   }
 
-  /// The MACs that a typed code has, one for each of our keys.
+  /// The MACs of a typed code, one for each of our keys.
   func macs(ofCode code: String, for email: String, on device: SigningDevice) -> [[UInt8]] {
     settings.hmacKeys.keys.map { key in
       mac(ofCode: code, for: email, on: device.clientDeviceID, under: key)
     }
   }
 
-  /// A new code of six digits: its MAC for the database, and the code itself for the mail.
+  /// Makes a new code of six digits: its MAC for the database, and the code itself for the mail.
   func makeCode(
     for email: String, on clientDeviceID: String, challenge: String
   ) -> NewLoginCode {
@@ -35,7 +35,7 @@ extension Context {
       expiresAt: now + codeLifetime)
   }
 
-  /// Six decimal digits, each number as likely as any other.
+  /// Returns six random decimal digits, uniformly distributed.
   private func makeDigits() -> String {
     while true {
       let number = random(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

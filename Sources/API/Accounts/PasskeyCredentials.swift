@@ -2,7 +2,7 @@ import Base
 import Cryptography
 import Store
 
-/// A passkey that an app has just made, in JSON as browsers write it.
+/// A new passkey of an app, in JSON as browsers write it.
 struct CreatedCredential: Decodable {
   private let response: AttestationResponse
 
@@ -30,8 +30,8 @@ struct AssertedCredential: Decodable {
       signature: credential.response.signature, userHandle: credential.response.userHandle)
   }
 
-  /// SHA-256 of the challenge that the assertion must answer: `named` in base64url, or else the one
-  /// in its client data. If that is no challenge, the hash is that of none that was issued.
+  /// SHA-256 of the challenge that the assertion must answer: `named` in base64url, or else the challenge
+  /// in its client data. For a malformed challenge, returns the SHA-256 of no bytes, which matches none.
   func challengeHash(_ named: String?) -> [UInt8] {
     hash(ofChallenge: named, orIn: assertion.clientDataJSON)
   }
@@ -62,7 +62,7 @@ private struct CredentialJSON<Response: Decodable>: Decodable {
   }
 }
 
-/// `AuthenticatorAttestationResponse`
+/// An `AuthenticatorAttestationResponse`.
 private struct AttestationResponse: Decodable {
   let clientDataJSON: [UInt8]
   let attestationObject: [UInt8]
@@ -72,12 +72,12 @@ private struct AttestationResponse: Decodable {
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Member.self)
     clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
-    // Some authenticators send a statement that we did not ask for, with its certificates.
+    // Some authenticators send an attestation statement with certificates, although we do not ask for it.
     attestationObject = try members.bytes(.attestationObject, atMost: 16_384)
   }
 }
 
-/// `AuthenticatorAssertionResponse`
+/// An `AuthenticatorAssertionResponse`.
 private struct AssertionResponse: Decodable {
   let clientDataJSON: [UInt8]
   let authenticatorData: [UInt8]
@@ -92,15 +92,15 @@ private struct AssertionResponse: Decodable {
     let members = try decoder.container(keyedBy: Member.self)
     clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
     authenticatorData = try members.bytes(.authenticatorData, atMost: 4096)
-    signature = try members.bytes(.signature, atMost: 512)  // of RSA with 4,096 bits
-    // Some browsers write a missing handle as an empty one.
+    signature = try members.bytes(.signature, atMost: 512)  // the size of RSA with 4,096 bits
+    // Some browsers write an empty string for a missing handle.
     let handle = try members.decodeIfPresent(String.self, forKey: .userHandle) ?? ""
     userHandle = handle.isEmpty ? nil : try members.bytes(.userHandle, atMost: 64)
   }
 }
 
 extension KeyedDecodingContainer {
-  /// The bytes of a member in base64url without padding: at least one.
+  /// The bytes of a member in base64url without padding: at least one byte.
   fileprivate func bytes(_ key: Key, atMost count: Int) throws -> [UInt8] {
     let text = try decode(String.self, forKey: key)
     guard text.utf8.count <= (count * 4 + 2) / 3 else { throw failure(key, "too_long") }

@@ -1,8 +1,8 @@
-/// WebAuthn §5.1.4: asks the browser for an assertion, and sends it with the form. Where the browser can, its field for the
-/// address offers passkeys too (§5.1.4.2, conditional mediation), until a form is sent.
+/// Asks the browser for an assertion and sends it with the form (WebAuthn §5.1.4). If the browser supports it, the address
+/// field offers passkeys too (§5.1.4.2, conditional mediation), until a form is sent.
 ///
-/// A page without a challenge gets one from the page that follows the form. Only a page in which nobody has signed in asks
-/// before the button is pressed: asking begins another visit.
+/// A page without a challenge gets it from the answer to the form. This starts a new visit, so only the page of a browser
+/// without a sign-in does this before the button is pressed.
 let passkeyScript = """
   "use strict";
   const form = document.getElementById("passkey");
@@ -32,7 +32,7 @@ let passkeyScript = """
     });
   }
 
-  // The signal of a request that takes the place of the one before.
+  // Aborts the previous request, and returns the signal of a new one.
   function begin() {
     pending.abort();
     pending = new AbortController();
@@ -70,7 +70,7 @@ let passkeyScript = """
     try {
       await signIn("conditional", begin());
     } catch {
-      // The button is there.
+      // The person can still use the button.
     }
   }
 

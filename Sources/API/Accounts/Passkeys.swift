@@ -3,8 +3,6 @@ import Cryptography
 import HTTP
 import Store
 
-/// Of a challenge, and how long browsers wait for their person.
-
 /// `POST /api/mobile/auth/passkey/register/options`: tells a browser how to make a passkey
 /// (`PublicKeyCredentialCreationOptionsJSON`, WebAuthn §5.4).
 ///
@@ -23,7 +21,7 @@ func startPasskeyRegistration(
 }
 
 /// `POST /api/mobile/auth/passkey/register/verify`: adds a passkey to the account. Until the account's address is proven,
-/// no sign-in offers the passkey: the answer says so then, `offered` false and `message`.
+/// no sign-in offers the passkey, and the answer has `offered` false and a `message`.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)``, always with the
 ///   same message; ``Failure/conflict(_:code:)`` if the credential's id is in use;
@@ -68,8 +66,8 @@ func getPasskeys(_ request: Request, in context: borrowing Context) throws -> Re
   }
 }
 
-/// `DELETE /api/mobile/passkeys/:id`: removes a passkey, which can then neither sign in nor pay. The
-/// answer has what a browser tells its authenticators, so that they forget it
+/// `DELETE /api/mobile/passkeys/:id`: removes a passkey, so that it can no longer sign in or pay. The
+/// answer has the data with which a browser makes its authenticators forget the passkey
 /// (`PublicKeyCredential.signalAllAcceptedCredentials`, WebAuthn Level 3 §5.1.10).
 ///
 /// - Throws: ``Failure/notFound(_:)`` if the account has no such passkey.
@@ -92,7 +90,7 @@ func removePasskey(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `PUT /api/mobile/passkeys/:id` {name}: gives a passkey another name.
+/// `PUT /api/mobile/passkeys/:id` {name}: renames a passkey.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` if the account has no
 ///   such passkey.
@@ -106,7 +104,7 @@ func renamePasskey(_ request: Request, in context: borrowing Context) throws -> 
 }
 
 extension Context {
-  /// A fresh challenge of 32 bytes: in base64url for the app, and as it is kept.
+  /// Makes a challenge of 32 bytes: in base64url for the app, and hashed for the database.
   func makePasskeyChallenge() -> (text: String, kept: NewPasskeyChallenge) {
     let challenge = random(32)
     return (
@@ -117,7 +115,7 @@ extension Context {
 }
 
 extension JSONWriter {
-  /// Writes how a browser must ask its authenticators for an assertion
+  /// Writes the options with which a browser asks its authenticators for an assertion
   /// (`PublicKeyCredentialRequestOptionsJSON`, WebAuthn §5.5).
   mutating func requestOptions(
     _ challenge: String, of party: RelyingParty, offering ids: [[UInt8]]
@@ -185,8 +183,8 @@ extension JSONWriter {
 }
 
 extension Failure {
-  /// No account has the passkey. The answer has what a browser tells its authenticators, so that they
-  /// forget it (`PublicKeyCredential.signalUnknownCredential`).
+  /// No account has the passkey. The answer has the data with which a browser makes its authenticators
+  /// forget the passkey (`PublicKeyCredential.signalUnknownCredential`).
   static func unknownPasskey(_ credentialID: [UInt8], at party: RelyingParty) -> Failure {
     var failure = Failure.refusedPasskey
     failure.diagnostics = { json in

@@ -5,9 +5,9 @@ import Store
 
 /// `POST /api/mobile/auth/login/password`: signs in the app whose only screen asks for a password.
 ///
-/// No password is kept or compared. Six digits are a mailed code. With anything else a code is
-/// mailed, and the app shows the message of the answer, which says so. The answer is the same whether
-/// an account has the e-mail address or not. Passkeys are not offered: the screen cannot use them.
+/// The server has no passwords. Six digits are a mailed code. Any other text mails a code, and the app
+/// shows the message of the answer, which says so. The answer is the same whether an account has the
+/// e-mail address or not. Does not offer passkeys: the screen cannot use them.
 ///
 /// - Throws: ``Failure/codeMailed``; ``Failure/validation(field:reason:value:)``;
 ///   ``Failure/unauthorized(_:)`` for a wrong code; ``Failure/unknownDevice``;
@@ -47,13 +47,13 @@ extension Context {
   }
 }
 
-/// What somebody typed as a password. Only a mailed code is kept of it.
+/// The text typed as a password. Keeps only a mailed code.
 private struct TypedPassword: Decodable {
   /// Six digits.
   let code: String?
 
   init(from decoder: any Decoder) throws {
-    // try?: what is no text is no code either, and then a code is mailed.
+    // try?: a value that is not text is not a code, so the handler mails a code.
     let text = (try? decoder.singleValueContainer().decode(String.self))?.trimmed ?? ""
     let isCode = text.utf8.count == 6 && text.utf8.allSatisfy(\.isDigit)
     code = isCode ? text : nil

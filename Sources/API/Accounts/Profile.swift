@@ -3,16 +3,16 @@ import Cryptography
 import HTTP
 import Store
 
-/// `GET /api/mobile/profile`: the name and the e-mail address of the account.
+/// `GET /api/mobile/profile`: returns the name and the e-mail address of the account.
 func getProfile(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   return .profile(try context.records.profiles.profile(of: caller))
 }
 
-/// `PUT /api/mobile/profile` {name?, email?}: changes the name at once. Another address is only asked for
-/// by mail; the answer is the same whether an account has that address or not.
+/// `PUT /api/mobile/profile` {name?, email?}: changes the name at once. A new address must be confirmed by
+/// a mailed link; the answer is the same whether an account has that address or not.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/freshProofRequired`` for another
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/freshProofRequired`` for a new
 ///   address; ``Failure/tooManyRequests(retryAfter:)``.
 func changeProfile(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
@@ -46,7 +46,7 @@ func deleteAccount(_ request: Request, in context: borrowing Context) throws -> 
 }
 
 extension Response {
-  /// The app reads `displayName` of the answer to PUT, and `profile.displayName` of that to GET.
+  /// The app reads `displayName` from the answer to PUT, and `profile.displayName` from the answer to GET.
   fileprivate static func profile(_ profile: Profile) -> Response {
     .json { json in
       json.member("success", true)

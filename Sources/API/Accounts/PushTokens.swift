@@ -27,8 +27,7 @@ func setPushToken(_ request: Request, in context: borrowing Context) throws -> R
   }
 }
 
-/// `DELETE /api/mobile/device/push-token[/:deviceId]`: stops notifications to a device of the
-/// account.
+/// `DELETE /api/mobile/device/push-token[/:deviceId]`: stops notifications to a device of the account.
 ///
 /// - Throws: ``Failure/notFound(_:)`` for a device that is not the account's.
 func clearPushToken(_ request: Request, in context: borrowing Context) throws -> Response {

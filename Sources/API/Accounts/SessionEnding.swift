@@ -2,8 +2,8 @@ import Base
 import HTTP
 import Store
 
-/// `GET /account/end?token=…`: asks the owner who got a mail whether what it tells of is to end. It
-/// changes nothing, since programs follow the links of mails too.
+/// `GET /account/end?token=…`: asks the owner whether to end the sign-in that the mail reports. Changes
+/// nothing, because programs also follow the links in mails.
 func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let token = request.queryItem("token") ?? ""
@@ -23,8 +23,8 @@ func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -
   }
 }
 
-/// `POST /account/end`: signs out what the link is about: a device, whose session may have added a
-/// passkey that goes too, or all browsers.
+/// `POST /account/end`: signs out the device or all browsers that the link names. Also removes a passkey
+/// that the device's session has added.
 func endByLink(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let texts = LinkTexts(in: language)
@@ -44,15 +44,15 @@ func endByLink(_ request: Request, in context: borrowing Context) throws -> Resp
   }
 }
 
-/// What the link in a mail can end.
+/// The sign-ins that a link in a mail can end.
 private enum EndingLink {
   case session(id: String, passkeyID: String?)
-  /// Those of an account.
+  /// All browsers of an account.
   case browsers(account: String)
 }
 
 extension Context {
-  /// - Returns: nil where the token is none of ours.
+  /// - Returns: nil if the token is not ours.
   fileprivate func endingLink(_ token: String) -> EndingLink? {
     let keys = settings.hmacKeys
     if let parts = LinkToken.parts(of: token, for: .ending, signedWith: keys) {
@@ -78,12 +78,12 @@ extension Response {
       removesPasskey ? " \(texts.passkeyGoesToo)" : "", in: language)
   }
 
-  /// The mail has said when and from where.
+  /// Has no facts: the mail tells the time and the place.
   fileprivate static func questionAboutBrowsers(token: String, in language: Language) -> Response {
     question([], button: LinkTexts(in: language).endBrowsers, token: token, in: language)
   }
 
-  /// - Parameter ending: of the sentence below the button.
+  /// - Parameter ending: The end of the text below the button.
   private static func question(
     _ facts: [(name: String, value: String)], button: String, token: String, _ ending: String = "",
     in language: Language
@@ -106,7 +106,7 @@ extension Response {
     return said(texts.undone, all.joined(separator: " "), in: language)
   }
 
-  /// It is signed out, or gone, or the link is none of ours. All look alike.
+  /// The same page for each case: it is signed out or removed already, or the link is not ours.
   fileprivate static func nothingToEnd(in language: Language) -> Response {
     let texts = LinkTexts(in: language)
     return said(texts.nothingToEnd, texts.outAlready, status: 404, in: language)

@@ -1,7 +1,7 @@
 import HTTP
 import Store
 
-/// `POST /api/mobile/auth/token/refresh`: the next pair of tokens, or the same again where the
+/// `POST /api/mobile/auth/token/refresh`: returns the next pair of tokens, or the same pair again if the
 /// answer was lost.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/conflict(_:code:)`` just after another call
@@ -30,9 +30,9 @@ func refreshTokens(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
-/// `POST /api/mobile/auth/logout`: ends the sessions of the device, with `revokeAll` of the account,
-/// and with `authenticators` removes its passkeys and keys too. Both are `true` or `false`, in the query
-/// or in the body.
+/// `POST /api/mobile/auth/logout`: ends the sessions of the device. `revokeAll` ends all sessions of the
+/// account; `authenticators` also removes its passkeys and keys. Both flags are `true` or `false`, in the
+/// query or in the body.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``.
 func logOut(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -43,8 +43,8 @@ func logOut(_ request: Request, in context: borrowing Context) throws -> Respons
 }
 
 extension LogoutExtent {
-  /// - Throws: ``Failure/validation(field:reason:value:)``: a flag that cannot be read must not pass for
-  ///   false, nor `authenticators` without `revokeAll`.
+  /// - Throws: ``Failure/validation(field:reason:value:)`` for a malformed flag, which must not count as
+  ///   false, and for `authenticators` without `revokeAll`.
   fileprivate init(_ request: Request) throws {
     struct Body: Decodable {
       let revokeAll: Bool?

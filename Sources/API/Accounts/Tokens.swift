@@ -2,14 +2,14 @@ import Base
 import Cryptography
 import Store
 
-/// Of an access token.
+/// The lifetime of an access token.
 private let accessLifetime = Duration.seconds(3600)
 
 extension Context {
   /// Writes the tokens of a session: `accessToken`, `refreshToken`, `expiresIn` (seconds).
   ///
-  /// The refresh token depends on the session's row and our keys only, so that the same token can be
-  /// made again.
+  /// The refresh token depends only on the session's row and our keys, so the same token can be made
+  /// again.
   func write(tokensOf session: Session, into json: inout JSONWriter) {
     json.member("accessToken", accessToken(of: session))
     json.member("refreshToken", refreshToken(of: session))
@@ -45,9 +45,9 @@ extension Context {
     return JSONWebToken.sign(claims, with: settings.jwtKeys.newest)
   }
 
-  /// The family and generation of a refresh token of ours that has not expired.
+  /// The session and generation of our refresh token `token`; nil if it is invalid or expired.
   func refreshClaims(of token: String) -> RefreshClaims? {
-    // try?: whatever is wrong with the token, the answer is 401.
+    // try?: the answer is 401 for every problem of the token.
     guard let payload = try? JSONWebToken.verify(token, with: settings.jwtKeys),
       let claims = try? decode(RefreshClaims.self, from: payload),
       claims.type == "refresh", claims.exp > now.seconds,

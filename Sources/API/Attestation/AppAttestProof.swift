@@ -25,7 +25,7 @@ extension AppProof {
 }
 
 extension Context {
-  /// The request's proof, or what is wrong with it before any key is read; nil where there is none.
+  /// The request's proof, or its problem that needs no key to detect; nil without a proof.
   fileprivate func assertion(
     of request: Request
   ) -> Result<PresentedAssertion, AttestationRefusal>? {
@@ -43,8 +43,8 @@ extension Context {
 }
 
 extension Failure {
-  /// Names the field at fault and why: the app may need to tell an assertion that another overtook
-  /// from a wrong one.
+  /// Names the invalid field and the reason: the app may need to distinguish a wrong assertion from an
+  /// assertion that arrived after a newer one.
   static func attestation(_ refusal: AttestationRefusal) -> Failure {
     let field =
       if refusal.code.hasPrefix("challenge_") {
@@ -61,7 +61,7 @@ extension Failure {
 }
 
 extension Request {
-  /// What the app says of itself: `X-iOS-…` on devices and simulators, `X-App-…` on the Mac.
+  /// The app's data about itself: `X-iOS-…` on devices and simulators, `X-App-…` on the Mac.
   fileprivate var clientFacts: ClientFacts {
     let asserts = field("X-iOS-App-Attest-Assertion") != nil
     let bundleID = field("X-iOS-App-Bundle-ID")

@@ -1,7 +1,7 @@
 import Base
 
 extension Family {
-  /// Enrolls the keys by which apps prove that they are genuine.
+  /// Enrolls the keys with which apps prove that they are genuine.
   static let attestation = Family(
     "attestation", paths: ["/api/app-attestation/"], errors: .attestation,
     routes: [
@@ -12,7 +12,7 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// `{"success": false, "error": message}`. Programs read it, so it names the member and the reason.
+  /// `{"success": false, "error": message}`. Programs read the message, so it names the member and the reason.
   static let attestation = ErrorShape { failure, _, json in
     json.member("success", false)
     json.member("error", failure.technicalMessage)

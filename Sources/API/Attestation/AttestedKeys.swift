@@ -5,7 +5,7 @@ import Store
 
 private let challengeLifetime = Duration.seconds(600)
 
-/// `POST /api/app-attestation/challenge`: issues a challenge for one attestation. It lasts ten
+/// `POST /api/app-attestation/challenge`: issues a challenge for one attestation. It expires after ten
 /// minutes.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
@@ -38,10 +38,10 @@ func requestAttestationChallenge(
   }
 }
 
-/// `POST /api/app-attestation/verify`: enrolls a key that Apple says a genuine app made.
+/// `POST /api/app-attestation/verify`: enrolls a key for which Apple attests that a genuine app made it.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, in the words
-///   that the apps show; ``Failure/tooManyRequests(retryAfter:)``.
+/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, with a message that
+///   the apps show; ``Failure/tooManyRequests(retryAfter:)``.
 func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let attestation: PresentedAttestation
@@ -65,8 +65,8 @@ func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws
   }
 }
 
-/// `POST /api/app-attestation/verify-key`: whether a key is enrolled. Where a bearer asks, whether it is
-/// for them: the key of another phone is not.
+/// `POST /api/app-attestation/verify-key`: answers whether a key is enrolled. For a request with a bearer, the
+/// key must also not belong to another phone.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``.
 func checkAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -89,7 +89,7 @@ func checkAttestedKey(_ request: Request, in context: borrowing Context) throws 
 }
 
 extension Context {
-  /// - Throws: 503 where no team is configured.
+  /// - Throws: 503 if no Apple team is configured.
   fileprivate var attestedApps: AttestedApps {
     get throws {
       guard let apps = settings.attestation.apps else {
@@ -112,7 +112,7 @@ extension Failure {
   }
 }
 
-/// The name of a member that the apps spell in more than one way.
+/// The name of a member with several spellings in the apps.
 private struct Spelling: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
@@ -122,7 +122,7 @@ private struct Spelling: CodingKey {
 }
 
 extension KeyedDecodingContainer<Spelling> {
-  /// The member of the first of `spellings` that is there.
+  /// Decodes the member of the first of `spellings` that the object has.
   fileprivate func decode<Value: Decodable>(
     _ type: Value.Type, _ spellings: String...
   ) throws -> Value {

@@ -2,17 +2,17 @@ import Base
 import HTTP
 import Store
 
-/// What the apps sign with each request: `METHOD:absolute-URL[:key:value,…]:unix-seconds`.
+/// The text that the apps sign with each request: `METHOD:absolute-URL[:key:value,…]:unix-seconds`.
 ///
-/// The part that describes the body is not checked: each platform formats its values differently.
+/// Does not check the part about the body: each platform formats its values differently.
 struct RequestChallenge {
-  /// How far the phone's clock may be from ours.
+  /// The allowed difference between the phone's clock and ours.
   static let tolerance = Duration.seconds(300)
 
   private let front: ArraySlice<UInt8>
   private let seconds: Double
 
-  /// - Returns: nil where `clientData` have another form. Then the signature alone counts.
+  /// - Returns: nil if `clientData` have another form. The caller then checks only the signature.
   init?(_ clientData: [UInt8]) {
     guard let colon = clientData.lastIndex(of: UInt8(ascii: ":")) else { return nil }
     front = clientData[..<colon]
@@ -25,7 +25,7 @@ struct RequestChallenge {
     guard rest.count < front.count, rest.starts(with: ":http".utf8) else { return nil }
   }
 
-  /// - Parameter publicURLs: the addresses of this site: the app may have signed any of them.
+  /// - Parameter publicURLs: The addresses of this site; the app may have signed any of them.
   /// - Throws: ``AttestationRefusal/otherRequest``, ``AttestationRefusal/otherTime``.
   func check(
     _ request: Request, at publicURLs: [String], _ now: Timestamp

@@ -3,11 +3,11 @@ import Cryptography
 import HTTP
 import Store
 
-/// `GET /api/status`: that the site works, and which agent is behind it. `agent` is `up`, `away`, or
-/// `unknown` where the responder knows no relay.
+/// `GET /api/status`: reports that the site works, and the state of its agent. `agent` is `up`, `away`, or
+/// `unknown` if the responder has no relay.
 ///
-/// - Throws: ``Failure/notAdmitted``; ``Failure/foreignAddress`` and ``Failure/foreignPage`` where no token
-///   is asked for.
+/// - Throws: ``Failure/notAdmitted``; ``Failure/foreignAddress`` and ``Failure/foreignPage`` if the agent
+///   requires no token.
 func getStatus(_ request: Request, in context: borrowing Context) throws -> Response {
   let admission = try context.admission(of: request)
   guard case .admitted = admission else { throw context.refusal(of: request, admission) }
@@ -23,7 +23,7 @@ func getStatus(_ request: Request, in context: borrowing Context) throws -> Resp
   }
 }
 
-/// `POST /api/auth/ticket`: what to write into a URL instead of the bearer's token.
+/// `POST /api/auth/ticket`: issues a ticket for use in a URL instead of the bearer's token.
 ///
 /// - Throws: ``Failure/notAdmitted``; ``Failure/noTokensHere``; ``Failure/tooManyRequests(retryAfter:)``.
 func issueTicket(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -42,16 +42,16 @@ func issueTicket(_ request: Request, in context: borrowing Context) throws -> Re
   }
 }
 
-/// `GET /_auth`: a web server asks whether a request to the agent may pass, nginx by `auth_request`, others by FastCGI's
-/// role of an authorizer. The target of that request is in `REQUEST_URI`.
+/// `GET /_auth`: tells a web server whether a request to the agent may pass. nginx asks by `auth_request`, others by
+/// FastCGI's authorizer role. `REQUEST_URI` holds the target of the client's request.
 ///
-/// - Throws: ``Failure/notAdmitted``; for a web socket alone ``Failure/tokenExpired``, and
-///   ``Failure/foreignPage`` where a page of another site opens it; where no token is asked for, that and
-///   ``Failure/foreignAddress``.
+/// - Throws: ``Failure/notAdmitted``; ``Failure/tokenExpired``, only for a web socket; ``Failure/foreignPage``, for a
+///   web socket that a page of another site opens; ``Failure/foreignPage`` and ``Failure/foreignAddress`` if the agent
+///   requires no token.
 func admitToAgent(_ request: Request, in context: borrowing Context) throws -> Response {
-  // As the web server routes it: another spelling of /ws is /ws too.
+  // Decoded like the web server's routing: another spelling of /ws is /ws too.
   let path = request.targetPath
-  // An app that is no page sends no Origin.
+  // An app that is not a web page sends no Origin.
   guard path != "/ws" || context.isOwnOrigin(of: request) else { throw Failure.foreignPage }
   let admission = try context.admission(of: request)
   switch admission {
@@ -93,7 +93,7 @@ extension Context {
       } else if text == nil {
         "the request has no token"
       } else {
-        "the token is none of this site, or a ticket that was used or is too old"
+        "the token is not of this site, or it is a used or expired ticket"
       }
     return Failure.notAdmitted.because(cause)
   }

@@ -3,14 +3,14 @@ import Glibc
 
 /// Asks the relay whether the agent answers.
 struct AgentProbe {
-  /// How long connecting, and each wait for the answer, may take.
+  /// The wait limit for connecting and for each read of the answer.
   private static let limit = timeval(tv_sec: 3, tv_usec: 0)
   private static let question = "GET /_agent HTTP/1.1\r\n\r\n"
 
-  /// Path of the relay's unix socket.
+  /// The path of the relay's unix socket.
   let socketPath: String
 
-  /// Whether the agent answers. Without a relay it cannot.
+  /// Returns true if the agent answers; always false without a relay.
   func agentAnswers() -> Bool {
     let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }

@@ -3,7 +3,7 @@ import HTTP
 import QRCode
 import Store
 
-/// `GET /api/pair/info`: what the QR code holds, and when its token expires.
+/// `GET /api/pair/info`: returns the content of the QR code, and the time when its token expires.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingInfo(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -12,7 +12,7 @@ func getPairingInfo(_ request: Request, in context: borrowing Context) throws ->
   return .json { json in info.write(into: &json) }
 }
 
-/// `GET /api/pair/qr`: the QR code as a PNG of `?size=` pixels a side, 1 to 512, else 256.
+/// `GET /api/pair/qr`: returns the QR code as a PNG with `?size=` pixels per side, 1 to 512; 256 for another value.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingCode(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -28,8 +28,8 @@ func getPairingCode(_ request: Request, in context: borrowing Context) throws ->
     body: symbol.png(size: 1...512 ~= size ? size : 256))
 }
 
-/// `POST /api/pair/refresh`: revokes every pairing token that no phone has used, and answers a new
-/// one. `{"revoke":"all"}` revokes paired phones too.
+/// `POST /api/pair/refresh`: revokes all unused pairing tokens, and returns a new one. `{"revoke":"all"}` also
+/// revokes paired phones.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/invalidPairingBody``; ``Failure/noTokensHere``.
 func replacePairingTokens(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -49,7 +49,7 @@ func replacePairingTokens(_ request: Request, in context: borrowing Context) thr
   }
 }
 
-/// `GET /pair`: a page with the QR code.
+/// `GET /pair`: shows a page with the QR code.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -62,8 +62,8 @@ func getPairingPage(_ request: Request, in context: borrowing Context) throws ->
   ).response
 }
 
-/// `POST /pair`: the page's button, which works without scripts. It does what
-/// `POST /api/pair/refresh` does.
+/// `POST /pair`: replaces the pairing token like `POST /api/pair/refresh`, for the page's button, which works
+/// without scripts.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/noTokensHere``.
 func renewPairingPage(_ request: Request, in context: borrowing Context) throws -> Response {

@@ -1,7 +1,7 @@
 import HTTP
 
 extension Family {
-  /// Phones that pair with the agent behind this site by a QR code.
+  /// Phones that pair with the agent behind this site with a QR code.
   static let pairing = Family(
     "pairing",
     paths: [

@@ -2,7 +2,7 @@ import Base
 import HTTP
 
 extension Context {
-  /// Refuses whoever may not pair phones from here, and what a stranger's page sends through a browser on
+  /// Rejects clients that may not pair phones, and requests that an attacker's page sends through a browser on
   /// this machine.
   ///
   /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
@@ -13,9 +13,9 @@ extension Context {
     }
   }
 
-  /// Whether the request names the site in a way that no stranger's page can (against DNS rebinding).
+  /// Whether the request names the site with a host name that an attacker's page cannot use (against DNS rebinding).
   private func isOwnHost(of request: Request) -> Bool {
-    // A server that the request line names counts over Host (RFC 9112 §3.2.2).
+    // A host name in the request line overrides Host (RFC 9112 §3.2.2).
     guard request.requestURI.isEmpty || request.requestURI.hasPrefix("/") else { return false }
     guard let authority = request.field("Host"), !authority.isEmpty else { return true }
     guard let url = WebURL("http://\(authority)"), url.rest.isEmpty else { return false }
@@ -25,7 +25,7 @@ extension Context {
       }
   }
 
-  /// Whether a page of the site sends the request, if a page sends it at all (against CSRF).
+  /// Whether the request comes from a page of the site or from no page (against CSRF).
   func isOwnOrigin(of request: Request) -> Bool {
     let origins = request.fieldValues("Origin")
     guard let origin = origins.first?.lowercased() else { return true }
@@ -37,8 +37,8 @@ extension Context {
     return origin == "http://\(authority)" || origin == "https://\(authority)"
   }
 
-  /// Whether a page of another origin shows the answer as a part of itself. Browsers say so in these
-  /// fields; a person may follow a link.
+  /// Whether a page of another origin embeds the answer. Browsers report this in these fields. Following a
+  /// link is allowed.
   private func isSubresourceOfStranger(_ request: Request) -> Bool {
     guard let site = request.field("Sec-Fetch-Site"), site != "same-origin", site != "none" else {
       return false
@@ -48,7 +48,7 @@ extension Context {
   }
 }
 
-// nginx, which writes the answer where it asks about a request to the agent, learns the reason by X-Refusal.
+// X-Refusal tells nginx the reason: nginx writes the answer itself if the responder rejects a request to the agent.
 extension Failure {
   static let foreignPage = Failure(
     status: 403, sentence: \.foreignPage,

@@ -2,16 +2,16 @@ import Base
 import HTTP
 import Store
 
-/// The page on which a developer pairs a phone: one QR code, its facts, and a button. It loads itself
-/// again, so that it shows a token that is good, and when a phone has paired.
+/// The page on which a developer pairs a phone: one QR code, its facts, and a button. It reloads itself, so
+/// that it always shows a valid token, and a phone that has just paired.
 struct PairingPage {
-  /// How often, in seconds.
+  /// The reload interval in seconds.
   private static let refresh = 20
-  /// How long it shows that a phone has paired.
+  /// The time for which the page shows that a phone has paired.
   static let newsLifetime = Duration.seconds(600)
 
   let info: PairingInfo
-  /// The phone that has just paired.
+  /// The last phone that has paired within ``newsLifetime``.
   let newest: ListedDevice?
   let now: Timestamp
   let language: Language
@@ -19,7 +19,7 @@ struct PairingPage {
   private var texts: PairingTexts { PairingTexts(in: language) }
 
   var response: Response {
-    // Without any referrer, the Origin that the button sends would be null.
+    // With "no-referrer", browsers would send the Origin "null" with the button's form.
     var response = Page(
       language: language, title: texts.title, content: content, referrerPolicy: "same-origin"
     ).response()

@@ -1,6 +1,6 @@
 import Base
 
-/// What the pages below `/pair` say in one language. The titles of the facts that programs use are the same in each.
+/// Texts of `/pair` and the pages below in one language. Titles of technical facts are the same in each language.
 struct PairingTexts: Sendable {
   typealias Pattern = Messages.Pattern
 
@@ -13,15 +13,15 @@ struct PairingTexts: Sendable {
   let session: String
   let refresh: String
   let rule: String
-  /// Around how long ago, and around the phone.
+  /// Text around the time since a phone has paired; the phone's name follows.
   let paired: Pattern
   let phones: String
   let phonesRule: String
   let number: PageTexts.Counted
   let pairPhone: String
-  /// Around the name of the app.
+  /// Text around the name of the app.
   let app: Pattern
-  /// Around how long ago.
+  /// Text around the time since the last use; ``pairedBefore`` since the pairing.
   let lastUsed: Pattern
   let pairedBefore: Pattern
   let from: Pattern

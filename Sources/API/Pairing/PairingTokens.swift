@@ -3,10 +3,10 @@ import Cryptography
 import HTTP
 import Store
 
-/// `POST /api/auth/exchange`: spends a pairing token and pairs the phone that sends it.
+/// `POST /api/auth/exchange`: redeems a pairing token and pairs the phone that sends it.
 ///
 /// - Throws: ``Failure/badRequest(_:)``; ``Failure/unauthorized(_:)``;
-///   ``Failure/tooManyRequests(retryAfter:)`` after ten that failed.
+///   ``Failure/tooManyRequests(retryAfter:)`` after ten failed exchanges.
 func exchangePairingToken(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let token: String?
@@ -28,7 +28,7 @@ func exchangePairingToken(_ request: Request, in context: borrowing Context) thr
   throw Failure.unauthorized("Invalid or expired pairing token")
 }
 
-/// `POST /api/auth/refresh`: the next pair of tokens, or the same again where the answer was lost.
+/// `POST /api/auth/refresh`: returns the next pair of tokens, or the same pair again if the answer was lost.
 ///
 /// - Throws: ``Failure/badRequest(_:)``; ``Failure/unauthorized(_:)``;
 ///   ``Failure/conflict(_:code:)`` just after another call has refreshed;
@@ -49,8 +49,8 @@ func refreshPairing(_ request: Request, in context: borrowing Context) throws ->
   }
 }
 
-/// `POST /api/auth/revoke`: ends the pairing that a refresh token belongs to. A token that belongs
-/// to none is as good as revoked (RFC 7009 §2.2).
+/// `POST /api/auth/revoke`: ends the pairing of a refresh token. Succeeds also for a token without a pairing
+/// (RFC 7009 §2.2).
 ///
 /// - Throws: ``Failure/badRequest(_:)``, also for a token of another kind.
 func revokePairing(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -65,7 +65,7 @@ func revokePairing(_ request: Request, in context: borrowing Context) throws -> 
 }
 
 extension Context {
-  /// The token that `text` is, if we signed it and the agent asks for tokens.
+  /// The pairing token in `text`, if we signed it and the agent requires tokens.
   func pairingToken(_ text: String) -> PairingToken? {
     settings.agent.requiresAuth
       ? PairingToken(text, signedWith: settings.credentialKeys) : nil

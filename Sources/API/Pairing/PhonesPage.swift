@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /pair/phones`: a page with the phones that may reach the agent.
+/// `GET /pair/phones`: shows a page with the phones that may reach the agent.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``.
 func getPhonesPage(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -13,17 +13,17 @@ func getPhonesPage(_ request: Request, in context: borrowing Context) throws -> 
   ).response
 }
 
-/// `POST /pair/phones`: a button of that page, which ends the pairing of one phone.
+/// `POST /pair/phones`: ends the pairing of one phone, for a button of that page.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/badRequest(_:)``.
 func endPairing(_ request: Request, in context: borrowing Context) throws -> Response {
   try context.requirePairingAccess(request)
-  // Where the pairing has ended already, there is nothing to do.
+  // If the pairing has already ended, there is nothing to do.
   _ = try context.records.pairedDevices.revoke(request.phoneID)
   return backToPhones
 }
 
-/// `POST /pair/phones/name`: a form of that page, which names one phone.
+/// `POST /pair/phones/name`: renames one phone, for a form of that page.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/badRequest(_:)``.
 func renamePhone(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -48,7 +48,7 @@ extension Request {
   }
 }
 
-/// The phones that may reach the agent, the last used one first, each with a form that names it and a button
+/// The phones that may reach the agent, the last used phone first. Each has a form that renames it and a button
 /// that ends its pairing.
 struct PhonesPage {
   let phones: [ListedDevice]
@@ -72,7 +72,7 @@ struct PhonesPage {
     """
   }
 
-  /// Buttons are read out together with the name of their phone.
+  /// One phone of the list. Screen readers read its buttons together with its name.
   private func item(_ number: Int, _ phone: ListedDevice) -> String {
     let id = phone.id.htmlEscaped
     let app = phone.givenName == nil ? "" : "\(texts.app(phone.userAgent.pageText)) "

@@ -2,12 +2,12 @@ import Base
 import HTTP
 import Store
 
-/// `POST /api/pair/code`: the pairing token for the six digits that the page shows, for a phone that
-/// cannot scan.
+/// `POST /api/pair/code`: returns the pairing token for the page's six digits, for a phone that cannot scan
+/// the QR code.
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/badRequest(_:)``;
 ///   ``Failure/noTokensHere``; ``Failure/unauthorized(_:)``; ``Failure/tooManyRequests(retryAfter:)`` after
-///   ten tries of one token, or ten that failed from one address.
+///   ten tries for one token, or ten failed tries from one address.
 func exchangeTypedCode(_ request: Request, in context: borrowing Context) throws -> Response {
   struct Body: Decodable {
     let code: String?

@@ -3,7 +3,7 @@ import Cryptography
 import HTTP
 import Store
 
-/// `GET /api/v1/models`: the catalogue. Every cache may keep it for a day.
+/// `GET /api/v1/models`: returns the catalog of models. Caches may keep it for a day.
 func getModels(_ request: Request, in context: borrowing Context) throws -> Response {
   let models = try context.records.models.list(readBy: context.account(of: request))
   var response = Response.json { json in

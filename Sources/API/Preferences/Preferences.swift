@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/v1/device-prefs`: the preferences of the signed-in device.
+/// `GET /api/v1/device-prefs`: returns the preferences of the signed-in device.
 func getPreferences(
   _ request: Request, in context: borrowing Context, noting proof: AppProof
 ) throws -> Response {
@@ -14,7 +14,7 @@ func getPreferences(
 
 /// `POST /api/v1/device-prefs`: merges the body into the preferences of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; what `proof` throws. 409 carries the
+/// - Throws: ``Failure/validation(field:reason:value:)``; errors of `proof`. The answer 409 has the
 ///   current object with an `error` member.
 func postPreferences(
   _ request: Request, in context: borrowing Context, checking proof: AppProof
@@ -40,7 +40,7 @@ func postPreferences(
 
 /// `POST /api/v1/push/register`: sets the push token of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; what `proof` throws.
+/// - Throws: ``Failure/validation(field:reason:value:)``; errors of `proof`.
 func registerPushToken(
   _ request: Request, in context: borrowing Context, checking proof: AppProof
 ) throws -> Response {

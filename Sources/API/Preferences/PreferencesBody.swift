@@ -2,8 +2,8 @@ import Base
 import Store
 
 extension PreferencesChange {
-  /// Reads the body. An absent member keeps its value. Null clears the push token, means no
-  /// `if_version`, and is refused elsewhere.
+  /// Reads the body. A missing member keeps its value. Null clears the push token, means no
+  /// `if_version`, and is invalid for other members.
   ///
   /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/invalidJSON``.
   init(json: [UInt8]) throws {
@@ -43,7 +43,7 @@ extension PreferencesChange {
     }
   }
 
-  /// Runs `read`; a failure of the reader becomes one that names the member `name`.
+  /// Runs `read`, and converts an error of the reader to a failure that names the member `name`.
   private static func reading(_ name: String, _ read: () throws -> Void) throws {
     do {
       try read()
@@ -54,8 +54,8 @@ extension PreferencesChange {
     }
   }
 
-  /// A number that is an integer in value: `1.0` is one. A number that does not fit 64 bits becomes
-  /// the nearest that does.
+  /// Reads a number with an integer value, such as `1` or `1.0`. A number that does not fit 64 bits
+  /// becomes the nearest one that fits.
   private static func wholeNumber(_ digits: ArraySlice<UInt8>, field: String) throws -> Int64 {
     let text = String(decoding: digits, as: UTF8.self)
     if let value = Int64(text) { return value }

@@ -11,7 +11,7 @@ extension ErrorShape {
 }
 
 extension ModelsRefusal {
-  /// What a person can do about it.
+  /// Tells people how to solve the problem.
   var sentence: String {
     switch reason {
     case .empty: "A model has no name. Choose the models again."

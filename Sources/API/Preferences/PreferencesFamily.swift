@@ -1,7 +1,7 @@
 extension Family {
-  /// Preferences of devices, the catalogue of models, and the push token that the apps register.
+  /// Preferences of devices, the catalog of models, and the push token that the apps register.
   ///
-  /// - Parameter proof: checks that the app of a request is genuine.
+  /// - Parameter proof: Checks that the app of a request is genuine.
   static func preferences(checking proof: AppProof) -> Family {
     Family(
       "preferences", paths: ["/api/v1/"], errors: .preferences,

@@ -1,13 +1,13 @@
 import Base
 import HTTP
 
-/// Which pages of other origins may call the push routes, and how browsers learn of it (Fetch
-/// standard, CORS protocol).
+/// Decides which pages of other origins may call the push routes, and tells browsers (Fetch standard,
+/// CORS protocol).
 struct CrossOriginPolicy {
   static let methods = "POST, OPTIONS"
 
   private let environment: Settings.Environment
-  /// Allowed in every environment, compared as they are written.
+  /// Origins that are allowed in every environment, compared as text.
   private let allowedOrigins: [String]
 
   init(_ settings: Settings) {
@@ -32,7 +32,7 @@ struct CrossOriginPolicy {
     guard let origin = request.webOrigin, allows(origin) else { throw Failure.foreignOrigin }
   }
 
-  /// Adds to `response` the fields that tell the browser whether the page may have it.
+  /// Adds the fields to `response` that tell the browser whether the page may read it.
   func mark(_ response: inout Response, to request: Request) {
     let varies =
       request.method == "OPTIONS"
@@ -67,7 +67,7 @@ extension WebURL {
     return host.hasSuffix(suffix) && host != suffix
   }
 
-  /// One label before `vercel.app`, where anybody may have a host.
+  /// Whether the host has one label with a known prefix before `vercel.app`, where everyone can have a host.
   fileprivate var isPreview: Bool {
     let suffix = ".vercel.app"
     guard isHTTPS, host.hasSuffix(suffix) else { return false }
@@ -78,8 +78,8 @@ extension WebURL {
 }
 
 extension Request {
-  /// The first value of the field that is not blank, trimmed. Web servers pass on repeated field
-  /// lines one by one or joined by commas.
+  /// The first non-empty value of the field, trimmed. Web servers pass on repeated field lines one by one
+  /// or joined with commas.
   func firstValue(_ name: String) -> String? {
     for line in fieldValues(name) {
       for value in line.split(separator: ",") {
@@ -90,7 +90,7 @@ extension Request {
     return nil
   }
 
-  /// The origin of the page that sent the request: `Origin` as it is, else the origin of `Referer`.
+  /// The origin of the page that sends the request: the `Origin`, or else the origin of the `Referer`.
   fileprivate var webOrigin: String? {
     firstValue("Origin") ?? firstValue("Referer").flatMap { WebURL($0)?.origin }
   }

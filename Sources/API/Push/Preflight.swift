@@ -1,10 +1,10 @@
 import Base
 import HTTP
 
-/// `OPTIONS` of a push route: a browser asks whether its page may call.
+/// `OPTIONS` of a push route: tells a browser whether its page may call.
 ///
-/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants to send anything but POST, in whatever case; a list of
-///   methods is something else, without what is empty in it (RFC 9110 §5.6.1.2).
+/// - Throws: ``Failure/methodNotAllowed(allow:)`` if the page wants a method other than POST (in any letter case)
+///   or several methods. Ignores empty list elements (RFC 9110 §5.6.1.2).
 func answerPreflight(_ request: Request, in context: borrowing Context) throws -> Response {
   let methods = request.fieldValues("Access-Control-Request-Method")
     .flatMap { $0.split(separator: ",") }.map { String($0).trimmed }.filter { !$0.isEmpty }
@@ -19,8 +19,8 @@ func answerPreflight(_ request: Request, in context: borrowing Context) throws -
 }
 
 extension Request {
-  /// What `Access-Control-Request-Headers` names: field names of at most 128 characters, each once
-  /// in its first spelling, at most 50 of the first 200 in the list.
+  /// The field names in `Access-Control-Request-Headers`: names of at most 128 characters, each once in its
+  /// first spelling; at most 50, from the first 200 in the list.
   fileprivate var requestedFieldNames: [String] {
     let candidates = fieldValues("Access-Control-Request-Headers").joined(separator: ",")
       .split(separator: ",", omittingEmptySubsequences: false).prefix(200)
@@ -38,7 +38,7 @@ extension Request {
 }
 
 extension String {
-  /// Whether it is a token (RFC 9110 §5.6.2).
+  /// Whether the text is a token (RFC 9110 §5.6.2).
   fileprivate var isFieldName: Bool {
     !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }

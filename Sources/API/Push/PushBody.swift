@@ -26,7 +26,7 @@ struct PushTestBody {
   let token: PushToken?
   let message: PushTestMessage
 
-  /// The contract fixes the order in which the members are checked.
+  /// Reads and checks the members in the order that the contract fixes.
   init(_ members: PushMembers) throws {
     var title = try members.text(.title, or: "Title must be a string") ?? ""
     var text = try members.text(.body, or: "Body must be a string") ?? ""
@@ -57,12 +57,12 @@ struct PushTestBody {
 struct PushMembers {
   enum Name: String { case token, platform, title, body, badge, sound, data, endpoint, keys }
 
-  /// A reader for each value: the order of the checks is not that of the members.
+  /// A reader for each value, because the checks have another order than the members.
   private var values: [String: JSONReader] = [:]
 
   /// Reads the body as a JSON object; an empty body and `null` are the empty object.
   ///
-  /// - Throws: ``Failure/badRequest(_:)`` in the words of the contract.
+  /// - Throws: ``Failure/badRequest(_:)`` with the message of the contract.
   init(_ request: Request) throws {
     guard !request.body.isEmpty else { return }
     var reader = JSONReader(request.body)
@@ -79,10 +79,10 @@ struct PushMembers {
     }
   }
 
-  /// The member, if it is there, as `read` reads it.
+  /// The result of `read` for the member; nil if it is missing.
   ///
-  /// - Throws: ``Failure/badRequest(_:)`` with `complaint` where it has another type (null too), or
-  ///   is a number that fits no Double.
+  /// - Throws: ``Failure/badRequest(_:)`` with `complaint` if the member has another type, is null, or
+  ///   is a number outside the range of Double.
   private func value<Value>(
     _ name: Name, or complaint: String, _ read: (inout JSONReader) throws -> Value
   ) throws -> Value? {
@@ -94,12 +94,12 @@ struct PushMembers {
     }
   }
 
-  /// A string, trimmed.
+  /// The trimmed string of a member.
   func text(_ name: Name, or complaint: String) throws -> String? {
     try value(name, or: complaint) { try $0.string().trimmed }
   }
 
-  /// `keys` of a browser's subscription: `p256dh` and `auth`, as they are written.
+  /// `keys` of a browser's subscription: the text of `p256dh` and `auth`; nil if one is missing.
   func subscriptionKeys() throws -> (publicKey: String, authentication: String)? {
     let members = try value(.keys, or: Failure.malformedSubscriptionKeys.message) { reader in
       var members: [String: String] = [:]

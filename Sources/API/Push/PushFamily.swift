@@ -24,7 +24,7 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// `{"error": message}`, with what the failure adds.
+  /// `{"error": message}`, with the members that the failure adds.
   static let push = ErrorShape { failure, _, json in
     json.member("error", failure.pushMessage)
     failure.diagnostics?(&json)
@@ -32,7 +32,7 @@ extension ErrorShape {
 }
 
 extension Failure {
-  /// The contract has its own messages for 401.
+  /// The message of the failure; the contract has its own messages for 401.
   fileprivate var pushMessage: String {
     guard status == 401 else { return message }
     return message == Failure.noCredentials.message

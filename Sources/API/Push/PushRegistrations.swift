@@ -2,8 +2,8 @@ import Base
 import HTTP
 import Store
 
-/// `POST /api/push/register`: adds a push token to those of the signed-in device, whoever had it
-/// before.
+/// `POST /api/push/register`: adds a push token to the signed-in device, and takes it from its previous
+/// owner.
 ///
 /// - Throws: ``Failure/badRequest(_:)``.
 func addPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -49,8 +49,8 @@ extension Context {
     return caller
   }
 
-  /// What `read` makes of the body. Where the body is wrong, a caller who is not let in learns of
-  /// that first.
+  /// The result of `read` for the body. If the body is invalid, checks the caller first, so that an unauthorized
+  /// caller learns nothing about the body.
   ///
   /// - Throws: ``Failure/badRequest(_:)``; `Refusal`.
   func pushBody<Body>(

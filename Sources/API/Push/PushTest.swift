@@ -2,11 +2,11 @@ import Base
 import HTTP
 import Store
 
-/// `POST /api/push/test`: has the companion send a notification to the account's devices, or to the
-/// one whose `token` is named, and answers what Apple said of each.
+/// `POST /api/push/test`: has the companion send a notification to the account's devices, or only to the
+/// device with `token`, and returns the result for each.
 ///
-/// A device whose preferences switch pushes off gets one only if its token is named. Where APNs is not set, Android
-/// devices and browsers get it all the same, unless the test goes to an Apple device too.
+/// A device whose preferences disable pushes gets the test only if the request has its token. Without settings for
+/// APNs, the test still works if all its targets are Android devices and browsers.
 ///
 /// - Throws: ``Failure/pushNotConfigured(missing:)``; ``Failure/companionMissing``;
 ///   ``Failure/badRequest(_:)``; ``Failure/noTargets(_:named:concurrency:)``; ``Failure/busy``;
@@ -51,8 +51,8 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
 }
 
 extension PushTestBody {
-  /// - Parameter missing: the variables without which nothing goes to Apple. Where there are some, nothing else is said
-  ///   of a body that is wrong.
+  /// - Parameter missing: The missing variables for APNs. If there are any, the error for an invalid body names only
+  ///   these.
   fileprivate init(_ request: Request, missing: [String]) throws {
     do {
       try self.init(PushMembers(request))
@@ -63,7 +63,7 @@ extension PushTestBody {
 }
 
 extension PushTargets {
-  /// Whether there are any, and none of them is Apple's.
+  /// Whether there are targets, and all are devices or browsers without APNs.
   fileprivate var goesToOthersThanApple: Bool {
     !targets.isEmpty && targets.allSatisfy { !$0.platform.isApples }
   }
@@ -79,9 +79,9 @@ extension Failure {
     }
   }
 
-  /// There is no token for the test.
+  /// The account has no token for the test.
   ///
-  /// - Parameter named: whether the request named the token.
+  /// - Parameter named: Whether the request has a `token`.
   static func noTargets(_ found: PushTargets, named: Bool, concurrency: Int64) -> Failure {
     let onlyStale = found.staleRemoved > 0
     let message =
@@ -101,7 +101,7 @@ extension Failure {
 }
 
 extension JSONWriter {
-  /// How many sends succeeded and failed, and why; Apple's status where Apple gave no reason.
+  /// Writes the numbers of successes and failures and the reasons; the HTTP status for a failure without a reason.
   fileprivate mutating func summary(of results: [PushTestOutcome.TokenResult]) {
     let failures = results.filter { !$0.ok }
     let reasons = Dictionary(grouping: failures) { $0.reason ?? "HTTP_\($0.status)" }

@@ -1,14 +1,13 @@
 import Base
 
-/// Writes JSON again: without white space, and the members of objects in the order of the bytes of
-/// their names.
+/// Rewrites JSON: removes white space, and sorts the members of objects by the bytes of their names.
 enum SortedJSON {
-  /// Deeper values would need more stack than a worker has.
+  /// The limit of nesting: deeper values would need more stack than a worker has.
   private static let maximumDepth = 32
 
-  /// - Parameter reader: at a value in valid JSON.
+  /// - Parameter reader: A reader at a value in valid JSON.
   /// - Throws: ``JSONReader/Failure`` unless the value is an object; `DecodingError` if a number in
-  ///   it fits no Double; ``Failure/badRequest(_:)`` if it is nested too deeply.
+  ///   it is outside the range of Double; ``Failure/badRequest(_:)`` if it is nested too deeply.
   static func rewrite(_ reader: JSONReader) throws -> [UInt8] {
     var reader = reader
     return try object(&reader, depth: 1)
@@ -44,14 +43,14 @@ enum SortedJSON {
     return try object(&reader, depth: depth)
   }
 
-  /// What `read` reads, or nil where the value has another type.
+  /// The result of `read`; nil if the value has another type.
   private static func ifOfType<Value>(_ read: () throws -> Value) throws -> Value? {
     do { return try read() } catch JSONReader.Failure.wrongType { return nil }
   }
 
-  /// A number without fraction and exponent, if it fits 64 bits; else as Swift writes a Double.
+  /// Writes a number without fraction and exponent if it fits 64 bits, or else as Swift writes a Double.
   private static func number(_ digits: [UInt8]) throws -> [UInt8] {
-    // try?: what is no Int64 is read as a Double.
+    // try?: reads other numbers as a Double below.
     if let integer = try? decode(Int64.self, from: digits) { return Array("\(integer)".utf8) }
     return Array("\(try decode(Double.self, from: digits))".utf8)
   }

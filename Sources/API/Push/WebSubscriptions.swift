@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/push/vapid-key`: the `applicationServerKey` with which a page subscribes.
+/// `GET /api/push/vapid-key`: returns the `applicationServerKey` with which a page subscribes.
 ///
 /// - Throws: ``Failure/webPushNotConfigured``.
 func getVAPIDKey(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -30,7 +30,7 @@ func addWebSubscription(_ request: Request, in context: borrowing Context) throw
   }
 }
 
-/// `POST /api/push/unsubscribe`: removes the subscription with this `endpoint` from those of the account.
+/// `POST /api/push/unsubscribe`: removes the account's subscription with this `endpoint`.
 ///
 /// - Throws: ``Failure/badRequest(_:)``.
 func removeWebSubscription(_ request: Request, in context: borrowing Context) throws -> Response {

@@ -1,31 +1,31 @@
 import Base
 
-/// A part of the page for people: what an account has of one kind. Each family declares its own.
+/// A part of the account page that lists an account's items of one kind. Each family declares its own sections.
 struct AccountSection: Sendable {
-  /// What the page says of one kind, in one language.
+  /// Texts of the page for one kind, in one language.
   struct Texts: Sendable {
-    /// How one of them is removed.
+    /// Texts for the removal of one item.
     struct Removal: Sendable {
       let button: String
       /// Asks whether to remove it, as a title.
       let question: String
-      /// What follows, as sentences.
+      /// The effects of the removal, as sentences.
       let consequence: String
-      /// What is said afterwards.
+      /// Text after the removal.
       let done: String
     }
 
     let title: String
-    /// What is said where there is none.
+    /// Text for an empty list.
     let none: String
-    /// What stands before each column that is shown.
+    /// The label of each visible column.
     let facts: [String: String]
     var removal: Removal?
   }
 
-  /// ``Holding/name``
+  /// The ``Holding/name``.
   let holding: String
-  /// The column that names one of them.
+  /// The column with the name of an item.
   let heading: String
   let texts: @Sendable (Language) -> Texts
 

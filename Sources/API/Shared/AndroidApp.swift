@@ -4,11 +4,11 @@ import Cryptography
 /// An Android app that may use the site's passkeys.
 package struct AndroidApp: Sendable, Equatable {
   package let package: String
-  /// SHA-256 of the certificates that it is signed with, each as `AB:CD:…`.
+  /// SHA-256 of the app's signing certificates, each as `AB:CD:…`.
   package private(set) var fingerprints: [String]
 
-  /// - Parameter text: `package=fingerprint`
-  /// - Returns: nil for another form.
+  /// - Parameter text: `package=fingerprint`.
+  /// - Returns: nil if `text` does not have this form.
   package init?(_ text: String) {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false).map {
       String($0).trimmed
@@ -20,8 +20,8 @@ package struct AndroidApp: Sendable, Equatable {
     fingerprints = [parts[1].uppercased()]
   }
 
-  /// The apps of `texts`, each of which has the form that ``init(_:)`` takes. An app with several
-  /// certificates stands there several times.
+  /// The apps of `texts`, each in the form of ``init(_:)``. An app with several certificates has several
+  /// texts.
   package static func merging(_ texts: [String]) -> [AndroidApp] {
     var apps: [AndroidApp] = []
     for app in texts.compactMap({ AndroidApp($0) }) {
@@ -36,7 +36,7 @@ package struct AndroidApp: Sendable, Equatable {
     return apps
   }
 
-  /// What the app sends as the origin of a passkey.
+  /// The origins that the app sends with a passkey.
   var origins: [String] {
     fingerprints.map { "android:apk-key-hash:\(base64URLEncoded(Self.bytes(of: $0)!))" }
   }

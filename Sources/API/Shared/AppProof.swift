@@ -1,13 +1,13 @@
 import HTTP
 import Store
 
-/// How a family finds out whether the app that sends a request is genuine, without knowing who
-/// proves it.
+/// A check that a genuine app has sent a request. The family that uses it does not depend on the family that
+/// implements it.
 struct AppProof: Sendable {
-  /// Checks the proof that a write carries, and spends it.
+  /// Checks the proof of a write, and marks the proof as used.
   ///
-  /// Throws ``Failure`` where proof is required and missing or wrong.
+  /// Throws ``Failure`` if a required proof is missing or wrong.
   let checkWrite: @Sendable (Request, Caller, borrowing Context) throws -> ClientFacts
-  /// Remembers whose proof a read carries. A read is never refused for a wrong proof.
+  /// Records the key whose proof a read has. Never rejects a read for a wrong proof.
   let noteRead: @Sendable (Request, Caller, borrowing Context) throws -> Void
 }

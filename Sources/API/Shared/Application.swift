@@ -4,9 +4,9 @@ package import HTTP
 package import Logging
 package import Store
 
-/// The responder's work: one ``Request`` in, one ``Response`` out, whatever happens.
+/// The responder's logic: takes one ``Request`` and always returns one ``Response``.
 package final class Application: Sendable {
-  /// Bytes; nginx's `client_max_body_size` is the same.
+  /// The limit of a body in bytes, equal to nginx's `client_max_body_size`.
   package static let bodyLimit = 65_536
 
   let settings: Settings
@@ -20,11 +20,11 @@ package final class Application: Sendable {
   private let makeRandom: @Sendable (Int) -> [UInt8]
 
   /// - Parameters:
-  ///   - families: the first is the site's own, to which every other path belongs.
-  ///   - clock: the only source of time.
-  ///   - random: the only source of tokens; takes a count of bytes.
-  ///   - beginWaiting: asked before a request waits for the companion; false refuses to wait.
-  ///   - waitLimit: how long a request waits for the companion; nginx waits 15 s for us.
+  ///   - families: All families. The first is the site's own, which answers all other paths.
+  ///   - clock: The only source of time.
+  ///   - random: The only source of tokens; takes a count of bytes.
+  ///   - beginWaiting: Called before a request waits for the companion; false means that it may not wait.
+  ///   - waitLimit: The wait limit of a request for the companion; nginx waits 15 s for us.
   package init(
     database: Database, settings: Settings, log: Logger, families: [Family] = Family.all,
     clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
@@ -42,8 +42,8 @@ package final class Application: Sendable {
     self.waitLimit = waitLimit
   }
 
-  /// The only place that looks at errors: a ``Failure`` becomes its status, anything else 500 or 503
-  /// without detail.
+  /// Answers a request. This is the only place that handles errors: a ``Failure`` becomes its status,
+  /// any other error becomes 500 or 503 without detail.
   package func respond(to received: Request) -> Response {
     var request = received
     if request.requestID.isEmpty { request.requestID = hexEncoded(random(16)) }
@@ -75,8 +75,8 @@ package final class Application: Sendable {
     return response.placed(below: settings.basePath)
   }
 
-  /// The index of the family to which a path without routes belongs: the one with the longest path
-  /// that matches, else the first.
+  /// The index of the family for a path without routes: the family with the longest matching path, or
+  /// else the first.
   private func family(of path: String) -> Int {
     let lengths = families.map { $0.matchLength(of: path) }
     return families.indices.max { lengths[$0] < lengths[$1] } ?? 0
@@ -95,7 +95,7 @@ package final class Application: Sendable {
     return try routes.route(for: request.method).handler(request, context)
   }
 
-  /// `error`, after the audit row that it asks for was written; or what went wrong in that.
+  /// Writes the audit row that `error` requires, and returns `error`, or the error of this write.
   private func writeAudit(of error: any Error, in context: borrowing Context) -> any Error {
     guard let refusal = error as? any AuditedRefusal else { return error }
     do {
@@ -106,9 +106,9 @@ package final class Application: Sendable {
     }
   }
 
-  /// Logs one line with the request's id, and of what the client sent only the method and the path.
+  /// Logs one line with the request's id. From the client's data it logs only the method and the path.
   private func report(_ error: any Error, as failure: Failure, to request: Request) {
-    // A failure is intended, whatever its status; any other error is not.
+    // A Failure is intended with any status; another error is a bug or a broken dependency.
     let isIntended = error is Failure || failure.status < 500
     let cause = failure.cause.map { ": \($0)" } ?? ""
     log.log(
@@ -120,11 +120,11 @@ package final class Application: Sendable {
       ])
   }
 
-  /// The path as far as its segments are plain, and no longer than any of the site's own: a token may stand in a path by
-  /// mistake too, and all tokens are longer. Of a secret path, nothing that follows.
+  /// The path up to the first segment with other characters or with more than 26, the site's longest: a path may contain a
+  /// token by mistake, and all tokens are longer. Hides everything after a secret path.
   private func loggedPath(of request: Request) -> String {
     let path = request.path.lowercased()
-    // A path that holds the words of a secret path anywhere may be a misspelled one.
+    // A path with the words of a secret path anywhere may be a misspelled secret path.
     let secret = families.lazy.flatMap(\.secretPaths)
       .first { path.contains($0.dropFirst().dropLast()) }
     if let secret { return "\(secret)[redacted]" }

@@ -1,10 +1,9 @@
 import HTTP
 
 extension Response {
-  /// The same answer of a site that lies below `basePath`: each link of a page, and each redirect, that begins at the root of
-  /// the host begins with `basePath`.
+  /// This answer for a site below `basePath`: adds `basePath` to each link of a page and each redirect that starts with `/`.
   ///
-  /// - Parameter basePath: see ``Settings/basePath``; empty where the site has a host for itself.
+  /// - Parameter basePath: See ``Settings/basePath``; empty if the site uses the whole host.
   func placed(below basePath: String) -> Response {
     guard !basePath.isEmpty else { return self }
     var response = self
@@ -25,7 +24,7 @@ extension Response {
 }
 
 extension String {
-  /// This page with links below `basePath`. What people have typed is escaped, so only our own tags have these quotation marks.
+  /// This page with links below `basePath`. Text from people is escaped, so only our own tags have these quotation marks.
   fileprivate func links(below basePath: String) -> String {
     ["href", "src", "action"].reduce(self) { page, name in
       page.replacing("\(name)=\"/", with: "\(name)=\"\(basePath)/")

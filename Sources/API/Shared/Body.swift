@@ -2,12 +2,12 @@ import Base
 import FoundationEssentials
 import HTTP
 
-/// Shared: a decoder holds nothing of what it decodes.
+/// Shared by all requests: a decoder keeps no state between calls.
 private let decoder = JSONDecoder()
 
 /// `bytes` as JSON.
 ///
-/// - Throws: `DecodingError`; ``Failure`` of a value's own rules; ``Failure/invalidJSON``.
+/// - Throws: `DecodingError`; a ``Failure`` from a value's own checks; ``Failure/invalidJSON``.
 func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
   guard JSONReader.isValid(bytes) else { throw Failure.invalidJSON }
   return try decoder.decode(type, from: Data(bytes))
@@ -16,7 +16,7 @@ func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws ->
 extension Request {
   /// The body as a JSON object.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)`` naming the member at fault;
+  /// - Throws: ``Failure/validation(field:reason:value:)`` with the name of the invalid member;
   ///   ``Failure/invalidJSON``.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try API.decode(type, from: body)
@@ -32,13 +32,13 @@ extension Request {
   }
 }
 
-/// A number that is an integer in value: `1.0` is one.
+/// A number with an integer value, such as `1` or `1.0`.
 struct WholeNumber: Decodable {
   let value: Int64
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    if let exact = try? container.decode(Int64.self) {  // else it may still be one by value
+    if let exact = try? container.decode(Int64.self) {  // else the value may still be whole
       value = exact
       return
     }
@@ -58,7 +58,7 @@ struct ShortText: Decodable {
     text = try decoder.text(atMost: 200)
   }
 
-  /// The same from an item of a form.
+  /// Reads the text from an item of a form.
   init(item field: String, of request: Request) throws {
     text = try checkedText(request.formItem(field) ?? "", of: field, atMost: 200)
   }
@@ -68,7 +68,7 @@ extension Decoder {
   /// The member's name, or its path.
   var field: String { codingPath.map(\.stringValue).joined(separator: ".") }
 
-  /// The string, trimmed, if it has 1 to `count` characters and no control character.
+  /// The trimmed string, if it has 1 to `count` characters and no control character.
   ///
   /// - Throws: ``Failure/validation(field:reason:value:)``.
   func text(atMost count: Int) throws -> String {
@@ -76,7 +76,7 @@ extension Decoder {
   }
 }
 
-/// `given`, trimmed, if it has 1 to `count` characters and no control character.
+/// `given` without spaces at both ends, if it has 1 to `count` characters and no control character.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``.
 func checkedText(_ given: String, of field: String, atMost count: Int) throws -> String {

@@ -1,12 +1,12 @@
 import Base
 import HTTP
 
-/// A cookie of one browser for the whole site. Over https its name demands that no other host has set it.
+/// A cookie of one browser for the whole site. Over https its name prevents other hosts from setting it.
 struct BrowserCookie {
   private let name: String
   private let attributes: String
 
-  /// - Parameter sameSite: `Lax` where the browser comes back from another site, else `Strict`.
+  /// - Parameter sameSite: `Lax` if another site sends the browser back to us, else `Strict`.
   init(_ word: String, at publicURL: String, lifetime: Duration, sameSite: String) {
     let isSecure = WebURL(publicURL)?.isHTTPS == true
     name = isSecure ? "__Host-\(word)" : word

@@ -2,12 +2,12 @@ package import Base
 import HTTP
 package import Store
 
-/// What a handler may use: it lives as long as the request.
+/// The resources of a handler, for the lifetime of one request.
 package struct Context: ~Copyable {
   let application: Application
-  /// What stands in the path where the route has `:name`.
+  /// The path segment at the place of the route's `:name`.
   let pathItem: String
-  /// The database at the request's time, which is read once.
+  /// The database, with the time of the request, which is read once.
   package let records: Records
 
   init(application: Application, pathItem: String, records: Records) {
@@ -20,12 +20,12 @@ package struct Context: ~Copyable {
   var origin: Origin { records.origin }
   var settings: Settings { application.settings }
 
-  /// How long a request waits for the companion.
+  /// The wait limit of a request for the companion.
   var waitLimit: Duration { application.waitLimit }
 
-  /// Whether the request may wait; another thread may then run in place of this one.
+  /// Returns true if the request may wait; another thread may then run instead of this one.
   func beginWaiting() -> Bool { application.beginWaiting() }
 
-  /// The only source of tokens.
+  /// Returns random bytes; the only source of tokens.
   func random(_ count: Int) -> [UInt8] { application.random(count) }
 }

@@ -2,25 +2,25 @@ import Base
 import HTTP
 import Store
 
-/// A request that is refused because of what the client sent or who it is. The family gives the body
-/// its shape.
+/// The rejection of a request because of its content or its sender. The family defines the form of the
+/// body.
 struct Failure: Error {
-  /// Which of the texts for people it is, whatever the language.
+  /// Selects a text for people from the messages of any language.
   typealias Sentence = @Sendable (Messages) -> String
 
   let status: Int
-  /// Replaces the code of the status.
+  /// Replaces the default code of the status.
   var code: String?
-  /// What the answer says: English, until a shape for people puts ``sentence`` in its place.
+  /// The English text of the answer; an error shape for people replaces it with ``sentence``.
   var message: String
-  /// What people are told; nil where only programs and administrators read it.
+  /// The text for people; nil if only programs and administrators read the answer.
   let sentence: Sentence?
-  /// Why, for the log alone: never a secret.
+  /// The reason, only for the log: never a secret.
   var cause: String?
-  /// What is wrong with which member of the body.
+  /// The invalid member of the body, and the reason.
   var detail: Detail?
   var fields: [(name: String, value: String)] = []
-  /// Writes members beside the error.
+  /// Writes members next to the error.
   var diagnostics: (@Sendable (inout JSONWriter) -> Void)?
 
   struct Detail {
@@ -31,7 +31,7 @@ struct Failure: Error {
     let value: String?
   }
 
-  /// For programs: the same in each language.
+  /// Makes a failure for programs, with the same text in each language.
   init(
     status: Int, code: String? = nil, message: String, detail: Detail? = nil,
     fields: [(name: String, value: String)] = [],
@@ -46,9 +46,9 @@ struct Failure: Error {
     self.diagnostics = diagnostics
   }
 
-  /// For people.
+  /// Makes a failure for people.
   ///
-  /// - Parameter message: what programs read instead; nil for the sentence in English.
+  /// - Parameter message: The text for programs; nil for the sentence in English.
   init(
     status: Int, code: String? = nil, sentence: @escaping Sentence, message: String? = nil,
     detail: Detail? = nil, fields: [(name: String, value: String)] = []
@@ -69,8 +69,7 @@ struct Failure: Error {
 
   static let invalidJSON = Failure.badRequest(\.invalidJSON)
 
-  /// - Parameter sentence: what a person can do about it; nil where the reason has a sentence of its
-  ///   own.
+  /// - Parameter sentence: Tells people how to solve the problem; nil for the default sentence of the reason.
   static func validation(
     field: String, reason: String, value: String? = nil, sentence: Sentence? = nil
   ) -> Failure {
@@ -79,20 +78,20 @@ struct Failure: Error {
       status: 400, sentence: sentence ?? { $0.sentence(about: detail) }, detail: detail)
   }
 
-  /// What programs and administrators read: the member at fault and the reason where there are such.
+  /// The text for programs and administrators: the invalid member and the reason, or else the message.
   var technicalMessage: String {
     guard status == 400, let detail, !detail.field.isEmpty else { return message }
     return "\(detail.field): \(detail.reason)"
   }
 
-  /// The same, with what the log says beside it.
+  /// This failure with a reason for the log.
   func because(_ cause: String) -> Failure {
     var failure = self
     failure.cause = cause
     return failure
   }
 
-  /// No bearer token, or nothing that could be one (RFC 6750 §3.1: no error code then).
+  /// The bearer token is missing or malformed (RFC 6750 §3.1: no error code then).
   static let noCredentials = Failure(
     status: 401, sentence: \.noCredentials,
     fields: [("WWW-Authenticate", "Bearer")])
@@ -120,7 +119,7 @@ struct Failure: Error {
     Failure(status: 403, sentence: sentence)
   }
 
-  /// There is nothing at the path, whoever asks.
+  /// The path does not exist, for any client.
   static let notFound = Failure(status: 404, sentence: \.unknownRequest, message: "Not found")
 
   static func notFound(_ message: String) -> Failure { Failure(status: 404, message: message) }
@@ -145,7 +144,7 @@ struct Failure: Error {
     status: 413, sentence: \.payloadTooLarge,
     message: "The body is larger than \(Application.bodyLimit) bytes")
 
-  /// - Parameter retryAfter: rounded up to whole seconds.
+  /// - Parameter retryAfter: The wait time, rounded up to whole seconds.
   static func tooManyRequests(retryAfter: Duration) -> Failure {
     let seconds = (retryAfter.milliseconds + 999) / 1000
     return Failure(
@@ -160,7 +159,7 @@ struct Failure: Error {
   static let serverError = Failure(
     status: 500, sentence: \.serverError, message: "Internal server error")
 
-  /// The code of the status, where neither the failure nor its family has one.
+  /// The code of the status, used if neither the failure nor its family defines a code.
   var defaultCode: String {
     switch status {
     case 400: "bad_request"
@@ -176,7 +175,7 @@ struct Failure: Error {
   }
 }
 
-/// An error of another room that has a failure of its own.
+/// An error of another room that maps to a ``Failure``.
 protocol FailureConvertible: Error {
   var failure: Failure { get }
 }
@@ -186,7 +185,7 @@ extension RateLimited: FailureConvertible {
 }
 
 extension Failure {
-  /// What a client is told of `error`.
+  /// The failure that tells a client about `error`.
   init(describing error: any Error) {
     switch error {
     case let failure as Failure: self = failure

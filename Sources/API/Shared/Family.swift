@@ -2,24 +2,24 @@ import Base
 import HTTP
 import Store
 
-/// One family of apps: which paths are its own, how its errors look, and what answers them.
+/// One family of apps: its paths, its routes and the form of its errors.
 package struct Family: Sendable {
   package let name: String
-  /// Paths that belong to the family: those that end in `/` with everything below them, others as
-  /// they are. nginx's files name the same.
+  /// Paths of the family. A path that ends in `/` includes everything below it; another path matches
+  /// exactly. nginx's files have the same paths.
   package let paths: [String]
-  /// The shape of its errors.
+  /// The form of the family's errors.
   let errors: ErrorShape
   let routes: [Route]
-  /// Paths, each with `/` at both ends, below which nothing is logged.
+  /// Paths, each with `/` at both ends. The log hides everything below them.
   let secretPaths: [String]
-  /// What the page for people shows of what accounts have in the family, in this order.
+  /// The family's sections of the account page, in this order.
   let sections: [AccountSection]
-  /// Runs before a route of the family, whatever its method.
+  /// Runs before each route of the family, for every method.
   var before: (@Sendable (Request, borrowing Context) throws -> Void)?
   /// Runs on every answer to a path of the family.
   var after: (@Sendable (inout Response, Request, borrowing Context) -> Void)?
-  /// Shows a failure to a person; nil where a program asks.
+  /// Makes a page of a failure for people; nil for requests of programs.
   var errorPage: (@Sendable (Failure, Request) -> Response?)?
 
   init(
@@ -44,7 +44,7 @@ package struct Family: Sendable {
     errorPage?(failure, request) ?? errors.response(to: failure, of: request)
   }
 
-  /// How much of `path` one of the family's paths matches, in bytes; 0: none.
+  /// The length in bytes of the family's longest path that matches `path`; 0 if no path matches.
   func matchLength(of path: String) -> Int {
     var longest = 0
     for own in paths where own.utf8.count > longest {
@@ -54,13 +54,13 @@ package struct Family: Sendable {
   }
 }
 
-/// How a family writes a failure.
+/// The form of a family's errors.
 struct ErrorShape: Sendable {
-  /// Writes the members of the body; `code` is the failure's own code or that of its status.
+  /// Writes the members of the body; `code` is the failure's own code or the code of its status.
   let write: @Sendable (_ failure: Failure, _ code: String, _ json: inout JSONWriter) -> Void
   /// Codes that differ from ``Failure/defaultCode``, by status.
   var codes: [Int: String] = [:]
-  /// The language of the person who reads the answer to a request; nil where a program reads it.
+  /// The language of the answer's text for people; nil if a program reads the answer.
   var language: @Sendable (Request) -> Language? = { _ in nil }
 
   /// `{"error": message}`
@@ -84,7 +84,7 @@ struct ErrorShape: Sendable {
 }
 
 extension JSONWriter {
-  /// The member `details`, `{"field", "reason", "value"}`, where the failure names a member.
+  /// Writes the member `details`, `{"field", "reason", "value"}`, if the failure names a member.
   mutating func details(of failure: Failure) {
     guard let detail = failure.detail else { return }
     member(

@@ -1,17 +1,17 @@
 import Base
 import HTTP
 
-/// All texts of the API for people, in one language. Each language has a file; one that leaves a text out
+/// All texts of the API for people, in one language. Each language has a file; a file without one of the texts
 /// does not compile.
 ///
 /// The apps show `message` as it is, so each text is a sentence that says what to do. Codes for programs are
-/// the same in each language and stand elsewhere in the answer.
+/// the same in each language and are in other members of the answer.
 struct Messages: Sendable {
-  /// Something that people type themselves.
+  /// A value that people type themselves.
   struct Entry: Sendable {
-    /// What it is called where a sentence begins.
+    /// The name of the value at the start of a sentence.
     let subject: String
-    /// Asks for it.
+    /// A request to type the value.
     let request: String
 
     init(_ subject: String, _ request: String) {
@@ -20,7 +20,7 @@ struct Messages: Sendable {
     }
   }
 
-  /// A text around something that is the same in each language.
+  /// A text around a part that is the same in each language.
   struct Pattern: Sendable {
     private let text: @Sendable (String) -> String
 
@@ -48,26 +48,26 @@ struct Messages: Sendable {
   let email: Entry
   let name: Entry
   let code: Entry
-  /// What a member that only the app sends is called where a sentence begins.
+  /// The name, at the start of a sentence, of a member that only the app sends.
   let sentValue: Pattern
-  /// Around what is too long, as a sentence begins with it; ``hasControls`` too.
+  /// Text after the name of a too long value, which starts the sentence; also ``hasControls``.
   let tooLong: Pattern
   let hasControls: Pattern
-  /// Around the name of a member; ``wrong`` too.
+  /// Text around the name of a member; also ``wrong``.
   let notSent: Pattern
   let wrong: Pattern
   let notAnEmailAddress: String
   let addressNotASCII: String
-  /// Around the names of the known ones.
+  /// Text around the names of the known platforms.
   let unknownPlatform: Pattern
 
   // Accounts and sign-in
   let accountExists: String
-  /// For the phone of a sign-up: what keeps it signed in.
+  /// Tells a new account's phone how it stays signed in.
   let confirmAddress: String
   let accountGone: String
   let codeSent: String
-  /// For an app whose screen asks for a password.
+  /// Text for an app whose screen asks for a password.
   let codeMailed: String
   let wrongCode: String
   let invalidRefreshToken: String
@@ -94,14 +94,14 @@ struct Messages: Sendable {
   // Passkeys and biometrics
   let usePasskey: String
   let passkeyRefused: String
-  /// Of a passkey that no sign-in offers before the address is proven.
+  /// Text for a passkey that no sign-in offers before the address is proven.
   let passkeyWaits: String
   let passkeyNotAdded: String
   let passkeyTaken: String
   let passkeyGone: String
   let tooManyPasskeys: String
   let noBiometricKey: String
-  /// Of a payment.
+  /// Text for a payment.
   let noPaymentKey: String
   let biometricsRefused: String
 
@@ -134,15 +134,15 @@ extension Messages {
 }
 
 extension Request {
-  /// The one of our languages that the request prefers; nil where it names none of them.
+  /// The supported language that the request prefers; nil if it names none.
   var language: Language? { field("Accept-Language").flatMap(Language.init(accepting:)) }
 
-  /// The language in which a person reads the answer.
+  /// The language of texts for people in the answer.
   var messageLanguage: Language { language ?? .english }
 }
 
 extension Response {
-  /// The same, marked as written in `language` because the request asked for it.
+  /// This answer with the fields for its language, which depends on the request.
   func written(in language: Language) -> Response {
     var response = self
     response.fields += [("Content-Language", language.rawValue), ("Vary", "Accept-Language")]

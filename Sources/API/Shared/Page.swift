@@ -2,17 +2,17 @@ import Base
 import Cryptography
 import HTTP
 
-/// A page of HTML that needs nothing from elsewhere.
+/// An HTML page that loads nothing from other hosts.
 struct Page {
   let language: Language
   let title: String
-  /// HTML, its values escaped.
+  /// HTML with escaped values.
   let content: String
-  /// What is told to where its links and buttons lead.
+  /// The `Referrer-Policy`: the part of this page's address that the targets of its links and buttons get.
   var referrerPolicy = "no-referrer"
-  /// Where else its forms may lead: browsers hold the redirects that answer a form to that too.
+  /// Another allowed target of its forms. Browsers also check redirects after a form against this.
   var formTarget = ""
-  /// Path of the one script, for what HTML cannot do.
+  /// The path of the page's only script.
   var script: String?
 
   func response(status: Int = 200) -> Response {
@@ -52,13 +52,13 @@ struct Page {
     """
   }
 
-  /// A switch that is on. It stands in the page, so that browsers ask no server for a file.
+  /// The icon, a switch that is on. It is part of the page, so that browsers request no file.
   private static let icon =
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E"
     + "%3Crect y='6' width='32' height='20' rx='10' fill='%230f766e'/%3E"
     + "%3Ccircle cx='22' cy='16' r='7' fill='%23fff'/%3E%3C/svg%3E"
 
-  /// Properties are logical, so that pages that are written from right to left are mirrored. What is to be pressed is at
+  /// The style sheet. Properties are logical, so that right-to-left pages are mirrored. Buttons, fields and links are at
   /// least 44 pixels high.
   private static let style = """
     :root{color-scheme:light dark;--ink:#1a202c;--quiet:#4a5568;--ground:#fff;--line:#cbd5e0;--mark:#0f766e;--wrong:#b91c1c}
@@ -96,8 +96,8 @@ struct Page {
     [role=status]:empty,.error:empty{display:none}
     """
 
-  /// Nothing is loaded but the one style, by its digest, our own pictures and script, and the pages that the script asks for
-  /// (CSP Level 3).
+  /// The content security policy (CSP Level 3). Allows only our style, by its digest, our own pictures and script, and the
+  /// pages that the script requests.
   private var policy: String {
     "default-src 'none'; \(script == nil ? "" : "script-src 'self'; connect-src 'self'; ")"
       + "style-src '\(Self.styleDigest)'; img-src 'self' data:; "
@@ -108,31 +108,31 @@ struct Page {
 }
 
 extension Page {
-  /// A list of what is known of something.
+  /// A list of names and values.
   ///
-  /// - Parameter facts: names, and their values as HTML.
+  /// - Parameter facts: The names, and their values as HTML.
   static func list(_ facts: [(name: String, value: String)]) -> String {
     guard !facts.isEmpty else { return "" }
     let rows = facts.map { "<div><dt>\($0)</dt><dd>\($1)</dd></div>" }
     return "<dl>\n\(rows.joined(separator: "\n"))\n</dl>"
   }
 
-  /// A link that stands for itself.
+  /// A link in its own paragraph.
   static func link(_ path: String, _ text: String) -> String {
     #"<p><a class="link" href="\#(path)">\#(text)</a></p>"#
   }
 }
 
 extension Failure {
-  /// What a person is told.
+  /// The text for people.
   func text(in language: Language) -> String { sentence?(Messages(in: language)) ?? message }
 }
 
 extension String {
-  /// As text of HTML that stands for itself, whichever way it is written.
+  /// The text as HTML, isolated from the text direction around it.
   var pageText: String { "<bdi>\(htmlEscaped)</bdi>" }
 
-  /// As text or a quoted attribute of HTML.
+  /// The text, escaped for HTML text or a quoted attribute.
   var htmlEscaped: String {
     var text = ""
     for scalar in unicodeScalars {

@@ -1,10 +1,10 @@
 import Base
 
-/// What the pages of all rooms say in one language: times, spans and the page that tells of a failure.
+/// Texts of the pages of all rooms in one language: times, spans and the error page.
 struct PageTexts: Sendable {
   typealias Pattern = Messages.Pattern
 
-  /// A number and what it counts.
+  /// A unit with its number, in singular and plural.
   struct Counted: Sendable {
     let one: String
     let other: Pattern
@@ -19,12 +19,12 @@ struct PageTexts: Sendable {
   let hours: Counted
   let minutes: Counted
   let seconds: Counted
-  /// Around a span that lies before now; ``ahead`` one that begins now.
+  /// Text around a time span before now; ``ahead`` is for a span after now.
   let ago: Pattern
   let ahead: Pattern
-  /// Of the year, separated by blanks.
+  /// The names of the months, separated by spaces.
   let months: String
-  /// Around the title of a page that shows a form again.
+  /// Text around the title of a page that shows a form again after an error.
   let notDone: Pattern
   let unknown: String
   let failed: String
@@ -47,7 +47,7 @@ extension PageTexts {
 extension Language {
   var isRightToLeft: Bool { self == .persian }
 
-  /// `number` as people write it.
+  /// `number` in the digits of this language.
   func digits(_ number: some CustomStringConvertible) -> String {
     guard self == .persian else { return "\(number)" }
     return String(
@@ -57,11 +57,11 @@ extension Language {
         }))
   }
 
-  /// `number` of something.
+  /// `number` with its unit.
   func count(_ number: Int64, _ counted: PageTexts.Counted) -> String {
     switch number {
     case 1: counted.one
-    // French has no plural of 0.
+    // French uses the singular for 0.
     case 0 where self == .french: counted.one.replacing("1", with: "0")
     default: counted.other(digits(number))
     }
@@ -80,7 +80,7 @@ extension PageTexts {
     notDone: Pattern { "\($0): not done" }, unknown: "unknown", failed: "That did not work",
     toAccount: "To your account", toPhones: "Back to the code")
 
-  /// Spans stand in the dative, after “vor” and “in”.
+  /// Spans are in the dative, after “vor” and “in”.
   fileprivate static let german = PageTexts(
     days: Counted("1 Tag") { "\($0) Tagen" }, hours: Counted("1 Stunde") { "\($0) Stunden" },
     minutes: Counted("1 Minute") { "\($0) Minuten" },
@@ -114,7 +114,7 @@ extension PageTexts {
     notDone: Pattern { "\($0): no se ha hecho" }, unknown: "desconocida",
     failed: "No ha funcionado", toAccount: "A su cuenta", toPhones: "Volver al código")
 
-  /// Nouns after numbers stay singular. The months are those of the Gregorian calendar, as the years are.
+  /// Nouns after numbers stay singular. Months and years are of the Gregorian calendar.
   fileprivate static let persian = PageTexts(
     days: Counted("۱ روز") { "\($0) روز" }, hours: Counted("۱ ساعت") { "\($0) ساعت" },
     minutes: Counted("۱ دقیقه") { "\($0) دقیقه" }, seconds: Counted("۱ ثانیه") { "\($0) ثانیه" },

@@ -1,18 +1,18 @@
 import Base
 
 extension Timestamp {
-  /// For a page, like "22 November 2026, 11:05 UTC".
+  /// HTML for the time, like "22 November 2026, 11:05 UTC".
   func html(in language: Language) -> String {
     #"<time datetime="\#(rfc3339)">\#(words(in: language))</time>"#
   }
 
-  /// For a page, like "3 days ago": the exact time stands beside it for whoever points there.
+  /// HTML for a past time, like "3 days ago", with the exact time as a tooltip.
   func html(before now: Timestamp, in language: Language) -> String {
     let span = PageTexts(in: language).ago((now - self).words(in: language))
     return #"<time datetime="\#(rfc3339)" title="\#(words(in: language))">\#(span)</time>"#
   }
 
-  /// For a page, like "in 5 minutes".
+  /// HTML for a future time, like "in 5 minutes", with the exact time as a tooltip.
   func html(after now: Timestamp, in language: Language) -> String {
     let span = PageTexts(in: language).ahead((self - now).words(in: language))
     return #"<time datetime="\#(rfc3339)" title="\#(words(in: language))">\#(span)</time>"#
@@ -39,7 +39,7 @@ extension Timestamp {
 }
 
 extension Duration {
-  /// How long it is, for people: "9 minutes".
+  /// The duration for people, like "9 minutes".
   func words(in language: Language) -> String {
     let texts = PageTexts(in: language)
     let seconds = max(0, components.seconds)

@@ -1,10 +1,10 @@
 package import Base
 import HTTP
 
-/// From where phones may be paired: `/pair` and `/api/pair/` hand out tokens to whoever reaches them. The
-/// same holds for the agent where it asks for no token.
+/// The addresses that may pair phones: `/pair` and `/api/pair/` give tokens to every client that reaches them.
+/// The same addresses may use an agent that requires no token.
 package struct PairingAccess: Sendable {
-  /// Beside this machine.
+  /// The allowed networks, including this machine.
   private let allowed: [IPNetwork]
   let proxies: TrustedProxies
 
@@ -13,8 +13,8 @@ package struct PairingAccess: Sendable {
     self.proxies = TrustedProxies(networks: proxies)
   }
 
-  /// Whether the request comes from one of the addresses. One that a proxy has passed on does so only
-  /// where the proxy is trusted, and names its sender.
+  /// Whether the request comes from an allowed address. For a request through a proxy, the proxy must be
+  /// trusted and must name the client.
   func admits(_ request: Request) -> Bool {
     guard let address = clientAddress(of: request) else { return false }
     return allowed.contains { $0.contains(address) }
@@ -26,7 +26,7 @@ package struct PairingAccess: Sendable {
     return isForwarded ? nil : request.remoteAddress
   }
 
-  /// Fields by which proxies say that they have passed a request on.
+  /// Fields that proxies add to a request.
   static let forwardingFields = [
     "X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host", "X-Forwarded-Proto",
     "X-Forwarded-Port", "X-Forwarded-Server", "X-Forwarded", "Forwarded-For", "X-Client-IP",

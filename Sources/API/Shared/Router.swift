@@ -1,14 +1,14 @@
 import HTTP
 
-/// One method of one path; a path may hold one `:name`, which stands for a whole segment.
+/// One method of one path. The path may have one `:name`, which matches any segment.
 struct Route: Sendable {
   typealias Handler = @Sendable (Request, borrowing Context) throws -> Response
 
   let method: String
   let path: String
   let handler: Handler
-  /// Whether HEAD is answered too. A GET that changes something does not answer HEAD, which must be
-  /// safe (RFC 9110 §9.2.1).
+  /// Whether the route also answers HEAD. A GET that changes data does not, because HEAD must be safe
+  /// (RFC 9110 §9.2.1).
   let hasHead: Bool
 
   init(
@@ -24,19 +24,19 @@ struct Route: Sendable {
 /// Finds the routes of a path.
 struct Router: Sendable {
   struct Match {
-    /// The index of the family whose routes they are.
+    /// The index of the routes' family.
     let family: Int
-    /// The routes of the path, whatever their method.
+    /// The routes of the path for all methods.
     let routes: [Route]
-    /// What stands in the path for `:name`.
+    /// The path segment that matches `:name`.
     var pathItem = ""
   }
 
   private typealias Entry = (family: Int, routes: [Route])
 
-  /// By path.
+  /// Routes without `:name`, by path.
   private var exact: [String: Entry] = [:]
-  /// By path, with `:` alone in place of `:name`, which stands in the last segment or the one before.
+  /// Routes with `:name`, by path with `:` instead of `:name`. It is one of the last two segments.
   private var patterns: [String: Entry] = [:]
 
   init(_ families: [Family]) {

@@ -2,54 +2,54 @@ import Base
 package import Cryptography
 package import Store
 
-/// What the responder's handlers need to know of their site.
+/// The site's settings for the responder's handlers.
 package struct Settings: Sendable {
   package enum Environment: String, CaseIterable, Sendable {
     case production, preview, development
   }
 
   package let environment: Environment
-  /// `https://…` without a final slash. The first is the main one; all are accepted in what was signed
-  /// or sent for this site.
+  /// The site's addresses, `https://…` without a final slash. The first is the main address. Tokens and requests for any
+  /// of them are accepted.
   package let publicURLs: [String]
-  /// Those of ``publicURLs``, as browsers send them.
+  /// The origins of ``publicURLs``, as browsers send them.
   package let origins: [String]
-  /// The path of ``publicURL``, below which the site lies; empty for most.
+  /// The path of ``publicURL``, the base path of the site; usually empty.
   package let basePath: String
-  /// Sign access and refresh tokens.
+  /// Keys that sign access and refresh tokens.
   package let jwtKeys: Keyring
-  /// Make the stored forms of mailed codes and refresh-token ids.
+  /// Keys of the MACs of mailed codes, refresh-token ids and link tokens.
   package let hmacKeys: Keyring
-  /// Seal device credentials, and sign pairing tokens.
+  /// Keys that seal device credentials and sign pairing tokens.
   package let credentialKeys: Keyring
-  /// Seal what only the companion can open: mails, and the secrets of an enrollment.
+  /// Public keys that seal data which only the companion can open: mails and the secrets of an enrollment.
   package let companionKeys: BoxPublicKeys
-  /// Path of the companion's unix socket; nil where nobody wakes the companion.
+  /// Path of the companion's unix socket; nil if the responder cannot wake the companion.
   package let wakeSocket: String?
-  /// SHA-256 of the key that API keys are issued for; nil where none are issued.
+  /// SHA-256 of the master key for which API keys are issued; nil if the site issues none.
   package let masterKeyHash: [UInt8]?
-  /// How often the companion polls a user whose games move; shown in diagnostics.
+  /// The companion's poll interval for a user whose games move; shown in diagnostics.
   package let checkInterval: Duration
-  /// Origins of pages that may use push beside those of the environment, such as `tauri://localhost`.
+  /// Origins of pages that may use push in addition to the environment's origins, such as `tauri://localhost`.
   package let allowedOrigins: [String]
   /// The Android apps that may use the site's passkeys.
   package let androidApps: [AndroidApp]
-  /// Verifies passkeys: the host of ``publicURL``, and the origins whose pages count.
+  /// Verifies passkeys: has the host of ``publicURL`` and the accepted origins.
   package let relyingParty: RelyingParty
   /// A number that the answers of push repeat.
   package let pushLookupConcurrency: Int
-  /// nil where no browser can subscribe.
+  /// The Web Push settings; nil if browsers cannot subscribe.
   package let webPush: WebPushSettings?
-  /// What phones that pair learn.
+  /// The agent's data for phones that pair.
   package let agent: GuardedAgent
-  /// From where phones are paired.
+  /// The addresses that may pair phones.
   package let pairingAccess: PairingAccess
-  /// Path of the relay's unix socket; nil where there is none.
+  /// Path of the relay's unix socket; nil if there is no relay.
   package let relaySocket: String?
-  /// What the apps of device preferences have to prove.
+  /// The attestation that apps of device preferences must provide.
   package let attestation: AttestationPolicy
 
-  /// What the responder needs to post mails.
+  /// The keys that the responder needs to queue mails.
   package var mailKeys: MailKeys { MailKeys(sealing: companionKeys, links: hmacKeys) }
 
   package init(
@@ -72,7 +72,7 @@ package struct Settings: Sendable {
     self.masterKeyHash = masterKeyHash
     self.checkInterval = checkInterval
     self.allowedOrigins = allowedOrigins
-    // The configuration is refused where this names no host.
+    // The configuration requires a host in each URL.
     let sites = publicURLs.map { WebURL($0)! }
     origins = sites.map(\.origin)
     basePath = sites[0].rest
@@ -88,6 +88,6 @@ package struct Settings: Sendable {
     self.attestation = attestation
   }
 
-  /// The main address; `iss` of the access tokens.
+  /// The main address, and `iss` of the access tokens.
   package var publicURL: String { publicURLs[0] }
 }

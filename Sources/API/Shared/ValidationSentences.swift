@@ -1,7 +1,7 @@
 extension Messages {
-  /// What a person can do about a member at fault, for the reasons that any member may have.
+  /// Tells people how to correct an invalid member, for the reasons that any member may have.
   ///
-  /// People cannot change what only the app sends, so they are told to update it.
+  /// People cannot change a value that only the app sends, so the sentence asks them to update the app.
   func sentence(about detail: Failure.Detail) -> String {
     let member = String(detail.field.prefix { $0 != "." })
     let entry = entry(member)
@@ -15,7 +15,7 @@ extension Messages {
     }
   }
 
-  /// What people type themselves.
+  /// The texts of a member that people type themselves.
   private func entry(_ member: String) -> Entry? {
     switch member {
     case "email": email

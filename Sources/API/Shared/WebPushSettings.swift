@@ -2,11 +2,11 @@ package import Base
 import Cryptography
 import Store
 
-/// What the responder knows of Web Push.
+/// The responder's settings for Web Push.
 package struct WebPushSettings: Sendable {
-  /// Of the key that names us to push services (RFC 8292), as pages take it: base64url.
+  /// The public key that identifies us to push services (RFC 8292), in base64url, the form that pages use.
   package let publicKey: String
-  /// To which subscriptions may lead.
+  /// The push services that subscriptions may use.
   package let services: PushServices
 
   package init(publicKey: String, services: PushServices) {
@@ -16,8 +16,8 @@ package struct WebPushSettings: Sendable {
 }
 
 extension WebPushSettings {
-  /// The subscription that a page says its browser has made (`PushSubscription.toJSON`). `expirationTime` says nothing:
-  /// no push service sets it, and one that ends a subscription says so when it is sent to.
+  /// The subscription that a page sends (`PushSubscription.toJSON`). Ignores `expirationTime`: no push service sets it, and
+  /// a push service reports an ended subscription at the next push.
   ///
   /// - Throws: ``Failure/badRequest(_:)``.
   func subscription(
@@ -28,7 +28,7 @@ extension WebPushSettings {
     }
     guard let keys, let point = base64URLDecoded(keys.publicKey),
       let secret = base64URLDecoded(keys.authentication),
-      (try? WebPushKeys(point: point, authentication: secret)) != nil  // why not would help nobody
+      (try? WebPushKeys(point: point, authentication: secret)) != nil  // the reason would not help
     else { throw Failure.malformedSubscriptionKeys }
     return WebSubscription(
       endpoint: endpoint, publicKey: keys.publicKey, authentication: keys.authentication)

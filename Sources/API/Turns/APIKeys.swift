@@ -3,11 +3,10 @@ import Cryptography
 import HTTP
 import Store
 
-/// `POST /generate-api-key`: a key for one user of online-go.com, in return for the master key.
+/// `POST /generate-api-key`: issues a key for one user of online-go.com. Requires the master key.
 ///
 /// - Throws: ``Failure/keysAreNotIssued``; ``Failure/badRequest(_:)``;
-///   ``Failure/unauthorized(_:)`` before anything is said of the user;
-///   ``Failure/tooManyRequests(retryAfter:)``.
+///   ``Failure/unauthorized(_:)``, before it checks the user; ``Failure/tooManyRequests(retryAfter:)``.
 func generateAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
   guard let masterKeyHash = context.settings.masterKeyHash else { throw Failure.keysAreNotIssued }
   let body = try request.decode(KeyRequest.self, orSay: "Invalid request")
@@ -31,7 +30,7 @@ func generateAPIKey(_ request: Request, in context: borrowing Context) throws ->
   }
 }
 
-/// `POST /users/:user_id/api-key`: a new key in place of the one that the request shows, which is revoked.
+/// `POST /users/:user_id/api-key`: issues a new key and revokes the key of the request.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
 func rotateAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -45,7 +44,7 @@ func rotateAPIKey(_ request: Request, in context: borrowing Context) throws -> R
   }
 }
 
-/// `DELETE /users/:user_id/api-key`: revokes the key that the request shows.
+/// `DELETE /users/:user_id/api-key`: revokes the key of the request.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
 func revokeAPIKey(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -79,10 +78,10 @@ private struct KeyRequest: Decodable {
   }
 }
 
-/// What apps that describe no phone send, or nothing: it names no phone, so it replaces no key.
+/// The description from apps that do not describe the phone. It names no phone, so a new key with it replaces no other.
 private let commonDescription = "iOS App API Key"
 
-/// - Throws: ``Failure/badRequest(_:)``: at most 200 characters, none of them a control.
+/// - Throws: ``Failure/badRequest(_:)`` for more than 200 characters or a control character.
 private func keyDescription(_ given: String?) throws -> String? {
   guard let text = given?.trimmed, !text.isEmpty else { return nil }
   guard text.unicodeScalars.count <= 200, !text.hasControls else {
@@ -113,7 +112,7 @@ extension Context {
     return sha256(key)
   }
 
-  /// The user in the path, if the request's key is theirs.
+  /// The user in the path, if the request's key belongs to this user.
   ///
   /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
   func authenticatedUser(of request: Request) throws -> Int64 {

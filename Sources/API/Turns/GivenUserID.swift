@@ -1,6 +1,6 @@
 import Base
 
-/// An id of online-go.com as a client wrote it: in JSON a string or a number.
+/// A user id of online-go.com as a client writes it: in JSON a string or a number.
 struct GivenUserID: Decodable {
   private let text: String
 
@@ -8,7 +8,7 @@ struct GivenUserID: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // Each type is tried in turn: a decoder does not say which type comes.
+    // Try each type: a decoder does not report the type of a value.
     if let text = try? container.decode(String.self) {
       self.init(text: text)
     } else if let number = try? container.decode(Int64.self) {
@@ -20,7 +20,7 @@ struct GivenUserID: Decodable {
 
   var isEmpty: Bool { text.isEmpty }
 
-  /// - Throws: ``Failure/badRequest(_:)`` unless it is a positive integer.
+  /// - Throws: ``Failure/badRequest(_:)`` unless the id is a positive integer.
   var userID: Int64 {
     get throws {
       guard let first = text.utf8.first, first != UInt8(ascii: "+"), let value = Int64(text),

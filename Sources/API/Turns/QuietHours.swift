@@ -17,7 +17,7 @@ struct GivenQuietHours: Decodable {
     }
   }
 
-  /// `HH:MM`
+  /// The minutes since midnight of a time `HH:MM`; nil if it is malformed.
   private static func minutes(_ text: String) -> Int64? {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isDigit) }),

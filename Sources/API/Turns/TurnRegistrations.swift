@@ -20,13 +20,13 @@ func registerForTurns(_ request: Request, in context: borrowing Context) throws 
   guard isAdded else { throw Failure.unauthorized("Invalid API key") }
   return .json { json in
     json.member("status", "registered")
-    // A page knows its browser by the subscription alone.
+    // A page knows only its subscription, so the answer tells the token.
     if device.channel == .webPush { json.member("device_token", device.token) }
   }
 }
 
-/// `DELETE /register`: removes a device from the turns of the key's user, whether it was registered
-/// or not.
+/// `DELETE /register`: removes a device from the turns of the key's user. Succeeds also if the device was not
+/// registered.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
 func unregisterFromTurns(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -38,14 +38,14 @@ func unregisterFromTurns(_ request: Request, in context: borrowing Context) thro
   return .json { json in json.member("status", "unregistered") }
 }
 
-/// `GET /users-by-token/:device_token`: the users whose turns a device is told, if the key's user is
-/// among them; else none.
+/// `GET /users-by-token/:device_token`: lists the users for whose turns a device gets notifications. The list is
+/// empty unless the key's user is one of them.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``.
 func getUsersByToken(_ request: Request, in context: borrowing Context) throws -> Response {
   let keyUser = try context.userOfAPIKey(request)
   let given = context.pathItem
-  // Apple's tokens are written in several ways, others in one.
+  // Apple's tokens have several spellings, other tokens only one.
   let token = DeviceToken(given)?.text ?? PushToken(given)?.text
   let registrations = context.records.turnRegistrations
   let users = try token.map { try registrations.users(ofDevice: $0, askedBy: keyUser) } ?? []
@@ -60,8 +60,8 @@ func getUsersByToken(_ request: Request, in context: borrowing Context) throws -
   }
 }
 
-/// The body of `/register`. Only `user_id` and `device_token` are of the contract; without the others, the device is
-/// Apple's.
+/// The body of `/register`. The contract has only `user_id` and `device_token`; without other members, the device is an
+/// Apple device.
 private struct Registration: Decodable {
   struct Subscription: Decodable {
     struct Keys: Decodable {
@@ -109,15 +109,15 @@ private struct Registration: Decodable {
 
   var namesDevice: Bool { subscription != nil || deviceToken.map { !$0.isEmpty } ?? false }
 
-  /// That of the phone; English where it is none of ours, nil where the body names none. Android separates its parts
-  /// with `_`.
+  /// The phone's language; English if we do not support it, nil if the body names none. Android separates the parts of
+  /// a language tag with `_`.
   var language: Language? {
     languageTag.map { tag in
       Language(accepting: String(tag.map { $0 == "_" ? "-" : $0 })) ?? .english
     }
   }
 
-  /// - Returns: nil where the body does not name any; nil inside where the user's are to hold.
+  /// - Returns: nil if the body does not name quiet hours; an inner nil if the user's quiet hours apply.
   /// - Throws: ``Failure/badRequest(_:)``.
   var phoneQuietHours: PhoneQuietHours?? {
     get throws {
@@ -128,7 +128,7 @@ private struct Registration: Decodable {
     }
   }
 
-  /// By which way the device is reached.
+  /// The push channel of the device.
   ///
   /// - Throws: ``Failure/badRequest(_:)``.
   private var channel: Channel {
@@ -176,7 +176,7 @@ private struct Registration: Decodable {
     }
   }
 
-  /// What a registration of the device is kept under.
+  /// The token under which the device's registration is stored.
   ///
   /// - Throws: ``Failure/badRequest(_:)``.
   var token: String {

@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /users/:user_id/settings`: what the user wants to be told of.
+/// `GET /users/:user_id/settings`: returns the user's notification settings.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
 func getTurnSettings(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -11,7 +11,7 @@ func getTurnSettings(_ request: Request, in context: borrowing Context) throws -
   return .json { json in json.members(of: settings) }
 }
 
-/// `PUT /users/:user_id/settings`: changes the settings that the body names, and answers all of them.
+/// `PUT /users/:user_id/settings`: changes the settings that the body names, and returns all of them.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``;
 ///   ``Failure/tooManyRequests(retryAfter:)``.
@@ -22,7 +22,7 @@ func changeTurnSettings(_ request: Request, in context: borrowing Context) throw
   return .json { json in json.members(of: settings) }
 }
 
-/// The members that a request names; absent ones keep their values.
+/// The members of a request; missing members keep their values.
 private struct SettingsChange: Decodable {
   private let quietHours: GivenQuietHours??
   private let timeZone: String?
@@ -105,7 +105,7 @@ extension JSONWriter {
   }
 }
 
-/// `HH:MM`
+/// The time `HH:MM` of minutes since midnight.
 private func clock(_ minutes: Int64) -> String {
   func digits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
   return "\(digits(minutes / 60)):\(digits(minutes % 60))"

@@ -2,12 +2,11 @@ import Base
 import HTTP
 import Store
 
-/// `GET /check/:user_id`: has the companion poll online-go.com now, and answers what it saw. Where it may not ask now,
-/// because of limits say, the last poll counts while it is younger than the longest time between two of them.
+/// `GET /check/:user_id`: has the companion poll online-go.com now, and returns the result. If it may not poll now, for
+/// example because of limits, returns the last poll, unless it is older than the longest poll interval.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``;
-///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; what
-///   ``Context/run(_:_:)`` throws.
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; errors of ``Context/run(_:_:)``.
 func checkTurns(_ request: Request, in context: borrowing Context) throws -> Response {
   struct CheckResult: Decodable {
     let error: String?
@@ -31,7 +30,7 @@ extension Context {
     guard let turns = poll?.turns else {
       let cause = poll?.failure.map { "the last poll failed: \($0)" }
       throw Failure.checkFailed.because(
-        cause ?? "online-go.com was not asked, since polls are limited or paused, or did not answer"
+        cause ?? "no poll now: polls are limited or paused, or online-go.com does not answer"
       )
     }
     return .json { json in
@@ -42,7 +41,7 @@ extension Context {
   }
 }
 
-/// `GET /diagnostics/:user_id`: what MariaDB knows of the user's devices, games and last poll.
+/// `GET /diagnostics/:user_id`: returns the stored data about the user's devices, games and last poll.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
 func getDiagnostics(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -73,8 +72,8 @@ func getDiagnostics(_ request: Request, in context: borrowing Context) throws ->
   }
 }
 
-/// `DELETE /users/:user_id`: deletes all that is kept of the user: devices, games, notifications and API
-/// keys, also the one that the request shows.
+/// `DELETE /users/:user_id`: deletes all data of the user: devices, games, notifications and API keys, also the key
+/// of the request.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``.
 func deleteTurnUser(_ request: Request, in context: borrowing Context) throws -> Response {

@@ -1,5 +1,5 @@
 extension Family {
-  /// Players of online-go.com, who are notified when it is their turn.
+  /// Notifications for players of online-go.com when it is their turn.
   static let turns = Family(
     "turns",
     paths: [

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Places for requests that wait for a bank. There are half as many as the responder's `waiters`, so
-/// that a slow bank leaves the others to requests that need no bank.
+/// Places for requests that wait for a bank: half as many as the responder's `waiters`, so that a slow
+/// bank does not block requests that need no bank.
 final class BankPlaces: Sendable {
   static let count = 8
 
@@ -9,7 +9,7 @@ final class BankPlaces: Sendable {
 
   /// Takes a place and lets the request wait, until ``leave()``.
   ///
-  /// - Returns: false if too many requests wait already.
+  /// - Returns: False if too many requests wait already.
   func enter(_ context: borrowing Context) -> Bool {
     guard take() else { return false }
     if context.beginWaiting() { return true }

@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/mobile/enrollment/banks`: the banks at which people may enroll. It needs no sign-in.
+/// `GET /api/mobile/enrollment/banks`: lists the banks at which people may enroll. Needs no sign-in.
 func getBanks(_ request: Request, in context: borrowing Context) throws -> Response {
   let banks = try context.records.banks.list()
   return .json { json in

@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/mobile/wallet/cards`: the same cards as the summary.
+/// `GET /api/mobile/wallet/cards`: lists the same cards as the summary.
 func getCards(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   let cards = try context.records.cards.list(of: caller)

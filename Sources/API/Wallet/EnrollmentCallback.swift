@@ -3,12 +3,12 @@ import Cryptography
 import HTTP
 import Store
 
-/// `GET /api/enrollment/callback/:bsimId`: where the bank sends the person back. The companion
-/// exchanges the code, and the app or the browser gets the result. An enrollment that a browser began
-/// ends in that browser. One that the app began asks the person first.
+/// `GET /api/enrollment/callback/:bsimId`: handles the person's return from the bank. The companion
+/// exchanges the code, and the app or the browser gets the result. An enrollment that a browser began must
+/// end in that browser. For an enrollment that the app began, the page asks the person first.
 ///
-/// If too many requests wait for banks, the state stays valid and the browser asks again. Whoever comes
-/// back again is told the same.
+/// If too many requests wait for banks, the state stays valid and the browser tries again. A repeated
+/// request gets the same result.
 ///
 /// - Throws: ``Failure/unknownBank``
 func finishEnrollment(
@@ -18,7 +18,7 @@ func finishEnrollment(
     BankAnswer(request.queryItem), request, isConfirmed: false, using: places)
 }
 
-/// `POST /api/enrollment/callback/:bsimId`: the same, after the person was asked.
+/// `POST /api/enrollment/callback/:bsimId`: does the same after the person has confirmed.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/badRequest(_:)`` unless the body is a form;
 ///   ``Failure/forbidden(_:)`` for the form of another site.
@@ -37,20 +37,20 @@ func finishConfirmedEnrollment(
     BankAnswer(request.formItem), request, isConfirmed: true, using: places)
 }
 
-/// What the bank sent along with the person.
+/// The parameters from the bank.
 private struct BankAnswer {
   let code: String
   let state: String
   let error: String?
 
-  /// - Parameter item: the value of a name.
+  /// - Parameter item: Returns the value of a parameter.
   init(_ item: (String) -> String?) {
     code = item("code") ?? ""
     state = item("state") ?? ""
     error = item("error")
   }
 
-  /// `error` for the audit log: only a word of the standard.
+  /// The `error` for the audit log; replaces a word outside the standard.
   var refusal: String? {
     error.map { OAuthError(rawValue: $0)?.rawValue ?? "an error without a name" }
   }
@@ -138,7 +138,7 @@ extension Context {
         .bankEnrollment, Job.encode(exchange), of: enrollment.accountID)
       return try Job.decode(EnrollmentResult.self, from: result)
     } catch let error where error is Failure || error is Refusal {
-      return .failed(.noAnswer)  // a person waits, who cannot read our errors
+      return .failed(.noAnswer)  // a person waits and cannot read our errors
     }
   }
 }

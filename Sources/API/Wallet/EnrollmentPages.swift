@@ -3,7 +3,7 @@ import HTTP
 import Store
 
 extension EnrollmentFailure {
-  /// What a person is told.
+  /// The text for people.
   func message(in language: Language) -> String {
     let messages = Messages(in: language)
     return switch self {
@@ -17,7 +17,7 @@ extension EnrollmentFailure {
 }
 
 extension EnrollmentResult {
-  /// The page for a browser. There is no web wallet that we could send it to.
+  /// The page for a browser. There is no web wallet to which we could redirect the browser.
   func page(bankName: String, in language: Language) -> Response {
     let texts = WalletTexts(in: language)
     switch self {
@@ -37,7 +37,7 @@ extension EnrollmentResult {
 }
 
 extension Response {
-  /// A page for a person who has not enrolled, with a way back to the app.
+  /// The page after a failed enrollment, with a link back to the app.
   fileprivate static func enrollmentProblem(
     _ status: Int, _ message: String, code: String, in language: Language
   ) -> Response {
@@ -51,7 +51,7 @@ extension Response {
       .response(status: status)
   }
 
-  /// A failure, as a person sees it.
+  /// The error page for people.
   static func enrollmentError(_ failure: Failure, in language: Language) -> Response {
     var response = enrollmentProblem(
       failure.status, failure.text(in: language), code: failure.code ?? failure.defaultCode,
@@ -60,16 +60,16 @@ extension Response {
     return response
   }
 
-  /// The enrollment ends only where it began: somebody else may have sent the link.
+  /// The page for a browser that did not begin the enrollment: an attacker may have sent the link.
   static func enrollmentElsewhere(in language: Language) -> Response {
     enrollmentProblem(
       400, WalletTexts(in: language).elsewhere, code: EnrollmentFailure.invalidState.rawValue,
       in: language)
   }
 
-  /// Another request waits for the bank.
+  /// The page while another request waits for the bank.
   ///
-  /// - Parameter path: where the browser learns the outcome.
+  /// - Parameter path: The path at which the browser gets the result.
   static func enrollmentUnderway(at path: String, in language: Language) -> Response {
     let texts = WalletTexts(in: language)
     var response = Page(
@@ -79,9 +79,9 @@ extension Response {
     return response
   }
 
-  /// Too many requests wait for banks. A page, because a person cannot read our errors.
+  /// The page while too many requests wait for banks; a page, because people cannot read our errors.
   ///
-  /// - Parameter isForm: the browser cannot send a form again by itself.
+  /// - Parameter isForm: Whether the request is a form, which a browser cannot send again by itself.
   static func enrollmentsBusy(isForm: Bool, in language: Language) -> Response {
     let texts = WalletTexts(in: language)
     let advice = isForm ? texts.goBack : texts.triesAgain
@@ -93,11 +93,11 @@ extension Response {
     return response
   }
 
-  /// Asks whether the cards are for this wallet. Somebody else may have begun the enrollment and
-  /// talked the person into it (RFC 9700 §4.7), so the page shows whose wallet it is: the whole
-  /// address, because those of two people may begin alike.
+  /// Asks whether the cards are for this wallet. An attacker may have begun the enrollment and persuaded
+  /// the person to continue it (RFC 9700 §4.7). So the page shows the owner of the wallet: the whole
+  /// address, because two addresses may begin with the same letters.
   ///
-  /// - Parameter fields: what the bank has sent, for the form to send again.
+  /// - Parameter fields: The bank's parameters, which the form sends again.
   static func enrollmentQuestion(
     bankName: String, email: String, bsimID: String, fields: [(String, String)],
     in language: Language
@@ -119,7 +119,7 @@ extension Response {
       <p>\(texts.notYours)</p>
       </form>
       """
-    // Not no-referrer: browsers would send `Origin: null` with the form (Fetch §3.1).
+    // With "no-referrer", browsers would send `Origin: null` with the form (Fetch §3.1).
     return Page(
       language: language, title: texts.question, content: content,
       referrerPolicy: "strict-origin", formTarget: "mwsim:"

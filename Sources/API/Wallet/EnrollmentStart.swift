@@ -4,9 +4,9 @@ import HTTP
 import Store
 
 /// `GET /api/enrollment/start/:bsimId[?mobile=true]`: sends a browser to the bank. With `mobile` the
-/// result goes to the app. A cookie ties the enrollment to the browser (RFC 6749 §10.12); a browser that
-/// has begun others keeps its cookie. At another address of the site than the main one there is no cookie: the
-/// bank sends people back to the main one, so that the cookie would not come along. The page asks them then.
+/// result goes to the app. A cookie binds the enrollment to the browser (RFC 6749 §10.12); all enrollments of
+/// a browser share its cookie. Other addresses of the site than the main one set no cookie, because the bank
+/// sends people back to the main address, where the browser would not send it. The page then asks the person.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
 func startEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -24,7 +24,7 @@ func startEnrollment(_ request: Request, in context: borrowing Context) throws -
     status: 302, fields: [("Location", start.url), ("Set-Cookie", cookie.setting(value))])
 }
 
-/// `POST /api/mobile/enrollment/start/:bsimId`: where the app sends a person.
+/// `POST /api/mobile/enrollment/start/:bsimId`: returns the bank's URL, to which the app sends the person.
 ///
 /// - Throws: ``Failure/unknownBank``; ``Failure/tooManyRequests(retryAfter:)``.
 func startEnrollmentInApp(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -68,7 +68,7 @@ private struct EnrollmentSecrets {
 }
 
 extension Context {
-  /// Whether the request came to the main address of the site, or to none that is known.
+  /// Whether the request came to the main address of the site, or to an unknown address.
   fileprivate func isAtMainAddress(_ request: Request) -> Bool {
     let end = "://\(request.field("Host")?.lowercased() ?? "")"
     return settings.origins.first { $0.hasSuffix(end) } ?? settings.origins[0]
@@ -100,7 +100,8 @@ extension Context {
 }
 
 extension BrowserCookie {
-  /// Ties an enrollment to the browser that began it. A bank sends the browser back with it.
+  /// The cookie that binds an enrollment to the browser that began it. The browser sends it when it returns
+  /// from the bank.
   static func enrollment(at publicURL: String) -> BrowserCookie {
     BrowserCookie("enrollment", at: publicURL, lifetime: NewEnrollment.lifetime, sameSite: "Lax")
   }

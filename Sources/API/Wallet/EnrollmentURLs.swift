@@ -1,10 +1,10 @@
 import Base
 
-/// Where the app waits for the result of an enrollment.
+/// The URL at which the app gets the result of an enrollment.
 let appCallback = "mwsim://enrollment/callback"
 
 extension Context {
-  /// Where the bank of the path sends people back.
+  /// The URL to which the bank in the path sends people back.
   var redirectURI: String { "\(settings.publicURL)/api/enrollment/callback/\(pathItem)" }
 }
 

@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/mobile/enrollment/list`: the banks at which the account is enrolled.
+/// `GET /api/mobile/enrollment/list`: lists the banks at which the account is enrolled.
 func getEnrollments(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   let enrollments = try context.records.enrollments.list(of: caller)

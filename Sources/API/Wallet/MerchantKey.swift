@@ -15,7 +15,7 @@ extension Context {
 }
 
 extension Failure {
-  // The scheme is not Bearer: a new access token would not help.
+  // The scheme is not Bearer, because a new access token would not help.
   static let missingAPIKey = Failure(
     status: 401, code: "missing_api_key", message: "x-api-key header is required",
     fields: [("WWW-Authenticate", "ApiKey")])

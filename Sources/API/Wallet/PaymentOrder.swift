@@ -2,14 +2,14 @@ import Base
 import HTTP
 import Store
 
-/// What a merchant asks to be paid, apart from the amount.
+/// A merchant's payment order, without the amount.
 struct PaymentOrder: Decodable {
   let cardId: ShortText
   let currency: Currency?
   let orderId: ShortText?
 }
 
-/// Three capital letters (ISO 4217).
+/// A currency code of three capital letters (ISO 4217).
 struct Currency: Decodable {
   let code: String
 
@@ -23,7 +23,7 @@ struct Currency: Decodable {
 }
 
 extension Request {
-  /// The member `amount`, exactly as it is written. A decoder would make it a binary fraction.
+  /// The exact decimal value of the member `amount`. A decoder would convert it to a binary fraction.
   ///
   /// - Throws: ``Failure/validation(field:reason:value:)``.
   func amount() throws -> Amount {

@@ -3,7 +3,7 @@ import Cryptography
 import HTTP
 import Store
 
-/// How long a payment can be confirmed, and how long the statement about it is valid.
+/// The time to confirm a payment, and the lifetime of the statement about it.
 private let paymentLifetime = Duration.seconds(300)
 
 /// `POST /api/merchant/payment/initiate`: begins a payment with one of the account's cards. The
@@ -42,7 +42,7 @@ func beginPayment(_ request: Request, in context: borrowing Context) throws -> R
 /// `POST /api/merchant/payment/confirm`: confirms a payment, once, by a passkey or by biometrics.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
-///   ``Failure/validation(field:reason:value:)``; what ``PaymentOutcome/payment()`` throws;
+///   ``Failure/validation(field:reason:value:)``; errors of ``PaymentOutcome/payment()``;
 ///   ``Failure/tooManyRequests(retryAfter:)`` while the device is locked.
 func confirmPayment(_ request: Request, in context: borrowing Context) throws -> Response {
   let merchant = try context.merchant(of: request)
@@ -59,7 +59,7 @@ func confirmPayment(_ request: Request, in context: borrowing Context) throws ->
 }
 
 extension Context {
-  /// Confirms by the passkey that the body has, or else by its signature.
+  /// Confirms with the passkey in the body, or else with the signature in the body.
   fileprivate func confirm(_ request: Request, at merchant: String) throws -> PaymentOutcome {
     struct Body: Decodable {
       let paymentId: ShortText
@@ -85,8 +85,8 @@ extension Context {
       confirmation, withSignature: signed.signature, on: signed.deviceId.text, by: caller)
   }
 
-  /// A signed statement that merchant, card, amount and currency were confirmed. The merchant accepts
-  /// its `jti`, the payment's id, once. Its `type` and `aud` make it useless as an access token.
+  /// A signed statement that the person confirmed merchant, card, amount and currency. The merchant accepts
+  /// its `jti`, the payment's id, once. Its `type` and `aud` make it invalid as an access token.
   fileprivate func statement(
     of payment: Payment, to merchant: String, until expiresAt: Timestamp
   ) -> String {
@@ -106,7 +106,7 @@ extension Context {
   }
 }
 
-/// 32 bytes that only a holder of the key can compute, so that the database need not store them.
+/// The challenge of a payment: 32 bytes computed with the key, so that the database does not store them.
 private func challenge(ofPayment id: String, under key: Key) -> [UInt8] {
   hmacSHA256("payment\n\(id)", with: key)
 }

@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /api/mobile/wallet/summary`: who is signed in, with cards and banks.
+/// `GET /api/mobile/wallet/summary`: returns the signed-in account with its cards and banks.
 ///
 /// - Throws: ``Failure/notFound(_:)`` if the account is gone.
 func getSummary(_ request: Request, in context: borrowing Context) throws -> Response {

@@ -1,5 +1,5 @@
 extension Family {
-  /// Banks, cards and payments. Each application has bank places of its own.
+  /// Banks, cards and payments. Each application has its own ``BankPlaces``.
   static var wallet: Family {
     let places = BankPlaces()
     return Family(
@@ -36,7 +36,7 @@ extension Family {
 }
 
 extension ErrorShape {
-  /// A request with a merchant's key comes from a server, so a program reads the answer.
+  /// The form of errors. A request with a merchant's key comes from a server, so a program reads the answer.
   fileprivate static var wallet: ErrorShape {
     var shape = ErrorShape.coded
     shape.language = { $0.field("x-api-key") == nil ? $0.messageLanguage : nil }

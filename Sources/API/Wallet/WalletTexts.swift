@@ -1,6 +1,6 @@
 import Base
 
-/// What the pages of an enrollment, and the wallet's sections of the account page, say in one language.
+/// Texts of the enrollment pages and of the wallet's sections of the account page, in one language.
 struct WalletTexts: Sendable {
   typealias Pattern = Messages.Pattern
 
@@ -17,7 +17,7 @@ struct WalletTexts: Sendable {
   let goBack: String
   let question: String
   let begun: String
-  /// Stand before the names of the bank and of the wallet's owner.
+  /// Label of the bank's name; ``wallet`` is the label of the owner's address.
   let bank: String
   let wallet: String
   let addCards: String

@@ -2,7 +2,7 @@ import Base
 import HTTP
 import Store
 
-/// `GET /health`: whether the database can be read and written, when the companion ended its last pass, and what fails.
+/// `GET /health`: reports if the database can be read and written, the end of the companion's last pass, and the problems.
 func getHealth(_ request: Request, in context: borrowing Context) throws -> Response {
   let health = try context.records.health()
   var response = Response.json { json in
@@ -20,8 +20,8 @@ func getHealth(_ request: Request, in context: borrowing Context) throws -> Resp
 }
 
 extension JSONWriter {
-  /// What fails, without the host that found it. Several hosts may find the same. Which secret is open to whoever has an
-  /// account on the host is for administrators alone.
+  /// Writes each problem once, without the host that found it: several hosts may find the same problem. Only administrators
+  /// may see which secret other users of the host can read.
   fileprivate mutating func problems(_ problems: [Condition]) {
     var told: Set<String> = []
     for problem in problems where told.insert("\(problem.name) \(problem.reason)").inserted {

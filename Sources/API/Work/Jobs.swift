@@ -2,13 +2,13 @@ import Glibc
 import Store
 
 extension Context {
-  /// Has the companion do a job, and waits for its result. Another thread may run meanwhile.
+  /// Gives the companion a job and waits for its result. Another thread may run meanwhile.
   ///
-  /// - Parameter account: for whom it is done; nil: for no account.
-  /// - Returns: the result as JSON.
-  /// - Throws: ``Failure/busy`` when too many requests wait already; ``Failure/overdue`` at the
-  ///   deadline (the job is still done, unless it ends with its request); ``Failure/serverError``
-  ///   where the companion has given it up.
+  /// - Parameter account: The account of the job; nil for no account.
+  /// - Returns: The result as JSON.
+  /// - Throws: ``Failure/busy`` if too many requests wait already; ``Failure/overdue`` at the
+  ///   deadline (the companion still does the job, unless its kind ends with the request);
+  ///   ``Failure/serverError`` if the companion has given up the job.
   func run(
     _ kind: Job.Kind, _ request: [UInt8], of account: String? = nil
   ) throws -> [UInt8] {
@@ -22,14 +22,14 @@ extension Context {
       pause = min(pause * 2, 80_000)
       if let result = try result(of: id) { return result }
     }
-    // Either the job is withdrawn, or it has just been done.
+    // If the job cannot be withdrawn, it has just ended.
     if kind.endsWithItsRequest, try !records.jobs.withdraw(id), let result = try result(of: id) {
       return result
     }
     throw Failure.overdue
   }
 
-  /// - Returns: nil while the job is open.
+  /// Returns the result of a finished job; nil while the job is open.
   private func result(of id: String) throws -> [UInt8]? {
     switch try records.jobs.outcome(of: id) {
     case .done(let result): result

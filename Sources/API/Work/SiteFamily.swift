@@ -1,5 +1,5 @@
 extension Family {
-  /// What belongs to no family of apps. Unknown paths are its own.
+  /// Routes outside the families of apps. All unknown paths belong to this family.
   static let site = Family(
     "site", paths: [], errors: .message,
     routes: [Route("GET", "/", getStartPage), Route("GET", "/health", getHealth)])

@@ -1,6 +1,6 @@
 import HTTP
 
-/// `GET /`: tells whoever opens the address of the site what runs here, and what there is to see.
+/// `GET /`: shows a page about the site, with links to its pages.
 func getStartPage(_ request: Request, in context: borrowing Context) -> Response {
   let texts = StartTexts(in: request.messageLanguage)
   let pairing = ("/pair", texts.pairing, texts.pairingMeaning)

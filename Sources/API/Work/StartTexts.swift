@@ -1,6 +1,6 @@
 import Base
 
-/// What the page at `/` says in one language.
+/// Texts of the page `/` in one language.
 struct StartTexts: Sendable {
   let intro: String
   let account: String

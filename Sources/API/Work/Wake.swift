@@ -1,8 +1,8 @@
 import Glibc
 
 extension Context {
-  /// Wakes the companion by connecting to its socket. This is only a hint: the companion also looks
-  /// by itself, so a failure here is not an error.
+  /// Wakes the companion by connecting to its socket. This is only a hint: the companion also looks for
+  /// work by itself, so a failure here is not an error.
   func wakeCompanion() {
     guard let path = settings.wakeSocket else { return }
     let socket = Glibc.socket(
@@ -16,7 +16,7 @@ extension Context {
 
 /// Connects `socket` to the unix socket at `path`.
 ///
-/// - Returns: whether it is connected now.
+/// - Returns: True if the socket is now connected.
 func connectSocket(_ socket: CInt, to path: String) -> Bool {
   var address = sockaddr_un()
   address.sun_family = sa_family_t(AF_UNIX)

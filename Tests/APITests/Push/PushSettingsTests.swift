@@ -60,11 +60,11 @@ import Testing
 
   @Test(arguments: [
     (
-      "WEBPUSH_VAPID_PUBLIC_KEY", "secret", "what `switchboard-companion keys vapid` prints"
+      "WEBPUSH_VAPID_PUBLIC_KEY", "secret", "the output of `switchboard-companion keys vapid`"
     ),
     (
       "WEBPUSH_VAPID_PUBLIC_KEY", String(publicKey.dropLast(4)),
-      "what `switchboard-companion keys vapid` prints"
+      "the output of `switchboard-companion keys vapid`"
     ),
     (
       "WEBPUSH_HOSTS", "https://push.example.org",

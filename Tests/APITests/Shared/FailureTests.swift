@@ -181,8 +181,8 @@ import Testing
 
   /// Clients read no more than before.
   @Test(arguments: [
-    ("", "the request has no token"), ("cdev_s_x", "the token is none of this site"),
-    ("strange", "the token is none of this site"),
+    ("", "the request has no token"), ("cdev_s_x", "the token is not of this site"),
+    ("strange", "the token is not of this site"),
   ])
   func whyTheAgentIsOutOfReachIsLogged(token: String, cause: String) throws {
     try withDatabase { root in

@@ -193,7 +193,7 @@ import Testing
       chmod(file, 0o604)
       #expect(
         try refusal(file)
-          == "Error: …/vapid-key is open to everybody: chmod o= it, and rotate its keys.\n")
+          == "Error: …/vapid-key is open to every user: chmod o= it, and rotate its keys.\n")
       #expect(
         try refusal("\(delivery.folder)/none/vapid-key")
           == "Error: …/none/vapid-key cannot be replaced.\n")

@@ -1,5 +1,5 @@
 extension Messages {
-  /// The contract of the wallet fixes what is said of tokens.
+  /// The wallet's contract fixes the texts about tokens.
   static let english = Messages(
     noCredentials: "Missing or invalid authorization header",
     invalidToken: "Invalid or expired access token",
