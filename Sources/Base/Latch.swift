@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 import Synchronization
 
 /// A value that any thread can set once.

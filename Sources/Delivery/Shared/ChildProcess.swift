@@ -1,3 +1,4 @@
+import Base
 import Glibc
 
 /// A program with its standard input in memory, in a process group of its own; its output goes where ours goes, or

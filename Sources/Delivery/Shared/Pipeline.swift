@@ -1,3 +1,4 @@
+import Base
 import Glibc
 
 /// Programs of which each reads what the one before it writes, as in a shell.

@@ -1,3 +1,4 @@
+import Base
 import Glibc
 
 /// A thread for one kind of work, so that no mail waits for a fetch that hangs. It works whenever it

@@ -18,7 +18,7 @@ final class TestApplication: Sendable {
   let database: Database
   /// With all rights.
   let root: ConnectionSettings
-  private let clock: Clock
+  let clock: Clock
 
   static let publicURL = "https://api.example.org"
   static let keys = try! Keyring(
@@ -28,7 +28,7 @@ final class TestApplication: Sendable {
   static let boxKeys = try! BoxKeys(
     parsing: "c1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
 
-  private final class Clock: Sendable {
+  final class Clock: Sendable {
     private let state = Mutex((now: Timestamp(seconds: 1_795_000_000), hasAdvanced: true))
 
     /// The time of the last reading, or that to which the clock was advanced since.

@@ -29,7 +29,7 @@ final class WalkSite {
     // Nobody does the companion's work here, so nobody waits for it.
     application = .ofTests(
       site.database, settings: WalkWorld.settings,
-      log: Logger(label: "walks") { _ in SwiftLogNoOpLogHandler() }, clock: { site.now },
+      log: Logger(label: "walks") { _ in SwiftLogNoOpLogHandler() }, clock: site.clock.read,
       beginWaiting: { false }, waitLimit: .zero)
     routes = application.families.flatMap(\.routes)
   }
