@@ -97,8 +97,7 @@ package struct Site: Sendable {
     return settings.merging(environment) { $1 }
   }
 
-  /// Runs `script` so that only the site's programs see its mounts, which end with them. The site
-  /// must have its own mounts.
+  /// Runs `script` with mounts that only the site's programs see. The site must have own mounts.
   package func mount(_ script: String) throws {
     let keeper = keeper(of: "mariadb") ?? 0
     let outcome = Self.run(["nsenter", "--mount", "--target", "\(keeper)", "sh", "-ec", script])
@@ -195,8 +194,7 @@ package struct Site: Sendable {
   package static func run(
     _ command: [String], environment: [String: String] = [:], input: String = ""
   ) -> Outcome {
-    // No Pipe: another thread's child could inherit its end, and the site outlives the command that
-    // starts it.
+    // No Pipe: another thread's child could inherit its end, and the site outlives its start command.
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     let typed = file.appendingPathExtension("input")
     precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
