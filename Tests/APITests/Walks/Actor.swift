@@ -7,7 +7,7 @@ enum Actor: String, CaseIterable, Sendable {
   case oldBearer
   /// The same token of an owner without passkeys and keys, like most people.
   case plainBearer
-  /// An access token of a session that a code began just now: it may do what a proof may.
+  /// An access token of a session that a code has just begun. It has the rights of a proof.
   case freshBearer
   case emailAddress
   /// The owner's network, and the id of the owner's phone.
@@ -17,9 +17,9 @@ enum Actor: String, CaseIterable, Sendable {
   case deviceID
   case merchantKey
   case pairedPhone
-  /// The credential and a token of a phone whose access was ended.
+  /// The credential and a token of a revoked phone.
   case revokedDevice
-  /// Nothing but their own account, and the ids of the owner's things.
+  /// Only an own account, and the ids of the owner's things.
   case ownAccount
 
   var address: String {

@@ -12,7 +12,7 @@ indirect enum ValueSource: Hashable, Sendable {
   case json(String)
   /// The signature of a challenge with the actor's biometric key.
   case signature(ValueSource)
-  /// The actor's second authenticator makes a passkey, for the challenge.
+  /// A new passkey of the actor's second authenticator for the challenge.
   case created(ValueSource)
   /// An assertion of the challenge by the actor's first authenticator, with a passkey of the
   /// actor's own account.
