@@ -4,11 +4,11 @@ import Testing
 
 @testable import Delivery
 
-/// Databases in which an earlier version has sealed values with the credential keys.
+/// Databases with values that an earlier version sealed with the credential keys.
 @Suite(.serialized) struct EarlierSealTests {
   private static let both = CompanionKeys(TestDelivery.boxKeys, earlier: TestDelivery.keyring)
 
-  /// Asks for a code, and seals its mail as an earlier version did.
+  /// Requests a code, and seals its mail like an earlier version.
   private func requestCodeOfAnEarlierVersion(_ delivery: TestDelivery) throws {
     let context = Mail.sealingContext(try delivery.requestCode("012345"))
     let content = try open(
@@ -18,7 +18,7 @@ import Testing
     delivery.sql("UPDATE outbox SET sealed = '\(sealed)'")
   }
 
-  /// Connects a bank whose secret an earlier version sealed.
+  /// Connects a bank with a secret that an earlier version sealed.
   private func connectBankOfAnEarlierVersion(_ delivery: TestDelivery) {
     let sealed = seal(
       Array("secret".utf8), authenticating: BankConnection.sealingContext(ofSecret: "bank-1"),
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// What the earlier keys can open is no reason to seal with them.
+  /// The earlier keys only open values; new values are sealed with the new keys.
   @Test func theEarlierKeysSealNothing() throws {
     let sealed = Self.both.seal([1], authenticating: "a")
     #expect(throws: CryptographyError.unknownKey) {
