@@ -2,17 +2,17 @@ import Foundation
 import Support
 import Testing
 
-/// A schema as it was released: `Tests/Fixtures/schema/<number>.sql`.
+/// A released schema: `Tests/Fixtures/schema/<number>.sql`.
 struct ReleasedSchema: Sendable, CustomTestStringConvertible {
   private static let folder = projectSchema.deletingLastPathComponent()
     .appending(path: "Tests/Fixtures/schema")
 
-  /// All, the oldest first.
+  /// All released schemas, the oldest first.
   static let all = try! FileManager.default.contentsOfDirectory(atPath: folder.path())
     .compactMap { $0.hasSuffix(".sql") ? Int($0.dropLast(4)) : nil }
     .sorted().map { ReleasedSchema(number: $0) }
 
-  /// Those that `schema.sql` has to upgrade.
+  /// The schemas that `schema.sql` must upgrade.
   static let earlier = all.filter { $0.number < SchemaText.version }
 
   let number: Int
@@ -25,15 +25,15 @@ struct ReleasedSchema: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// The same, with the roles that all databases of the tests share.
+  /// The schema's SQL, with the roles that all databases of the tests share.
   var statements: String { get throws { try commonRoles + text } }
 }
 
 extension ReleasedSchema {
-  /// What an upgrade has to come to, made once.
+  /// The structure that each upgrade must produce, computed once.
   static let newestStructure = Result { try withStore { try $0.structure() } }
 
-  /// Calls `body` with a database of this schema, with the ``SampleRows``.
+  /// Calls `body` with a database of this schema that contains the ``SampleRows``.
   func withRows(_ body: (TestStore, CommonRows) throws -> Void) throws {
     try withStore { newest throws in
       newest.sql(SampleRows.statements)
@@ -48,7 +48,7 @@ extension ReleasedSchema {
 }
 
 extension TestStore {
-  /// Applies `schema.sql` as administrators do.
+  /// Applies `schema.sql`, like administrators.
   func applySchema() -> (status: Int32, output: String) {
     let script = projectSchema.deletingLastPathComponent().appending(path: "nginx/apply-schema")
     return runProgram(
@@ -59,7 +59,7 @@ extension TestStore {
       ])
   }
 
-  /// The database without its rows, as SQL, and the rights of the three roles.
+  /// The SQL of the database without its rows, and the rights of the three roles.
   func structure() throws -> String {
     let dump = runProgram(
       "mariadb-dump",
@@ -91,7 +91,7 @@ extension TestStore {
   }
 }
 
-/// The ``SampleRows`` in a database of an earlier version: what both have in common.
+/// The part of the ``SampleRows`` that fits into a database of an earlier version.
 struct CommonRows {
   private struct Table {
     let name: String
@@ -99,7 +99,7 @@ struct CommonRows {
     let columns: String
   }
 
-  /// A database of today with the ``SampleRows``.
+  /// A current database with the ``SampleRows``.
   private let newest: TestStore
   private let earlier: TestStore
   private let tables: [Table]
@@ -127,7 +127,7 @@ struct CommonRows {
     earlier.sql("UPDATE ogs_registrations SET environment = 'sandbox', topic = 'com.example.app'")
   }
 
-  /// The tables of the upgraded database that lack one of the rows.
+  /// The tables of the upgraded database in which a row is missing.
   func lost() -> [String] {
     let queries = tables.map { table in
       """

@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 @Suite struct SchemaTests {
-  /// All of the database as SQL, the data included.
+  /// The whole database as SQL, including the data.
   private func dump(_ store: TestStore) throws -> String {
     let outcome = runProgram(
       "mariadb-dump",
@@ -82,7 +82,8 @@ import Testing
     }
   }
 
-  /// Where the responder could read all of a bank, it can read all but the secret afterwards.
+  /// The right to read all columns of a bank becomes the right to read all columns except the
+  /// secret.
   @Test func applyingTheSchemaTakesAnEarlierRightBack() throws {
     try withStore { store throws in
       let all = "SELECT * FROM banks"
@@ -159,7 +160,7 @@ import Testing
       ] {
         #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")
       }
-      // What happened stays known.
+      // The audit log stays.
       #expect(store.sql("SELECT COUNT(*) FROM audit_log") == "1")
     }
   }

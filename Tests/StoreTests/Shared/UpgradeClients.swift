@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import Store
 
-/// Eight clients that read and write all the time, with statements of responders of version 20.
+/// Eight clients that read and write without a pause, with the statements of version 20.
 final class UpgradeClients: Sendable {
   struct Record: Sendable {
     var count = 0
@@ -23,7 +23,7 @@ final class UpgradeClients: Sendable {
   private let isStopped = Atomic(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Starts those of the clients that need none but `tables`: nil means the tables of the database.
+  /// Starts the clients that use only `tables`; nil means all tables of the database.
   init(of store: TestStore, tables: Set<String>? = nil) {
     let columns = store.columns()
     store.sql(Self.rows)
@@ -60,7 +60,7 @@ final class UpgradeClients: Sendable {
     }
   }
 
-  /// Returns when each client has executed ten more statements, or one has failed.
+  /// Waits until each client has executed ten more statements, or one has failed.
   func awaitTenStatements() {
     let target = records.withLock { $0.map { $0.count + 10 } }
     while true {
@@ -73,7 +73,7 @@ final class UpgradeClients: Sendable {
     }
   }
 
-  /// Stops the clients and returns what they saw.
+  /// Stops the clients and returns their records.
   func stop() -> [Record] {
     isStopped.store(true, ordering: .relaxed)
     let count = records.withLock(\.count)
@@ -82,7 +82,7 @@ final class UpgradeClients: Sendable {
   }
 }
 
-/// A connection that tells how long each statement took, and why it failed.
+/// A connection that reports each statement's duration and error.
 struct TimedConnection: ~Copyable {
   private let connection: Connection
   private let report: (Duration, String?) -> Void
@@ -108,7 +108,7 @@ extension UpgradeClients {
   private static let device = "01890a5d-ac96-774b-bcce-b302099a9002"
   private static let session = "01890a5d-ac96-774b-bcce-b302099a9003"
 
-  /// The rows of the clients themselves, which every version can hold.
+  /// The clients' own rows, which fit every version.
   private static let rows = """
     INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
       VALUES ('\(account)', 'bob@example.org', 'Bob', 'bob@example.org', 'wsim_BBBBBBBBBBBB', NOW(3));
@@ -124,7 +124,7 @@ extension UpgradeClients {
       preferencesReader, preferencesWriter, limits, loginCodes, turns,
       audit(hasReason: columns["audit_log"]!.contains("attestation_reason")),
       wallet(hasRemoval: columns["enrollments"]!.contains("removed_at")),
-      // Responders give up jobs since banks enroll.
+      // Responders give up jobs since the version with bank enrollments.
       jobs(givesUp: columns["enrollment_states"] != nil),
     ]
   }

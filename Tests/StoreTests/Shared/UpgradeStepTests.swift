@@ -5,9 +5,9 @@ import Testing
 
 @testable import Store
 
-/// What an upgrade says and keeps, and what becomes of it when something goes wrong.
+/// The messages of an upgrade, the rows that it keeps, and its failures.
 @Suite struct UpgradeStepTests {
-  /// A site that has applied schemas all along.
+  /// A site that has applied several schemas in turn.
   @Test(arguments: ReleasedSchema.earlier.dropLast())
   func aSchemaThatWasUpgradedBeforeIsUpgraded(schema: ReleasedSchema) throws {
     try withDatabase(schema: try schema.statements) { settings throws in
@@ -35,7 +35,7 @@ import Testing
         _ = try connection.execute("SET autocommit = 0")
         _ = try connection.execute("SELECT COUNT(*) FROM audit_log")
         isInUse.signal()
-        // One attempt waits for the table, and gives up: its connection ends.
+        // One attempt waits for the table and fails when its connection ends.
         let waiting = """
           SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST
           WHERE DB = DATABASE() AND STATE LIKE 'Waiting for table%'
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// Responders of version 20 know jobs by their earlier name.
+  /// Responders of version 20 use the earlier name of the table of jobs.
   @Test func jobsHaveTheirEarlierName() throws {
     try withStore { store throws in
       let clients = UpgradeClients(of: store, tables: ["errands"])

@@ -4,10 +4,11 @@ import Testing
 
 @testable import Store
 
-/// `schema.sql` makes of every released schema what it makes of an empty database, while clients
+/// `schema.sql` upgrades every released schema to the structure of a new database, while clients
 /// read and write.
 @Suite(.serialized) struct UpgradeTests {
-  /// Rows of `deliveries` and `audit_log` in the newest of the released schemas, for a long run.
+  /// The number of rows of `deliveries` and `audit_log` in the newest released schema, for a long
+  /// run.
   private static let manyRows =
     ProcessInfo.processInfo.environment["SWITCHBOARD_UPGRADE_ROWS"].flatMap { Int($0) }
 
@@ -39,7 +40,7 @@ import Testing
       }
 
       #expect(outcome.status == 0, "\(outcome.output)")
-      // Before the number 21 every schema called itself version 1.
+      // Before number 21 every schema had version 1.
       let version = schema.number < 21 ? 1 : schema.number
       #expect(outcome.output.hasPrefix("Upgrading the schema from version \(version) to"))
       #expect(try store.structure() == ReleasedSchema.newestStructure.get())
