@@ -9,7 +9,7 @@ from contenders import HERE, cpu
 from tables import median, print_table, ratios
 
 COUNT = 100_000
-# h2load's connection has as many streams open as ours; Go is at its best with fewer.
+# h2load's connection has as many open streams as ours; Go is fastest with fewer.
 IN_FLIGHT, IN_FLIGHT_OF_GO = 500, 100
 TOPIC = "com.example.switchboard"
 PAYLOAD = json.dumps({
@@ -97,7 +97,7 @@ def h2load(stage, gateway):
             raise SystemExit(f"error: h2load was not served: {run.output}")
         return run
 
-    # Our sender's clock too begins after its start.
+    # Excludes the time of the start, like our sender's clock.
     start, run = load(1, 1), load(COUNT, IN_FLIGHT)
     value, unit = re.search(r"finished in ([\d.]+)(m?s),", run.output).groups()
     return {"seconds": float(value) / (1000 if unit == "ms" else 1), "cpu": run.cpu - start.cpu}

@@ -106,7 +106,7 @@ class Run:
     seconds: float
     # Seconds of user and system time.
     cpu: float
-    # MB, at most.
+    # The maximum, in MB.
     resident: float
 
 
@@ -200,7 +200,7 @@ class Stage:
                 try:
                     resident = memory([process.pid], "VmHWM")
                 except (OSError, IndexError):
-                    pass  # it has just ended, or not begun
+                    pass  # it has just ended or not yet begun
                 if at_most and time.monotonic() - begin > at_most:
                     process.send_signal(signal.SIGKILL)
                 time.sleep(0.005)

@@ -5,7 +5,7 @@ from tables import median, print_table
 
 WAITING = 100_000
 FEW, MANY = 10_000, 1_000_000
-# How long to send from the many, in seconds: long enough to see whether the memory goes on growing.
+# The time limit for sending from the large table, in seconds: long enough to see whether the memory keeps growing.
 TIME_LIMIT = 20
 
 

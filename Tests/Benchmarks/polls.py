@@ -24,7 +24,7 @@ class Poller:
         site.sql(f"UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3), checked_at = NULL WHERE {condition}", database)
         environment = site.environment(database, "companion") | {
             "OGS_BASE_URL": self.url, "OGS_REQUESTS_PER_SECOND": "1000", "SWITCHBOARD_CONTACT": "bench@example.org",
-            "CHECK_INTERVAL_SECONDS": "300"}  # a pass polls no longer than that
+            "CHECK_INTERVAL_SECONDS": "300"}  # the longest time that a pass polls
         before = site.database_cpu()
         run = self.stage.run("companion", [self.program, "run"], environment)
         run.database = site.database_cpu() - before
@@ -49,7 +49,7 @@ def measure(stage, programs, rounds, _seconds, budgets):
             raise SystemExit(f"error: {told} notifications for {users} users")
         return run
 
-    poll_new(MANY)  # the fake makes its answers
+    poll_new(MANY)  # lets the fake prepare its answers
     runs = {(MANY, "new"): [], (FEW, "new"): [], (FEW, "unchanged"): []}
     for _ in range(rounds):
         runs[MANY, "new"].append(poll_new(MANY))

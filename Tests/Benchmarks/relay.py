@@ -13,7 +13,7 @@ from tables import median, print_table, ratios
 
 PATH = "/api/file"
 OPEN = 500
-# An agent that does next to nothing, so that all else counts.
+# An agent that does almost nothing, so that the other programs dominate.
 AGENT = """
 pid DIRECTORY/agent.pid;
 events {}
@@ -42,8 +42,8 @@ def measure(stage, programs, rounds, seconds, budgets):
             runs.append(load_with(contender, "GET", PATH, callers, seconds))
     print_figures(runs)
     through, direct = ([run for run in runs if run["name"] == name] for name in ("relay", "nginx alone"))
-    # The relay is one more hop with two connections for each request, and a phone sends few: half the requests are plenty,
-    # and 200 µs are a fiftieth of a processor for 100 requests a second.
+    # The relay adds a hop with two connections for each request, and a phone sends few requests: half the requests are
+    # enough, and 200 µs are a fiftieth of a processor at 100 requests a second.
     budgets.at_least("GET, requests per second: with the relay / without", of_each("rate", through, direct), 0.5)
     budgets.at_most("GET, median latency: with the relay / without", of_each("p50", through, direct), 2)
     budgets.at_most("relay's CPU for each request", [run["cpu"] for run in through], 200, "{:.0f} µs")
@@ -91,7 +91,7 @@ def pair(site):
     return ask("POST", "/api/auth/exchange", {"pairing_token": token})["access_token"]
 
 
-# Open web sockets -----------------------------------------------------------------------------------------------------
+# Open WebSockets ------------------------------------------------------------------------------------------------------
 
 
 class Echo(socketserver.StreamRequestHandler):

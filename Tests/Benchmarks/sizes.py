@@ -6,7 +6,7 @@ from preferences import BODY, PATH
 from tables import median, print_table, ratios
 from tokens import write_callers
 
-# The few are those that are active.
+# The small number is that of the active devices.
 FEW, MANY = 1000, 1_000_000
 REQUESTS = (
     ("GET", PATH, None),

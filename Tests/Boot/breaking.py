@@ -35,7 +35,7 @@ def do(site, how):
 
 # The database ---------------------------------------------------------------------------------------------------------
 
-# A small disk in place of that of the data. The audit log takes rows until its pages have no room.
+# Moves the data to a small disk. The audit log takes rows until its pages are full.
 FILL = f"""
 systemctl stop mariadb
 cp -a {DATA} {DATA}.aside
@@ -59,7 +59,7 @@ rm -r {DATA}
 mv {DATA}.aside {DATA}
 systemctl start mariadb
 """
-# Others take each connection that comes free.
+# Other clients take each free connection.
 CROWD = f"""
 mariadb -e 'SET GLOBAL max_connections = 10'
 systemctl stop {RESPONDER}.service switchboard-relay.service
@@ -94,7 +94,7 @@ def wrong_password(program, unit):
         f"mariadb -e 'ALTER USER {account} IDENTIFIED VIA unix_socket'; rm {file}; {restart}")
 
 
-# As after a rotation of keys of which the companion was not told.
+# Like a rotation of keys without a restart of the companion.
 OTHER_KEYS = f"""
 cp -a {SECRETS}/companion-keys {SECRETS}/companion-public-keys /root
 (umask 077; echo "other:$(openssl rand 32 | basenc --base64url | tr -d =)" >/root/other-keys)

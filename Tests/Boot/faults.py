@@ -85,7 +85,7 @@ def missing_secret(site):
         site.machine.run(f"mv /root/jwt-keys {SECRETS}")
         _works_again(site)
         before = _starts(site)
-        for number in range(5):  # each wants a mail, and so wakes the companion
+        for number in range(5):  # each causes a mail and so wakes the companion
             Phone(site.client, f"waker{number}").sign_up()
         again = _starts(site) - before
         assert again <= 2, f"the companion was started {again} times for 5 wake-ups, in vain"

@@ -17,7 +17,7 @@ class Load:
         for phone in self.phones:
             phone.sign_up()
         self.authority, self.ended = authority, threading.Event()
-        self.answers = []  # (client, seconds, what went wrong or None), in the order in which they came
+        self.answers = []  # (client, seconds, error or None), in order
 
     def __enter__(self):
         self.ended.clear()
@@ -50,7 +50,7 @@ class Load:
         return max(seconds for _, seconds, _ in self.answers)
 
     def _use(self, number, phone):
-        # A device may be registered 60 times an hour from one address: each time another one.
+        # An address may register a device 60 times an hour, so each registration uses another address.
         addresses = (f"127.{1 + number}.{count // 250}.{1 + count % 250}" for count in itertools.count())
 
         def register():
@@ -73,6 +73,6 @@ class Load:
                 failure = None if answer.status == 200 else f"{name}: status {answer.status} {answer.text[:150]}"
             except OSError as error:  # refused, reset, timed out
                 failure = f"{name}: {error!r}"
-            except Exception as error:  # no HTTP
+            except Exception as error:  # not HTTP
                 failure = f"{name}: {error!r}"
             self.answers.append((number, time.monotonic() - began, failure))

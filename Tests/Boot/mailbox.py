@@ -10,7 +10,7 @@ class Mailbox:
     def __init__(self):
         self.mails = []  # (recipients, text), oldest first
         self.arrived = threading.Condition()
-        self.answers = threading.Event()  # while it is not set, connections are taken and nothing is said
+        self.answers = threading.Event()  # while it is not set, connections get no answer
         self.answers.set()
         self.listen()
 
@@ -48,7 +48,7 @@ class Mailbox:
                 try:
                     self._receive()
                 except OSError:
-                    pass  # whoever sent has gone
+                    pass  # the sender has closed the connection
 
             def _receive(self):
                 recipients = []

@@ -16,7 +16,7 @@ PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/faults.md"
 PREFERENCES = "/api/v1/device-prefs"
 CODE = "code is [0-9]{6}"
 LIMIT = 150
-# A look at the site is due once a minute, and a pass is missed after a minute: now sooner.
+# Shortens two waits: the site is checked once a minute, and a pass is missing after a minute.
 SOONER = ("timeout 3 mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'; "
           "UPDATE companion_status SET last_pass_at = last_pass_at - INTERVAL 50 SECOND\"")
 
@@ -45,9 +45,9 @@ class Person:
         self.phone = Phone(Client(site.authority, self.address), f"person{number}-{secrets.token_hex(4)}")
         self.phone.sign_up()
         self.access = self.phone.access
-        self.codes = 0  # that the site has promised by mail
-        self.unanswered = 0  # sign-ins that waited in the responder's socket for longer than nginx did
-        self.expect_service()  # tokens that were never used would be written down at their first use
+        self.codes = 0  # codes that the site has promised by mail
+        self.unanswered = 0  # sign-ins that waited in the responder's socket longer than nginx waited
+        self.expect_service()  # the first use of a token writes a row
 
     def _sign_in(self):
         body = {"email": self.phone.email, "method": "email", **self.phone.device}
@@ -129,7 +129,7 @@ def _compare(site, row, person):
     found = person.answers()
     expected = {request: row.answer(request) for request in found}
     assert found == expected, f"requests get {found} instead of {expected}"
-    site.machine.run(SOONER, check=False)  # a database that is away is noticed without
+    site.machine.run(SOONER, check=False)  # not needed to notice an unavailable database
     told = {}
     try:
         site.wait("named", lambda: _is_told(site, row, told), LIMIT)

@@ -8,7 +8,7 @@ import page
 PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/monitor.md"
 HEADING = "Prometheus and Grafana"
 SECRET = "/etc/switchboard/secrets"
-# A look at the site is due in the next pass, which begins now.
+# Makes the check of the site due, and begins a pass, which runs it.
 LOOK = ("mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'\"; "
         "systemctl start switchboard-companion.service || true")
 LIMIT = 240
@@ -41,7 +41,7 @@ def monitoring(site):
     assert len(blocks) == 3, f"the page has {len(blocks)} blocks"
     for block in blocks[:2]:
         site.machine.run(f"export DEBIAN_FRONTEND=noninteractive\nset -e\n{block.replace('install ', 'install -q -y ', 1)}")
-    # What the exporter recommends looks for hardware that is not here.
+    # Masks recommended packages of the exporter, which look for missing hardware.
     site.machine.run("systemctl mask nvmf-autoconnect.service openipmi.service")
     site.machine.run("systemctl start switchboard-companion.service")
     site.wait("a scraped metric", lambda: site.machine.status(f"set -e\n{blocks[2]}") == 0, LIMIT)

@@ -11,7 +11,7 @@ UPGRADE = MANUAL / "upgrade.md"
 BACKUP = "switchboard-2026-11-22.age"  # the page's example
 TESTER = "tester@example.org"
 AUTHORITY = "/root/authority.pem"
-# Answers without pauses and refusals of its own.
+# Pebble without artificial pauses and refusals.
 PEBBLE = """
 openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=localhost -addext subjectAltName=DNS:localhost -days 2 \
   -keyout /root/pebble.key -out /root/pebble.crt 2>/dev/null
@@ -81,7 +81,7 @@ def restore(site):
     run(f"set -e\n{stop}{look}")
     run(act, text="yes\n")
     run(f"set -e\n{start}")
-    site.health()  # by the old certificate, which nginx was told of
+    site.health()  # with the old certificate, which nginx has loaded
     site.phone.sign_in_by_passkey()
     return "the phone signs in at the new server"
 

@@ -50,7 +50,7 @@ def type_at(argv, answers, limit=60):
         assert ready, f"nothing happens for {limit} s after:\n{shown[-1000:]}"
         try:
             shown += os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # the other side is closed
+        except OSError:  # the other side has closed
             break
         for pattern, answer in answers:
             if found := re.search(pattern, shown[asked:]):
@@ -63,5 +63,5 @@ def type_at(argv, answers, limit=60):
     return shown, typed
 
 
-if __name__ == "__main__":  # page.py FILE HEADING: prints the commands below the heading that begins so
+if __name__ == "__main__":  # page.py FILE HEADING: prints the commands below the heading that begins with HEADING
     print(*(block for heading, block in blocks(sys.argv[1]) if heading.startswith(sys.argv[2])))

@@ -38,7 +38,7 @@ class Client:
     def __init__(self, authority, address="127.0.0.1", port=443, below=""):
         self.context = ssl.create_default_context(cafile=authority)
         self.address, self.port = address, port
-        self.below = below  # this path the site lies
+        self.below = below  # the site's path
 
     def send(self, method, path, body=None, token=None, limit=30, **fields):
         connection = _Connection(self, limit)

@@ -10,7 +10,7 @@ from phone import NAME
 RELAY, AGENT = "switchboard-relay.service", "test-agent.service"
 ADDRESS = "127.0.0.1:8799"
 ENVIRONMENT = "/etc/switchboard/environment"
-# Switches protocols, says in a field that passes which phone it was told of, and sends back what comes.
+# Switches protocols, reports the phone from X-Paired-Device in a field that passes, and echoes the input.
 PROGRAM = r"""#!/bin/bash
 while IFS= read -r line && [[ $line != $'\r' ]]; do
   [[ $line != X-Paired-Device:* ]] || phone=$line
@@ -19,7 +19,7 @@ answer='HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Up
 printf "$answer"'Sec-WebSocket-Protocol:%s\n\r\n' "${phone#*:}"
 exec cat
 """
-# A system call that the sandbox refuses kills the relay now, in place of an error that nobody sees.
+# Makes a system call that the sandbox refuses kill the relay, instead of an error that no test sees.
 STRICT = f"/run/systemd/system/{RELAY}.d/strict.conf"
 
 
@@ -51,7 +51,7 @@ class Wire:
         try:
             assert self.wire.recv(1) == b"", "something else comes"
         except ConnectionError:
-            pass  # an end too
+            pass  # counts as an end too
 
 
 def _pairings(site):

@@ -22,7 +22,7 @@ from phone import NAME, Client, Phone
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = ROOT / "Sources/Manual/install.md"
-# What an administrator types, by what stands before it.
+# The administrator's answers, by the text before the cursor.
 ANSWERS = [
     (r"Enable AppArmor support\? \[yes/no\] $", "no"),  # msmtp's
     (r"Host name of the site(: | \[.*\]: )$", NAME),
@@ -38,7 +38,7 @@ class Site:
     def __init__(self, state, cgroup, package, previous):
         self.state, self.package, self.previous = pathlib.Path(state), pathlib.Path(package), pathlib.Path(previous)
         self.machine = Machine(self.state / "tree", cgroup)
-        self.began = None  # when the bare Debian had booted
+        self.began = None  # the time when the bare Debian had booted
         self.mailbox = self.client = self.phone = self.load = None
 
     def boot(self):
@@ -100,7 +100,7 @@ def install(site):
     typed = followed = 0
     for heading, block in page.blocks(PAGE):
         if heading.startswith("Build"):
-            continue  # on the machine that builds, and so before this
+            continue  # on the build machine, before this test
         _, answers = page.type_at(site.machine.argv(f"set -e\n{block}"), ANSWERS)
         typed, followed = typed + answers, followed + 1
     assert followed, "the page has no block of commands"
@@ -219,11 +219,11 @@ def without_package(site):
     return f"{typed} answers typed, a phone signs in"
 
 
-# They take ten minutes, because alerts wait before they fire.
+# These stages take ten minutes, because alerts wait before they fire.
 ALERTS = [monitoring.monitoring, manualfaults.manual_faults] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
 STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, *webservers.STAGES, remove, reboot,
           *newserver.STAGES, purge, without_package]
-NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
+NEEDED = (boot, install, serve, sign_in)  # the other stages need these
 
 
 def main(state, cgroup, package, previous):

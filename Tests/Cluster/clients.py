@@ -9,7 +9,7 @@ from fastcgi import Client
 from phone import Phone
 
 NUMBER = re.compile(r'"number (\d+)"')
-LIMIT = 20  # seconds that a client waits: the web server waits for 15
+LIMIT = 20  # seconds that a client waits; the web server waits 15
 
 
 class Sight:
@@ -59,7 +59,7 @@ class Worker(threading.Thread):
         while not self.ended.wait(self.pause):
             try:
                 self.step()
-            except Exception as error:  # noqa: BLE001: the test fails by it
+            except Exception as error:  # noqa: BLE001: makes the test fail
                 self.sight.fault(f"{type(self).__name__}: {error!r}")
 
     def stop(self):
@@ -79,7 +79,7 @@ class Writer(Worker):
         self.phone = Phone(Client(sockets), f"writer{Writer.count}")
         self.phone.sign_up()
         self.last = self.acknowledged = 0
-        self.times = []  # of acknowledged writes
+        self.times = []  # the times of acknowledged writes
 
     def step(self):
         self.last += 1

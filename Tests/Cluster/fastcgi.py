@@ -39,7 +39,7 @@ class Client:
     def __init__(self, sockets, address=None):
         self.sockets = itertools.cycle([sockets] if isinstance(sockets, pathlib.Path) else sockets)
         self.address = address or own_address()
-        self.before_end = lambda: None  # called when all of a request is sent, but for its end
+        self.before_end = lambda: None  # called before the last record of a request
 
     def send(self, method, path, body=None, token=None, limit=30, uri=None, **fields):
         """A `body` is JSON; a text is a form. `uri` is what the client asked for, where the web server asks by itself."""

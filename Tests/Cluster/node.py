@@ -12,7 +12,7 @@ import time
 from libmariadb import Connection, DatabaseError
 
 PROVIDER = "/usr/lib/galera/libgalera_smm.so"
-BACKUP = ("backup", secrets.token_hex(16))  # the account by which a node copies another one: as in the manual
+BACKUP = ("backup", secrets.token_hex(16))  # the account for copies between nodes, as in the manual
 _given = set()
 
 
@@ -42,7 +42,7 @@ def wait(what, holds, limit=60):
 def make_template(folder):
     """A data directory that no server has used."""
     as_user = ["--user=mysql"] if os.geteuid() == 0 else []
-    folder.mkdir()  # also for its temporary files: the user of the server may write nowhere else
+    folder.mkdir()  # also for temporary files, because the server's user may write only here
     done = subprocess.run(
         ["env", f"TMPDIR={folder}", "mariadb-install-db", "--no-defaults", *as_user, f"--datadir={folder}", "--skip-test-db", "--force",
          "--auth-root-authentication-method=normal"],
@@ -158,7 +158,7 @@ class GaleraNode(Node):
             "wsrep-node-name": self.name, "wsrep-node-address": f"127.0.0.1:{self.replication}",
             "wsrep-sst-method": "mariabackup", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
             "wsrep-sst-auth": ":".join(BACKUP),
-            # The one that is written, the first, comes last; any other if none of these can.
+            # The first node, which takes the writes, comes last; any other node if none of these is available.
             "wsrep-sst-donor": "".join(f"{node.name}," for node in reversed(nodes) if node is not self),
             "wsrep-provider-options":
                 f'"gmcast.listen_addr=tcp://127.0.0.1:{self.replication};ist.recv_addr=127.0.0.1:{self.state};'
@@ -196,7 +196,7 @@ def start_galera(folder, count, options=None):
         node.join(nodes)
         node.make()
     for node in nodes:
-        # Nobody writes yet, so the others may be copied by rsync, which is quicker and blocks the node that gives.
+        # No client writes yet, so rsync may copy the nodes; it is faster but blocks the donor.
         node.start("--wsrep-new-cluster" if node is nodes[0] else "--wsrep-sst-method=rsync")
         wait(f"{node.name} joins", node.is_synced, 120)
         if node is nodes[0]:

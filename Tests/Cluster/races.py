@@ -15,8 +15,8 @@ from phone import Phone
 from programs import DATABASE, Site
 from rows import Rows, excess
 
-CONTROLS = 4  # times that the same two requests are sent one after the other
-ENGINE_RACES = 3  # of the engine alone, for each one of the programs
+CONTROLS = 4  # runs in which the two requests follow each other
+ENGINE_RACES = 3  # races of the engine alone for each race of the programs
 
 
 class Race:
@@ -93,12 +93,12 @@ def _answer(ask, client):
 class Score:
     """What was found in the races of one kind: in how many of them."""
 
-    twice: int = 0        # the value was spent twice
-    nobody: int = 0       # nobody got it
-    left: int = 0         # there are more rows than the same two requests leave one after the other
-    broken: int = 0       # what the winner got does not work
-    ended: int = 0        # a responder has ended
-    conflicts: int = 0    # transactions that a node has aborted
+    twice: int = 0        # races in which both requests used the value
+    nobody: int = 0       # races in which no request got it
+    left: int = 0         # races that left more rows than the two requests in sequence
+    broken: int = 0       # races in which the winner's result does not work
+    ended: int = 0        # races in which a responder has ended
+    conflicts: int = 0    # transactions that a node aborted
 
     @property
     def is_clean(self):

@@ -47,7 +47,7 @@ class Attempt:
         for sql in ("ROLLBACK", "SET autocommit = 1"):
             try:
                 self.connection.run(sql)
-            except DatabaseError:  # the abort is told now
+            except DatabaseError:  # now the server reports the abort
                 self.connection.run(sql)
         for statement in self.prepared.values():
             statement.close()

@@ -9,8 +9,8 @@ from programs import Site
 
 WRITERS = 6
 LIMIT = 10  # seconds from the promotion to the first write
-# Both servers begin as replicas, as the manual says: one that comes back must not take writes until somebody says so, and
-# one that waits for acknowledgments of its own replicas is late with what it applies.
+# Both servers begin as replicas, as the manual says: a server that comes back must not take writes before a decision, and
+# a server that waits for acknowledgments of its own replicas applies changes late.
 OPTIONS = {"read-only": "ON", "log-bin": "log", "log-slave-updates": "ON", "rpl-semi-sync-slave-enabled": "ON",
            "rpl-semi-sync-master-wait-point": "AFTER_SYNC"}
 ACKNOWLEDGED = "SET GLOBAL rpl_semi_sync_master_enabled = {}"

@@ -2,7 +2,7 @@
 
 from programs import DATABASE
 
-# Companions write these whenever they want, and so does whoever asks for the site's health.
+# Companions and health requests write to these tables at any time.
 OTHERS = {"companion_status", "conditions", "counters", "delivery_leases", "health", "purge_places"}
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 

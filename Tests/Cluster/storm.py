@@ -13,8 +13,8 @@ from programs import DATABASE, Site
 from proxy import Proxy
 from turns import Player, Services
 
-INTERVAL, OUTAGE = 30, 12  # seconds from fault to fault, and for which a node is away
-AFTERWARDS = 2  # seconds for which a node that is back is still watched
+INTERVAL, OUTAGE = 30, 12  # seconds between faults, and seconds of each outage
+AFTERWARDS = 2  # seconds of watching after a node is back
 WRITERS, PLAYERS = 4, 3
 
 
@@ -23,7 +23,7 @@ def _start_anew(node):
     node.start()
 
 
-# How each fault begins, and how it ends. A node that is killed and has lost its data is copied from another one.
+# The beginning and the end of each fault. A killed node that has lost its data is copied from another node.
 FAULTS = {
     "lost": (GaleraNode.kill, _start_anew), "killed": (GaleraNode.kill, GaleraNode.start),
     "frozen": (GaleraNode.freeze, GaleraNode.thaw), "cut off": (GaleraNode.cut_off, GaleraNode.reconnect)}
@@ -95,7 +95,7 @@ class Storm:
         self.writers = [Writer(sockets, self.sight) for _ in range(WRITERS)]
         master_key = self.site.keys["MASTER_API_KEY"]
         self.players = [Player(sockets, self.sight, self.services, master_key) for _ in range(PLAYERS)]
-        self.pauses = []  # of each fault: its name, and the seconds without a write while the node was away, and coming back
+        self.pauses = []  # per fault: name, seconds without a write during the outage and the return
         self.workers = [*self.writers, *self.players, Guest(sockets, self.sight), Spender(sockets, self.sight)]
 
     def stop(self):

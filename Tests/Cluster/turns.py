@@ -10,7 +10,7 @@ from clients import Worker
 from fastcgi import Client
 from node import wait
 
-LIMIT = 400  # seconds: a pass that a fault ends holds its users for two minutes, and the next may end as well
+LIMIT = 400  # seconds: a pass that a fault ends holds its users for two minutes, and so may the next
 GAME = re.compile(r"Turn \d+ of \d+")
 
 

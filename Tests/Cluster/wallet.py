@@ -59,7 +59,7 @@ def enroll(phone, companions):
     thread.start()
     try:
         path, _, form = back[back.index("/api/"):].partition("?")
-        answer = phone.client.send("POST", path, form).expect(302)  # the person has said yes on the page
+        answer = phone.client.send("POST", path, form).expect(302)  # the person agrees on the page
         assert "success=true" in answer.fields["Location"], answer.fields["Location"]
     finally:
         ended.set()

@@ -7,7 +7,7 @@ import Testing
 @Suite struct EnvironmentTests {
   private enum Choice: String, CaseIterable { case one, two }
 
-  /// A file with `content` that goes when `body` ends.
+  /// Calls `body` with a file with `content`, and removes the file afterwards.
   private func withFile<T>(_ content: [UInt8], _ body: (String) throws -> T) throws -> T {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try Data(content).write(to: file)

@@ -70,7 +70,7 @@ def sign_in(browser):
 
 
 def show_status(browser):
-    # Names of this machine and of its files say nothing to others.
+    # Replaces names of this machine and of its files.
     text = status.read_text().replace(str(state), "/var/lib/switchboard").replace(f"on {platform.node()}", "on server")
     page = f"<!DOCTYPE html><meta charset=utf-8><style>body{{margin:0;background:#171923}}pre{{margin:0;padding:16px;color:#f7fafc;" \
         f"font:13px/1.45 monospace;white-space:pre-wrap}}</style><pre>$ switchboard status\n{html.escape(text)}</pre>"

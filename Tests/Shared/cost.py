@@ -7,13 +7,13 @@ import statistics
 import subprocess
 import time
 
-from host import DATABASE, NAME, PASSWORD  # first: it finds the others
+from host import DATABASE, NAME, PASSWORD  # first, because it extends the import path
 
 from node import wait
 from place import Site
 from programs import Program
 
-PATH = "/health"  # it asks the database, and no limit counts it
+PATH = "/health"  # queries the database, and has no limit
 STARTS = 30
 
 

@@ -14,7 +14,7 @@ from phone import NAME, Client  # noqa: E402
 from programs import Program  # noqa: E402
 
 DATABASE, ACCOUNT = "ann_shop", "ann_owner"
-PASSWORD = r"""o"w\n'er #1 $(id) %h; é"""  # each character means something to somebody on its way
+PASSWORD = r"""o"w\n'er #1 $(id) %h; é"""  # each character is special to some program on its way
 MODULES = (
     "mpm_event authz_core authz_host alias dir env setenvif headers mime rewrite actions negotiation autoindex cgid "
     "unique_id ssl socache_shmcb proxy proxy_fcgi").split()
@@ -38,7 +38,7 @@ class Host:
         self._make_home()
         template = make_template(folder / "template")
         self.database = self._server("database", template)
-        self.foreign = self._server("foreign", template, version="8.0.36")  # as MySQL calls itself
+        self.foreign = self._server("foreign", template, version="8.0.36")  # MySQL's version string
         self._make_account()
         self._make_certificate()
 

@@ -4,7 +4,7 @@ import pathlib
 import re
 import shlex
 
-from host import ACCOUNT, DATABASE, NAME, PASSWORD  # first: it finds the others
+from host import ACCOUNT, DATABASE, NAME, PASSWORD  # first, because it extends the import path
 
 import page
 from programs import Mailbox as Folder

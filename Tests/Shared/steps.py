@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 from address import Proxy
-from host import DATABASE, NAME, PASSWORD, Clock  # first: it finds the others
+from host import DATABASE, NAME, PASSWORD, Clock  # first, because it extends the import path
 from node import wait
 from phone import Phone
 from place import SETUP, Site
@@ -178,7 +178,7 @@ def keep_edits(site):
     access.write_text(f"# Before\n{ours}# After\n")
     environment.write_text(environment.read_text() + "# Mine\n")
 
-    # Stands before the client of the database, and writes down its arguments: everybody at the host could see them.
+    # A wrapper of the database's client that writes down its arguments, which every user of the host could see.
     client = """#!/bin/bash\nprintf '%s\\n' "$@" >>"$HOME/seen/arguments"\nexec /usr/bin/mariadb "$@" """
     site.host.run(f"mkdir seen; printf %s {shlex.quote(client)} >seen/mariadb; chmod 755 seen/mariadb")
 
@@ -208,7 +208,7 @@ def upgrade(site):
 def restore(site):
     """The page's section: the database and the folder etc are lost, and come back."""
     host = site.host
-    (host.home / ".my.cnf").write_text(f"[client]\nsocket={host.database.socket}\n")  # where the host's clients look
+    (host.home / ".my.cnf").write_text(f"[client]\nsocket={host.database.socket}\n")  # the file that the host's clients read
     site.follow("Back up")
     host.database.run(f"DROP DATABASE {DATABASE}", f"CREATE DATABASE {DATABASE}")
     host.run("rm -r switchboard/etc")
@@ -258,7 +258,7 @@ def move(site):
     links = re.findall('(?:href|src|action)="(?!data:)([^"]*)"', page)
     assert links and all(link.startswith("/app/switchboard/") for link in links), links
     for link in links:
-        assert site.host.client().send("GET", link).status in (200, 405), f"{link} is not there"  # 405 is a form's
+        assert site.host.client().send("GET", link).status in (200, 405), f"{link} is not there"  # a form answers 405
     text = (site.folder / "etc/environment").read_text()
     assert 'SWITCHBOARD_DB_SOCKET=""' in text, text
     faults = re.findall("^FAULT  (.*)$", site.host.run("switchboard/bin/switchboard check", status=1), re.MULTILINE)
