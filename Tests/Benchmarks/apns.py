@@ -1,4 +1,4 @@
-"""Sending to APNs over one connection: our engine beside h2load, and beside Go's net/http where there is Go."""
+"""Sending to APNs over one connection: our engine, h2load and, if Go is installed, Go's net/http."""
 
 import json
 import re
@@ -19,7 +19,7 @@ PAYLOAD = json.dumps({
 
 
 class Gateway:
-    """The fake of Apple's service, which looks at each request and keeps none."""
+    """The fake of Apple's service, which checks each request and keeps none."""
 
     def __init__(self, stage, programs):
         folder = stage.directory / "apns"
@@ -29,7 +29,7 @@ class Gateway:
         self.certificate = folder / "certificate.pem"
 
     def settings(self):
-        """What tells the companion of it."""
+        """The companion's settings for this gateway."""
         key = self.certificate.with_name("provider.p8")
         if not key.exists():
             subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key],
@@ -104,7 +104,7 @@ def h2load(stage, gateway):
 
 
 def build_go(stage):
-    """- Returns: None where there is no Go."""
+    """- Returns: None without Go."""
     if not shutil.which("go"):
         return None
     program = stage.directory / "apns-go"

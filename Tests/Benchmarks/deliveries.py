@@ -1,4 +1,4 @@
-"""Claiming, sending and recording what waits in MariaDB, by the companion's own pass; and its memory."""
+"""Claiming, sending and recording the deliveries in MariaDB by the companion's own pass; and its memory."""
 
 from apns import Gateway
 from tables import median, print_table

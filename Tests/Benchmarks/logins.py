@@ -1,4 +1,4 @@
-"""POST /api/mobile/auth/login: whether its time tells that an e-mail address has an account."""
+"""POST /api/mobile/auth/login: checks that its time does not reveal whether an e-mail address has an account."""
 
 import http.client
 import json
@@ -37,7 +37,7 @@ def measure(stage, programs, rounds, seconds, budgets):
 
 
 def ask(site, name, number, index):
-    """Status, names of the members and their sizes, and seconds until the answer was there."""
+    """Status, names of the members and their sizes, and seconds until the answer."""
     # All of 127/8 is this machine: every ten logins use another address.
     source = 256 + index // PER_ADDRESS
     connection = http.client.HTTPConnection(

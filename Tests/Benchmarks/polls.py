@@ -1,4 +1,4 @@
-"""A pass over online-go.com's users: what it costs, and that it costs twice as much for twice as many."""
+"""A pass over online-go.com's users: its cost, and whether twice as many users cost twice as much."""
 
 import sys
 
@@ -9,7 +9,7 @@ FEW, MANY = 1000, 2000
 
 
 class Poller:
-    """The companion's pass against a fake of online-go.com."""
+    """The companion's pass with a fake of online-go.com."""
 
     def __init__(self, stage, programs):
         self.stage, self.program = stage, programs / "switchboard-companion"
@@ -18,7 +18,7 @@ class Poller:
         self.url = f"http://127.0.0.1:{port.read_text()}"
 
     def poll(self, database, users):
-        """Has the users of these numbers polled."""
+        """Polls the users with these numbers."""
         site = self.stage.site
         condition = f"id IN ({', '.join(str(1_000_000 + number) for number in users)})"
         site.sql(f"UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3), checked_at = NULL WHERE {condition}", database)

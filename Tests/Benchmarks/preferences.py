@@ -1,4 +1,4 @@
-"""GET and POST /api/v1/device-prefs: the responder beside C and PHP, round after round; its memory; its start."""
+"""GET and POST /api/v1/device-prefs: the responder, C and PHP, in turn; the responder's memory and start."""
 
 import http.client
 import json
@@ -57,7 +57,7 @@ def ask(contender, method, token):
 
 
 def check_answers(site, contenders):
-    """Refuses to measure programs that do less than the responder."""
+    """Stops the measurement of programs that do less than the responder."""
     token = access_token(site, 1)
     forged = token[:-8] + ("A" if token[-8] != "A" else "B") + token[-7:]
     now = int(time.time())

@@ -1,4 +1,4 @@
-"""The purge of many old rows: how fast, how much of a processor it takes, and what requests notice of it."""
+"""The purge of many old rows: its speed, its CPU time, and its effect on requests."""
 
 import http.client
 import itertools
@@ -58,14 +58,14 @@ def deleted_so_far(site):
 
 
 class Client:
-    """Asks on one connection, as another device each time."""
+    """Sends requests on one connection, as another device each time."""
 
     def __init__(self, site, responder):
         self.tokens = itertools.cycle([access_token(site, number) for number in range(1, DEVICES + 1)])
         self.connection = http.client.HTTPConnection("127.0.0.1", responder.port, timeout=10)
 
     def latency(self, seconds):
-        """The median milliseconds of requests in this time."""
+        """The median milliseconds of the requests during `seconds`."""
         times, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             method, token = ("GET", "POST")[len(times) % 2], next(self.tokens)

@@ -77,7 +77,7 @@ def start_agent(stage):
 
 
 def pair(site):
-    """The access token of a phone that pairs."""
+    """Pairs a phone and returns its access token."""
     def ask(method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
         connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
@@ -95,7 +95,7 @@ def pair(site):
 
 
 class Echo(socketserver.StreamRequestHandler):
-    """Switches protocols, and sends back what comes."""
+    """Switches protocols, and echoes the input."""
 
     def handle(self):
         while self.rfile.readline().strip():
@@ -111,7 +111,7 @@ class Agent(socketserver.ThreadingTCPServer):
 
 
 def hold(stage, program):
-    """MB that a relay holds before, and while the sockets are open and have all been used."""
+    """MB of a relay: before, and while the sockets are open and have all been used."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, most), most))
     with Agent(("127.0.0.1", 0), Echo) as agent:

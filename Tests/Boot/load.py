@@ -1,4 +1,4 @@
-"""Clients that use the site while something happens to it."""
+"""Clients that use the site during a change."""
 
 import itertools
 import threading
@@ -10,7 +10,7 @@ CLIENTS = 8
 
 
 class Load:
-    """Signed-in phones that send one request after another, each on a connection of its own, until `stop`."""
+    """Signed-in phones that send requests in sequence, each on its own connection, until `stop`."""
 
     def __init__(self, authority):
         self.phones = [Phone(Client(authority, f"127.0.1.{number}"), f"load{number}") for number in range(1, CLIENTS + 1)]
@@ -35,7 +35,7 @@ class Load:
             thread.join()
 
     def wait_for(self, count, limit=60):
-        """Waits for so many answers more."""
+        """Waits for `count` more answers."""
         wanted, deadline = len(self.answers) + count, time.monotonic() + limit
         while len(self.answers) < wanted:
             assert time.monotonic() < deadline, f"{len(self.answers)} of {wanted} answers after {limit} s"

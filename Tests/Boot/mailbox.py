@@ -1,11 +1,11 @@
-"""A mail server that keeps what it is sent."""
+"""A mail server that keeps the mails that it receives."""
 
 import socketserver
 import threading
 
 
 class Mailbox:
-    """Listens at port 25 of the machine whose network this process has entered."""
+    """Listens on port 25 of the machine whose network this process has entered."""
 
     def __init__(self):
         self.mails = []  # (recipients, text), oldest first
@@ -25,7 +25,7 @@ class Mailbox:
         self.server.server_close()
 
     def wait(self, recipient, pattern, limit=20):
-        """The first group of `pattern` in the newest mail to `recipient` that has it. Waits for one, and takes it."""
+        """Waits for a mail to `recipient` with `pattern`, removes it and earlier mails, and returns the pattern's first group."""
         def take():
             for index in reversed(range(len(self.mails))):
                 recipients, text = self.mails[index]

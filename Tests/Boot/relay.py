@@ -1,4 +1,4 @@
-"""Paired phones that reach an agent through nginx and the relay, and what becomes of a phone that is revoked."""
+"""Paired phones that reach an agent through nginx and the relay, and the end of a revoked phone's connection."""
 
 import json
 import shlex
@@ -59,7 +59,7 @@ def _pairings(site):
 
 
 def _pair(site):
-    """The id and the access token of a phone that pairs as the manual says."""
+    """Pairs a phone as in the manual. Returns its id and its access token."""
     before = _pairings(site)
     token = json.loads(site.machine.run("switchboard pair --json"))["token"]
     paired = site.client.send("POST", "/api/auth/exchange", {"pairing_token": token}).expect(200)
@@ -83,7 +83,7 @@ def _start_agent(site):
 
 
 def relay(site):
-    """A revoked phone loses its connection, another one keeps its own, and an agent that is stopped is 503."""
+    """A revoked phone loses its connection, another phone keeps its own, and a stopped agent gives 503."""
     try:
         _start_agent(site)
         process = _show(site, "MainPID")
@@ -117,7 +117,7 @@ def relay(site):
 
 
 def _check_sandbox(site, process):
-    """The sandbox has refused nothing: the relay lives, and complains of nothing."""
+    """Checks that the sandbox has refused nothing: the relay runs and logs no problem."""
     assert _show(site, "MainPID") == process and _show(site, "NRestarts") == "0", "the relay was killed"
     said = site.machine.run(f"journalctl --quiet --output cat _PID={process}")
     assert "Operation not permitted" not in said and "Permission denied" not in said, said

@@ -7,14 +7,14 @@ import urllib.request
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection."""
+    """Follows no redirect."""
 
     def redirect_request(self, *_):
         return None
 
 
 class Shop:
-    """A merchant of the site, and a bank at which people enroll their cards."""
+    """A merchant of the site, and a bank where people enroll their cards."""
 
     def __init__(self, site, host):
         folder = site.fake("bank")
@@ -27,7 +27,7 @@ class Shop:
         self.key = re.search(r'"api_?[kK]ey":\s*"([^"]+)"', printed).group(1)
 
     def begin_payment(self, phone):
-        """A payment of one dollar with the card of `phone`, which has to be confirmed."""
+        """Begins a payment of one dollar with the card of `phone`. It must be confirmed."""
         body = {"cardId": phone.card, "amount": 1, "currency": "CAD"}
         return self._send(phone.client, phone.access, "initiate", body).expect(200)
 

@@ -54,7 +54,7 @@ class Browser:
             self.events.append(answer.get("method"))
 
     def loading(self, action):
-        """Does `action`, and waits until the page that it leads to is there."""
+        """Runs `action`, and waits until the next page is loaded."""
         self.events.clear()
         action()
         while "Page.loadEventFired" not in self.events:
@@ -64,12 +64,12 @@ class Browser:
         self.loading(lambda: self.call("Page.navigate", url=url))
 
     def text(self, promise):
-        """The text that a promise of the page's script comes to."""
+        """The text with which a JavaScript promise on the page resolves."""
         answer = self.call("Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True, userGesture=True)
         return answer["result"]["value"]
 
     def picture(self, path, width, height=None):
-        """Writes the top of the page, or all of it, as a PNG."""
+        """Writes the top of the page, or the whole page, as a PNG."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=100, deviceScaleFactor=1, mobile=False)
         # A picture before the fonts are loaded would be empty.
         self.text("document.fonts.ready.then(() => '')")

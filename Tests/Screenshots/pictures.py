@@ -23,7 +23,7 @@ def post(path, body, token=None):
 
 
 def mailed(pattern):
-    """What the newest mail holds that has such a text."""
+    """The matching text in the newest mail that matches `pattern`."""
     for _ in range(600):
         mails = sorted((state / "mail").glob("*.eml"), key=lambda mail: mail.stat().st_mtime_ns, reverse=True)
         for mail in mails:
@@ -60,7 +60,7 @@ def add_passkey(browser, token):
 
 
 def sign_in(browser):
-    """The browser's authenticator answers what the field for the address offers."""
+    """Signs in with the passkey that the address field offers to the browser's authenticator."""
     browser.open(f"{url}/account")
     for _ in range(200):
         if browser.text("Promise.resolve(String(!!document.getElementById('section-devices')))") == "true":
