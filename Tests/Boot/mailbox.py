@@ -25,7 +25,7 @@ class Mailbox:
         self.server.server_close()
 
     def wait(self, recipient, pattern, limit=20):
-        """Waits for a mail to `recipient` with `pattern`, removes it and earlier mails, and returns the pattern's first group."""
+        """Waits for a mail to `recipient` with `pattern`, removes it and earlier mails, and returns the first group."""
         def take():
             for index in reversed(range(len(self.mails))):
                 recipients, text = self.mails[index]

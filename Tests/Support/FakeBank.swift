@@ -19,7 +19,7 @@ package final class FakeBank: Sendable {
     case refusal(String)
   }
 
-  /// How the bank behaves now.
+  /// The current behavior of the bank.
   package struct Script: Sendable {
     package var faults: [Endpoint: Fault] = [:]
     /// JSON

@@ -17,7 +17,7 @@ indirect enum ValueSource: Hashable, Sendable {
   /// An assertion of the challenge by the actor's first authenticator, with a passkey of the
   /// actor's own account.
   case asserted(ValueSource)
-  /// An assertion by the second authenticator, for the account whose passkey it was asked to make.
+  /// An assertion by the second authenticator, for the account in the request for its passkey.
   case newlyAsserted(ValueSource)
 }
 

@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  /// A payment's challenge signs nobody in, and a sign-in's challenge confirms no payment.
+  /// A payment's challenge cannot sign in, and a sign-in's challenge cannot confirm a payment.
   @Test func anAssertionIsValidForOnePurposeOnly() throws {
     try withPasskey { shop, authenticator in
       let payment = try shop.begin()

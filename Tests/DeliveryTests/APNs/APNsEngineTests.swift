@@ -60,7 +60,7 @@ import Testing
     #expect(try #require(data.lastIndex(of: cut)) < newcomer)
   }
 
-  /// Of 8 requests in flight the server takes `taken`, answers them, and goes away.
+  /// The server takes `taken` of 8 requests in flight, answers them, and goes away.
   @Test(arguments: 0...8)
   func goawayGivesBackExactlyWhatWasNotTaken(_ taken: Int) {
     var line = Line()

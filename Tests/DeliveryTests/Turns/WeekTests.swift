@@ -246,7 +246,7 @@ extension Week {
   private func look() throws {
     try receive()
     let now = history.last!
-    // Devices have been told of everything that has not changed since the previous poll.
+    // By now the phones show everything that has not changed since the previous poll.
     guard goodRounds >= 2, history.count >= 2 else { return }
     let before = history[history.count - 2]
     for (token, phone) in phones {

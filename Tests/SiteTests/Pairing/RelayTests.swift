@@ -40,7 +40,7 @@ import Testing
       let (other, legacy) = (try site.pair(), try site.pairingToken())
       let kept = [try site.webSocket(other.access), try site.webSocket(legacy)]
       for (name, end) in Self.ways {
-        // The pairing uses the token on the page. The reset keeps the token for the next pairings.
+        // A pairing uses up the token on the page. The reset makes a new token, so `legacy` stays.
         _ = try site.sql("UPDATE pairing_server SET current_nonce = NULL")
         let stolen = try site.pair()
         let id = try site.sql("SELECT id FROM pairings ORDER BY paired_at DESC LIMIT 1").trimmed

@@ -38,7 +38,7 @@ final class FaultSite {
   private static let pushToken = String(repeating: "0a", count: 32)
   private static let turnToken = String(repeating: "0b", count: 32)
 
-  /// - Throws: an error if nobody can sign up at the site.
+  /// - Throws: an error if a sign-up fails.
   init(_ site: Site, folder: String, securePort: UInt16) throws {
     self.folder = folder
     let (person, player) = (try site.signUp(), try site.issueKey(for: 7))
