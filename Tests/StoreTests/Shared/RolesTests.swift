@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// An upgraded database keeps the role names in `@roles`.
+  /// `@roles` sets the beginning of the roles' names.
   @Test func theRolesAreCalledAsTheAdministratorSays() throws {
     try withStore { store throws in
       let roles = store.column(
