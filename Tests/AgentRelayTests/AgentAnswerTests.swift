@@ -3,7 +3,7 @@ import Testing
 
 @testable import AgentRelay
 
-/// What the relay makes of the agent's answers.
+/// The relay's processing of the agent's answers.
 @Suite struct AgentAnswerTests {
   private func request(
     _ line: String = "GET /api/file HTTP/1.1", _ fields: String...
@@ -12,7 +12,8 @@ import Testing
     return try RelayHead(Array(lines.joined(separator: "\r\n").utf8))
   }
 
-  /// What the web server gets of an answer that comes in pieces of `size` octets, and whether it is complete.
+  /// The web server's part of an answer that arrives in pieces of `size` octets, and whether the
+  /// answer is complete.
   private func passed(
     _ answer: String, to request: RelayHead, pieces size: Int = .max
   ) throws -> (text: String, isComplete: Bool) {
@@ -60,7 +61,7 @@ import Testing
     )
   }
 
-  /// A second answer after the first would be taken for that of another request.
+  /// The web server would take a second answer for the answer to another request.
   @Test(arguments: [1, 3, 1 << 20])
   func nothingPassesBehindTheEnd(pieces size: Int) throws {
     let second = "HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
@@ -108,7 +109,7 @@ import Testing
     #expect(throws: AgentAnswerHead.Malformed.self) { try passed(answer + "\r\n", to: request()) }
   }
 
-  /// The relay has answered a client that waits.
+  /// The relay has already answered a client that waits for 100.
   @Test func interimAnswersDoNotPass() throws {
     let answer =
       "HTTP/1.1 100 Continue\r\nSet-Cookie: a=b\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AgentRelay
 
-/// What the relay makes of the head of a request.
+/// The relay's processing of the head of a request.
 @Suite struct RelayHeadTests {
   private let client = "X-Admitted-By: phone 01890a5d-ac96-774b-bcce-b302099a8010 My phone"
 

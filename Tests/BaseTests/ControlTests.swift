@@ -11,7 +11,7 @@ import Testing
     #expect("a\(control)b\(control)".withoutControls == "a\u{FFFD}b\u{FFFD}")
   }
 
-  /// Neighbors of the ranges, marks of direction that right-to-left names need, and joined characters.
+  /// Neighbors of the ranges, direction marks that right-to-left names need, and joined characters.
   @Test(arguments: [
     "", " ~", "\u{A0}", "\u{2029}\u{202F}", "\u{2065}\u{206A}", "\u{200E}\u{200F}", "é", "אב", "👩‍👧",
   ])

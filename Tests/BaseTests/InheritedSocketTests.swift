@@ -3,7 +3,7 @@ import Testing
 
 @testable import Base
 
-/// Which of the descriptors that another process may have opened is listened on.
+/// The choice of the listening socket among inherited descriptors.
 @Suite struct InheritedSocketTests {
   @Test func theSocketThatSystemdPassesComesFirst() {
     let (passed, input) = (Socket(), Socket())
@@ -58,7 +58,7 @@ import Testing
       setenv("LISTEN_FDS", "1", 1)
       let socket = Socket()
       socket.listen()
-      let kept = dup(3)  // by which the child may tell the test what it expected
+      let kept = dup(3)  // reports the child's failed expectations to the test
       dup2(socket.descriptor, 3)
       let inherited = InheritedSocket.inherit()
       dup2(kept, 3)
@@ -67,7 +67,7 @@ import Testing
   }
 }
 
-/// A stream socket with an address of its own.
+/// A stream socket with its own address.
 private final class Socket {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
 

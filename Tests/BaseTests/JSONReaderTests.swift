@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// Strict mode: what requests and tokens are read with.
+/// Strict mode, the mode for requests and tokens.
 @Suite struct JSONReaderTests {
   private func isValid(_ text: String) -> Bool { JSONReader.isValid(Array(text.utf8)) }
 
@@ -91,7 +91,7 @@ import Testing
     #expect(!isValid(nested(100_000)))
   }
 
-  /// Whatever Foundation cannot read, this reader refuses too.
+  /// This reader refuses every text that Foundation cannot read.
   @Test func mutatedTextIsNotMoreValidThanForFoundation() {
     let genuine = [
       #"{"sub":"a","iat":1767052790,"list":[1,-2.5e3,true,null,"\u00e9\n"],"o":{"x":{}}}"#,

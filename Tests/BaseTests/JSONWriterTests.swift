@@ -37,7 +37,7 @@ import Testing
     }
     let object = try JSONSerialization.jsonObject(with: Data(written(text).utf8))
     let back = try #require((object as? [String: String])?["v"])
-    // Byte by byte: equality of strings does not tell é from e and an accent.
+    // Compares bytes, because equality of strings does not distinguish é from e with an accent.
     #expect(Array(back.utf8) == Array(text.utf8))
   }
 
@@ -106,7 +106,8 @@ import Testing
     }
   }
 
-  /// Text in which controls, quotes and backslashes are as frequent as all other characters.
+  /// Random text, in which controls, quotes and backslashes are as frequent as all other
+  /// characters.
   private func text(_ random: inout SeededGenerator) -> String {
     var text = ""
     for _ in 0..<Int.random(in: 0...40, using: &random) {

@@ -2,13 +2,13 @@ import Base
 import Support
 import Testing
 
-/// Lenient mode, and values that may be of another type.
+/// Lenient mode, and values that may have another type.
 @Suite struct LenientJSONTests {
   private func reader(_ text: String, _ mode: JSONReader.Mode = .lenient) -> JSONReader {
     JSONReader(Array(text.utf8), mode)
   }
 
-  /// Passes over `text` as one value.
+  /// Skips `text` as one value.
   private func skip(_ text: String, _ mode: JSONReader.Mode = .lenient) throws {
     var reader = reader(text, mode)
     try reader.skip()
@@ -23,7 +23,7 @@ import Testing
     try skip(text)
   }
 
-  /// Only brackets and the ends of strings are checked.
+  /// Lenient mode checks only brackets and the ends of strings.
   @Test(arguments: [
     #"["\x",1.2.3,nope]"#, "[1 2]", "{1:2}", "[\"a\u{0}b\n\"]", #"{"a":tru}"#, "[,:]", "01",
   ])
@@ -50,7 +50,7 @@ import Testing
     try skip(nested(maximum))
     #expect(throws: JSONReader.Failure.tooDeep) { try skip(nested(maximum + 1)) }
     #expect(throws: JSONReader.Failure.tooDeep) { try skip(nested(1_000_000)) }
-    // Levels that are read count as those that are passed over.
+    // Levels that are read count like skipped levels.
     for (depth, isAllowed) in [(maximum - 1, true), (maximum, false)] {
       var reader = reader("[\(nested(depth))]")
       let result = Result { try reader.array { element in try element.skip() } }
@@ -140,7 +140,7 @@ import Testing
     #expect(names == ["ab", "c\"d", "é"])
   }
 
-  /// No bytes crash it, and all that strict mode accepts is passed over.
+  /// Mutated bytes do not crash the reader, and it skips every text that strict mode accepts.
   @Test func mutatedTextIsPassedOverWhereItIsValid() throws {
     let genuine = [
       #"{"active_games":[{"id":1,"json":{"clock":{"last_move":1.5e3}}}],"x":"\ud83c\udf89"}"#,

@@ -8,7 +8,7 @@ import Testing
 
   @Test func instantsAreWrittenAsFoundationWritesThem() {
     let day: Int64 = 86_400
-    // Every day of the years 1969 to 2140, at its first and its last second.
+    // The first and the last second of each day from 1969 to 2140.
     for number in Int64(-365)...62_000 {
       for second in [number * day, number * day + day - 1] {
         let date = Date(timeIntervalSince1970: Double(second))
@@ -33,7 +33,7 @@ import Testing
   @Test func instantsAtRandomAreWrittenAsFoundationWritesThem() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
-      // From 1700, so that no calendar but the Gregorian one is meant, to 9999.
+      // From 1700 (the Gregorian calendar only) to 9999.
       let second = Int64.random(in: -8_520_336_000...253_402_300_799, using: &random)
       let date = Date(timeIntervalSince1970: Double(second))
       #expect(Timestamp(seconds: second).rfc3339 == Self.formatter.format(date), "\(second)")

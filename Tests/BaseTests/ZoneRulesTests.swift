@@ -3,7 +3,8 @@ import Testing
 
 @testable import Base
 
-/// The offsets of time zones, compared with those of Foundation, which reads the same files in its own way.
+/// The offsets of time zones, compared with Foundation's, which reads the same files with its own
+/// code.
 @Suite struct ZoneRulesTests {
   private static let zones = [
     "UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata",
@@ -12,7 +13,7 @@ import Testing
     "Europe/Dublin", "America/St_Johns",
   ]
 
-  /// From 1975 to 2036, every 13 days and some hours.
+  /// Instants from 1975 to 2036, every 13 days and some hours.
   private static let instants = stride(from: Int64(157_766_400), to: 2_082_758_400, by: 1_139_777)
 
   @Test(arguments: zones)
@@ -26,20 +27,20 @@ import Testing
     }
   }
 
-  /// Other systems keep files that end with the rule of today in place of a list until 2037.
+  /// Files of other systems end with the current rule instead of a list until 2037.
   @Test(arguments: ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Chatham"])
   func aRuleHoldsAfterTheLastChange(name: String) throws {
     let path = "/usr/share/zoneinfo/\(name)"
     let whole = try #require(ZoneRules(named: name))
     let file = Array(try Data(contentsOf: URL(filePath: path)))
     let rules = try #require(ZoneRules(file: withoutChanges(file)))
-    // The rule of today has held since 2008.
+    // The current rule is valid since 2008.
     for instant in Self.instants where (1_230_768_000..<2_082_758_400).contains(instant) {
       #expect(rules.offset(at: instant) == whole.offset(at: instant), "\(name) \(instant)")
     }
   }
 
-  /// The file with its last line and no list of changes.
+  /// The file with its last line and without its list of changes.
   private func withoutChanges(_ file: [UInt8]) -> [UInt8] {
     let header = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15)
     // One type at offset 0 named "X".

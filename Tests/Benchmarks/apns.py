@@ -1,4 +1,4 @@
-"""Sending to APNs over one connection: our engine beside h2load, and beside Go's net/http where there is Go."""
+"""Sending to APNs over one connection: our engine, h2load and, if Go is installed, Go's net/http."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from contenders import HERE, cpu
 from tables import median, print_table, ratios
 
 COUNT = 100_000
-# h2load's connection has as many streams open as ours; Go is at its best with fewer.
+# h2load's connection has as many open streams as ours; Go is fastest with fewer.
 IN_FLIGHT, IN_FLIGHT_OF_GO = 500, 100
 TOPIC = "com.example.switchboard"
 PAYLOAD = json.dumps({
@@ -19,7 +19,7 @@ PAYLOAD = json.dumps({
 
 
 class Gateway:
-    """The fake of Apple's service, which looks at each request and keeps none."""
+    """The fake of Apple's service, which checks each request and keeps none."""
 
     def __init__(self, stage, programs):
         folder = stage.directory / "apns"
@@ -29,7 +29,7 @@ class Gateway:
         self.certificate = folder / "certificate.pem"
 
     def settings(self):
-        """What tells the companion of it."""
+        """The companion's settings for this gateway."""
         key = self.certificate.with_name("provider.p8")
         if not key.exists():
             subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key],
@@ -97,14 +97,14 @@ def h2load(stage, gateway):
             raise SystemExit(f"error: h2load was not served: {run.output}")
         return run
 
-    # Our sender's clock too begins after its start.
+    # Excludes the time of the start, like our sender's clock.
     start, run = load(1, 1), load(COUNT, IN_FLIGHT)
     value, unit = re.search(r"finished in ([\d.]+)(m?s),", run.output).groups()
     return {"seconds": float(value) / (1000 if unit == "ms" else 1), "cpu": run.cpu - start.cpu}
 
 
 def build_go(stage):
-    """- Returns: None where there is no Go."""
+    """- Returns: None without Go."""
     if not shutil.which("go"):
         return None
     program = stage.directory / "apns-go"

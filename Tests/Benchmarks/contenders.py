@@ -1,4 +1,4 @@
-"""The site, and the programs that are measured on it."""
+"""The site, and the measured programs."""
 
 import dataclasses
 import os
@@ -45,7 +45,7 @@ class Site:
         return cpu([(self.run / "mariadb.pid").read_text().strip()])
 
     def environment(self, database="switchboard", program="responder"):
-        """What the program is told, as nginx/run tells it."""
+        """The program's environment, as nginx/run sets it."""
         secrets = self.directory / "secrets"
         return {
             "PATH": os.environ["PATH"],
@@ -71,7 +71,7 @@ def cpu(pids):
 
 
 def memory(pids, figure):
-    """MB in memory, now (VmRSS) or at most so far (VmHWM)."""
+    """MB in memory: now (VmRSS) or the maximum so far (VmHWM)."""
     status = [pathlib.Path(f"/proc/{pid}/status").read_text() for pid in pids]
     return sum(int(text.split(f"{figure}:")[1].split()[0]) for text in status) / 1024
 
@@ -81,7 +81,7 @@ def children_of(pid):
 
 
 class Contender:
-    """A program behind an nginx of its own. `pids` gives the processes that handle requests."""
+    """A program behind its own nginx. `pids` returns the processes that handle requests."""
 
     def __init__(self, name, port, pids):
         self.name = name
@@ -100,18 +100,18 @@ class Contender:
 
 @dataclasses.dataclass
 class Run:
-    """A program that has run to its end."""
+    """A program that has ended."""
 
     output: str
     seconds: float
     # Seconds of user and system time.
     cpu: float
-    # MB, at most.
+    # The maximum, in MB.
     resident: float
 
 
 class Stage:
-    """Starts programs, and ends them with itself."""
+    """Starts programs, and ends them when it ends."""
 
     def __init__(self, state, name, site):
         self.directory = state / name
@@ -134,8 +134,8 @@ class Stage:
                 process.kill()
 
     def fastcgi(self, name, program, environment):
-        """A program that takes its listening socket as fd 0. The responder too: the site's own runs in a session of its own, to
-        which the scheduler may give another share."""
+        """A program with its listening socket as fd 0. Also for a responder: the site's own runs in another session, to which
+        the scheduler may give another share."""
         path, process = self._listening(name, [program], environment)
         return Contender(name, self._nginx(name, responder=path), lambda: [process.pid])
 
@@ -146,7 +146,7 @@ class Stage:
         return Contender(name, self._nginx(name, relay=f"unix:{path}"), lambda: [process.pid])
 
     def without_relay(self, name, agent):
-        """The same nginx, which reaches the agent itself."""
+        """The same nginx, connected directly to the agent."""
         return Contender(name, self._nginx(name, relay=agent), lambda: [])
 
     def _listening(self, name, command, environment):
@@ -171,7 +171,7 @@ class Stage:
         return Contender("PHP", self._nginx("PHP", responder=path), lambda: children_of(process.pid))
 
     def _nginx(self, name, responder=None, relay=None):
-        """The site's own nginx once more, for other sockets: all else in its configuration is the same."""
+        """The site's own nginx with other sockets and otherwise the same configuration."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         text = (self.site.directory / "nginx.conf").read_text()
@@ -191,7 +191,7 @@ class Stage:
         return port
 
     def run(self, name, command, environment=None, at_most=None):
-        """Runs a program to its end, or ends it after that many seconds."""
+        """Runs a program to its end, or ends it after `at_most` seconds."""
         with open(self.directory / f"{name}.log", "w+") as log:
             begin = time.monotonic()
             process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -200,7 +200,7 @@ class Stage:
                 try:
                     resident = memory([process.pid], "VmHWM")
                 except (OSError, IndexError):
-                    pass  # it has just ended, or not begun
+                    pass  # it has just ended or not yet begun
                 if at_most and time.monotonic() - begin > at_most:
                     process.send_signal(signal.SIGKILL)
                 time.sleep(0.005)
@@ -231,7 +231,7 @@ class Stage:
 
     @classmethod
     def await_file(cls, path, process):
-        """Until the program has said something there."""
+        """Waits until the program has written to the file."""
         cls._await(lambda: path.exists() and path.read_text(), process)
 
     @staticmethod

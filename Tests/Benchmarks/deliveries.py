@@ -1,11 +1,11 @@
-"""Claiming, sending and recording what waits in MariaDB, by the companion's own pass; and its memory."""
+"""Claiming, sending and recording the deliveries in MariaDB by the companion's own pass; and its memory."""
 
 from apns import Gateway
 from tables import median, print_table
 
 WAITING = 100_000
 FEW, MANY = 10_000, 1_000_000
-# How long to send from the many, in seconds: long enough to see whether the memory goes on growing.
+# The time limit for sending from the large table, in seconds: long enough to see whether the memory keeps growing.
 TIME_LIMIT = 20
 
 

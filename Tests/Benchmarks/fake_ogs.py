@@ -1,4 +1,4 @@
-"""An online-go.com on a free port of 127.0.0.1, whose users have ten games each. Writes the port into the file that is named."""
+"""An online-go.com on a free port of 127.0.0.1, with ten games per user. Writes the port into the given file."""
 
 import functools
 import gzip
@@ -19,7 +19,7 @@ def player(number):
 
 
 def game(user, number):
-    """A game as `/full` has it; in every other one it is the user's turn."""
+    """A game in the format of `/full`; in every other game it is the user's turn."""
     black, white = player(user), player(900_000 + number)
     identifier, name = 79_000_000 + number, f"Ladder Challenge: player-{user}(#812) vs player-{number}(#790)"
     chance = random.Random(identifier)

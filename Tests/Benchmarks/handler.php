@@ -1,7 +1,7 @@
 <?php
 
-// GET and POST /api/v1/device-prefs as a PHP program would do it: PDO with a persistent connection, opcache.
-// The same checks of the token and the same SQL as the responder's; what the benchmark never sends is answered with 501.
+// GET and POST /api/v1/device-prefs in a typical PHP program: PDO with a persistent connection, opcache.
+// Checks the token and uses SQL like the responder. Answers requests that the benchmark never sends with 501.
 
 declare(strict_types=1);
 
@@ -85,7 +85,7 @@ function connect(): PDO
     return new PDO($target . ';charset=utf8mb4', getenv('SWITCHBOARD_DB_USER'), getenv('SWITCHBOARD_DB_PASSWORD'), [
         PDO::ATTR_PERSISTENT => true,
         PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
-        PDO::ATTR_EMULATE_PREPARES => true, // faster than preparing anew on the server in each request
+        PDO::ATTR_EMULATE_PREPARES => true, // faster than preparing on the server in each request
         PDO::MYSQL_ATTR_INIT_COMMAND => $set,
     ]);
 }
@@ -179,7 +179,7 @@ function post(PDO $database, array $claims, string $now): array
             $row = merge($database, $claims, $change, $now);
             $database->commit();
             return $row;
-        } catch (Throwable $error) { // after a lost race or a deadlock, all again
+        } catch (Throwable $error) { // retries everything after a lost race or a deadlock
             $database->rollBack();
             $isRace = $error instanceof PDOException || $error->getCode() === 500;
             if (!$isRace || $tries === 5) throw $error;

@@ -1,4 +1,4 @@
-"""Load by wrk."""
+"""Load from wrk."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ CONNECTIONS = 16
 
 
 def load_with(contender, method, path, callers, seconds, body=None):
-    """Figures of one run of wrk: all its own, `rate` (requests/s) and `cpu` (the handler's µs for each request)."""
+    """The figures of one run of wrk: wrk's own, `rate` (requests/s) and `cpu` (the handler's µs per request)."""
     command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", "-s", HERE / "drive.lua",
                contender.url + path, "--", method, callers] + ([body] if body else [])
     before = contender.cpu()

@@ -1,4 +1,4 @@
-"""POST /api/mobile/auth/login: whether its time tells that an e-mail address has an account."""
+"""POST /api/mobile/auth/login: checks that its time does not reveal whether an e-mail address has an account."""
 
 import http.client
 import json
@@ -8,8 +8,8 @@ import statistics
 import time
 
 PATH = "/api/mobile/auth/login"
-FIRST = 1000  # so that all addresses are of one length
-PER_ADDRESS = 10  # codes that one network address may ask for stay below the limit
+FIRST = 1000  # so that all addresses have the same length
+PER_ADDRESS = 10  # requests per network address, below the limit
 HEAD = {"Content-Type": "application/json"}
 
 
@@ -37,8 +37,8 @@ def measure(stage, programs, rounds, seconds, budgets):
 
 
 def ask(site, name, number, index):
-    """Status, names of the members and their sizes, and seconds until the answer was there."""
-    # All of 127/8 is this machine: each ten logins come from another address.
+    """Status, names of the members and their sizes, and seconds until the answer."""
+    # All of 127/8 is this machine: every ten logins use another address.
     source = 256 + index // PER_ADDRESS
     connection = http.client.HTTPConnection(
         "127.0.0.1", site.port, timeout=10, source_address=(f"127.0.{source // 256}.{source % 256}", 0))

@@ -1,4 +1,4 @@
-"""Runs the parts of the benchmark that are asked for, and prints their tables. Called by Tests/bench."""
+"""Runs the selected parts of the benchmark and prints their tables. Called by Tests/bench."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""A pass over online-go.com's users: what it costs, and that it costs twice as much for twice as many."""
+"""A pass over online-go.com's users: its cost, and whether twice as many users cost twice as much."""
 
 import sys
 
@@ -9,7 +9,7 @@ FEW, MANY = 1000, 2000
 
 
 class Poller:
-    """The companion's pass against a fake of online-go.com."""
+    """The companion's pass with a fake of online-go.com."""
 
     def __init__(self, stage, programs):
         self.stage, self.program = stage, programs / "switchboard-companion"
@@ -18,13 +18,13 @@ class Poller:
         self.url = f"http://127.0.0.1:{port.read_text()}"
 
     def poll(self, database, users):
-        """Has the users of these numbers polled."""
+        """Polls the users with these numbers."""
         site = self.stage.site
         condition = f"id IN ({', '.join(str(1_000_000 + number) for number in users)})"
         site.sql(f"UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3), checked_at = NULL WHERE {condition}", database)
         environment = site.environment(database, "companion") | {
             "OGS_BASE_URL": self.url, "OGS_REQUESTS_PER_SECOND": "1000", "SWITCHBOARD_CONTACT": "bench@example.org",
-            "CHECK_INTERVAL_SECONDS": "300"}  # a pass polls no longer than that
+            "CHECK_INTERVAL_SECONDS": "300"}  # the longest time that a pass polls
         before = site.database_cpu()
         run = self.stage.run("companion", [self.program, "run"], environment)
         run.database = site.database_cpu() - before
@@ -49,7 +49,7 @@ def measure(stage, programs, rounds, _seconds, budgets):
             raise SystemExit(f"error: {told} notifications for {users} users")
         return run
 
-    poll_new(MANY)  # the fake makes its answers
+    poll_new(MANY)  # lets the fake prepare its answers
     runs = {(MANY, "new"): [], (FEW, "new"): [], (FEW, "unchanged"): []}
     for _ in range(rounds):
         runs[MANY, "new"].append(poll_new(MANY))

@@ -1,4 +1,4 @@
-"""GET and POST /api/v1/device-prefs: the responder beside C and PHP, round after round; its memory; its start."""
+"""GET and POST /api/v1/device-prefs: the responder, C and PHP, in turn; the responder's memory and start."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ BODY = json.dumps({
     "preferred_models": ["gpt-4o-mini", "claude-3.5-sonnet"],
     "archive_cache_quota_mb": 512,
 })
-# Each may be written to 30 times an hour; a measurement of POST begins with nothing counted.
+# Each device may be written 30 times an hour; every measurement of POST begins with counts of zero.
 DEVICES = 20_000
 
 
@@ -45,7 +45,7 @@ def measure(stage, programs, rounds, seconds, budgets):
             "the program alone; PHP-FPM: 32 children, connections kept as for the others")
 
 
-# Whether all do the same ----------------------------------------------------------------------------------------------
+# Comparison of the programs' answers ----------------------------------------------------------------------------------
 
 
 def ask(contender, method, token):
@@ -57,7 +57,7 @@ def ask(contender, method, token):
 
 
 def check_answers(site, contenders):
-    """Refuses to measure programs that do less than the responder."""
+    """Stops the measurement of programs that do less than the responder."""
     token = access_token(site, 1)
     forged = token[:-8] + ("A" if token[-8] != "A" else "B") + token[-7:]
     now = int(time.time())

@@ -1,4 +1,4 @@
-"""The purge of many old rows: how fast, how much of a processor it takes, and what requests notice of it."""
+"""The purge of many old rows: its speed, its CPU time, and its effect on requests."""
 
 import http.client
 import itertools
@@ -10,13 +10,13 @@ from preferences import BODY, PATH
 from tables import median, ratios
 from tokens import access_token
 
-# Who ask meanwhile. Each may write 30 times an hour.
+# The devices that send requests meanwhile. Each may write 30 times an hour.
 DEVICES = 20_000
 TABLES = ("audit_log", "notifications", "deliveries", "outbox", "rate_limits")
 HOUR = 3600
-# Between two requests, in seconds: so that they leave the processor to the purge.
+# The pause between two requests, in seconds, which leaves the processor to the purge.
 PAUSE = 0.01
-# The companion works for so many times as long as it is stopped.
+# The companion runs for this many times the time of each stop.
 WORKING_TIMES = 4
 
 
@@ -35,7 +35,7 @@ def measure(stage, programs, rows, seconds, budgets):
     latencies, shares = {order: [] for order in spans}, []
     while deleted < old and time.monotonic() - begin - paused < HOUR:
         cpus = {}
-        for order, span in spans.items():  # in turn: what disturbs one disturbs both
+        for order, span in spans.items():  # in turn, so that a disturbance affects both
             companion.send_signal(order)
             cpu = site.database_cpu()
             latencies[order].append(client.latency(span))
@@ -58,14 +58,14 @@ def deleted_so_far(site):
 
 
 class Client:
-    """Asks on one connection, as another device each time."""
+    """Sends requests on one connection, as another device each time."""
 
     def __init__(self, site, responder):
         self.tokens = itertools.cycle([access_token(site, number) for number in range(1, DEVICES + 1)])
         self.connection = http.client.HTTPConnection("127.0.0.1", responder.port, timeout=10)
 
     def latency(self, seconds):
-        """The median milliseconds of requests in this time."""
+        """The median milliseconds of the requests during `seconds`."""
         times, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             method, token = ("GET", "POST")[len(times) % 2], next(self.tokens)

@@ -13,7 +13,7 @@ from tables import median, print_table, ratios
 
 PATH = "/api/file"
 OPEN = 500
-# An agent that does next to nothing, so that all else counts.
+# An agent that does almost nothing, so that the other programs dominate.
 AGENT = """
 pid DIRECTORY/agent.pid;
 events {}
@@ -42,8 +42,8 @@ def measure(stage, programs, rounds, seconds, budgets):
             runs.append(load_with(contender, "GET", PATH, callers, seconds))
     print_figures(runs)
     through, direct = ([run for run in runs if run["name"] == name] for name in ("relay", "nginx alone"))
-    # The relay is one more hop with two connections for each request, and a phone sends few: half the requests are plenty,
-    # and 200 µs are a fiftieth of a processor for 100 requests a second.
+    # The relay adds a hop with two connections for each request, and a phone sends few requests: half the requests are
+    # enough, and 200 µs are a fiftieth of a processor at 100 requests a second.
     budgets.at_least("GET, requests per second: with the relay / without", of_each("rate", through, direct), 0.5)
     budgets.at_most("GET, median latency: with the relay / without", of_each("p50", through, direct), 2)
     budgets.at_most("relay's CPU for each request", [run["cpu"] for run in through], 200, "{:.0f} µs")
@@ -77,7 +77,7 @@ def start_agent(stage):
 
 
 def pair(site):
-    """The access token of a phone that pairs."""
+    """Pairs a phone and returns its access token."""
     def ask(method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
         connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
@@ -91,11 +91,11 @@ def pair(site):
     return ask("POST", "/api/auth/exchange", {"pairing_token": token})["access_token"]
 
 
-# Open web sockets -----------------------------------------------------------------------------------------------------
+# Open WebSockets ------------------------------------------------------------------------------------------------------
 
 
 class Echo(socketserver.StreamRequestHandler):
-    """Switches protocols, and sends back what comes."""
+    """Switches protocols, and echoes the input."""
 
     def handle(self):
         while self.rfile.readline().strip():
@@ -111,7 +111,7 @@ class Agent(socketserver.ThreadingTCPServer):
 
 
 def hold(stage, program):
-    """MB that a relay holds before, and while the sockets are open and have all been used."""
+    """MB of a relay: before, and while the sockets are open and have all been used."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, most), most))
     with Agent(("127.0.0.1", 0), Echo) as agent:

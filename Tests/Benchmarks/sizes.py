@@ -1,4 +1,4 @@
-"""Few and many devices in the tables, of which the same number is active: latencies must not tell them apart."""
+"""Tables with few and with many devices, and the same number of active devices: the latencies must be equal."""
 
 from load import CONNECTIONS, load_with
 from polls import Poller
@@ -6,7 +6,7 @@ from preferences import BODY, PATH
 from tables import median, print_table, ratios
 from tokens import write_callers
 
-# The few are those that are active.
+# The small number is that of the active devices.
 FEW, MANY = 1000, 1_000_000
 REQUESTS = (
     ("GET", PATH, None),
@@ -45,7 +45,7 @@ def measure(stage, programs, rounds, seconds, budgets):
 
 
 def one_round(site, poller, contender, callers, database, size, seconds):
-    """The median milliseconds of each request, then those of a poll."""
+    """The median milliseconds of each request, and then of a poll."""
     for method, path, body in REQUESTS:
         site.sql("TRUNCATE rate_limits; TRUNCATE audit_log", database)
         yield load_with(contender, method, path, callers, seconds, body)["p50"] / 1000

@@ -1,4 +1,4 @@
-"""How long a program takes from exec to its first answer."""
+"""The time of a program from exec to its first answer."""
 
 import os
 import signal
@@ -11,12 +11,12 @@ BEGIN, END, PARAMS, STDIN = 1, 3, 4, 5
 
 
 def first_answer(program, site, token, path, times=15):
-    """Median milliseconds from exec until the first request on an inherited socket is answered."""
+    """Median milliseconds from exec to the answer to the first request on an inherited socket."""
     return statistics.median(_first_answer(program, site, token, path) for _ in range(times))
 
 
 def plain_cgi(program, site, token, times=30):
-    """Median milliseconds from exec until the program has answered as plain CGI and ended."""
+    """Median milliseconds from exec to the end of a program that answers as plain CGI."""
     return statistics.median(_plain_cgi(program, site, token) for _ in range(times))
 
 

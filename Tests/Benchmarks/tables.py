@@ -4,19 +4,19 @@ import statistics
 
 
 def median(values, form="{:.2f}"):
-    """The median of the rounds, with the least and the greatest."""
+    """The median of the rounds, with the minimum and the maximum."""
     values = list(values)
     texts = [form.format(value) for value in (statistics.median(values), min(values), max(values))]
     return texts[0] if len(values) == 1 else f"{texts[0]} ({texts[1]}–{texts[2]})"
 
 
 def ratios(numerators, denominators):
-    """Of each round with itself: what disturbs a round disturbs both."""
+    """The ratios of each round, because a disturbance of a round affects both values."""
     return [a / b for a, b in zip(numerators, denominators, strict=True)]
 
 
 def print_table(*rows):
-    """The first row is the head; numbers stand in all columns but those whose head begins with a blank."""
+    """Prints a table. The first row is the head; columns contain numbers unless their head begins with a blank."""
     head, *rest = rows
     print("\n| " + " | ".join(cell.strip() for cell in head) + " |")
     print("|" + "|".join("---" if cell.startswith(" ") else "---:" for cell in head) + "|")
@@ -25,7 +25,7 @@ def print_table(*rows):
 
 
 class Budgets:
-    """What is measured, what it may be, and whether it is."""
+    """The measured figures, their limits, and whether they keep them."""
 
     def __init__(self):
         self.rows = []

@@ -1,4 +1,4 @@
-"""Tokens of the devices that devices.sql makes."""
+"""Tokens for the devices of devices.sql."""
 
 import base64
 import hashlib
@@ -8,12 +8,12 @@ import time
 
 
 def identifier(kind, number):
-    """Of an account (0), a device (1) or a session (2), as in devices.sql."""
+    """The id of an account (0), a device (1) or a session (2), as in devices.sql."""
     return f"01900000-0000-700{kind}-8000-{number:012x}"
 
 
 def access_token(site, number, **changes):
-    """A token as the site signs it, with some claims changed."""
+    """A token with the site's signature, with some claims changed."""
     now = int(time.time())
     claims = {
         "sub": identifier(0, number),
@@ -37,7 +37,7 @@ def push_token(number):
 
 
 def write_callers(path, site, numbers):
-    """What drive.lua reads."""
+    """Writes the file that drive.lua reads."""
     path.write_text("".join(
         f"{access_token(site, number)} user{number}@example.org {push_token(number)}\n" for number in numbers))
     return path

@@ -1,4 +1,4 @@
-"""The faults of the manual's page Faults, as an administrator causes them on a Debian and mends them as the page says."""
+"""The faults of the manual's page Faults: an administrator causes them on a Debian, and repairs them as the page says."""
 
 import contextlib
 import datetime
@@ -18,7 +18,7 @@ DATA, MAILS = "/var/lib/mysql", "/var/spool/switchboard"
 class Fault:
     """A row of the page.
 
-    `cause` and `mend` are commands, or functions of the site. `tidy` undoes what the mended site still has of the test.
+    `cause` and `mend` are commands, or functions of the site. `tidy` removes what the test leaves after the repair.
     """
 
     def __init__(self, name, cause, mend, tidy=""):
@@ -35,7 +35,7 @@ def do(site, how):
 
 # The database ---------------------------------------------------------------------------------------------------------
 
-# A small disk in place of that of the data. The audit log takes rows until its pages have no room.
+# Moves the data to a small disk. The audit log takes rows until its pages are full.
 FILL = f"""
 systemctl stop mariadb
 cp -a {DATA} {DATA}.aside
@@ -59,7 +59,7 @@ rm -r {DATA}
 mv {DATA}.aside {DATA}
 systemctl start mariadb
 """
-# Others take each connection that comes free.
+# Other clients take each free connection.
 CROWD = f"""
 mariadb -e 'SET GLOBAL max_connections = 10'
 systemctl stop {RESPONDER}.service switchboard-relay.service
@@ -85,7 +85,7 @@ DATABASE = [
 
 
 def wrong_password(program, unit):
-    """A password for the account, and another one in the program's file."""
+    """The fault of different passwords for the account and in the program's file."""
     account, file, restart = f"switchboard_{program}@localhost", f"{SECRETS}/database-{program}", f"systemctl restart {unit}"
     return Fault(
         f"The {program} has a wrong password for the database",
@@ -94,7 +94,7 @@ def wrong_password(program, unit):
         f"mariadb -e 'ALTER USER {account} IDENTIFIED VIA unix_socket'; rm {file}; {restart}")
 
 
-# As after a rotation of keys of which the companion was not told.
+# Like a rotation of keys without a restart of the companion.
 OTHER_KEYS = f"""
 cp -a {SECRETS}/companion-keys {SECRETS}/companion-public-keys /root
 (umask 077; echo "other:$(openssl rand 32 | basenc --base64url | tr -d =)" >/root/other-keys)
@@ -121,14 +121,14 @@ PROGRAMS = [
 
 
 def _served(site):
-    """The files of the certificate and of its key, as nginx names them."""
+    """The files of the certificate and of its key in nginx's configuration."""
     found = site.machine.run("nginx -T 2>/dev/null | sed -nE 's/^ *(ssl_certificate(_key)? .*);/\\1/p' | sort -u").split()
     assert len(found) == 4, found
     return [pathlib.PurePosixPath("/etc/nginx", path) for path in found[1::2]]
 
 
 def _reload(site, chain):
-    """Has nginx serve the certificate in the file, and clients trust it too."""
+    """Makes nginx serve the certificate in the file, and clients trust it too."""
     told = "openssl x509 -noout -fingerprint -sha256"
     wanted = site.machine.run(f"{told} -in {chain}")
     site.machine.run("systemctl reload nginx")
@@ -138,7 +138,7 @@ def _reload(site, chain):
 
 
 def let_expire(site):
-    """The certificate that setup made and told the companion of, as it would be 825 days later."""
+    """Replaces setup's certificate with one that has expired, as after 825 days, and changes the companion's fingerprint."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.utcnow()
     name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "Switchboard, self-signed")])
     made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
@@ -214,7 +214,7 @@ systemctl reload prometheus
 
 @contextlib.contextmanager
 def short_intervals(site):
-    """Passes each five seconds, and Prometheus looks each two."""
+    """Sets an interval of five seconds for passes, and of two seconds for Prometheus."""
     site.machine.run(f"set -e\n{SHORT}")
     try:
         yield

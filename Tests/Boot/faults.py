@@ -1,4 +1,4 @@
-"""What the units do when something is wrong, and whether they mend it or say what to do."""
+"""The reactions of the units to faults: they repair the fault or say what to do."""
 
 import contextlib
 import re
@@ -19,7 +19,7 @@ def _show(site, unit, name):
 
 
 def _fails(site, unit, status):
-    """Starts the unit anew, which must fail with the exit status, for good, and says so to the administrator."""
+    """Restarts the unit, which must fail for good with the exit status, and mail the administrator."""
     site.machine.run(f"systemctl restart {unit}", check=False)
     site.wait(f"{unit} fails", lambda: _show(site, unit, "ActiveState") == "failed")
     found = _show(site, unit, "ExecMainStatus")
@@ -42,7 +42,7 @@ def _refused_at_once(site):
 
 @contextlib.contextmanager
 def _afterwards(site, repair):
-    """Repairs what the stage has broken, even if it fails."""
+    """Repairs the damage of the stage, even after a failure."""
     try:
         yield
     finally:
@@ -56,12 +56,12 @@ def _works_again(site):
 
 
 def _starts(site):
-    """How often the companion has been started."""
+    """The number of starts of the companion."""
     return site.machine.run(f"journalctl --quiet --unit {COMPANION} --output cat").count(f"Starting {COMPANION}")
 
 
 def malformed_setting(site):
-    """Exit status 78: the responder does not start again by itself, requests are refused at once, a mail says so."""
+    """Exit status 78: no restart of the responder, an immediate refusal of requests, and a mail."""
     site.machine.run(f"cp {ENVIRONMENT} /root && echo SWITCHBOARD_WORKERS=many >>{ENVIRONMENT}")
     with _afterwards(site, f"cp /root/environment {ENVIRONMENT}"):
         _fails(site, RESPONDER, 78)
@@ -73,7 +73,7 @@ def malformed_setting(site):
 
 
 def missing_secret(site):
-    """The same where a file of secrets is missing, without a second mail within the hour; and of the companion."""
+    """The same for a missing file of secrets, without a second mail within the hour; also for the companion."""
     site.machine.run(f"mv {SECRETS}/jwt-keys {SECRETS}/companion-keys /root")
     with _afterwards(site, f"mv /root/*-keys {SECRETS}"):
         mails = len(site.mailbox.mails)
@@ -85,7 +85,7 @@ def missing_secret(site):
         site.machine.run(f"mv /root/jwt-keys {SECRETS}")
         _works_again(site)
         before = _starts(site)
-        for number in range(5):  # each wants a mail, and so wakes the companion
+        for number in range(5):  # each causes a mail and so wakes the companion
             Phone(site.client, f"waker{number}").sign_up()
         again = _starts(site) - before
         assert again <= 2, f"the companion was started {again} times for 5 wake-ups, in vain"
@@ -96,7 +96,7 @@ def missing_secret(site):
 
 
 def killed_responder(site):
-    """Loses what is in hand at most."""
+    """Kills the responder, which loses at most the requests in progress."""
     kills = 5
     with site.load as load:
         for _ in range(kills):
@@ -111,7 +111,7 @@ def killed_responder(site):
 
 
 def ended_while_starting(site):
-    """SIGTERM right after the start, at another moment each time."""
+    """Sends SIGTERM shortly after the start, after another delay each time."""
     with site.load as load:
         for moment in range(10):
             process = _show(site, RESPONDER, "MainPID")
@@ -130,7 +130,7 @@ def ended_while_starting(site):
 
 
 def hanging_program(site):
-    """The watchdog ends a responder that hangs, and none that waits for a frozen database."""
+    """The watchdog ends a responder that hangs, but not a responder that waits for a frozen database."""
     def restarts():
         return int(_show(site, RESPONDER, "NRestarts"))
 

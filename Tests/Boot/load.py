@@ -1,4 +1,4 @@
-"""Clients that use the site while something happens to it."""
+"""Clients that use the site during a change."""
 
 import itertools
 import threading
@@ -10,14 +10,14 @@ CLIENTS = 8
 
 
 class Load:
-    """Signed-in phones that send one request after another, each on a connection of its own, until `stop`."""
+    """Signed-in phones that send requests in sequence, each on its own connection, until `stop`."""
 
     def __init__(self, authority):
         self.phones = [Phone(Client(authority, f"127.0.1.{number}"), f"load{number}") for number in range(1, CLIENTS + 1)]
         for phone in self.phones:
             phone.sign_up()
         self.authority, self.ended = authority, threading.Event()
-        self.answers = []  # (client, seconds, what went wrong or None), in the order in which they came
+        self.answers = []  # (client, seconds, error or None), in order
 
     def __enter__(self):
         self.ended.clear()
@@ -35,7 +35,7 @@ class Load:
             thread.join()
 
     def wait_for(self, count, limit=60):
-        """Waits for so many answers more."""
+        """Waits for `count` more answers."""
         wanted, deadline = len(self.answers) + count, time.monotonic() + limit
         while len(self.answers) < wanted:
             assert time.monotonic() < deadline, f"{len(self.answers)} of {wanted} answers after {limit} s"
@@ -50,7 +50,7 @@ class Load:
         return max(seconds for _, seconds, _ in self.answers)
 
     def _use(self, number, phone):
-        # A device may be registered 60 times an hour from one address: each time another one.
+        # An address may register a device 60 times an hour, so each registration uses another address.
         addresses = (f"127.{1 + number}.{count // 250}.{1 + count % 250}" for count in itertools.count())
 
         def register():
@@ -73,6 +73,6 @@ class Load:
                 failure = None if answer.status == 200 else f"{name}: status {answer.status} {answer.text[:150]}"
             except OSError as error:  # refused, reset, timed out
                 failure = f"{name}: {error!r}"
-            except Exception as error:  # no HTTP
+            except Exception as error:  # not HTTP
                 failure = f"{name}: {error!r}"
             self.answers.append((number, time.monotonic() - began, failure))

@@ -1,4 +1,4 @@
-"""A machine for tests: systemd as the first process of a Debian tree, in namespaces of its own."""
+"""A machine for tests: systemd as the first process of a Debian tree, in its own namespaces."""
 
 import ctypes
 import os
@@ -16,12 +16,12 @@ ENVIRONMENT = {
 
 
 def now():
-    """As `/health` writes times."""
+    """The time in the format of `/health`."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class Machine:
-    """Runs the Debian in `tree`. Ends with this process, however that ends."""
+    """Runs the Debian in `tree`. Ends with this process, however this process ends."""
 
     def __init__(self, tree, cgroup):
         self.tree, self.cgroup = pathlib.Path(tree), pathlib.Path(cgroup)
@@ -29,7 +29,7 @@ class Machine:
         self.init = 0  # systemd's process id outside
 
     def boot(self, limit=60):
-        """Boots, waits until the boot has ended, and answers systemd's word for its state."""
+        """Boots, waits for the end of the boot, and returns systemd's word for its state."""
         self.cgroup.mkdir(exist_ok=True)
 
         def enter_cgroup():
@@ -61,20 +61,20 @@ class Machine:
         return self.init
 
     def _enter_network(self):
-        """From here on, connections of this process and of its threads to come are the machine's own."""
+        """Uses the machine's network for all later connections of this process and of its later threads."""
         network = os.open(f"/proc/{self.init}/ns/net", os.O_RDONLY)
         if ctypes.CDLL(None, use_errno=True).setns(network, 0) != 0:
             raise OSError(ctypes.get_errno(), "cannot enter the machine's network")
         os.close(network)
 
     def argv(self, command):
-        """The command line that runs `command`, of bash, as root inside."""
+        """The command line that runs the bash command `command` as root inside."""
         names = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
         return ["nsenter", "--target", str(self.init), "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup",
                 "env", "-i", "--chdir=/root", *names, "bash", "-c", command]
 
     def run(self, command, check=True, text=None, limit=300):
-        """What `command` writes to standard output and error. `text` is its input."""
+        """Runs `command` with `text` as input, and returns its standard output and error."""
         done = subprocess.run(
             self.argv(command), input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=limit, check=False)
@@ -87,13 +87,13 @@ class Machine:
         return subprocess.run(self.argv(command), capture_output=True, check=False).returncode
 
     def power_off(self, limit=60):
-        """Shuts down as an administrator does."""
+        """Shuts down, like an administrator."""
         self.run("systemctl poweroff", check=False)
         self.keeper.wait(limit)
         self.init = 0
 
     def kill(self):
-        """Ends all processes of the machine at once. With them its mounts and its network go."""
+        """Ends all processes of the machine at once, which also removes its mounts and its network."""
         if self.keeper and self.keeper.poll() is None:
             os.kill(self.init or self.keeper.pid, signal.SIGKILL)
             self.keeper.wait()

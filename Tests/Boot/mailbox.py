@@ -1,16 +1,16 @@
-"""A mail server that keeps what it is sent."""
+"""A mail server that keeps the mails that it receives."""
 
 import socketserver
 import threading
 
 
 class Mailbox:
-    """Listens at port 25 of the machine whose network this process has entered."""
+    """Listens on port 25 of the machine whose network this process has entered."""
 
     def __init__(self):
         self.mails = []  # (recipients, text), oldest first
         self.arrived = threading.Condition()
-        self.answers = threading.Event()  # while it is not set, connections are taken and nothing is said
+        self.answers = threading.Event()  # while it is not set, connections get no answer
         self.answers.set()
         self.listen()
 
@@ -25,7 +25,7 @@ class Mailbox:
         self.server.server_close()
 
     def wait(self, recipient, pattern, limit=20):
-        """The first group of `pattern` in the newest mail to `recipient` that has it. Waits for one, and takes it."""
+        """Waits for a mail to `recipient` with `pattern`, removes it and earlier mails, and returns the first group."""
         def take():
             for index in reversed(range(len(self.mails))):
                 recipients, text = self.mails[index]
@@ -48,7 +48,7 @@ class Mailbox:
                 try:
                     self._receive()
                 except OSError:
-                    pass  # whoever sent has gone
+                    pass  # the sender has closed the connection
 
             def _receive(self):
                 recipients = []

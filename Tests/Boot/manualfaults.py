@@ -1,4 +1,4 @@
-"""The manual's page Faults on the booted machine: each fault is caused, and who names it must say what the page's row says."""
+"""The manual's page Faults on the booted machine: causes each fault, and compares the reports with the page's row."""
 
 import concurrent.futures
 import json
@@ -16,13 +16,13 @@ PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/faults.md"
 PREFERENCES = "/api/v1/device-prefs"
 CODE = "code is [0-9]{6}"
 LIMIT = 150
-# A look at the site is due once a minute, and a pass is missed after a minute: now sooner.
+# Shortens two waits: the site is checked once a minute, and a pass is missing after a minute.
 SOONER = ("timeout 3 mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'; "
           "UPDATE companion_status SET last_pass_at = last_pass_at - INTERVAL 50 SECOND\"")
 
 
 class Row:
-    """What the page says of a fault."""
+    """The page's row of a fault."""
 
     def __init__(self, cells):
         self.name, self.requests, status, self.health, self.alert, self.mended = cells
@@ -30,14 +30,14 @@ class Row:
         self.status = re.compile(number.replace("…", r"\S*"))
 
     def answer(self, request):
-        """The page's word for what `request` gets, among all."""
+        """The page's word for the answer to `request`."""
         if self.requests.startswith("all "):
             return self.requests.removeprefix("all ")
         return dict(part.rsplit(" ", 1) for part in self.requests.split(", "))[request]
 
 
 class Person:
-    """Somebody who uses the site before, during and after a fault."""
+    """A person who uses the site before, during and after a fault."""
 
     def __init__(self, site, number):
         self.site = site
@@ -45,9 +45,9 @@ class Person:
         self.phone = Phone(Client(site.authority, self.address), f"person{number}-{secrets.token_hex(4)}")
         self.phone.sign_up()
         self.access = self.phone.access
-        self.codes = 0  # that the site has promised by mail
-        self.unanswered = 0  # sign-ins that waited in the responder's socket for longer than nginx did
-        self.expect_service()  # tokens that were never used would be written down at their first use
+        self.codes = 0  # codes that the site has promised by mail
+        self.unanswered = 0  # sign-ins that waited in the responder's socket longer than nginx waited
+        self.expect_service()  # the first use of a token writes a row
 
     def _sign_in(self):
         body = {"email": self.phone.email, "method": "email", **self.phone.device}
@@ -57,7 +57,7 @@ class Person:
         return answer
 
     def answers(self):
-        """What three requests at the same moment get, in the page's words. The page's fourth, a test push, needs Apple."""
+        """The answers to three parallel requests, in the page's words. The page's fourth, a test push, needs Apple."""
         client = self.phone.client = Client(self.site.authority, self.address)
         requests = {
             "sign-in": self._sign_in,
@@ -81,7 +81,7 @@ class Person:
             return "refuse the certificate"
 
     def has_codes(self):
-        """Whether each code that was promised has come, and none for a sign-in that was refused."""
+        """Whether each promised code has arrived, and no code for a refused sign-in."""
         with self.site.mailbox.arrived:
             texts = [text for recipients, text in self.site.mailbox.mails if self.phone.email in recipients]
         codes = sum(bool(re.search(CODE, text)) for text in texts)
@@ -104,13 +104,13 @@ def _health(site):
 
 
 def _alerts(site):
-    """The alerts that fire, or will if it goes on for the time that their rule gives."""
+    """The alerts that fire, or that will fire after their rule's time."""
     answer = json.loads(site.machine.run("curl -s http://localhost:9090/api/v1/alerts"))
     return {alert["labels"]["alertname"] for alert in answer["data"]["alerts"]}
 
 
 def _is_told(site, row, told):
-    """Adds to `told` who says what `row` says. Whether all do."""
+    """Adds to `told` the reports that match `row`. Returns whether all match."""
     status, names = _health(site)
     wanted, _, name = row.health.partition(", ")
     told["status"] = told.get("status") or bool(row.status.search(_status(site)))
@@ -125,11 +125,11 @@ def _is_well(site):
 
 
 def _compare(site, row, person):
-    """Waits until all say of the fault what `row` says."""
+    """Waits until all reports of the fault match `row`."""
     found = person.answers()
     expected = {request: row.answer(request) for request in found}
     assert found == expected, f"requests get {found} instead of {expected}"
-    site.machine.run(SOONER, check=False)  # a database that is away is noticed without
+    site.machine.run(SOONER, check=False)  # not needed to notice an unavailable database
     told = {}
     try:
         site.wait("named", lambda: _is_told(site, row, told), LIMIT)
@@ -139,7 +139,7 @@ def _compare(site, row, person):
 
 
 def _try(site, fault, row, number):
-    """Seconds until the fault was named, and until all was well."""
+    """Causes a fault and repairs it. Returns the seconds until its report, and until all was well."""
     person = Person(site, number)
     began = time.monotonic()
     try:
@@ -163,7 +163,7 @@ def _try(site, fault, row, number):
 
 
 def manual_faults(site):
-    """Each fault that needs no service outside, one after the other. Those that fail do not keep the others from being tried."""
+    """Tries all faults without outside services, one after the other, even after a failure."""
     rows = {cells[0]: Row(cells) for cells in page.table(PAGE)}
     failed, tried = [], []
     with breaking.short_intervals(site):

@@ -1,4 +1,4 @@
-"""The monitor page's way to Prometheus, word for word, and the alert that each of four faults raises there."""
+"""The monitor page's steps for Prometheus, word for word, and the alert for each of four faults."""
 
 import json
 import pathlib
@@ -8,20 +8,20 @@ import page
 PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/monitor.md"
 HEADING = "Prometheus and Grafana"
 SECRET = "/etc/switchboard/secrets"
-# A look at the site is due in the next pass, which begins now.
+# Makes the check of the site due, and begins a pass, which runs it.
 LOOK = ("mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'\"; "
         "systemctl start switchboard-companion.service || true")
 LIMIT = 240
 
 
 def _firing(site):
-    """The names of the alerts that fire."""
+    """The names of the firing alerts."""
     answer = json.loads(site.machine.run("curl -s http://localhost:9090/api/v1/alerts"))
     return {alert["labels"]["alertname"] for alert in answer["data"]["alerts"] if alert["state"] == "firing"}
 
 
 def _break(site, how, mend, alerts, status=()):
-    """Breaks something, waits until the alerts fire and `status` says so, mends it, and waits until none fires."""
+    """Causes a fault, waits for the alerts and the words in `status`, repairs it, and waits until no alert fires."""
     site.machine.run(how)
     try:
         site.machine.run(LOOK)
@@ -36,12 +36,12 @@ def _break(site, how, mend, alerts, status=()):
 
 
 def monitoring(site):
-    """A metric that Prometheus has read, and an alert for each fault."""
+    """Expects a metric in Prometheus, and an alert for each fault."""
     blocks = [block for heading, block in page.blocks(PAGE) if heading == HEADING]
     assert len(blocks) == 3, f"the page has {len(blocks)} blocks"
     for block in blocks[:2]:
         site.machine.run(f"export DEBIAN_FRONTEND=noninteractive\nset -e\n{block.replace('install ', 'install -q -y ', 1)}")
-    # What the exporter recommends looks for hardware that is not here.
+    # Masks recommended packages of the exporter, which look for missing hardware.
     site.machine.run("systemctl mask nvmf-autoconnect.service openipmi.service")
     site.machine.run("systemctl start switchboard-companion.service")
     site.wait("a scraped metric", lambda: site.machine.status(f"set -e\n{blocks[2]}") == 0, LIMIT)

@@ -1,4 +1,4 @@
-"""What an administrator does once in the life of a site: log in to the database, get a certificate, move to a new server."""
+"""An administrator's rare tasks: log in to the database, get a certificate, move to a new server."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ UPGRADE = MANUAL / "upgrade.md"
 BACKUP = "switchboard-2026-11-22.age"  # the page's example
 TESTER = "tester@example.org"
 AUTHORITY = "/root/authority.pem"
-# Answers without pauses and refusals of its own.
+# Pebble without artificial pauses and refusals.
 PEBBLE = """
 openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=localhost -addext subjectAltName=DNS:localhost -days 2 \
   -keyout /root/pebble.key -out /root/pebble.crt 2>/dev/null
@@ -25,13 +25,13 @@ printf 'server = https://localhost:14000/dir\\nno-verify-ssl = true\\nno-random-
 
 
 def block(name, words):
-    """The block of commands of the manual's page that contains `words`."""
+    """The manual page's block of commands that contains `words`."""
     found = re.findall(r"^```console\n(.*?)^```$", (MANUAL / name).read_text(), re.MULTILINE | re.DOTALL)
     return next(commands for commands in found if words in commands)
 
 
 def administrator(site):
-    """The data model's first login: what the account sees, and what it does not."""
+    """The data model's first login: the rows that the account can read, and those that it cannot."""
     site.machine.run("useradd alice")
     site.machine.run(f"set -e\n{block('data-model.md', 'CREATE USER')}")
     ask = "runuser -u alice -- mariadb switchboard -N -e"
@@ -66,7 +66,7 @@ def certificate(site):
 
 
 def restore(site):
-    """A new server, whose own name is a bare one, takes over: the same phone signs in by the old name and certificate."""
+    """A new server with another host name takes over: the same phone signs in with the old name and certificate."""
     run = site.machine.run
     make_key, back_up = page.below(UPGRADE, "Back up")
     run(make_key)
@@ -81,13 +81,13 @@ def restore(site):
     run(f"set -e\n{stop}{look}")
     run(act, text="yes\n")
     run(f"set -e\n{start}")
-    site.health()  # by the old certificate, which nginx was told of
+    site.health()  # with the old certificate, which nginx has loaded
     site.phone.sign_in_by_passkey()
     return "the phone signs in at the new server"
 
 
 def lost_keys(site):
-    """All files of keys are lost for good, and made again: people sign in again, and get mails."""
+    """All files of keys are lost and made again: people sign in again, and get mails."""
     run = site.machine.run
     unpack, *make, finish = page.below(UPGRADE, "If keys are lost")
     run(f"set -e\n{unpack}")

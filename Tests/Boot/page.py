@@ -1,4 +1,4 @@
-"""Follows a page of the manual: types what its blocks of commands say."""
+"""Follows a page of the manual: types its blocks of commands."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import textwrap
 
 
 def blocks(page, language="sh"):
-    """The text of each block in `language` on the page's main path, with the heading above."""
+    """The text of each block in `language` on the page's main path, with its heading."""
     heading, found = "", []
     for part in re.split(r"^(#+ .*)$", pathlib.Path(page).read_text(), flags=re.MULTILINE):
         if part.startswith("#"):
@@ -31,15 +31,15 @@ def below(page, heading, language="sh"):
 
 
 def table(page):
-    """The rows of the page's only table, each a list of cells without the code's backticks."""
+    """The rows of the page's only table: lists of cells without the backticks of code."""
     lines = [line for line in pathlib.Path(page).read_text().splitlines() if line.startswith("| ")]
     return [[cell.strip().replace("`", "") for cell in line.strip("| ").split(" | ")] for line in lines[1:]]
 
 
 def type_at(argv, answers, limit=60):
-    """Runs `argv` on a terminal, and types the answer of the first pattern of `answers` that matches what stands there.
+    """Runs `argv` on a terminal, and types the answer of the first pattern of `answers` that matches the output.
 
-    Returns what stood on the terminal, and how many answers were typed.
+    Returns the terminal's output, and the number of typed answers.
     """
     process, terminal = pty.fork()
     if process == 0:
@@ -50,7 +50,7 @@ def type_at(argv, answers, limit=60):
         assert ready, f"nothing happens for {limit} s after:\n{shown[-1000:]}"
         try:
             shown += os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # the other side is closed
+        except OSError:  # the other side has closed
             break
         for pattern, answer in answers:
             if found := re.search(pattern, shown[asked:]):
@@ -63,5 +63,5 @@ def type_at(argv, answers, limit=60):
     return shown, typed
 
 
-if __name__ == "__main__":  # page.py FILE HEADING: prints the commands below the heading that begins so
+if __name__ == "__main__":  # page.py FILE HEADING: prints the commands below the heading that begins with HEADING
     print(*(block for heading, block in blocks(sys.argv[1]) if heading.startswith(sys.argv[2])))

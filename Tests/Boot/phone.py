@@ -1,4 +1,4 @@
-"""What a person's phone does, over TLS: signs up, reads mails, makes a passkey and signs in with it."""
+"""A person's phone with TLS: signs up, reads mails, makes a passkey and signs in with it."""
 
 import base64
 import hashlib
@@ -33,12 +33,12 @@ class Answer:
 
 
 class Client:
-    """Speaks HTTP with the site, from `address` of this machine, and trusts the certificate in `authority` only."""
+    """Sends HTTP requests to the site from `address` of this machine, and trusts only the certificate in `authority`."""
 
     def __init__(self, authority, address="127.0.0.1", port=443, below=""):
         self.context = ssl.create_default_context(cafile=authority)
         self.address, self.port = address, port
-        self.below = below  # this path the site lies
+        self.below = below  # the site's path
 
     def send(self, method, path, body=None, token=None, limit=30, **fields):
         connection = _Connection(self, limit)
@@ -65,7 +65,7 @@ class _Connection(http.client.HTTPSConnection):
 
 
 class Passkey:
-    """A passkey of the site, and the browser before it (see Tests/Support/Authenticator.swift)."""
+    """A passkey of the site, with its browser (see Tests/Support/Authenticator.swift)."""
 
     def __init__(self):
         self.key = ec.generate_private_key(ec.SECP256R1())
@@ -103,7 +103,7 @@ class Passkey:
 
 
 class Phone:
-    """A phone, and the account of the person who holds it."""
+    """A phone, and its owner's account."""
 
     def __init__(self, client, name):
         self.client, self.name, self.email = client, name, f"{name}@example.org"
@@ -111,7 +111,7 @@ class Phone:
         self.access = self.refresh = self.passkey = None
 
     def send(self, method, path, body=None):
-        """Sends a request of the signed-in person."""
+        """Sends a request as the signed-in person."""
         return self.client.send(method, f"/api/mobile/{path}", body, self.access)
 
     def sign_up(self):
@@ -119,7 +119,7 @@ class Phone:
         self._keep(self.send("POST", "auth/register", body).expect(201)["tokens"])
 
     def sign_in_by_mail(self, mailbox):
-        """Signs in with the code that the companion mails. This also proves the address."""
+        """Signs in with a mailed code, which also proves the address."""
         body = {"email": self.email, "method": "email", **self.device}
         self.access = None
         self.send("POST", "auth/login", body).expect(200)
@@ -149,7 +149,7 @@ class Phone:
         self._keep(self.client.send("POST", "/api/mobile/auth/token/refresh", body).expect(200))
 
     def summary(self):
-        """What the app shows first."""
+        """The app's first screen."""
         return self.send("GET", "wallet/summary")
 
     def _keep(self, tokens):

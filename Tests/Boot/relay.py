@@ -1,4 +1,4 @@
-"""Paired phones that reach an agent through nginx and the relay, and what becomes of a phone that is revoked."""
+"""Paired phones that reach an agent through nginx and the relay, and the end of a revoked phone's connection."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from phone import NAME
 RELAY, AGENT = "switchboard-relay.service", "test-agent.service"
 ADDRESS = "127.0.0.1:8799"
 ENVIRONMENT = "/etc/switchboard/environment"
-# Switches protocols, says in a field that passes which phone it was told of, and sends back what comes.
+# Switches protocols, reports the phone from X-Paired-Device in a field that passes, and echoes the input.
 PROGRAM = r"""#!/bin/bash
 while IFS= read -r line && [[ $line != $'\r' ]]; do
   [[ $line != X-Paired-Device:* ]] || phone=$line
@@ -19,7 +19,7 @@ answer='HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Up
 printf "$answer"'Sec-WebSocket-Protocol:%s\n\r\n' "${phone#*:}"
 exec cat
 """
-# A system call that the sandbox refuses kills the relay now, in place of an error that nobody sees.
+# Makes a system call that the sandbox refuses kill the relay, instead of an error that no test sees.
 STRICT = f"/run/systemd/system/{RELAY}.d/strict.conf"
 
 
@@ -51,7 +51,7 @@ class Wire:
         try:
             assert self.wire.recv(1) == b"", "something else comes"
         except ConnectionError:
-            pass  # an end too
+            pass  # counts as an end too
 
 
 def _pairings(site):
@@ -59,7 +59,7 @@ def _pairings(site):
 
 
 def _pair(site):
-    """The id and the access token of a phone that pairs as the manual says."""
+    """Pairs a phone as in the manual. Returns its id and its access token."""
     before = _pairings(site)
     token = json.loads(site.machine.run("switchboard pair --json"))["token"]
     paired = site.client.send("POST", "/api/auth/exchange", {"pairing_token": token}).expect(200)
@@ -83,7 +83,7 @@ def _start_agent(site):
 
 
 def relay(site):
-    """A revoked phone loses its connection, another one keeps its own, and an agent that is stopped is 503."""
+    """A revoked phone loses its connection, another phone keeps its own, and a stopped agent gives 503."""
     try:
         _start_agent(site)
         process = _show(site, "MainPID")
@@ -117,7 +117,7 @@ def relay(site):
 
 
 def _check_sandbox(site, process):
-    """The sandbox has refused nothing: the relay lives, and complains of nothing."""
+    """Checks that the sandbox has refused nothing: the relay runs and logs no problem."""
     assert _show(site, "MainPID") == process and _show(site, "NRestarts") == "0", "the relay was killed"
     said = site.machine.run(f"journalctl --quiet --output cat _PID={process}")
     assert "Operation not permitted" not in said and "Permission denied" not in said, said

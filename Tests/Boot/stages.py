@@ -1,4 +1,4 @@
-"""What Tests/boot does with the package on a booted Debian, stage after stage."""
+"""The stages of Tests/boot with the package on a booted Debian."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ from phone import NAME, Client, Phone
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = ROOT / "Sources/Manual/install.md"
-# What an administrator types, by what stands before it.
+# The administrator's answers, by the text before the cursor.
 ANSWERS = [
     (r"Enable AppArmor support\? \[yes/no\] $", "no"),  # msmtp's
     (r"Host name of the site(: | \[.*\]: )$", NAME),
@@ -33,12 +33,12 @@ ANSWERS = [
 
 
 class Site:
-    """The site on the machine, and who uses it."""
+    """The site on the machine, and its users."""
 
     def __init__(self, state, cgroup, package, previous):
         self.state, self.package, self.previous = pathlib.Path(state), pathlib.Path(package), pathlib.Path(previous)
         self.machine = Machine(self.state / "tree", cgroup)
-        self.began = None  # when the bare Debian had booted
+        self.began = None  # the time when the bare Debian had booted
         self.mailbox = self.client = self.phone = self.load = None
 
     def boot(self):
@@ -47,7 +47,7 @@ class Site:
         assert state == "running", self.machine.run("systemctl --failed --no-pager", check=False)
 
     def give(self, package):
-        """Puts the package into the machine's /root."""
+        """Copies the package into the machine's /root."""
         for old in (self.machine.tree / "root").glob("*.deb"):
             old.unlink()
         shutil.copy(package, self.machine.tree / "root")
@@ -57,11 +57,11 @@ class Site:
 
     @property
     def authority(self):
-        """The site's certificate, which it signed itself."""
+        """The site's self-signed certificate."""
         return self.state / "authority.pem"
 
     def trust(self):
-        """Believes the certificate that the site has now."""
+        """Trusts the site's current certificate."""
         path = self.machine.run("nginx -T 2>/dev/null | sed -n 's/^ *ssl_certificate  *\\(.*\\);/\\1/p' | head -1").strip()
         self.authority.write_text(self.machine.run(f"cd /etc/nginx && cat {path}"))
         self.client = Client(self.authority)
@@ -84,7 +84,7 @@ class Site:
             time.sleep(0.1)
 
     def wait_for_pass(self, since):
-        """Waits until the companion has ended a pass after `since`, a time in UTC."""
+        """Waits for the end of a companion's pass after `since`, a time in UTC."""
         self.wait("a pass of the companion", lambda: (self.health()["last_poll"] or "") > since)
 
 
@@ -100,7 +100,7 @@ def install(site):
     typed = followed = 0
     for heading, block in page.blocks(PAGE):
         if heading.startswith("Build"):
-            continue  # on the machine that builds, and so before this
+            continue  # on the build machine, before this test
         _, answers = page.type_at(site.machine.argv(f"set -e\n{block}"), ANSWERS)
         typed, followed = typed + answers, followed + 1
     assert followed, "the page has no block of commands"
@@ -111,7 +111,7 @@ def install(site):
 
 
 def serve(site):
-    """The site answers by TLS, the timer runs passes, a wake-up starts one at once, and check finds no fault."""
+    """The site answers over TLS, the timer runs passes, a wake-up starts a pass at once, and check finds no problem."""
     site.wait_for_pass(now())
     site.check()
     site.machine.run("systemctl is-active switchboard-relay.socket switchboard-relay.service")
@@ -120,7 +120,7 @@ def serve(site):
 
 
 def sign_in(site):
-    """The first sign-in by passkey."""
+    """The first sign-in, with a passkey."""
     phone = site.phone = Phone(site.client, "ann")
     phone.sign_up()
     site.machine.run("systemctl stop switchboard-companion.timer")  # so that only a wake-up sends the code
@@ -138,7 +138,7 @@ def sign_in(site):
 
 
 def upgrade(site):
-    """The new package in place of the previous one, while clients use the site."""
+    """The new package replaces the previous one while clients use the site."""
     site.give(site.package)
     site.load = Load(site.authority)
     began, process = now(), site.responder()
@@ -156,7 +156,7 @@ def upgrade(site):
 
 
 def remove(site):
-    """Removal keeps data and keys, and a second installation finds them."""
+    """Removal keeps data and keys, and a second installation uses them."""
     site.apt("remove switchboard")
     for unit in ("switchboard-responder.socket", "switchboard-responder.service", "switchboard-companion.timer",
                  "switchboard-relay.socket", "switchboard-relay.service"):
@@ -181,7 +181,7 @@ def reboot(site):
 
 
 def purge(site):
-    """A purge keeps data and keys, unless the administrator says yes."""
+    """A purge keeps data and keys, unless the administrator agrees to their removal."""
     site.apt("purge switchboard")
     site.machine.run("mariadb switchboard -e 'SELECT 1' && test -s /etc/switchboard/secrets/jwt-keys")
     site.apt(f"install ./{site.package.name}")
@@ -202,7 +202,7 @@ def purge(site):
 
 
 def without_package(site):
-    """The page's other way: the command setup in the project's directory."""
+    """The page's way without the package: the command setup in the project's directory."""
     folder = site.machine.tree / "root/project"
     for name in ("Sources", "nginx"):
         shutil.copytree(ROOT / name, folder / name)
@@ -219,11 +219,11 @@ def without_package(site):
     return f"{typed} answers typed, a phone signs in"
 
 
-# They take ten minutes, because alerts wait before they fire.
+# These stages take ten minutes, because alerts wait before they fire.
 ALERTS = [monitoring.monitoring, manualfaults.manual_faults] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
 STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, *webservers.STAGES, remove, reboot,
           *newserver.STAGES, purge, without_package]
-NEEDED = (boot, install, serve, sign_in)  # without these the others show nothing
+NEEDED = (boot, install, serve, sign_in)  # the other stages need these
 
 
 def main(state, cgroup, package, previous):

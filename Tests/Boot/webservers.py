@@ -1,4 +1,4 @@
-"""The web servers other than nginx, set up word for word as the manual's page says."""
+"""The web servers other than nginx, set up word for word as in the manual."""
 
 import pathlib
 import shlex
@@ -15,7 +15,7 @@ def _write(site, path, text):
 
 
 def _use(site, server):
-    """The site as people use it, behind `server`: the log shows no token, and the plain address leads to the right one."""
+    """Uses the site behind `server`: the log contains no token, and the http address redirects to the right one."""
     site.health()
     site.client.send("GET", "/account").expect(200)
     site.phone.sign_in_by_passkey()
@@ -37,7 +37,7 @@ def _use(site, server):
 
 
 def _follow(site, heading, package, path, language):
-    """Follows the page below `heading`, uses the site, and brings nginx back."""
+    """Follows the page below `heading`, uses the site, and restores nginx."""
     run = site.machine.run
     install, *rest = page.below(PAGE, heading)
     (text,) = page.below(PAGE, heading, language)
@@ -57,12 +57,12 @@ def _follow(site, heading, package, path, language):
 
 
 def apache(site):
-    """The page's way to Apache."""
+    """The page's steps for Apache."""
     return _follow(site, "Apache", "apache2", "/etc/apache2/sites-available/switchboard.conf", "apache")
 
 
 def lighttpd(site):
-    """The page's way to lighttpd."""
+    """The page's steps for lighttpd."""
     return _follow(site, "lighttpd", "lighttpd", "/etc/lighttpd/lighttpd.conf", "lighttpd")
 
 

@@ -1,4 +1,4 @@
-"""Apps that use the site while something happens to its database, and what they saw."""
+"""Apps that use the site during faults of its database, and their results."""
 
 import collections
 import re
@@ -9,18 +9,18 @@ from fastcgi import Client
 from phone import Phone
 
 NUMBER = re.compile(r'"number (\d+)"')
-LIMIT = 20  # seconds that a client waits: the web server waits for 15
+LIMIT = 20  # seconds that a client waits; the web server waits 15
 
 
 class Sight:
-    """What all clients saw. Only right answers and 503 are allowed."""
+    """The results of all clients. Only right answers and 503 are allowed."""
 
     def __init__(self):
         self.lock, self.counts, self.wrong = threading.Lock(), collections.Counter(), []
         self.slowest = 0.0
 
     def send(self, client, method, path, body=None, token=None, right=(200,), **more):
-        """Sends a request. Answers nothing after 503, and after what is wrong, which is kept."""
+        """Sends a request. Returns None after 503 and after a wrong answer, which is kept."""
         began = time.monotonic()
         try:
             answer = client.send(method, path, body, token, limit=LIMIT, **more)
@@ -47,7 +47,7 @@ class Sight:
 
 
 class Worker(threading.Thread):
-    """Does `step` again and again until it is told to end."""
+    """Repeats `step` until it is told to end."""
 
     pause = 0.05
 
@@ -59,7 +59,7 @@ class Worker(threading.Thread):
         while not self.ended.wait(self.pause):
             try:
                 self.step()
-            except Exception as error:  # noqa: BLE001: the test fails by it
+            except Exception as error:  # noqa: BLE001: makes the test fail
                 self.sight.fault(f"{type(self).__name__}: {error!r}")
 
     def stop(self):
@@ -68,8 +68,8 @@ class Worker(threading.Thread):
 
 
 class Writer(Worker):
-    """Changes the name of its account to the next number, and reads it again: no read misses an acknowledged number, and
-    none is lost in the end."""
+    """Changes its account's name to the next number, and reads the name: no read misses an acknowledged number, and no number
+    is lost in the end."""
 
     count = 0
 
@@ -79,7 +79,7 @@ class Writer(Worker):
         self.phone = Phone(Client(sockets), f"writer{Writer.count}")
         self.phone.sign_up()
         self.last = self.acknowledged = 0
-        self.times = []  # of acknowledged writes
+        self.times = []  # the times of acknowledged writes
 
     def step(self):
         self.last += 1
@@ -91,7 +91,7 @@ class Writer(Worker):
         self.look()
 
     def look(self, word="missed"):
-        """Counts a number that is less than the acknowledged one as `word`."""
+        """Reads the number, and counts a number below the acknowledged one as `word`."""
         answer = self.sight.send(self.phone.client, "GET", "/api/mobile/profile", None, self.phone.access)
         if answer:
             number = int(found.group(1)) if (found := NUMBER.search(answer.text)) else 0

@@ -1,4 +1,4 @@
-"""Speaks FastCGI with a responder, as the web server does."""
+"""Speaks FastCGI with a responder, like a web server."""
 
 import itertools
 import json
@@ -28,21 +28,21 @@ def _pairs(params):
 
 
 def own_address():
-    """An address that no request has come from, so that no limit of an address is reached."""
+    """An unused client address, which has reached no limit."""
     number = next(_numbers)
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
 class Client:
-    """Sends requests to the responders behind some sockets in turn, from one address. In place of `phone.Client`."""
+    """Sends requests to the responders behind some sockets in turn, from one address. Replaces `phone.Client`."""
 
     def __init__(self, sockets, address=None):
         self.sockets = itertools.cycle([sockets] if isinstance(sockets, pathlib.Path) else sockets)
         self.address = address or own_address()
-        self.before_end = lambda: None  # called when all of a request is sent, but for its end
+        self.before_end = lambda: None  # called before the last record of a request
 
     def send(self, method, path, body=None, token=None, limit=30, uri=None, **fields):
-        """A `body` is JSON; a text is a form. `uri` is what the client asked for, where the web server asks by itself."""
+        """Sends a request. A `body` is JSON; a text is a form. `uri` is the client's target if the web server itself asks."""
         kind, content = "", b""
         if isinstance(body, str):
             kind, content = "application/x-www-form-urlencoded", body.encode()
@@ -68,7 +68,7 @@ class Client:
 
 
 class CGIAnswer(Answer):
-    """An answer with the fields that it came with."""
+    """An answer with its header fields."""
 
     def __init__(self, head, text):
         self.fields = dict(line.split(": ", 1) for line in head.split("\r\n") if ": " in line)

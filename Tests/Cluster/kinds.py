@@ -1,4 +1,4 @@
-"""One-time values: how each is made, asked for, and used by whoever got it."""
+"""One-time values: their creation, the request for them, and the use of the result."""
 
 import re
 import uuid
@@ -12,7 +12,7 @@ CONFIRMATION = re.compile(r"confirm\?token=(\S+)")
 
 
 class Kind:
-    """A one-time value that two requests ask for. `right` are the statuses of both."""
+    """A one-time value that two requests ask for. `right` has the allowed statuses of both."""
 
     right = (200, 401)
 
@@ -28,7 +28,7 @@ class Kind:
 
 
 class SignIn(Kind):
-    """Something for which a phone gets tokens. Afterwards these let it in, and can be refreshed."""
+    """A value that gives a phone tokens. The tokens must then work and can be refreshed."""
 
     def works(self, client, answer, _):
         tokens = answer["tokens"] if '"tokens"' in answer.text else answer
@@ -55,7 +55,7 @@ class MailedCode(SignIn):
 
 
 class PasskeyChallenge(MailedCode):
-    """A signed challenge signs in once. The passkey is of somebody whose address is proven."""
+    """A signed challenge signs in once. The passkey's owner has a proven address."""
 
     def make(self):
         phone = self.race.phone()
@@ -78,7 +78,7 @@ class SignUp(SignIn):
 
 
 class RefreshToken(SignIn):
-    """A refresh token has one successor, however often it is sent."""
+    """A refresh token has one successor, even if it is sent often."""
 
     right = (200,)
 
@@ -109,7 +109,7 @@ class PairingToken(Kind):
 
 
 class Ticket(PairingToken):
-    """A ticket in the URL of a web socket lets in once."""
+    """A ticket in the URL of a WebSocket admits one request."""
 
     right = (204, 401)
 
@@ -146,7 +146,7 @@ class Payment(Kind):
         return self.shop.confirm(client, self.phone, payment)
 
     def works(self, client, answer, payment):
-        """Whether the payment stands confirmed, under the name of the card that the merchant got."""
+        """Whether the payment is confirmed, with the merchant's card."""
         found = self.race.rows.connection.rows(
             "SELECT t.token FROM payments p JOIN card_tokens t USING (card_id, merchant_id) "
             f"WHERE p.id = '{payment['paymentId']}' AND p.confirmed_at IS NOT NULL")

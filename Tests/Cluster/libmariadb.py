@@ -1,4 +1,4 @@
-"""MariaDB's client library. The test asks and injects by it, on connections of its own."""
+"""MariaDB's client library, for the test's own connections, queries and faults."""
 
 import ctypes
 
@@ -34,7 +34,7 @@ _CONNECT_TIMEOUT, _READ_TIMEOUT = 0, 11  # MYSQL_OPT_…
 
 
 class DatabaseError(Exception):
-    """What the server or the library says, with its number."""
+    """The error of the server or the library, with its number."""
 
     def __init__(self, code, message):
         super().__init__(f"{code} {message.decode(errors='replace')}")
@@ -67,14 +67,14 @@ class Connection:
             _library.mysql_close(handle)
 
     def run(self, sql):
-        """Executes a statement without rows. Answers how many rows changed."""
+        """Executes a statement without rows. Returns the number of changed rows."""
         text = sql.encode()
         if _library.mysql_real_query(self.handle, text, len(text)):
             raise self._error()
         return _library.mysql_affected_rows(self.handle)
 
     def rows(self, sql):
-        """The rows of a query, each a tuple of texts."""
+        """The rows of a query, as tuples of texts."""
         self.run(sql)
         result = _library.mysql_store_result(self.handle)
         if not result:
@@ -107,7 +107,7 @@ class Statement:
             raise error
 
     def execute(self):
-        """Drops the rows, and answers how many rows changed."""
+        """Discards the rows, and returns the number of changed rows."""
         if _library.mysql_stmt_execute(self.handle):
             raise self._error()
         if _library.mysql_stmt_field_count(self.handle):

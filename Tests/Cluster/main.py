@@ -1,4 +1,4 @@
-"""What Tests/cluster runs: see there."""
+"""The tests of Tests/cluster: see there."""
 
 import argparse
 import math

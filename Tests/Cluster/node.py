@@ -1,4 +1,4 @@
-"""Database servers on 127.0.0.1, each with a folder of its own, below a temporary one."""
+"""Database servers on 127.0.0.1, each with its own folder below a temporary one."""
 
 import os
 import pwd
@@ -12,12 +12,12 @@ import time
 from libmariadb import Connection, DatabaseError
 
 PROVIDER = "/usr/lib/galera/libgalera_smm.so"
-BACKUP = ("backup", secrets.token_hex(16))  # the account by which a node copies another one: as in the manual
+BACKUP = ("backup", secrets.token_hex(16))  # the account for copies between nodes, as in the manual
 _given = set()
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody has, below those that the kernel gives to clients."""
+    """A free port of 127.0.0.1, below the range that the kernel gives to clients."""
     for port in range(20000 + os.getpid() % 10000, 32000):
         if port in _given:
             continue
@@ -40,9 +40,9 @@ def wait(what, holds, limit=60):
 
 
 def make_template(folder):
-    """A data directory that no server has used."""
+    """Makes an unused data directory."""
     as_user = ["--user=mysql"] if os.geteuid() == 0 else []
-    folder.mkdir()  # also for its temporary files: the user of the server may write nowhere else
+    folder.mkdir()  # also for temporary files, because the server's user may write only here
     done = subprocess.run(
         ["env", f"TMPDIR={folder}", "mariadb-install-db", "--no-defaults", *as_user, f"--datadir={folder}", "--skip-test-db", "--force",
          "--auth-root-authentication-method=normal"],
@@ -52,7 +52,7 @@ def make_template(folder):
 
 
 class Node:
-    """A MariaDB server. It ends with this process, whatever happens."""
+    """A MariaDB server. It ends with this process, however this process ends."""
 
     def __init__(self, folder, name, template, options):
         self.folder, self.name, self.template = folder / name, name, template
@@ -72,7 +72,7 @@ class Node:
         return f"127.0.0.1:{self.port}"
 
     def make(self):
-        """Makes the folder, with the data of the template."""
+        """Makes the folder with a copy of the template."""
         (self.folder / "tmp").mkdir(parents=True)
         self._make_data()
         (self.folder / "my.cnf").write_text(
@@ -86,12 +86,12 @@ class Node:
         subprocess.run(["cp", "-a", self.template, self.folder / "data"], check=True)
 
     def lose_data(self):
-        """Replaces the data by that of the template, as on a new disk."""
+        """Replaces the data with the template, like a new disk."""
         shutil.rmtree(self.folder / "data")
         self._make_data()
 
     def start(self, *options):
-        """Starts the server, and does not wait for it. Call it on the main thread: the server ends with its thread."""
+        """Starts the server without waiting. Call it on the main thread, because the server ends with the calling thread."""
         as_user = ["--reuid=mysql", "--regid=mysql", "--clear-groups"] if os.geteuid() == 0 else []
         self.process = subprocess.Popen(
             ["setpriv", *as_user, "--pdeathsig", "KILL", "mariadbd", f"--defaults-file={self.folder}/my.cnf", *options],
@@ -101,7 +101,7 @@ class Node:
         return Connection(self.socket, database, limit)
 
     def ask(self, sql, database="", limit=5):
-        """The first value that a query answers; None where the server does not answer."""
+        """The first value of a query; None if the server does not answer."""
         try:
             with self.connect(database, limit) as connection:
                 return connection.value(sql)
@@ -118,7 +118,7 @@ class Node:
         return self.ask("SELECT 1") == "1"
 
     def kill(self):
-        """Ends the server as a crash would."""
+        """Kills the server, like a crash."""
         self.process.kill()
         self.process.wait()
 
@@ -129,7 +129,7 @@ class Node:
         self.process.send_signal(signal.SIGCONT)
 
     def stop(self):
-        """Shuts the server down, and removes its folder."""
+        """Shuts down the server and removes its folder."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
@@ -158,7 +158,7 @@ class GaleraNode(Node):
             "wsrep-node-name": self.name, "wsrep-node-address": f"127.0.0.1:{self.replication}",
             "wsrep-sst-method": "mariabackup", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
             "wsrep-sst-auth": ":".join(BACKUP),
-            # The one that is written, the first, comes last; any other if none of these can.
+            # The first node, which takes the writes, comes last; any other node if none of these is available.
             "wsrep-sst-donor": "".join(f"{node.name}," for node in reversed(nodes) if node is not self),
             "wsrep-provider-options":
                 f'"gmcast.listen_addr=tcp://127.0.0.1:{self.replication};ist.recv_addr=127.0.0.1:{self.state};'
@@ -172,13 +172,13 @@ class GaleraNode(Node):
         return self.ask(f"SELECT variable_value FROM information_schema.global_status WHERE variable_name = '{name}'")
 
     def catch_up(self, database):
-        """Returns when this node has applied what the cluster has committed."""
+        """Waits until this node has applied the cluster's commits."""
         with self.connect(database) as connection:
             connection.run("SET wsrep_sync_wait = 1")
             connection.value("SELECT version FROM schema_version")
 
     def cut_off(self):
-        """Cuts this node off from the others, as a broken network would."""
+        """Cuts off this node from the others, like a broken network."""
         self._isolate(1)
 
     def reconnect(self):
@@ -189,14 +189,14 @@ class GaleraNode(Node):
 
 
 def start_galera(folder, count, options=None):
-    """A cluster of `count` nodes that have found each other."""
+    """A cluster of `count` connected nodes."""
     template = make_template(folder / "template")
     nodes = [GaleraNode(folder, f"node{number}", template, options or {}) for number in range(1, count + 1)]
     for node in nodes:
         node.join(nodes)
         node.make()
     for node in nodes:
-        # Nobody writes yet, so the others may be copied by rsync, which is quicker and blocks the node that gives.
+        # No client writes yet, so rsync may copy the nodes; it is faster but blocks the donor.
         node.start("--wsrep-new-cluster" if node is nodes[0] else "--wsrep-sst-method=rsync")
         wait(f"{node.name} joins", node.is_synced, 120)
         if node is nodes[0]:

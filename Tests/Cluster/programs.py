@@ -1,4 +1,4 @@
-"""The programs of a site on a cluster: responders, companions, and the fakes of what they reach."""
+"""The programs of a site on a cluster: responders, companions, and fakes of outside services."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ ACCOUNTS = ("responder", "companion")
 
 
 class Program:
-    """A program under its own socket, which it inherits and which outlives it, as under systemd."""
+    """A program with an inherited socket that outlives the program, as under systemd."""
 
     def __init__(self, folder, name, arguments, environment):
         self.name, self.arguments, self.environment = name, arguments, environment
@@ -35,12 +35,12 @@ class Program:
                 env=self.environment)
 
     def kill(self):
-        """Ends the process. Clients that connect now wait for the next one."""
+        """Kills the process. New clients wait for the next process."""
         self.process.kill()
         self.process.wait()
 
     def wake(self):
-        """Wakes a companion, as a responder does."""
+        """Wakes a companion, like a responder."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(self.path))
 
@@ -56,13 +56,13 @@ class Program:
 
 
 class Mailbox:
-    """The files that companions write instead of mails. In place of `mailbox.Mailbox`."""
+    """The files that companions write instead of mails. Replaces `mailbox.Mailbox`."""
 
     def __init__(self, folders=()):
         self.folders = list(folders)
 
     def texts(self, recipient, pattern):
-        """The first group of `pattern` in each mail to `recipient` that has it, once for each time that it was sent."""
+        """The first group of `pattern` in each matching mail to `recipient`, once per sending."""
         files = (file for folder in self.folders for file in folder.glob("*.eml"))
         texts = (text for file in files if f"To: <{recipient}>" in (text := file.read_text()))
         return [found.group(1) for text in texts if (found := pattern.search(text))]
@@ -73,7 +73,7 @@ class Mailbox:
 
 
 class Site:
-    """Keys, accounts and programs. `database` names the server where the schema is applied."""
+    """Keys, accounts and programs. `database` is the server where the schema is applied."""
 
     def __init__(self, folder, binaries, database):
         self.folder, self.bin, self.database = folder, pathlib.Path(binaries), database
@@ -111,7 +111,7 @@ class Site:
                     f"SET DEFAULT ROLE switchboard_{name} FOR {user}@{host}")))
 
     def environment(self, program, hosts, **more):
-        """- hosts: the socket of a server, or a list of hosts with ports."""
+        """- hosts: a server's socket, or a list of hosts with ports."""
         names = {
             "responder": ("JWT", "HMAC", "CREDENTIAL", "COMPANION_PUBLIC"), "companion": ("COMPANION",)}[program]
         place = ({"SWITCHBOARD_DB_SOCKET": str(hosts)} if isinstance(hosts, pathlib.Path)
@@ -132,7 +132,7 @@ class Site:
         return program
 
     def accompany(self, name, hosts, **more):
-        """Starts a companion that writes its mails to files, each companion to a folder of its own."""
+        """Starts a companion that writes its mails to files in its own folder."""
         mails = self.folder / f"{name}-mail"
         mails.mkdir()
         self.mailbox.folders.append(mails)
@@ -144,13 +144,13 @@ class Site:
         return program
 
     def command(self, *arguments, hosts, text="", must_succeed=True):
-        """What a command of the companion prints."""
+        """Runs a command of the companion and returns its output."""
         return subprocess.run(
             [self.bin / "switchboard-companion", *arguments], check=must_succeed, input=text, text=True,
             stdout=subprocess.PIPE, env=self.environment("companion", hosts)).stdout
 
     def fake(self, name, *options):
-        """Starts the fake of `name`. Answers its folder."""
+        """Starts the fake of `name`. Returns its folder."""
         folder = self.folder / name
         folder.mkdir()
         program = Program(
@@ -162,7 +162,7 @@ class Site:
         return folder
 
     def wait_until_healthy(self, limit=60):
-        """Waits until each responder answers that the site is well."""
+        """Waits until each responder reports a healthy site."""
         for program in self.programs:
             if "responder" in str(program.arguments[0]):
                 client = Client(program.path)

@@ -1,4 +1,4 @@
-"""HAProxy with the configuration that is shipped, nginx/haproxy.cfg, whose addresses are replaced."""
+"""HAProxy with the shipped configuration nginx/haproxy.cfg, in which only the addresses are replaced."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from programs import ROOT
 
 
 class Proxy:
-    """One address in front of `nodes`, and beside each node what says whether it takes writes."""
+    """One address in front of `nodes`, and for each node a check whether it takes writes."""
 
     def __init__(self, folder, nodes):
         self.address = f"127.0.0.1:{free_port()}"

@@ -1,4 +1,4 @@
-"""One-time values, each asked for on two nodes at the same moment, of programs that have just been started."""
+"""One-time values, each requested on two nodes at the same time, from newly started programs."""
 
 import concurrent.futures
 import dataclasses
@@ -15,12 +15,12 @@ from phone import Phone
 from programs import DATABASE, Site
 from rows import Rows, excess
 
-CONTROLS = 4  # times that the same two requests are sent one after the other
-ENGINE_RACES = 3  # of the engine alone, for each one of the programs
+CONTROLS = 4  # runs in which the two requests follow each other
+ENGINE_RACES = 3  # races of the engine alone for each race of the programs
 
 
 class Race:
-    """Two responders and two companions, one of each on either node."""
+    """Two responders and two companions, one of each on each node."""
 
     def __init__(self, folder, binaries):
         self.nodes = start_galera(folder, 2)
@@ -40,15 +40,15 @@ class Race:
             node.stop()
 
     def phone(self):
-        """The phone of somebody who has just signed up."""
+        """The phone of a person who has just signed up."""
         self.names += 1
         phone = Phone(Client(self.responders[0].path), f"person{self.names}")
         phone.sign_up()
         return phone
 
     def clients(self):
-        """A client of each responder. These have just been started, as for each request with plain CGI, and have not asked
-        their database anything yet: so they prepare every statement."""
+        """A client of each responder. The responders have just been started, like plain CGI for each request, and have not
+        used their database yet, so they prepare every statement."""
         for responder in self.responders:
             responder.kill()
             responder.start()
@@ -58,7 +58,7 @@ class Race:
         return clients
 
     def on_both(self, ask):
-        """What `ask(client)` answers on either node, asked at the same moment; None where the responder has ended."""
+        """The results of `ask(client)` on both nodes at the same time; None if the responder has ended."""
         gate, clients = threading.Barrier(2), self.clients()
         late = random.choice(clients)
 
@@ -77,7 +77,7 @@ class Race:
         return [ask(client) for client in random.sample(clients, 2)]
 
     def conflicts(self):
-        """How often a node has aborted a transaction for another node's."""
+        """The number of transactions that a node aborted for another node's transaction."""
         names = ("wsrep_local_bf_aborts", "wsrep_local_cert_failures")
         return sum(int(node.status(name)) for node in self.nodes for name in names)
 
@@ -91,14 +91,14 @@ def _answer(ask, client):
 
 @dataclasses.dataclass
 class Score:
-    """What was found in the races of one kind: in how many of them."""
+    """The numbers of races of one kind with each result."""
 
-    twice: int = 0        # the value was spent twice
-    nobody: int = 0       # nobody got it
-    left: int = 0         # there are more rows than the same two requests leave one after the other
-    broken: int = 0       # what the winner got does not work
-    ended: int = 0        # a responder has ended
-    conflicts: int = 0    # transactions that a node has aborted
+    twice: int = 0        # races in which both requests used the value
+    nobody: int = 0       # races in which no request got it
+    left: int = 0         # races that left more rows than the two requests in sequence
+    broken: int = 0       # races in which the winner's result does not work
+    ended: int = 0        # races in which a responder has ended
+    conflicts: int = 0    # transactions that a node aborted
 
     @property
     def is_clean(self):
@@ -134,12 +134,12 @@ class Contest:
         self.score.broken += not all(self._works(answer, value) for answer in answers if answer.status < 300)
 
     def _works(self, answer, value):
-        """Whether it is good for what it was given for, on another node than where it was given."""
+        """Whether the answer works on a node other than the issuing one."""
         return self.kind.works(Client(random.choice(self.race.responders).path), answer, value)
 
 
 class Leases:
-    """A mail that is due is leased by one companion."""
+    """One companion leases a due mail."""
 
     def __init__(self, race):
         self.race, self.score = race, Score()
@@ -158,7 +158,7 @@ class Leases:
 
 
 def main(folder, binaries, count, kinds):
-    """Prints a table. Fails if a value was spent twice, or a request that was refused left something behind."""
+    """Prints a table. Fails if a value was used twice, or if a refused request left something behind."""
     race = Race(folder, binaries)
     try:
         raw.figures(race.nodes, ENGINE_RACES * count)

@@ -1,4 +1,4 @@
-"""What the engine itself loses: two nodes change one row at the same moment, by the client library alone."""
+"""The losses of the engine itself: two nodes change one row at the same time, with only the client library."""
 
 import random
 import threading
@@ -11,17 +11,17 @@ STATEMENTS = 4
 
 
 class Attempt:
-    """A transaction that spends the row, and then executes more statements, as the programs might."""
+    """A transaction that uses the row, and then executes more statements, like the programs."""
 
     def __init__(self, connection, place):
-        """- place: where the statements are prepared: "before" or "inside" the transaction, or inside and "guarded", as
-        the programs do it."""
+        """- place: where the statements are prepared: "before" the transaction, "inside" it, or inside and "guarded" like the
+        programs."""
         self.connection, self.place = connection, place
         self.prepared = {}
         self.has_won = False
 
     def run(self, statements, end):
-        """Answers whether it heard of no abort."""
+        """Returns whether no abort was reported."""
         self._prepare(SPEND.format(1))
         for sql in statements if self.place == "before" else []:
             self._prepare(sql)
@@ -47,14 +47,14 @@ class Attempt:
         for sql in ("ROLLBACK", "SET autocommit = 1"):
             try:
                 self.connection.run(sql)
-            except DatabaseError:  # the abort is told now
+            except DatabaseError:  # now the server reports the abort
                 self.connection.run(sql)
         for statement in self.prepared.values():
             statement.close()
 
 
 class Engine:
-    """Two nodes, and a connection to each."""
+    """Two nodes, and a connection to each node."""
 
     def __init__(self, nodes):
         nodes[0].run(
@@ -71,7 +71,7 @@ class Engine:
         self.second.close()
 
     def _race(self, place, statements, end):
-        """Answers of either node whether it was told that it had changed the row."""
+        """Returns for each node whether it reported a change of the row."""
         gate, pause, won = threading.Barrier(2), random.uniform(0, 0.0006), []
 
         def other():
@@ -93,12 +93,12 @@ class Engine:
         return is_told and attempt.has_won, won[0]
 
     def spends_twice(self, place):
-        """Whether both nodes were told that they had spent the row."""
+        """Whether both nodes reported that they used the row."""
         reads = [f"SELECT by_node, {number} FROM spent WHERE id = 1" for number in range(STATEMENTS)]
         return self._race(place, reads, "COMMIT") == (True, True)
 
     def leaves_rows(self, place):
-        """Whether there are rows of a transaction that was rolled back."""
+        """Whether rows of a rolled-back transaction remain."""
         self.first.run("DELETE FROM rows_left")
         statements = [sql for number in range(STATEMENTS) for sql in (
             f"SELECT by_node, {number} FROM spent WHERE id = 1", f"INSERT INTO rows_left VALUES ({number})")]
@@ -107,8 +107,8 @@ class Engine:
 
 
 def figures(nodes, count):
-    """Prints how many of `count` races spend a row twice, or leave rows behind, and fails if those do that are prepared as
-    the programs do it."""
+    """Prints how many of `count` races use a row twice or leave rows behind. Fails if this happens with statements that are
+    prepared like those of the programs."""
     with Engine(nodes) as engine:
         twice = {place: sum(engine.spends_twice(place) for _ in range(count)) for place in ("inside", "before")}
         left = {place: sum(engine.leaves_rows(place) for _ in range(count)) for place in ("inside", "guarded", "before")}

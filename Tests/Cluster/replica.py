@@ -1,4 +1,4 @@
-"""A primary and its replica: how long nobody can write when the replica takes over."""
+"""A primary and its replica: the time without writes when the replica takes over."""
 
 import time
 
@@ -9,8 +9,8 @@ from programs import Site
 
 WRITERS = 6
 LIMIT = 10  # seconds from the promotion to the first write
-# Both servers begin as replicas, as the manual says: one that comes back must not take writes until somebody says so, and
-# one that waits for acknowledgments of its own replicas is late with what it applies.
+# Both servers begin as replicas, as the manual says: a server that comes back must not take writes before a decision, and
+# a server that waits for acknowledgments of its own replicas applies changes late.
 OPTIONS = {"read-only": "ON", "log-bin": "log", "log-slave-updates": "ON", "rpl-semi-sync-slave-enabled": "ON",
            "rpl-semi-sync-master-wait-point": "AFTER_SYNC"}
 ACKNOWLEDGED = "SET GLOBAL rpl_semi_sync_master_enabled = {}"
@@ -54,20 +54,20 @@ class Pair:
                     "master_password='replica', master_use_gtid=slave_pos", "START SLAVE")
 
     def catch_up(self):
-        """Returns when the replica has what the primary has committed."""
+        """Waits until the replica has the primary's commits."""
         position = self.primary.ask("SELECT @@gtid_binlog_pos")
         reached = self.replica.ask(f"SELECT MASTER_GTID_WAIT('{position}', 60)", limit=70)
         assert reached == "0", "the replica did not catch up"
 
     def promote(self):
-        """Lets the replica take writes. Answers when that was."""
+        """Makes the replica take writes. Returns the time."""
         self.replica.run("STOP SLAVE", "SET GLOBAL read_only = OFF")
         moment = time.monotonic()
         self.primary, self.replica = self.replica, self.primary
         return moment
 
     def switch(self):
-        """A planned switch: nothing is lost, because the replica first gets everything."""
+        """A planned switch: nothing is lost, because the replica first catches up."""
         self.primary.run("SET GLOBAL read_only = ON", "KILL USER switchboard_responder", "KILL USER switchboard_companion",
                          ACKNOWLEDGED.format("OFF"))
         self.catch_up()
@@ -87,7 +87,7 @@ class Pair:
         return self.promote()
 
     def measure(self, name, change):
-        """Has all write while `change` takes place, and prints for how long nobody could."""
+        """Runs `change` while all clients write, and prints the time without writes."""
         before = sum(len(writer.times) for writer in self.writers)
         wait("writes", lambda: sum(len(writer.times) for writer in self.writers) > before + 50)
         unavailable = self.sight.counts[503]

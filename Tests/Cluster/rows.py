@@ -1,14 +1,14 @@
-"""What requests leave in the database, counted table by table."""
+"""The rows that requests leave in the database, counted per table."""
 
 from programs import DATABASE
 
-# Companions write these whenever they want, and so does whoever asks for the site's health.
+# Companions and health requests write to these tables at any time.
 OTHERS = {"companion_status", "conditions", "counters", "delivery_leases", "health", "purge_places"}
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 
 
 class Rows:
-    """The rows of one node, which has applied what the others have written."""
+    """The rows of one node that has applied the others' writes."""
 
     def __init__(self, node):
         self.connection = node.connect(DATABASE)
@@ -20,11 +20,11 @@ class Rows:
         return {name: int(number) for name, number in self.connection.rows(self.query)}
 
     def added_since(self, before):
-        """How many rows more each table has, of those that have more or less."""
+        """The difference of the number of rows, for each table with a difference."""
         return {name: number - before[name] for name, number in self.count().items() if number != before[name]}
 
 
 def excess(added, usual):
-    """The rows in `added` that are in none of `usual`."""
+    """The rows of `added` that are missing in each of `usual`."""
     most = {name: max(rows.get(name, 0) for rows in usual) for name in added}
     return {name: number - most[name] for name, number in added.items() if number > most[name]}

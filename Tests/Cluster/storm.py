@@ -13,8 +13,8 @@ from programs import DATABASE, Site
 from proxy import Proxy
 from turns import Player, Services
 
-INTERVAL, OUTAGE = 30, 12  # seconds from fault to fault, and for which a node is away
-AFTERWARDS = 2  # seconds for which a node that is back is still watched
+INTERVAL, OUTAGE = 30, 12  # seconds between faults, and seconds of each outage
+AFTERWARDS = 2  # seconds of watching after a node is back
 WRITERS, PLAYERS = 4, 3
 
 
@@ -23,14 +23,14 @@ def _start_anew(node):
     node.start()
 
 
-# How each fault begins, and how it ends. A node that is killed and has lost its data is copied from another one.
+# The beginning and the end of each fault. A killed node that has lost its data is copied from another node.
 FAULTS = {
     "lost": (GaleraNode.kill, _start_anew), "killed": (GaleraNode.kill, GaleraNode.start),
     "frozen": (GaleraNode.freeze, GaleraNode.thaw), "cut off": (GaleraNode.cut_off, GaleraNode.reconnect)}
 
 
 class Guest(Worker):
-    """Signs up, signs out, and comes back with the token, which must be good for nothing."""
+    """Signs up, signs out, and comes back with the token, which must be revoked."""
 
     pause = 0.3
     count = 0
@@ -54,7 +54,7 @@ class Guest(Worker):
 
 
 class Spender(Worker):
-    """Makes a pairing token and has two responders spend it at the same moment."""
+    """Makes a pairing token, and uses it on two responders at the same time."""
 
     pause = 0.3
 
@@ -74,7 +74,7 @@ class Spender(Worker):
 
 
 class Storm:
-    """A cluster and its site. With `proxy`, the programs know HAProxy only; else they know the three nodes."""
+    """A cluster and its site. With `proxy`, the programs know only HAProxy; otherwise they know the three nodes."""
 
     def __init__(self, folder, binaries, has_proxy):
         self.nodes = start_galera(folder, 3, {"wsrep-sync-wait": 1})
@@ -95,7 +95,7 @@ class Storm:
         self.writers = [Writer(sockets, self.sight) for _ in range(WRITERS)]
         master_key = self.site.keys["MASTER_API_KEY"]
         self.players = [Player(sockets, self.sight, self.services, master_key) for _ in range(PLAYERS)]
-        self.pauses = []  # of each fault: its name, and the seconds without a write while the node was away, and coming back
+        self.pauses = []  # per fault: name, seconds without a write during the outage and the return
         self.workers = [*self.writers, *self.players, Guest(sockets, self.sight), Spender(sockets, self.sight)]
 
     def stop(self):
@@ -106,7 +106,7 @@ class Storm:
             node.stop()
 
     def faults(self, minutes):
-        """Puts one node after the other out of order, the written one first. Answers how often each fault took place."""
+        """Breaks one node after the other, the written node first. Returns the number of each fault."""
         done = dict.fromkeys(FAULTS, 0)
         ends = time.monotonic() + minutes * 60
         for number, (node, name) in enumerate(itertools.cycle(itertools.product(self.nodes, FAULTS))):
@@ -118,7 +118,7 @@ class Storm:
             time.sleep(max(0, began + INTERVAL - time.monotonic()))
 
     def put_out_of_order(self, node, name):
-        """Does it for a while, and waits until the node is back."""
+        """Breaks a node for some time, and waits until it is back."""
         begin, end = FAULTS[name]
         began, unavailable = time.monotonic(), self.sight.counts[503]
         begin(node)
@@ -134,16 +134,16 @@ class Storm:
               f"no write for {away:.1f} s while it was away, for {returning:.1f} s while it came back", flush=True)
 
     def longest_pause(self, begin, end):
-        """The longest time, in seconds, in which no write was acknowledged to anybody."""
+        """The longest time, in seconds, without an acknowledged write."""
         times = sorted(moment for writer in self.writers for moment in list(writer.times) if begin < moment < end)
         return max(later - earlier for earlier, later in itertools.pairwise([begin, *times, end]))
 
     def check(self):
-        """What `switchboard check` says."""
+        """The output of `switchboard check`."""
         return self.site.command("check", hosts=self.hosts, must_succeed=False)
 
     def try_check(self):
-        """A node whose reads do not wait is found."""
+        """Checks that `check` finds a node whose reads do not wait."""
         said = self.check()
         assert self.proxy or said.count("Galera node 127.0.0.1:") == len(self.nodes), said
         assert "reads wait for what others have written" in said, said
@@ -153,7 +153,7 @@ class Storm:
             node.run("SET GLOBAL wsrep_sync_wait = 1")
 
     def run(self, minutes, longest_pause):
-        """- longest_pause: how long nobody may write, in seconds, while a killed node comes back."""
+        """- longest_pause: the longest allowed time without writes, in seconds, while a killed node comes back."""
         self.try_check()
         for worker in self.workers:
             worker.start()
@@ -186,7 +186,7 @@ class Storm:
 
 
 def main(folder, binaries, minutes, longest_pause):
-    """Half of the time the programs know all nodes, half of the time HAProxy."""
+    """The programs know all nodes in the first half of the time, and HAProxy in the other half."""
     for name, has_proxy in (("SWITCHBOARD_DB_HOST names three nodes", False), ("HAProxy chooses the node", True)):
         place = folder / ("proxy" if has_proxy else "list")
         place.mkdir(mode=0o711)

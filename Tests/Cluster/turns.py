@@ -1,4 +1,4 @@
-"""Turns at online-go.com that become notifications: each is told, and no phone shows it twice."""
+"""Turns at online-go.com that become notifications: each turn is announced, and no phone shows it twice."""
 
 import json
 import pathlib
@@ -10,12 +10,12 @@ from clients import Worker
 from fastcgi import Client
 from node import wait
 
-LIMIT = 400  # seconds: a pass that a fault ends holds its users for two minutes, and the next may end as well
+LIMIT = 400  # seconds: a pass that a fault ends holds its users for two minutes, and so may the next
 GAME = re.compile(r"Turn \d+ of \d+")
 
 
 class Services:
-    """The fakes of online-go.com and of Apple, and how a companion reaches them."""
+    """The fakes of online-go.com and of Apple, and the companion's settings for them."""
 
     def __init__(self, site):
         key = site.folder / "apns-key"
@@ -33,7 +33,7 @@ class Services:
             "OGS_REQUESTS_PER_SECOND": "100", "CHECK_INTERVAL_SECONDS": "2"}
 
     def told(self):
-        """For each phone and each game, under which collapse ids it was told of: a phone shows one of each."""
+        """The collapse ids for each phone and game: a phone shows one notification per collapse id."""
         shown = {}
         for line in (self.apple / "received.jsonl").read_text().splitlines():
             push = json.loads(line)
@@ -43,7 +43,7 @@ class Services:
 
 
 class Player(Worker):
-    """A user whose turn it is in one new game after the other. Each has to be told before the next begins."""
+    """A user with the turn in one new game after the other. Each turn must be announced before the next game begins."""
 
     count = 0
 

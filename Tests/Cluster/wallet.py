@@ -7,14 +7,14 @@ import urllib.request
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection."""
+    """Follows no redirect."""
 
     def redirect_request(self, *_):
         return None
 
 
 class Shop:
-    """A merchant of the site, and a bank at which people enroll their cards."""
+    """A merchant of the site, and a bank where people enroll their cards."""
 
     def __init__(self, site, host):
         folder = site.fake("bank")
@@ -27,7 +27,7 @@ class Shop:
         self.key = re.search(r'"api_?[kK]ey":\s*"([^"]+)"', printed).group(1)
 
     def begin_payment(self, phone):
-        """A payment of one dollar with the card of `phone`, which has to be confirmed."""
+        """Begins a payment of one dollar with the card of `phone`. It must be confirmed."""
         body = {"cardId": phone.card, "amount": 1, "currency": "CAD"}
         return self._send(phone.client, phone.access, "initiate", body).expect(200)
 
@@ -59,7 +59,7 @@ def enroll(phone, companions):
     thread.start()
     try:
         path, _, form = back[back.index("/api/"):].partition("?")
-        answer = phone.client.send("POST", path, form).expect(302)  # the person has said yes on the page
+        answer = phone.client.send("POST", path, form).expect(302)  # the person agrees on the page
         assert "success=true" in answer.fields["Location"], answer.fields["Location"]
     finally:
         ended.set()

@@ -5,7 +5,7 @@ import Testing
   static let attestations = AppAttestVector.all.filter { $0.attestation != nil }
   static let assertions = AppAttestVector.all.filter { $0.assertions != nil }
 
-  /// The step that fails for each reason that vectors name.
+  /// The failing step for each reason in vectors.
   static let steps: [String: AppAttestError] = [
     "authdata-short": .authenticatorData, "aaguid": .environment, "authority": .authority,
     "cbor": .malformed, "cbor-trailing": .malformed, "chain": .untrusted, "challenge": .challenge,
@@ -15,7 +15,7 @@ import Testing
     "nonce-der": .nonceForm, "nonce-missing": .nonceMissing, "receipt": .receipt, "rpid": .app,
     "signature": .signature, "validity": .validity, "x5c-count": .certificateCount,
   ]
-  /// The step that fails for vectors that do not name a reason.
+  /// The failing step for vectors without a reason.
   static let openSteps: [String: AppAttestError] = [
     "r19-leaf-of-other-key": .nonce, "r25-impostor-leaf": .nonceMissing,
     "r27-webauthn-apple-chain": .nonce, "s47-indefinite-length-map": .malformed,
@@ -29,7 +29,7 @@ import Testing
 
   @Test(arguments: attestations)
   func attestationsPassOrFailAtTheExpectedStep(_ vector: AppAttestVector) throws {
-    // If an assertion is wrong, its attestation is not.
+    // If only an assertion is wrong, the attestation is valid.
     let isRefused = !vector.isAccepted && vector.assertions == nil
     switch try vector.attest() {
     case .success(let attestation):

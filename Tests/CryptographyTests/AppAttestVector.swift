@@ -61,7 +61,7 @@ struct AppAttestVector: Decodable, CustomTestStringConvertible {
       root: try trustAnchor.map { try Certificate(pem: $0) } ?? .appleAppAttestationRoot)
   }
 
-  /// Verifies the vector's attestation, or `object` in its place.
+  /// Verifies the vector's attestation, or `object` instead.
   func attest(
     _ object: [UInt8]? = nil, refusing categories: Set<UInt32> = [], at clock: String? = nil
   ) throws -> Result<AppAttest.Attestation, AppAttestError> {
@@ -80,7 +80,7 @@ struct AppAttestVector: Decodable, CustomTestStringConvertible {
     }
   }
 
-  /// Verifies one of the vector's assertions, or `object` in its place.
+  /// Verifies one of the vector's assertions, or `object` instead.
   func assert(
     _ assertion: Assertion, _ object: [UInt8]? = nil, refusing categories: Set<UInt32> = []
   ) throws -> Result<AppAttest.Assertion, AppAttestError> {

@@ -2,7 +2,8 @@ import Cryptography
 import Foundation
 import Testing
 
-/// The signatures were made with OpenSSL's command and the key of ``P256Tests``.
+/// Biometric keys. The signatures were made with the command `openssl` and the key of
+/// ``P256Tests``.
 @Suite struct BiometricKeyTests {
   static let publicKey = P256Tests.publicKey.split(separator: "\n").dropFirst().dropLast().joined()
   static let challenge = [UInt8](0..<32)
@@ -38,7 +39,7 @@ import Testing
     }
   }
 
-  /// The first is what an app sent that could not sign.
+  /// The first value comes from an app that could not sign.
   @Test(arguments: [
     "signed_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=_1763733600000", "", "AA==", ofBytes + "=",
     ofBytes + "\n", "MAYCAQECAQE=",
@@ -48,7 +49,7 @@ import Testing
     #expect(!key.isSignature(signature, of: Self.challenge))
   }
 
-  /// Phones send DER, not r and s as 64 bytes.
+  /// Phones send DER instead of r and s as 64 bytes.
   @Test func signaturesThatAreNotDERAreRefused() throws {
     let signer = try P256PrivateKey(pem: P256Tests.privateKey)
     let signature = base64Encoded(try signer.signES256(Self.challenge.span))
@@ -69,7 +70,7 @@ import Testing
   }
 
   @Test func keysOfOtherAlgorithmsAreInvalid() {
-    // P-384 and Ed25519.
+    // The keys are for P-384 and Ed25519.
     for text in [
       "MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEw5rnPlXwuJ/M0VnRGfD+VmA9SI+cRMCtSNc+l1R3UUgcOVzZwZOi03VQvpEAiy2qEJ7BctVz1AZ/hW41Qzw0FQcTbyCxAXDJzIxjcpiVEBmx4BJ3pTu9WHtaQ2wmYjo2",
       "MCowBQYDK2VwAyEASkyzBpABL/cNRAQeJWVkRx2HMoo3whERA/TQmAPpXTI=",

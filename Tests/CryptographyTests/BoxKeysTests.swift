@@ -23,7 +23,7 @@ import Testing
     #expect(throws: CryptographyError.self) { try BoxPublicKeys(parsing: entries) }
   }
 
-  /// With such a key everybody could compute what boxes are encrypted with (RFC 7748 §6.1).
+  /// With such a key an attacker could compute the shared secret (RFC 7748 §6.1).
   @Test(arguments: [
     [UInt8](repeating: 0, count: 32), [1] + [UInt8](repeating: 0, count: 31),
     [0xEC] + [UInt8](repeating: 0xFF, count: 30) + [0x7F],
@@ -40,7 +40,7 @@ import Testing
     #expect(keys.publicKeys.entries.map { $0.prefix(10) } == ["public:c1:", "public:c0:"])
   }
 
-  /// A responder that has the private file in place of the public one does not start.
+  /// A responder with the file of private keys instead of public keys does not start.
   @Test func privateAndPublicKeysAreNotMistakenForEachOther() throws {
     let entries = try BoxKeys(parsing: Self.entry).publicKeys.entries.joined()
     #expect(try BoxPublicKeys(parsing: entries).entries == [entries])

@@ -14,7 +14,7 @@ private let newerBoxEntry = "c_2:\(base64URLEncoded(Array(100..<132)))"
     older = try BoxKeys(parsing: olderBoxEntry)
   }
 
-  /// A C program made this value with libsodium.
+  /// A C program sealed this value with libsodium.
   @Test func aValueSealedByAnotherProgramOpens() throws {
     let sealed =
       "box:c1.C06EggKVbdnMtZBbfy6s1LSdtHPw_RpeC5h0TEZwPRPbhe5dl9whfgI2mKDYIhaoYV3MhXGqW2FC5IyB1CUv0rd6lzvEZfYw"
@@ -23,7 +23,7 @@ private let newerBoxEntry = "c_2:\(base64URLEncoded(Array(100..<132)))"
     #expect(opened == Array("secret!".utf8))
   }
 
-  /// The public half is that of RFC 7748 §6.1 for these bytes.
+  /// The public key for these bytes is in RFC 7748 §6.1.
   @Test func thePublicHalfIsThatOfX25519() {
     #expect(older.publicKeys.entries == ["public:c1:j0DFrbaPJWJK5bIU6nZ6bslNgp09e14a0bpvPiE4KF8"])
   }
@@ -41,7 +41,7 @@ private let newerBoxEntry = "c_2:\(base64URLEncoded(Array(100..<132)))"
     let sealed = seal([1, 2, 3], authenticating: "a", for: known)
     #expect(sealed.hasPrefix("box:c_2."))
     #expect(try open(sealed, authenticating: "a", with: keys) == [1, 2, 3])
-    // The public halves, taken for private ones, open nothing.
+    // Public keys in the form of private keys open nothing.
     #expect(throws: CryptographyError.unauthentic) {
       let keys = try BoxKeys(parsing: printed.replacing("public:", with: ""))
       return try open(sealed, authenticating: "a", with: keys)
@@ -97,7 +97,7 @@ private let newerBoxEntry = "c_2:\(base64URLEncoded(Array(100..<132)))"
     }
   }
 
-  /// A key of each of the two kinds, of the same id and bytes.
+  /// One key of each kind, with the same id and bytes.
   @Test func neitherKindOfKeyOpensWhatTheOtherSealed() throws {
     let keyring = try Keyring(parsing: olderBoxEntry)
     let boxed = seal([1, 2, 3], authenticating: "a", for: older.publicKeys)

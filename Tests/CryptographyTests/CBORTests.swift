@@ -29,13 +29,13 @@ import Testing
     "", "0000", "1800", "1817", "190000", "1900ff", "1a0000ffff", "1b00000000ffffffff",  // too long
     "5800", "590001ff", "7817" + String(repeating: "61", count: 23), "9800", "b800",
     "1b8000000000000000", "3b8000000000000000", "1bffffffffffffffff",  // too large
-    "18", "19ff", "1a0000", "1bffffff", "41", "62c3", "81", "a1", "a101", "8201",  // cut
+    "18", "19ff", "1a0000", "1bffffff", "41", "62c3", "81", "a1", "a101", "8201",  // truncated
     "1c", "1d", "1e", "1f", "3c", "5c", "fc", "fe",  // reserved
-    "5f4101ff", "7f6161ff", "9f01ff", "bf0102ff", "9fff", "ff",  // of indefinite length
+    "5f4101ff", "7f6161ff", "9f01ff", "bf0102ff", "9fff", "ff",  // indefinite length
     "c001", "c11a514b67b0", "d818456449455446", "d9d9f700",  // tags
     "f7", "e0", "f0", "f800", "f814", "f8ff", "f90000", "fa47c35000",  // simple
     "61ff", "62c328", "63eda080", "62c080", "64f4908080",  // not UTF-8
-    "a201010102", "a2616101616102", "a3010203040105",  // members that come twice
+    "a201010102", "a2616101616102", "a3010203040105",  // duplicate members
     "a1400a", "a1f500", "a18000", "a1a000",  // names of other types
   ])
   func otherValuesAreMalformed(_ text: String) throws {
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func theNumberOfValuesIsLimited() throws {
-    let most = CBOR.maximumCount - 1  // the array is one of them
+    let most = CBOR.maximumCount - 1  // the array counts too
     let array = [0x98, UInt8(most)] + [UInt8](repeating: 0, count: most)
     #expect(try CBOR(decoding: array[...]).array?.count == most)
     let more = [0x99, 1, 0] + [UInt8](repeating: 0, count: most + 1)

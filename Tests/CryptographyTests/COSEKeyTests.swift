@@ -31,7 +31,7 @@ import Testing
     #expect(try COSEKey(.map(Self.rsa)).algorithm == .rs256)
   }
 
-  /// Each with one member changed, or one too many.
+  /// Each case changes or adds one member.
   @Test(
     arguments: [
       (1, .integer(1)), (1, .integer(3)), (1, .text("EC2")), (3, .integer(-8)), (3, .integer(-35)),
@@ -56,7 +56,7 @@ import Testing
     #expect(throws: CryptographyError.invalidKey) { try COSEKey(.map(members)) }
   }
 
-  /// Too short, too long, a zero in front, another exponent.
+  /// Too short, too long, a leading zero, another exponent.
   @Test(
     arguments: [
       (1, .integer(2)), (-1, bytes(255)), (-1, bytes(513)), (-1, bytes(256, from: 0x7F)),

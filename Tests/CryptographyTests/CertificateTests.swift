@@ -13,7 +13,7 @@ import Testing
   @Test func certificatesHaveOneEncoding() throws {
     let bytes = root.der
     #expect(try Certificate(der: bytes[...]).der == bytes)
-    // The length takes more bytes than it needs.
+    // The length is encoded in more bytes than necessary.
     let longer = [0x30, 0x83, 0] + bytes[2...]
     for bytes in [
       [], [0x30], Array(bytes.dropLast()), bytes + [0], Array(bytes.dropFirst()), longer,
@@ -29,12 +29,12 @@ import Testing
 
   @Test func theFieldsOfACertificateAreRead() {
     #expect(root.isAuthority)
-    #expect(root.publicKey == nil)  // of P-384
+    #expect(root.publicKey == nil)  // a P-384 key
     #expect(root.extensionValue("2.5.29.19") == [0x30, 3, 1, 1, 0xFF])  // basic constraints
     #expect(root.extensionValue("1.2.840.113635.100.8.2") == nil)
   }
 
-  /// The chain would have fewer than three certificates.
+  /// The chain must have three certificates.
   @Test func aRootIsNotTrustedThroughItself() {
     #expect(root.trust(through: root, to: root, at: 1_700_000_000_000) == .untrusted)
     #expect(root.trust(through: root, to: root, at: 2_500_000_000_000) == .outsideValidity)

@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// What a browser may say of a ceremony (WebAuthn §5.8.1).
+/// The client data of a browser (WebAuthn §5.8.1).
 @Suite struct ClientDataTests {
   let vector: WebAuthnVector
   let passkey: Passkey
@@ -18,7 +18,7 @@ import Testing
     #"{"type":"webauthn.get","challenge":"\#(challenge)","origin":"https://example.org"\#(members)}"#
   }
 
-  /// The error of a sign-in with this text as client data, which nobody signed.
+  /// The error of a sign-in with this text as unsigned client data.
   func refusal(_ text: String, framedBy topOrigins: [String] = []) throws -> WebAuthnError? {
     let party = RelyingParty(
       id: "example.org", origins: ["https://example.org"], topOrigins: topOrigins,

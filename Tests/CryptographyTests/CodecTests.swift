@@ -2,7 +2,7 @@ import Cryptography
 import Testing
 
 @Suite struct CodecTests {
-  /// RFC 4648 §10.
+  /// Examples of RFC 4648 §10.
   @Test(arguments: [
     ("", "", ""), ("f", "Zg==", "66"), ("fo", "Zm8=", "666f"), ("foo", "Zm9v", "666f6f"),
     ("foob", "Zm9vYg==", "666f6f62"), ("fooba", "Zm9vYmE=", "666f6f6261"),

@@ -22,7 +22,7 @@ import Testing
     #expect(hexEncoded(sha256(bytes.span)) == digest)
   }
 
-  /// Examples of RFC 4231. Short keys are padded with zeros, as HMAC does itself (RFC 2104 §2).
+  /// Examples of RFC 4231. Short keys are padded with zeros, as in HMAC itself (RFC 2104 §2).
   static let tags: [(key: [UInt8], message: [UInt8], tag: String)] = [
     (
       Array(repeating: 0x0B, count: 20), Array("Hi There".utf8),

@@ -1,6 +1,7 @@
 import Cryptography
 
-/// Entries of a keyring. The known answers need their secrets: the bytes 0 to 31 and 100 to 139.
+/// Entries of a keyring. The known answers depend on their secrets: the bytes 0 to 31 and 100 to
+/// 139.
 let olderEntry = "2026-11:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 let newerEntry = "next_KEY:ZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXp7fH1-f4CBgoOEhYaHiImKiw"
 
@@ -8,7 +9,7 @@ func makeKey(_ id: String = "test", secret: [UInt8]) throws -> Key {
   try Key(id: id, secret: Secret(copying: secret.span))
 }
 
-/// Each text that differs from `text` in one bit of its UTF-8 form.
+/// The texts that differ from `text` in one bit of their UTF-8 form.
 func bitFlips(of text: String) -> [String] {
   let bytes = Array(text.utf8)
   return bytes.indices.flatMap { index in

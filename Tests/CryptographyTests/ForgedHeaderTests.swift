@@ -1,8 +1,8 @@
 import Cryptography
 import Testing
 
-/// Headers other than the one that a key has (RFC 8725 §3.1, §3.10). The real key signs each of
-/// them, so that only the header can be the reason to refuse.
+/// Headers that differ from the header of a key (RFC 8725 §3.1, §3.10). The real key signs each, so
+/// that only the header can be the reason for the refusal.
 @Suite struct ForgedHeaderTests {
   static let headers = [
     #"{"alg":"none","kid":"2026-11","typ":"JWT"}"#,

@@ -3,8 +3,8 @@ import Foundation
 import Support
 import Testing
 
-/// Inputs from a seeded generator. Each test takes as many as `SWITCHBOARD_FUZZ` says, 20,000 if
-/// that is not set.
+/// Inputs from a seeded generator. `SWITCHBOARD_FUZZ` sets the number per test; the default is
+/// 20,000.
 @Suite struct FuzzTests {
   static let count =
     ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 20_000

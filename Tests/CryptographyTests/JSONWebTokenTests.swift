@@ -68,7 +68,7 @@ import Testing
 
   @Test func tokensHaveAtMost4096Bytes() throws {
     let around = JSONWebToken.sign([], with: keyring.newest).utf8.count
-    // One in four sizes is not that of any base64url text, but the limit is.
+    // Base64url text never has one of four sizes, but the limit itself is a possible size.
     let fits = try #require(
       (0..<4096).first { base64URLEncoded(randomBytes($0)).utf8.count == 4096 - around })
     let longest = JSONWebToken.sign(randomBytes(fits), with: keyring.newest)
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// Only someone with the key can make such a token. It is refused anyway.
+  /// Only the owner of the key can make such a token, but it is refused too.
   @Test(arguments: ["e30=", "e3", "e 30", "e30.", ".e30", "e31", "+/+/", "Z", "é"])
   func signedPayloadsThatAreNotBase64URLAreMalformed(_ payload: String) {
     let header = JSONWebToken.sign([], with: keyring.newest).prefix { $0 != "." }

@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// OpenSSL's command made the keys and signatures, except those of RFC 7515.
+/// Keys and signatures made with the command `openssl`, except those of RFC 7515.
 @Suite struct P256Tests {
   static let privateKey = """
     -----BEGIN PRIVATE KEY-----
@@ -50,7 +50,8 @@ import Testing
     #expect(!key.isES256(signature, of: Array("eyJhbGciOiJFUzI1NiJ9.e31".utf8)))
   }
 
-  /// 600 signatures, because one in 256 has a coordinate with a leading zero, which DER omits.
+  /// Makes 600 signatures, because one in 256 has a coordinate with a leading zero, which DER
+  /// omits.
   @Test func signaturesHave64BytesAndVerify() throws {
     let key = try P256PrivateKey(pem: Self.privateKey)
     let verifier = try P256PublicKey(pem: Self.publicKey)
@@ -136,7 +137,7 @@ import Testing
     }
   }
 
-  /// The same numbers in another form of DER, or with bytes after them, are refused.
+  /// Refuses the same numbers in another DER encoding, or with bytes after them.
   @Test func signaturesInDERHaveOneForm() throws {
     let key = try P256PublicKey(pem: Self.publicKey)
     let message = Array("eyJhbGciOiJFUzI1NiJ9.e30".utf8)

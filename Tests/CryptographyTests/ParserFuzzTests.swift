@@ -3,7 +3,7 @@ import Testing
 
 @testable import Cryptography
 
-/// Broken inputs: every parser refuses or returns, and never crashes.
+/// Broken inputs: every parser refuses or returns, and none crashes.
 @Suite struct ParserFuzzTests {
   static let attestations = AppAttestVector.all.compactMap {
     $0.attestation?.attestationObject.bytes
@@ -33,7 +33,7 @@ import Testing
   @Test func theCertificateParserSurvivesAnyBytes() throws {
     var generator = SeededGenerator(state: 12)
     let genuine = Self.attestations.flatMap { object in
-      // Some vectors are broken on purpose.
+      // Some vectors are broken intentionally.
       let chain = try? CBOR(decoding: object[...])["attStmt"]?["x5c"]?.array
       return chain?.compactMap { $0.bytes.map(Array.init) } ?? []
     }
@@ -94,7 +94,7 @@ import Testing
     #expect(registered > 0)
   }
 
-  /// Inputs of the largest size, with the patterns that cost most.
+  /// Inputs of the maximum size, with the most expensive patterns.
   @Test(
     arguments: [
       [0x81], [0xA1, 0x00], [0x80], [0x61, 0x61], [0x9A, 0, 0, 0xFF, 0xFF], [0x30, 0x80],
@@ -107,7 +107,7 @@ import Testing
     #expect(throws: WebAuthnError.self) { try ClientData(bytes) }
   }
 
-  /// The size of the accepted form of `value`, in bytes.
+  /// The size of the accepted encoding of `value`, in bytes.
   private func size(of value: CBOR) -> Int {
     func head(_ argument: Int64) -> Int {
       switch argument {

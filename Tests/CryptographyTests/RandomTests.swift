@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// The time of the example in RFC 9562, appendix A.6.
+  /// One time is from the example in RFC 9562, appendix A.6.
   @Test(arguments: [
     (0, "00000000-0000-7"), (0x017F_22E2_79B0, "017f22e2-79b0-7"),
     (1 << 48 - 1, "ffffffff-ffff-7"),

@@ -2,7 +2,7 @@ import Base
 import Cryptography
 import Testing
 
-/// What we tell push services of us. The vector is the example of RFC 8292 §2.4.
+/// Our identification to push services. The vector is the example of RFC 8292 §2.4.
 @Suite struct VAPIDTests {
   static let publicKey = """
     BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs
@@ -23,7 +23,7 @@ import Testing
     #expect(key.isES256(signature, of: Array("\(Self.header).\(Self.claims)".utf8)))
   }
 
-  /// The signature differs each time, for ECDSA is random.
+  /// The signatures differ, because ECDSA is random.
   @Test func ourTokenOfTheSameClaimsDiffersOnlyInItsSignature() throws {
     let key = try P256PrivateKey.generate()
     let vapid = try VAPID(key: key, subject: "mailto:push@example.com")

@@ -12,7 +12,7 @@ func vectors<Vector: Decodable>(_ folder: String, as type: Vector.Type) throws -
   }
 }
 
-/// Bytes that a file holds as base64 of either alphabet.
+/// Bytes from base64 of either alphabet in a file.
 struct Base64Bytes: Decodable, Equatable {
   let bytes: [UInt8]
 

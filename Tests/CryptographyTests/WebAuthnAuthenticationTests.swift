@@ -3,7 +3,7 @@ import Testing
 
 /// Sign-ins with passkeys (WebAuthn §7.2).
 @Suite struct WebAuthnAuthenticationTests {
-  /// The step that fails for each reason that vectors name.
+  /// The failing step for each reason in vectors.
   static let steps: [String: WebAuthnError] = [
     "be-changed": .backup, "challenge": .challenge, "crossOrigin": .crossOrigin, "origin": .origin,
     "rpid": .relyingParty, "short": .authenticatorData, "signature": .signature,

@@ -20,7 +20,8 @@ import Testing
     #expect(passkey.signCount == 0)
   }
 
-  /// Where the authenticator data begin in the vector's attestation object. They are its last part.
+  /// The start of the authenticator data, which are the last part of the vector's attestation
+  /// object.
   static let start = 30
 
   @Test(

@@ -16,7 +16,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
     let signature: Base64Bytes
   }
 
-  /// In JSON as browsers write it.
+  /// A credential in a browser's JSON.
   struct Credential: Decodable {
     struct Response: Decodable {
       let clientDataJSON: Base64Bytes
@@ -33,7 +33,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
-      if let one = try? container.decode(String.self) {  // else it is a list
+      if let one = try? container.decode(String.self) {  // otherwise a list
         list = [one]
       } else {
         list = try container.decode([String].self)
@@ -85,7 +85,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
       challengeDigest: sha256(registration.challenge.bytes))
   }
 
-  /// The passkey as it is stored before the vector's sign-in.
+  /// The stored passkey before the vector's sign-in.
   func passkey() throws -> Passkey {
     if let credential {
       let key = try #require(credentialPublicKeyCose)
@@ -93,7 +93,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
         credentialID: credential.rawId.bytes, publicKey: key.bytes,
         signCount: try #require(storedSignCount), isBackupEligible: false, isBackedUp: false)
     }
-    // The registration may have required less than the sign-in does.
+    // The registration may have required less than the sign-in.
     let passkey = try register(
       at: RelyingParty(
         id: rpId, origins: origin.list, topOrigins: party.topOrigins,

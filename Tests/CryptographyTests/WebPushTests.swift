@@ -74,7 +74,7 @@ import Testing
     #expect(read == content)
   }
 
-  /// We write one record; the tests' reader reads the two of the example.
+  /// We write one record; the tests' reader reads the two records of the example.
   @Test func theSecondExampleOfRFC8188IsRead() throws {
     let message = try EncryptedContent(
       Self.decoded(
@@ -184,7 +184,7 @@ extension WebPushTests {
 
   private func secret(_ bytes: [UInt8]) -> Secret { Secret(copying: bytes.span) }
 
-  /// The key whose scalar this is: the rest of a PKCS#8 text is always the same.
+  /// The key with this scalar. The rest of the PKCS#8 text is constant.
   private func privateKey(_ scalar: String) throws -> P256PrivateKey {
     let prefix = hexDecoded(
       "3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420")!

@@ -45,10 +45,10 @@ struct Bank: ParsableCommand {
   }
 }
 
-/// What the files of the folder say now. A fault that is none is complained of by every endpoint.
+/// The script in the folder's files. With an invalid fault, every endpoint answers with the error.
 private func script(in folder: String) -> FakeBank.Script {
   var script = FakeBank.Script()
-  // Neither file needs to be there.
+  // Both files are optional.
   if let cards = try? text(of: "\(folder)/cards.json") { script.cards = cards }
   for line in ((try? text(of: "\(folder)/faults")) ?? "").split(separator: "\n") {
     if let (endpoint, fault) = FakeBank.Fault.parse(line) {

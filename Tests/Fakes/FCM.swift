@@ -55,7 +55,7 @@ struct FCM: ParsableCommand {
 }
 
 extension FileHandle {
-  /// Adds a line with what came and how it was answered.
+  /// Adds a line with the message and the status of its answer.
   fileprivate func write(_ received: FakeFCM.Received) {
     let isJSON = (try? JSONSerialization.jsonObject(with: Data(received.message.utf8))) != nil
     let line =
@@ -64,9 +64,9 @@ extension FileHandle {
   }
 }
 
-/// What the file of the folder says now about `token`.
+/// The refusal of `token` in the folder's current file.
 private func refusal(of token: String, in folder: String) -> FakeFCM.Refusal? {
-  // The file need not be there.
+  // The file is optional.
   for line in ((try? text(of: "\(folder)/faults")) ?? "").split(separator: "\n") {
     let words = line.split(separator: " ").map(String.init)
     guard words.count == 3, let status = Int(words[1]) else {

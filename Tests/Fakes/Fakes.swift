@@ -1,8 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The outside world as it is offline: servers that answer as the real ones do, and on request fail as
-/// they do.
+/// Offline servers that answer, and on request fail, like the real services.
 @main
 struct Fakes: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -12,8 +11,8 @@ struct Fakes: ParsableCommand {
 
 let portHelp: ArgumentHelp = "0 takes the one that the folder names, or else a free one."
 
-/// Makes a server by `make`, which returns it with its port, and tells that port in `FOLDER/port` and on
-/// standard output.
+/// Makes a server with `make`, which returns it with its port, and writes the port to `FOLDER/port`
+/// and standard output.
 func listening<Server>(
   on port: UInt16, as folder: String, _ make: (UInt16) throws -> (Server, UInt16)
 ) throws -> Server {

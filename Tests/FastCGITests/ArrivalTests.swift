@@ -5,13 +5,13 @@ import Testing
 
 /// Requests that arrive slowly.
 @Suite struct ArrivalTests {
-  /// Both parts of a request that is cut at `offset` from its end.
+  /// Both parts of a request, cut `offset` bytes before its end.
   private func halves(_ body: String, at offset: Int) -> (first: [UInt8], second: [UInt8]) {
     let bytes = requestBytes("POST", "/slow", body: Array(body.utf8), keep: true)
     return (Array(bytes.dropLast(offset)), Array(bytes.suffix(offset)))
   }
 
-  /// The last record that is cut is that of the parameters, of the body, of its end.
+  /// The cut is in the record of the parameters, of the body, or of the body's end.
   @Test(arguments: [1, 9, 20, 40])
   func moreSlowRequestsThanWorkersStopNobody(offset: Int) throws {
     try withServer(workers: 2) { server in

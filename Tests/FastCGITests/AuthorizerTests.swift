@@ -5,7 +5,7 @@ import Testing
 
 @testable import FastCGI
 
-/// FastCGI's role of an authorizer (specification §6.3).
+/// FastCGI's authorizer role (specification §6.3).
 @Suite struct AuthorizerTests {
   private let question =
     beginRecord(keep: true, role: 2)

@@ -1,7 +1,7 @@
 import Foundation
 import Support
 
-/// What went wrong on the way to an answer.
+/// The error in a connection or an answer.
 enum ClientError: Error, Equatable {
   case system(String, CInt)
   /// The server closed the connection before the answer was complete.
@@ -9,7 +9,7 @@ enum ClientError: Error, Equatable {
   case unexpectedRecord(UInt8)
 }
 
-/// The record types used here (FastCGI specification §8).
+/// Record types (FastCGI specification §8).
 enum RecordType: UInt8 {
   case begin = 1
   case abort = 2
@@ -44,7 +44,7 @@ func pair(_ name: String, _ value: String) -> [UInt8] {
   return length(name.utf8.count) + length(value.utf8.count) + Array(name.utf8) + Array(value.utf8)
 }
 
-/// A whole request, as a web server would send it.
+/// A whole request in a web server's form.
 func requestBytes(
   _ method: String = "GET", _ target: String = "/", _ more: [(String, String)] = [],
   body: [UInt8] = [], keep: Bool = false, contentLength: String? = nil, recordSize: Int = 65_528,
@@ -62,7 +62,7 @@ func requestBytes(
     + stream(.stdin, body, recordSize, padding)
 }
 
-/// `content` in records of at most `recordSize` octets, and the empty one that ends it.
+/// `content` in records of at most `recordSize` octets, with the empty record at the end.
 func stream(
   _ type: RecordType, _ content: [UInt8], _ recordSize: Int = 65_528, _ padding: Int = 0
 ) -> [UInt8] {
@@ -71,7 +71,7 @@ func stream(
   } + record(type)
 }
 
-/// A CGI response, taken apart.
+/// A parsed CGI response.
 struct Answer: Equatable {
   var head: String
   var body: String
@@ -83,7 +83,7 @@ struct Answer: Equatable {
   }
 }
 
-/// A connection to the server, closed in the end. It gives up after 20 s of silence.
+/// A connection to the server, closed at the end. It stops waiting after 20 s of silence.
 final class Connection {
   let descriptor: CInt
 
@@ -131,10 +131,10 @@ final class Connection {
     }
   }
 
-  /// Ends this side of the connection.
+  /// Closes this side of the connection.
   func endSending() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-  /// Whether anything arrives in time.
+  /// Whether data arrive in time.
   func isReadable(within milliseconds: CInt) -> Bool {
     var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&polled, 1, milliseconds) == 1
@@ -155,7 +155,7 @@ final class Connection {
     return bytes
   }
 
-  /// Reads one answer to its END_REQUEST.
+  /// Reads one answer up to its END_REQUEST.
   func answer() throws -> Answer {
     var output: [UInt8] = []
     while true {
@@ -176,7 +176,8 @@ final class Connection {
     return try answer()
   }
 
-  /// Waits until the server closes; throws ``ClientError/system(_:_:)`` if it does not.
+  /// Waits until the server closes the connection; throws ``ClientError/system(_:_:)`` if it does
+  /// not.
   func waitForClose() throws {
     while true {
       do { _ = try receive(1) } catch ClientError.closed { return }
@@ -184,7 +185,7 @@ final class Connection {
   }
 }
 
-/// A listening socket in a folder of its own, which is removed in the end.
+/// A listening socket in its own folder, which is removed at the end.
 final class Endpoint: Sendable {
   let path: String
   let descriptor: CInt

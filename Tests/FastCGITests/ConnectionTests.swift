@@ -4,7 +4,7 @@ import Testing
 
 @testable import FastCGI
 
-/// Requests that are in order, on connections that are kept or not.
+/// Valid requests, with and without keeping the connection.
 @Suite struct ConnectionTests {
   @Test func aConnectionThatIsNotToBeKeptIsClosedAfterItsAnswer() throws {
     try withServer { server in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import FastCGI
 
-/// Requests that are not in order.
+/// Malformed requests.
 @Suite struct DefectTests {
-  /// What is sent before the end of file, and that no handler sees.
+  /// Incomplete input before the end of file, which no handler sees.
   static let cut: [(String, [UInt8])] = [
     ("nothing", []),
     ("BEGIN_REQUEST", beginRecord(keep: true)),
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  /// Nothing of what a stranger may have a part in ends the server.
+  /// Values that a stranger may choose never end the server.
   @Test func whatWouldBreakAFieldEndsNothing() throws {
     let handler: RunningServer.Handler = { request, _ in
       Response(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FastCGI
 
-/// How a server ends.
+/// The end of a server.
 @Suite struct DrainTests {
   @Test func aRequestInFlightIsAnsweredBeforeTheEnd() throws {
     let (gate, arrived) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -58,7 +58,8 @@ import Testing
     while running.server.phase == .draining {
       #expect(try connection.answer(to: requestBytes(keep: true)).body == "GET /   -")
     }
-    // It was closed after the last of these answers, or is after this one.
+    // The server closed the connection after the last of these answers, or closes it after this
+    // one.
     if (try? connection.send(requestBytes(keep: true))) != nil { _ = try? connection.answer() }
     try connection.waitForClose()
     #expect(running.waitForEnd())
@@ -84,7 +85,7 @@ import Testing
     gate.signal()
   }
 
-  /// As nginx does: several requests on a connection, then another connection.
+  /// Like nginx, a client sends several requests on a connection, and then uses another connection.
   @Test func noRequestIsLostWhenServersTakeTurnsUnderLoad() throws {
     let endpoint = try Endpoint()
     let handler: RunningServer.Handler = { request, _ in describe(request) }

@@ -5,13 +5,13 @@ import Testing
 
 /// Bytes that no web server sends. `SWITCHBOARD_FUZZ` is the number of rounds.
 ///
-/// One thing is left out: a parameter that claims 16 MiB or more. libfcgi ends the process if it
-/// cannot allocate what a parameter claims, so nobody but the web server may reach the socket.
+/// Omits parameters with a claimed size of 16 MiB or more: libfcgi ends the process if it cannot
+/// allocate the claimed size. Therefore only the web server may reach the socket.
 @Suite struct FuzzTests {
   private static let rounds =
     ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap { Int($0) } ?? 300
 
-  /// SplitMix64: the same bytes in every run.
+  /// SplitMix64, for the same bytes in every run.
   private struct Generator: RandomNumberGenerator {
     var state: UInt64
 

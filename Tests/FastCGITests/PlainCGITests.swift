@@ -6,7 +6,7 @@ import Testing
 
 /// The server as a plain CGI program.
 @Suite struct PlainCGITests {
-  /// What is answered when `pieces` arrive on standard input, one after the other.
+  /// The answer to `pieces` that arrive on standard input one after the other.
   private func answer(_ parameters: [(String, String)], _ pieces: [String] = []) throws -> Answer {
     let (input, output) = (Pipe(), Pipe())
     Thread {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FastCGI
 
-/// What concerns a whole process, each in one of its own.
+/// Tests of whole processes; each test has its own process.
 @Suite struct ProcessTests {
   @Test func aServerShortOfDescriptorsServesAsSoonAsItHasOne() async {
     await #expect(processExitsWith: .success) {

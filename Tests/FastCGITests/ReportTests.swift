@@ -3,7 +3,7 @@ import Testing
 
 @testable import FastCGI
 
-/// What a server tells systemd by way of the program.
+/// A server's reports, which the program passes to systemd.
 @Suite struct ReportTests {
   @Test func aServerReportsItsBeginningAndItsEnd() throws {
     let reports = Locked<[Report]>([])
@@ -17,7 +17,7 @@ import Testing
     #expect(reports.get() == [.ready, .stopping])
   }
 
-  /// A watchdog must end a server whose workers hang, and no other.
+  /// A watchdog must end only servers whose workers hang.
   @Test func aServerIsAliveOnlyWhileAWorkerIsFree() throws {
     let reports = Locked<[Report]>([])
     let (entered, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FastCGI
 
-/// A server on a thread of its own, in this process.
+/// A server on its own thread in this process.
 final class RunningServer: Sendable {
   typealias Handler = @Sendable (Request, Server) -> Response
 
@@ -13,7 +13,7 @@ final class RunningServer: Sendable {
   private let ended = DispatchSemaphore(value: 0)
   private let runner = Locked<pthread_t?>(nil)
 
-  /// Starts a server on `endpoint`, which keeps a descriptor of its own for the next.
+  /// Starts a server on `endpoint`, which keeps its own descriptor for the next server.
   init(
     on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
     arrivalLimit: Duration = .seconds(20), arrivalCountLimit: Int = 512,
@@ -36,23 +36,23 @@ final class RunningServer: Sendable {
 
   func connect() throws -> Connection { try Connection(to: endpoint.path) }
 
-  /// One request on a connection of its own.
+  /// Sends one request on a new connection and returns the answer.
   func answer(_ bytes: [UInt8] = requestBytes()) throws -> Answer {
     try connect().answer(to: bytes)
   }
 
-  /// Sends SIGTERM to the thread that runs the server, which must have answered a request before.
+  /// Sends SIGTERM to the server's thread. The server must have answered a request before.
   func terminate() { pthread_kill(runner.get()!, SIGTERM) }
 
   func waitForPhase(_ phase: Server.Phase) {
     while server.phase != phase { sched_yield() }
   }
 
-  /// Waits for `run` to return; false if it does not within 20 s.
+  /// Waits for the return of `run`; false if it does not return within 20 s.
   func waitForEnd() -> Bool { ended.wait(timeout: .now() + 20) == .success }
 }
 
-/// Runs `body` against a server, then drains it.
+/// Runs `body` with a server, and then drains it.
 func withServer(
   workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000, arrivalLimit: Duration = .seconds(20),
   handler: @escaping RunningServer.Handler = { request, _ in describe(request) },
@@ -69,7 +69,7 @@ func withServer(
   try body(running)
 }
 
-/// An answer that tells what the server made of the request.
+/// An answer that describes the request as the server parsed it.
 func describe(_ request: Request) -> Response {
   let text = """
     \(request.method) \(request.path) \(request.query) \(String(decoding: request.body, as: UTF8.self)) \
@@ -78,7 +78,7 @@ func describe(_ request: Request) -> Response {
   return Response(status: 200, body: Array(text.utf8))
 }
 
-/// A value behind a lock.
+/// A value protected by a lock.
 final class Locked<Value: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value
@@ -90,7 +90,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
   func update(_ change: (inout Value) -> Void) { lock.withLock { change(&value) } }
 }
 
-/// Runs `body` for each index at once, each on a thread of its own, and waits for all.
+/// Runs `body` for each index at the same time on separate threads, and waits for all.
 func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
   let group = DispatchGroup()
   for index in 0..<count {

@@ -6,7 +6,7 @@ import Testing
 
 /// Handlers that wait.
 @Suite struct WaitingTests {
-  /// Answers `/wait` when `gate` opens, 503 if it may not wait, and everything else at once.
+  /// Answers `/wait` when `gate` opens, with 503 if it may not wait, and other requests at once.
   private static func handler(
     _ gate: DispatchSemaphore, _ arrived: DispatchSemaphore
   ) -> RunningServer.Handler {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// A thread frees its slot a moment after its answer.
+  /// Waits for a free slot, because a thread frees its slot shortly after its answer.
   private func waitForSlot(_ server: RunningServer) {
     while !server.server.waiterSlots.tryToTake() { sched_yield() }
     server.server.waiterSlots.give()

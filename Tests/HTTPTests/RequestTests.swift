@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP
 
-/// What a handler sees of a request.
+/// A request in a handler's view.
 @Suite struct RequestTests {
   @Test func fieldsAreFoundByTheirWireName() {
     let request = Request(fields: [
@@ -107,7 +107,7 @@ import Testing
     #expect(Request(path: "/_auth", requestURI: "/ws").requestURIQueryItem("a") == nil)
   }
 
-  /// The web server may take it from a field of the client.
+  /// The web server may copy the id from a client's field.
   @Test(arguments: ["a\r\nX: y", "a\n", "a b", "ä", "\"", String(repeating: "a", count: 65)])
   func aRequestIDThatFitsNowhereIsNone(_ id: String) {
     #expect(Request(requestID: id).requestID == "")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP
 
-/// Responses as they are sent.
+/// Serialized responses.
 @Suite struct ResponseTests {
   private func text(_ response: Response, _ method: String = "GET") -> String {
     String(decoding: response.serialized(for: method), as: UTF8.self)
@@ -33,7 +33,7 @@ import Testing
     #expect(text(response, "HEAD") == "Status: 200 OK\r\nContent-Length: 2\r\n\r\n")
   }
 
-  /// A stranger may have sent what is in it.
+  /// The value may come from a stranger.
   @Test(arguments: ["b\r\nSet-Cookie: x", "b\n", "\rb", "b\0c"])
   func aValueThatBreaksOutIsMadeHarmless(_ value: String) {
     let printed = text(Response(status: 200, fields: [("A", value)]))

@@ -3,7 +3,7 @@ import Support
 import Synchronization
 import Testing
 
-/// What becomes of work when the connection is cut, or the server refuses, at an exact point.
+/// Effects of a cut connection or a server's refusal at an exact point.
 @Suite struct LossTests {
   typealias Command = MariaDBProxy.Command
 
@@ -150,7 +150,8 @@ extension Pool {
   }
 }
 
-/// A pool whose connections suffer `faults`, in this order, each once, and all of them.
+/// Calls `body` with a pool whose connections suffer each of `faults` once, in order; expects all
+/// of them.
 private func withFaults(
   _ faults: [(MariaDBProxy.Command, MariaDBProxy.Action)], _ body: (Pool) throws -> Void
 ) throws {

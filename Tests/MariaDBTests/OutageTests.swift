@@ -5,7 +5,7 @@ import Support
 import Synchronization
 import Testing
 
-/// The server goes away, for a while or for good. Each test has a server of its own.
+/// Temporary and permanent outages of the server. Each test has its own server.
 @Suite struct OutageTests {
   @Test func aServerThatComesBackInTimeIsWaitedFor() throws {
     try withServer { server in
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  /// Only one of them may wait for it: the others have other requests to answer.
+  /// Only one caller may wait for the server; the other callers must serve other requests.
   @Test func whileAServerIsKnownToBeFrozenOneCallerTriesIt() throws {
     try withServer { server in
       var settings = server.settings(database: "test")
@@ -123,7 +123,7 @@ import Testing
       let error = #expect(throws: DatabaseError.self) {
         try pool.write { try $0.execute("DELETE FROM t") }
       }
-      // Preparing comes first and does nothing, so the loss there is no reason to give up.
+      // Preparing comes first and changes nothing, so its loss is no reason to give up.
       #expect(error?.isOutcomeUnknown == false && error?.isUnreachable == true)
       server.thaw()
       _ = try pool.write { try $0.execute("DELETE FROM t") }
@@ -197,7 +197,7 @@ import Testing
   }
 }
 
-/// Calls `body` with a server of its own that has the database `test` with the table `t (id, n)`.
+/// Calls `body` with a new server that has the database `test` with the table `t (id, n)`.
 private func withServer(
   options: [String] = [], _ body: (MariaDBServer) throws -> Void
 ) throws {
@@ -207,7 +207,7 @@ private func withServer(
   try body(server)
 }
 
-/// A TCP port that nobody uses now.
+/// A free TCP port.
 private func freePort() -> UInt16 {
   let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   defer { close(listener) }
@@ -222,7 +222,7 @@ private func freePort() -> UInt16 {
   }
 }
 
-/// Connections that stay.
+/// Connections that stay open.
 private final class Guests: Sendable {
   private let settings: ConnectionSettings
   private let present = Mutex<[Pool]>([])
@@ -231,7 +231,7 @@ private final class Guests: Sendable {
     self.settings = settings
   }
 
-  /// One more comes, and stays: a pool keeps its connection when it is idle.
+  /// Opens one more connection, which stays open because a pool keeps its idle connection.
   func come() throws {
     let pool = Pool(settings, waitLimit: .zero)
     try pool.read { _ in }
@@ -241,7 +241,7 @@ private final class Guests: Sendable {
   func go() { present.withLock { $0 = [] } }
 }
 
-/// Writers of unique rows that note what they were told.
+/// Writers of unique rows that note the server's answers.
 private final class Load: Sendable {
   private struct Outcome {
     var acknowledged: Set<Int64> = []
@@ -263,7 +263,7 @@ private final class Load: Sendable {
 
   func stop() { isStopped.store(true, ordering: .relaxed) }
 
-  /// Returns when 100 more rows have been acknowledged.
+  /// Waits until 100 more rows have been acknowledged.
   func awaitProgress() {
     let goal = notes.withLock { $0.acknowledged.count } + 100
     while notes.withLock({ $0.acknowledged.count }) < goal { usleep(1000) }

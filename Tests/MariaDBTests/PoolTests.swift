@@ -125,7 +125,8 @@ import Testing
   @Test func aTransactionThatPreparesAStatementIsNotCommittedButRunAgain() throws {
     try withDatabase(schema: table("n BIGINT")) { settings in
       func calls(_ pool: Pool, row: Int64) throws -> Int {
-        // No other test has these texts: what one has prepared, the others of this process know.
+        // No other test uses these texts, because all pools of a process share the learned
+        // statements.
         var calls = 0
         try pool.transaction { connection in
           calls += 1
@@ -168,7 +169,7 @@ import Testing
           }
         }
       }
-      // Both statements are known from here on, so that they are prepared before a transaction begins.
+      // Both statements are known from here on, so a transaction prepares them before it begins.
       try add(to: [1, 2]) {}
       calls.store(0, ordering: .relaxed)
       try inParallel(2) { number in
@@ -178,7 +179,7 @@ import Testing
           isFirst = false
         }
       }
-      // The one that lost begins again.
+      // The transaction that lost begins again.
       #expect(calls.load(ordering: .relaxed) == 3)
       try pool.expect([3, 3])
     }
@@ -215,7 +216,8 @@ import Testing
   }
 }
 
-/// A pool on a database with the row (1, 1), and a connection that has made it (1, 7) and holds it.
+/// Calls `body` with a pool on a database with the row (1, 1), and a connection that has locked the
+/// row with (1, 7).
 private func withLockedRow(_ body: (Pool, Connection) throws -> Void) throws {
   try withDatabase(schema: table("n BIGINT") + "; INSERT INTO t VALUES (1, 1)") { settings in
     let holder = try Connection(settings)
@@ -234,7 +236,7 @@ extension Connection {
 }
 
 extension Pool {
-  /// Expects the table of ``withPool(_:)`` to hold `numbers`, by id.
+  /// Expects the numbers of the table of ``withPool(_:)``, by id.
   func expect(
     _ numbers: [Int64], sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -245,19 +247,19 @@ extension Pool {
   }
 }
 
-/// A pool on a database with the table `t (id, n)`.
+/// Calls `body` with a pool on a database with the table `t (id, n)`.
 func withPool<T>(_ body: (Pool) throws -> T) throws -> T {
   try withDatabase(schema: table("n BIGINT")) { settings in try body(Pool(settings)) }
 }
 
-/// Kills the connection that `pool` lends next.
+/// Kills the next connection that `pool` lends.
 private func killConnection(of pool: Pool) throws {
   let id = try pool.read { try $0.id() }
   MariaDBServer.shared.run("KILL \(id)")
   awaitEnd(ofConnection: id)
 }
 
-/// Returns when `server` has closed the connection.
+/// Waits until `server` has closed the connection.
 func awaitEnd(ofConnection id: Int64, of server: MariaDBServer = .shared) {
   let query = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = \(id)"
   while server.run(query) != "0\n" {}

@@ -3,7 +3,8 @@ import Support
 import Synchronization
 import Testing
 
-/// Transactions that prepare statements: no such attempt is committed, and none leaves anything behind.
+/// Transactions that prepare statements: such an attempt is never committed and leaves nothing
+/// behind.
 @Suite struct PreparingTests {
   @Test func anAttemptThatPreparesIsRolledBackWithoutAutocommitAndRunAgain() throws {
     try withProxy { pool, proxy in
@@ -74,7 +75,7 @@ import Testing
     }
   }
 
-  /// What a lost transaction lacks must neither become an answer nor end the program.
+  /// Missing rows of a lost transaction must not become an answer or end the program.
   @Test func whatTheBodyMakesOfALostTransactionDoesNotCount() throws {
     try withProxy(faults: [(.prepare(selection), .loseTransaction)]) { pool, _ in
       let found = try pool.transaction { connection in
@@ -178,7 +179,8 @@ extension Pool {
   }
 }
 
-/// A pool on a database with the table `t (id, n)`, whose connections suffer `faults`, in this order, each once.
+/// Calls `body` with a pool on a database with the table `t (id, n)`; its connections suffer each
+/// of `faults` once, in order.
 private func withProxy(
   faults: [(MariaDBProxy.Command, MariaDBProxy.Action)] = [],
   _ body: (Pool, CommandLog) throws -> Void

@@ -4,8 +4,8 @@ import Support
 import Synchronization
 import Testing
 
-/// Two servers, of which one takes writes. Both have the table `test.t`; rows are not replicated, so that they tell
-/// which server has got them.
+/// Two servers, of which one takes writes. Both have the table `test.t`. Rows are not replicated,
+/// so they show which server got them.
 @Suite struct ServersTests {
   private static let insert: @Sendable (Connection) throws -> Int = { connection in
     try connection.execute("INSERT INTO t VALUES (NULL)")
@@ -45,7 +45,7 @@ import Testing
       _ = try pool.write(Self.insert)
       try pool.transaction { _ = try Self.insert($0) }
       #expect((first.count, second.count) == (2, 2))
-      // Idle connections to the demoted server went with the one that was refused.
+      // The refusal also closed the idle connections to the demoted server.
       #expect(first.connections == 0)
     }
   }
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// A server behind a proxy: there is one address, and whoever takes writes is behind it.
+  /// A proxy gives one address, with the writable server behind it.
   @Test func oneAddressThatRefusesWritesIsAskedAgain() throws {
     try withServers { first, _, settings in
       var settings = settings
@@ -159,7 +159,8 @@ import Testing
   }
 }
 
-/// A server on a port of 127.0.0.1, where `app` may do everything but write to a read-only server.
+/// A server on a port of 127.0.0.1. The account `app` may do everything except write to a read-only
+/// server.
 private struct Server {
   let server: MariaDBServer
   let host: ConnectionSettings.Host
@@ -176,9 +177,9 @@ private struct Server {
       """)
   }
 
-  /// The rows that it has got.
+  /// The number of its rows.
   var count: Int { number("SELECT COUNT(*) FROM test.t") }
-  /// The connections of `app`.
+  /// The number of connections of `app`.
   var connections: Int {
     number("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'")
   }

@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// The rows come before the statement has committed.
+  /// The rows arrive before the statement has committed.
   @Test func insertReturningThatFailsAfterARowIsAnError() throws {
     try withTable("n INT") { connection in
       #expect(throws: DatabaseError.self) {
@@ -225,7 +225,7 @@ import Testing
 }
 
 extension Pool {
-  /// Some error to throw.
+  /// An arbitrary error to throw.
   static var refusal: DatabaseError {
     let nowhere = ConnectionSettings(socket: "/nowhere", database: "", user: "")
     do throws(DatabaseError) {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A point at which threads wait for each other.
+/// A barrier where threads wait for each other.
 final class Meeting: Sendable {
   private let size: Int
   private let present = Mutex(0)
@@ -11,7 +11,7 @@ final class Meeting: Sendable {
     self.size = size
   }
 
-  /// Returns when all have come.
+  /// Waits until all threads have arrived.
   func attend() {
     let isLast = present.withLock { present in
       present += 1

@@ -3,7 +3,7 @@ import MariaDB
 import Support
 import Testing
 
-/// What goes in as a parameter comes out of a row.
+/// Values keep their content from a parameter to a row.
 @Suite struct ValueTests {
   @Test(arguments: [0, 1, -1, 127, -128, 255, 65_536, .max, .min] as [Int64])
   func anIntegerComesBack(_ value: Int64) throws {
@@ -21,7 +21,7 @@ import Testing
     try withTable("v LONGTEXT") { connection in
       _ = try connection.execute("INSERT INTO t VALUES (1, ?)", [.text(value)])
       let back = try connection.row("SELECT v FROM t") { row in row.text(0) }
-      // Strings that are canonically equal could still have become other bytes.
+      // Compares bytes, because canonically equal strings may have other bytes.
       #expect(back.map { Array($0.utf8) } == Array(value.utf8))
       let bytes = try connection.row("SELECT v FROM t") { row in
         var bytes: [UInt8] = [1]
@@ -227,7 +227,7 @@ private struct Optionals: Equatable {
   var nulls: [Int]
 }
 
-/// A connection to a database with the table `t (id, …columns)`.
+/// Calls `body` with a connection to a database with the table `t (id, …columns)`.
 func withTable<T>(
   _ columns: String, _ body: (Connection) throws -> T
 ) throws -> T {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct EnvironmentTests {
   private enum Choice: String, CaseIterable { case one, two }
 
-  /// A file with `content` that goes when `body` ends.
+  /// Calls `body` with a file with `content`, and removes the file afterwards.
   private func withFile<T>(_ content: [UInt8], _ body: (String) throws -> T) throws -> T {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try Data(content).write(to: file)
@@ -186,16 +186,6 @@ import Testing
         "KEYS must be a list of id:base64url, each of 32 bytes.",
         "KEYS must be the output of `switchboard-companion keys public`.",
       ])
-  }
-
-  @Test func keysThatMayBeAbsentAreNoComplaintUnlessTheyAreMalformed() {
-    var environment = Environment(["WRONG": "secret"])
-    #expect(environment.optionalKeyring("KEYS", "the keys") == nil)
-    #expect(environment.complaints == [])
-    #expect(environment.optionalKeyring("WRONG", "the keys") == nil)
-    #expect(
-      environment.complaints
-        == ["WRONG must be a list of id:base64url, each of at least 32 bytes."])
   }
 
   @Test func theProcesssOwnVariablesAreRead() async {

@@ -47,7 +47,7 @@ import Testing
     #expect(before...Timestamp.now().rfc3339 ~= String(match.1))
   }
 
-  /// The journal shows its own.
+  /// The journal adds its own time.
   @Test func aLineOfTheJournalHasNoTime() async throws {
     let result = try await #require(
       processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
@@ -62,7 +62,8 @@ import Testing
       String(decoding: result.standardErrorContent, as: UTF8.self) == "<6>level=info msg=written\n")
   }
 
-  /// A web server that systemd has started hands the variable on to programs whose standard error is a file.
+  /// A web server that systemd has started passes the variable to programs whose standard error is
+  /// a file.
   @Test func aLineElsewhereHasItsTimeThoughTheVariableIsSet() async throws {
     let result = try await #require(
       processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
@@ -128,7 +129,7 @@ import Testing
       withoutTimes(result.standardErrorContent) == "<6>level=info msg=written\n")
   }
 
-  /// A field without a value would take the next one for it.
+  /// A reader would take the next field for an empty value.
   @Test func anEmptyValueIsQuoted() async throws {
     let result = try await #require(
       processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
@@ -181,7 +182,7 @@ import Testing
   }
 }
 
-/// What was logged, without the time of each line.
+/// The log without the time of each line.
 private func withoutTimes(_ log: [UInt8]) -> String {
   String(decoding: log, as: UTF8.self).replacing(#/time=\S+ /#, with: "")
 }

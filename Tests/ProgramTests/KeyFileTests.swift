@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// A device would be replaced, and a pipe waited for.
+  /// Otherwise a device would be replaced, and reading a pipe would wait.
   @Test func whatIsNoRegularFileIsLeftAsItIs() throws {
     try withFolder { path in
       #expect(mkfifo(path, 0o600) == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Program
 
-/// What systemd hears, and when it wants to hear it.
+/// The messages to systemd, and their times.
 @Suite struct ServiceNotifierTests {
   private func notifier(_ variables: [String: String]) -> ServiceNotifier {
     ServiceNotifier(variables, process: 7)
@@ -36,7 +36,7 @@ import Testing
   }
 }
 
-/// A datagram socket, as systemd listens on.
+/// A datagram socket like systemd's.
 private final class NotificationSocket {
   private let descriptor: CInt
   private let path: String
@@ -61,7 +61,7 @@ private final class NotificationSocket {
     unlink(path)
   }
 
-  /// The message that was sent before.
+  /// The message that was sent last.
   func receive() -> String {
     var bytes = [UInt8](repeating: 0, count: 100)
     let count = recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT))

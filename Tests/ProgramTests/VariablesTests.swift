@@ -3,9 +3,10 @@ import Program
 import Support
 import Testing
 
-/// The list of the environment variables, beside the sources that read them and the page that explains them.
+/// Compares the list of the environment variables with the sources that read them and the manual's
+/// page.
 @Suite struct VariablesTests {
-  /// systemd sets these, or a shell.
+  /// Variables that systemd or a shell sets.
   private static let ofTheSystem: Set = [
     "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "PATH", "SWIFT_BACKTRACE", "NOTIFY_SOCKET",
     "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "CREDENTIALS_DIRECTORY",
@@ -35,7 +36,7 @@ import Testing
     let page = try String(
       contentsOf: projectFolder.appending(path: "Sources/Manual/configure.md"), encoding: .utf8)
     var explained: [String: Set<Variable.Reader>] = [:]
-    // The tables whose second column says who reads a variable.
+    // The tables whose second column names the programs that read a variable.
     for section in page.split(separator: "\n## ") {
       guard section.contains("| name | read by |") else { continue }
       for line in section.split(separator: "\n") where line.hasPrefix("| `") {
@@ -49,7 +50,7 @@ import Testing
     for name in Self.ofTheSystem { explained[name] = nil }
     #expect(Set(explained.keys) == Set(listed.keys))
     for (name, readers) in listed {
-      // "both" says nothing of the relay, which gets what it needs of these too.
+      // "both" does not mention the relay, which reads some of these variables too.
       let expected = readers.count == 3 ? [.responder, .companion] : readers
       #expect(explained[name] == expected, "\(name)")
     }

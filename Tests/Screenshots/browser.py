@@ -15,7 +15,7 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory()
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
-        # As root Chromium has no sandbox of its own to go into. It reads its descriptor 3 and writes to 4.
+        # Chromium has no sandbox when it runs as root. It reads from descriptor 3 and writes to 4.
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars '
              f'--no-first-run --user-data-dir="$1" --window-size={width},{height} --remote-debugging-pipe about:blank '
@@ -54,7 +54,7 @@ class Browser:
             self.events.append(answer.get("method"))
 
     def loading(self, action):
-        """Does `action`, and waits until the page that it leads to is there."""
+        """Runs `action`, and waits until the next page is loaded."""
         self.events.clear()
         action()
         while "Page.loadEventFired" not in self.events:
@@ -64,18 +64,18 @@ class Browser:
         self.loading(lambda: self.call("Page.navigate", url=url))
 
     def text(self, promise):
-        """The text that a promise of the page's script comes to."""
+        """The text with which a JavaScript promise on the page resolves."""
         answer = self.call("Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True, userGesture=True)
         return answer["result"]["value"]
 
     def picture(self, path, width, height=None):
-        """Writes the top of the page, or all of it, as a PNG."""
+        """Writes the top of the page, or the whole page, as a PNG."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=100, deviceScaleFactor=1, mobile=False)
-        # A picture in the middle of the work of its fonts would be empty.
+        # A picture before the fonts are loaded would be empty.
         self.text("document.fonts.ready.then(() => '')")
         height = height or int(self.text("Promise.resolve(String(document.documentElement.scrollHeight))"))
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         data = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
         picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
-        # So few colors are enough for letters and lines, and make a small file.
+        # 32 colors are enough for text and lines, and keep the file small.
         picture.quantize(32).save(path, optimize=True)

@@ -23,7 +23,7 @@ def post(path, body, token=None):
 
 
 def mailed(pattern):
-    """What the newest mail holds that has such a text."""
+    """The matching text in the newest mail that matches `pattern`."""
     for _ in range(600):
         mails = sorted((state / "mail").glob("*.eml"), key=lambda mail: mail.stat().st_mtime_ns, reverse=True)
         for mail in mails:
@@ -60,7 +60,7 @@ def add_passkey(browser, token):
 
 
 def sign_in(browser):
-    """The browser's authenticator answers what the field for the address offers."""
+    """Signs in with the passkey that the address field offers to the browser's authenticator."""
     browser.open(f"{url}/account")
     for _ in range(200):
         if browser.text("Promise.resolve(String(!!document.getElementById('section-devices')))") == "true":
@@ -70,7 +70,7 @@ def sign_in(browser):
 
 
 def show_status(browser):
-    # Names of this machine and of its files say nothing to others.
+    # Replaces names of this machine and of its files.
     text = status.read_text().replace(str(state), "/var/lib/switchboard").replace(f"on {platform.node()}", "on server")
     page = f"<!DOCTYPE html><meta charset=utf-8><style>body{{margin:0;background:#171923}}pre{{margin:0;padding:16px;color:#f7fafc;" \
         f"font:13px/1.45 monospace;white-space:pre-wrap}}</style><pre>$ switchboard status\n{html.escape(text)}</pre>"

@@ -1,4 +1,4 @@
-"""Leads the site's own address to the host's Apache, as its name in the DNS and port 443 do where the host is real."""
+"""Connects the site's own address to the host's Apache, like DNS and port 443 of a real host."""
 
 import socket
 import socketserver
@@ -6,7 +6,7 @@ import threading
 
 
 class Proxy:
-    """Takes CONNECT (RFC 9110 §9.3.6) to any place, and connects to `port` of this machine."""
+    """Accepts CONNECT (RFC 9110 §9.3.6) to any target, and connects to `port` of this machine."""
 
     def __init__(self, port):
         class Handler(socketserver.StreamRequestHandler):
@@ -29,7 +29,7 @@ class Proxy:
 
 
 def _copy(source, target):
-    """Until either side ends."""
+    """Copies until either side ends."""
     try:
         while part := source.recv(65536):
             target.sendall(part)

@@ -1,4 +1,4 @@
-"""What CGI costs: the same responder behind the same Apache, started for each request, and by FastCGI."""
+"""The cost of CGI: the same responder behind the same Apache, started for each request, and with FastCGI."""
 
 import os
 import re
@@ -7,13 +7,13 @@ import statistics
 import subprocess
 import time
 
-from host import DATABASE, NAME, PASSWORD  # first: it finds the others
+from host import DATABASE, NAME, PASSWORD  # first, because it extends the import path
 
 from node import wait
 from place import Site
 from programs import Program
 
-PATH = "/health"  # it asks the database, and no limit counts it
+PATH = "/health"  # queries the database, and has no limit
 STARTS = 30
 
 
@@ -44,7 +44,7 @@ def set_up(site):
 
 
 def start_fastcgi(site):
-    """The responder with the same environment, as the same user, under a socket."""
+    """The responder with the same environment and user, behind a socket."""
     host = site.host
     script = (f'site={shlex.quote(str(site.folder))}; . "$site/share/site.sh"; enter_environment responder; '
               'exec "$site/bin/switchboard-responder"')
@@ -55,7 +55,7 @@ def start_fastcgi(site):
 
 
 def load(port, connections, seconds):
-    """Requests in a second, and the median of their time in milliseconds."""
+    """Requests per second, and their median time in milliseconds."""
     shown = subprocess.run(
         ["wrk", "--latency", "-t", "1", "-c", str(connections), "-d", f"{seconds}s", "-H", f"Host: {NAME}",
          f"https://127.0.0.1:{port}{PATH}"], check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -66,14 +66,14 @@ def load(port, connections, seconds):
 
 
 def took(action, site):
-    """Milliseconds that `action` takes."""
+    """The milliseconds of `action`."""
     began = time.monotonic()
     action(site)
     return 1000 * (time.monotonic() - began)
 
 
 def answer(site):
-    """The CGI program by itself, without a web server."""
+    """The CGI program without a web server."""
     environment = {"REQUEST_METHOD": "GET", "REQUEST_URI": PATH, "REMOTE_ADDR": "192.0.2.1", "SERVER_PROTOCOL": "HTTP/1.1"}
     argv = ["setpriv", f"--reuid={site.host.user}", f"--regid={site.host.user}", "--clear-groups",
             site.host.web / "switchboard.cgi"]
@@ -82,7 +82,7 @@ def answer(site):
 
 
 def idle_pass(site):
-    """What cron starts, where there is nothing to do."""
+    """Cron's command when there is nothing to do."""
     site.host.run("switchboard/bin/switchboard run")
 
 

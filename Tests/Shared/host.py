@@ -14,14 +14,14 @@ from phone import NAME, Client  # noqa: E402
 from programs import Program  # noqa: E402
 
 DATABASE, ACCOUNT = "ann_shop", "ann_owner"
-PASSWORD = r"""o"w\n'er #1 $(id) %h; é"""  # each character means something to somebody on its way
+PASSWORD = r"""o"w\n'er #1 $(id) %h; é"""  # each character is special to some program on its way
 MODULES = (
     "mpm_event authz_core authz_host alias dir env setenvif headers mime rewrite actions negotiation autoindex cgid "
     "unique_id ssl socache_shmcb proxy proxy_fcgi").split()
 
 
 def free_user():
-    """A number that no user has."""
+    """An unused user id."""
     taken = {user.pw_uid for user in pwd.getpwall()}
     return next(number for number in range(54321, 60000) if number not in taken)
 
@@ -38,7 +38,7 @@ class Host:
         self._make_home()
         template = make_template(folder / "template")
         self.database = self._server("database", template)
-        self.foreign = self._server("foreign", template, version="8.0.36")  # as MySQL calls itself
+        self.foreign = self._server("foreign", template, version="8.0.36")  # MySQL's version string
         self._make_account()
         self._make_certificate()
 
@@ -53,7 +53,7 @@ class Host:
             os.chown(path, self.user, self.user)
 
     def give(self, name):
-        """Puts what was built into the person's home."""
+        """Copies the built program into the person's home."""
         target = self.home / name
         target.write_bytes((self.folder / name).read_bytes())
         os.chown(target, self.user, self.user)
@@ -82,20 +82,20 @@ class Host:
         os.chown(key, self.user, self.user)
 
     def argv(self, script):
-        """A shell of the person, in their home."""
+        """The command line of a shell of the person, in their home."""
         return ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "env", "-i",
                 f"HOME={self.home}", "PATH=/usr/local/bin:/usr/bin:/bin", "TERM=dumb", f"TMPDIR={self.home}",
                 "bash", "-c", f"cd\nset -e\n{script}"]
 
     def run(self, script, status=0):
-        """What the person's commands print."""
+        """Runs the person's commands and returns their output."""
         done = subprocess.run(self.argv(script), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         assert done.returncode == status, f"status {done.returncode} instead of {status} of {script}\n{done.stdout}"
         return done.stdout
 
     def start_apache(self, more=""):
-        """Apache as the host's administrators configure it: people have their .htaccess, and CGI runs as they are."""
+        """Starts Apache with a host's usual configuration: people have their .htaccess, and CGI runs as their user."""
         run = self.folder / "apache"
         configuration = self.folder / "apache.conf"
         configuration.write_text(
@@ -121,7 +121,7 @@ class Host:
         return Client(self.authority, port=self.port, below=below)
 
     def fake(self, name, *options):
-        """Starts the fake of `name`. Answers its folder."""
+        """Starts the fake of `name`. Returns its folder."""
         folder = self.folder / name
         folder.mkdir()
         self.programs.append(Program(
@@ -142,7 +142,7 @@ class Host:
 
 
 class Clock:
-    """How long each step took, printed as it ends."""
+    """Measures each step, and prints its duration at its end."""
 
     def __init__(self):
         self.began = time.monotonic()

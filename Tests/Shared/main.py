@@ -1,4 +1,4 @@
-"""What Tests/shared runs: see there."""
+"""The tests of Tests/shared: see there."""
 
 import argparse
 import pathlib

@@ -1,10 +1,10 @@
-"""The person's site at the host, as the manual's page sets it up."""
+"""The person's site at the host, set up as in the manual."""
 
 import pathlib
 import re
 import shlex
 
-from host import ACCOUNT, DATABASE, NAME, PASSWORD  # first: it finds the others
+from host import ACCOUNT, DATABASE, NAME, PASSWORD  # first, because it extends the import path
 
 import page
 from programs import Mailbox as Folder
@@ -15,7 +15,7 @@ CRONTAB = re.compile(r"^\* \* \* \* \* (.*)$", re.MULTILINE)
 
 
 class Mailbox(Folder):
-    """What the mail command was given, after cron has run a pass."""
+    """The mail command's input, after cron has run a pass."""
 
     def __init__(self, site):
         super().__init__([site.host.mails])
@@ -33,7 +33,7 @@ class Site:
         self.mailbox = Mailbox(self)
 
     def answers(self):
-        """What the person types, by what stands before it."""
+        """The person's answers, by the text before the cursor."""
         return [
             (r"Address of the site \[.*\]: $", f"https://{NAME}"),
             (r"Folder that the web server shows there \[.*\]: $", ""),
@@ -45,7 +45,7 @@ class Site:
         ]
 
     def follow(self, title):
-        """Types what the page's section says. Returns what stood on the terminal, and how many answers were typed."""
+        """Types the commands of the page's section. Returns the terminal's output, and the number of typed answers."""
         shown, typed = "", 0
         blocks = [block for heading, block in page.blocks(PAGE) if heading == title]
         assert blocks, f"the page has no commands below {title}"
@@ -60,7 +60,7 @@ class Site:
         return self.host.run(f"{SETUP} --yes {shlex.join(map(str, options))}", status)
 
     def run_pass(self):
-        """What cron does each minute."""
+        """Runs cron's command of each minute."""
         self.host.run(f"cd && env -i HOME=$HOME LOGNAME=ann SHELL=/bin/sh PATH=/usr/bin:/bin sh -c {shlex.quote(self.crontab)}")
 
     def set(self, variables):
@@ -69,11 +69,11 @@ class Site:
             file.writelines(f"{name}={value}\n" for name, value in variables.items())
 
     def keep_secret(self, name, content):
-        """Writes a file of secrets, as the person would."""
+        """Writes a file of secrets, like the person."""
         self.host.run(f"umask 077; printf %s {shlex.quote(content)} >{self.folder}/etc/secrets/{name}")
 
     def secrets(self):
-        """Every line of the files of secrets that is long enough to be one, and what stands in it behind a name."""
+        """The secrets in the files of secrets: lines that are long enough, without the name before a colon."""
         for file in (self.folder / "etc/secrets").iterdir():
             for line in file.read_text().splitlines():
                 if len(line) >= 16 and not line.startswith("-----") and not file.name.startswith("vapid-public"):

@@ -1,4 +1,4 @@
-"""What the person does, and what others then see."""
+"""The person's steps, and their effects on others."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 from address import Proxy
-from host import DATABASE, NAME, PASSWORD, Clock  # first: it finds the others
+from host import DATABASE, NAME, PASSWORD, Clock  # first, because it extends the import path
 from node import wait
 from phone import Phone
 from place import SETUP, Site
@@ -27,7 +27,7 @@ def main(host):
 
 
 def refuse(site):
-    """What cannot work is refused with a sentence that says what to do, and nothing is kept."""
+    """Impossible settings are refused with a sentence that says what to do, and nothing is kept."""
     host = site.host
     host.run("tar -xzf switchboard-shared.tar.gz\nmkdir inside\nprintf 'a wrong password' >wrong\nchmod 600 wrong")
     (host.home / "right").write_text(PASSWORD + "\n")
@@ -64,7 +64,7 @@ def refuse(site):
 
 
 def set_up(site):
-    """The page, word for word."""
+    """Follows the page, word for word."""
     shown, typed = site.follow("Set up")
     assert site.crontab, shown
     assert typed == 7, f"{typed} answers typed\n{shown}"
@@ -79,7 +79,7 @@ def set_up(site):
 
 
 def serve(site):
-    """The web server shows the site, and no source of ours."""
+    """The web server shows the site, and none of our source files."""
     site.host.start_apache()
     site.services = Services(site.host)
     variables = site.services.environment
@@ -109,7 +109,7 @@ def serve(site):
 
 
 def sign_in(site):
-    """The mailed code comes after a pass, and signs in; so does a passkey."""
+    """The mailed code arrives after a pass and signs in; a passkey signs in too."""
     phone = site.phone = Phone(site.host.client(), "ann")
     phone.sign_up()
     phone.sign_in_by_mail(site.mailbox)
@@ -130,7 +130,7 @@ def prefer(site, phone=None):
 
 
 def take_turns(site):
-    """A turn at online-go.com is told to the phone after a pass."""
+    """A turn at online-go.com is announced to the phone after a pass."""
     client, user, token = site.phone.client, "7001", f"{7001:064x}"
     games = site.services.games / user
     games.mkdir()
@@ -147,7 +147,7 @@ def take_turns(site):
 
 
 def check(site):
-    """The page's step, which finds nothing but what the page says is lost."""
+    """The page's check, which finds only the losses that the page lists."""
     shown, _ = site.follow("Check")
     assert "one database account serves all programs (SWITCHBOARD_DB_ROLES=one)" in shown, shown
     assert "FAULT" not in shown and "All is well." in shown, shown
@@ -172,13 +172,13 @@ def hide(site):
 
 
 def keep_edits(site):
-    """To set up again changes nothing, and keeps what the person has edited."""
+    """A second setup changes nothing, and keeps the person's edits."""
     access, environment = site.host.web / ".htaccess", site.folder / "etc/environment"
     ours = access.read_text()
     access.write_text(f"# Before\n{ours}# After\n")
     environment.write_text(environment.read_text() + "# Mine\n")
 
-    # Stands before the client of the database, and writes down its arguments: everybody at the host could see them.
+    # A wrapper of the database's client that writes down its arguments, which every user of the host could see.
     client = """#!/bin/bash\nprintf '%s\\n' "$@" >>"$HOME/seen/arguments"\nexec /usr/bin/mariadb "$@" """
     site.host.run(f"mkdir seen; printf %s {shlex.quote(client)} >seen/mariadb; chmod 755 seen/mariadb")
 
@@ -198,7 +198,7 @@ def keep_edits(site):
 
 
 def upgrade(site):
-    """The page's section, while the person is signed in."""
+    """Follows the page's section while the person is signed in."""
     site.follow("Upgrade")
     site.phone.renew()
     site.phone.summary().expect(200)
@@ -206,9 +206,9 @@ def upgrade(site):
 
 
 def restore(site):
-    """The page's section: the database and the folder etc are lost, and come back."""
+    """Follows the page's section after the loss of the database and of the folder etc."""
     host = site.host
-    (host.home / ".my.cnf").write_text(f"[client]\nsocket={host.database.socket}\n")  # where the host's clients look
+    (host.home / ".my.cnf").write_text(f"[client]\nsocket={host.database.socket}\n")  # the file that the host's clients read
     site.follow("Back up")
     host.database.run(f"DROP DATABASE {DATABASE}", f"CREATE DATABASE {DATABASE}")
     host.run("rm -r switchboard/etc")
@@ -222,7 +222,7 @@ def restore(site):
 
 
 def wake(site):
-    """As with the page's units: the first connection to the socket starts the companion. Cron runs nothing meanwhile."""
+    """Simulates the page's units: the first connection to the socket starts the companion. Cron runs nothing meanwhile."""
     host, socket = site.host, site.host.home / "wake.sock"
     site.set({"SWITCHBOARD_WAKE_SOCKET": socket})
     host.run("rm mails/*")
@@ -241,7 +241,7 @@ def wake(site):
 
 
 def move(site):
-    """The site lies below a path now, and finds the database by a port of this machine."""
+    """Moves the site below a path, and the database to a port of this machine."""
     site.host.run("mkdir -p public_html/app/switchboard")
     said = site.setup("--url", f"https://{NAME}/app/switchboard", "--web-folder", site.host.web / "app/switchboard",
                       "--database-server", f"127.0.0.1:{site.host.database.port}")
@@ -258,7 +258,7 @@ def move(site):
     links = re.findall('(?:href|src|action)="(?!data:)([^"]*)"', page)
     assert links and all(link.startswith("/app/switchboard/") for link in links), links
     for link in links:
-        assert site.host.client().send("GET", link).status in (200, 405), f"{link} is not there"  # 405 is a form's
+        assert site.host.client().send("GET", link).status in (200, 405), f"{link} is not there"  # a form answers 405
     text = (site.folder / "etc/environment").read_text()
     assert 'SWITCHBOARD_DB_SOCKET=""' in text, text
     faults = re.findall("^FAULT  (.*)$", site.host.run("switchboard/bin/switchboard check", status=1), re.MULTILINE)

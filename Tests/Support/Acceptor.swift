@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A listening socket, each of whose connections is served on a thread of its own until it is ended.
+/// A listening socket that serves each connection on its own thread until the socket is ended.
 ///
-/// Its number is given back by the thread that accepts and not used after that: it may be another's by then.
+/// The accepting thread closes the descriptor. Nothing uses the number after that, because another
+/// file may have it by then.
 final class Acceptor: Sendable {
   private let descriptor: Mutex<Int32?>
 
@@ -11,7 +12,7 @@ final class Acceptor: Sendable {
     descriptor = Mutex(listener)
   }
 
-  /// Has `serve` called with each connection, to be closed by it. Called once.
+  /// Calls `serve` with each connection; `serve` closes the connection. Call `begin` only once.
   func begin(_ serve: @escaping @Sendable (Int32) -> Void) {
     guard let listener = descriptor.withLock({ $0 }) else { return }
     Thread.detachNewThread { [self] in
@@ -20,9 +21,9 @@ final class Acceptor: Sendable {
         if connection >= 0 {
           Thread.detachNewThread { serve(connection) }
         } else if errno == EINVAL {
-          break  // it was ended
+          break  // `end` was called
         } else {
-          usleep(10_000)  // for want of a descriptor, say
+          usleep(10_000)  // for example, no free descriptor
         }
       }
       descriptor.withLock { descriptor in
@@ -32,7 +33,7 @@ final class Acceptor: Sendable {
     }
   }
 
-  /// Ends the listening; connections end with their other side.
+  /// Stops listening. A connection ends when the other side closes it.
   func end() {
     descriptor.withLock { descriptor in
       if let descriptor { shutdown(descriptor, Int32(SHUT_RDWR)) }

@@ -1,7 +1,7 @@
 package import MariaDB
 
-/// The settings of `root`'s database under the least rights of a program: `responder`, `companion`, `relay` or
-/// `administrator`.
+/// The settings of `root`'s database for an account with only the rights of one program:
+/// `responder`, `companion`, `relay` or `administrator`.
 package func accountSettings(of program: String, in root: ConnectionSettings) -> ConnectionSettings
 {
   MariaDBServer.shared.run(

@@ -1,11 +1,11 @@
 import Cryptography
 import Foundation
 
-/// An authenticator that holds one passkey of one relying party (WebAuthn §6), and the browser before it.
+/// An authenticator with one passkey of one relying party (WebAuthn §6), and its browser.
 package struct Authenticator: Sendable {
   package enum Algorithm: Sendable, CaseIterable { case es256, edDSA, rs256 }
 
-  /// What authenticator data say (WebAuthn §6.1).
+  /// The flags of authenticator data (WebAuthn §6.1).
   package enum Flag {
     package static let present: UInt8 = 0x01
     package static let verified: UInt8 = 0x04
@@ -18,10 +18,10 @@ package struct Authenticator: Sendable {
   package var origin: String
   package var algorithm: Algorithm
   package var credentialID = randomBytes(32)
-  /// 0: it does not count.
+  /// 0 means that the authenticator does not count.
   package var signCount: UInt32 = 0
   package var flags = Flag.present | Flag.verified | Flag.backupEligible | Flag.backedUp
-  /// Members of the client data beside those that must be there, each after a comma.
+  /// Optional members of the client data, each after a comma.
   package var extraClientData = #","crossOrigin":false"#
 
   package init(
@@ -33,7 +33,7 @@ package struct Authenticator: Sendable {
     self.algorithm = algorithm
   }
 
-  /// The `PublicKeyCredential` of a new passkey, as a browser puts it into JSON.
+  /// The `PublicKeyCredential` of a new passkey, in a browser's JSON.
   package func created(
     answering challenge: String, type: String = "webauthn.create"
   ) -> [String: any Sendable] {
@@ -41,7 +41,7 @@ package struct Authenticator: Sendable {
       data(flags | Flag.credential) + [UInt8](repeating: 0, count: 16)
       + [UInt8(credentialID.count >> 8), UInt8(credentialID.count & 0xFF)] + credentialID + coseKey
     let (high, low) = (UInt8(authData.count >> 8), UInt8(authData.count & 0xFF))
-    let size = high == 0 ? [0x58, low] : [0x59, high, low]  // CTAP takes the shortest form only
+    let size = high == 0 ? [0x58, low] : [0x59, high, low]  // CTAP accepts only the shortest form
     let object =
       [0xA3, 0x63] + Array("fmt".utf8) + [0x64] + Array("none".utf8) + [0x67]
       + Array("attStmt".utf8) + [0xA0, 0x68] + Array("authData".utf8) + size + authData
@@ -91,7 +91,7 @@ package struct Authenticator: Sendable {
         + [0x22, 0x58, 0x20] + key.suffix(32)
     case .edDSA: [0xA4, 0x01, 0x01, 0x03, 0x27, 0x20, 0x06, 0x21, 0x58, 0x20] + key.suffix(32)
     case .rs256:
-      // The modulus, before the exponent.
+      // The modulus stands before the exponent.
       [0xA4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20, 0x59, 0x01, 0x00]
         + key.dropLast(5).suffix(256) + [0x21, 0x43, 0x01, 0x00, 0x01]
     }
@@ -107,7 +107,8 @@ package struct Authenticator: Sendable {
   }
 }
 
-/// A key that OpenSSL's command makes and signs with; one of each kind for all authenticators of a run.
+/// A key that the command `openssl` makes and signs with. All authenticators of a run share one key
+/// of each kind.
 private struct KeyPair: Sendable {
   let pem: String
   /// In DER.
@@ -147,9 +148,10 @@ private struct KeyPair: Sendable {
   }
 }
 
-/// The signature of `message` by a key of P-256, as phones and authenticators give it: in DER (RFC 3279 §2.2.3).
+/// The signature of `message` with a P-256 key, in DER (RFC 3279 §2.2.3) as phones and
+/// authenticators send it.
 package func es256Signature(of message: [UInt8], by pem: String) -> [UInt8] {
-  /// An INTEGER.
+  /// An ASN.1 INTEGER.
   func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var digits = Array(bytes.drop { $0 == 0 })
     if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }

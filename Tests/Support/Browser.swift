@@ -1,7 +1,7 @@
 package import Foundation
 
 /// A headless Chromium with one page, driven by the DevTools protocol over a pipe: NUL-terminated
-/// JSON on its descriptors 3 and 4. It ends when nobody holds this object.
+/// JSON on its descriptors 3 and 4. Chromium ends when this object is released.
 package final class Browser {
   package struct Failure: Error {
     let what: String
@@ -15,10 +15,10 @@ package final class Browser {
   private var lastID = 0
   private var session: String?
 
-  /// - Parameter size: of the window, in pixels.
+  /// - Parameter size: the size of the window, in pixels.
   package init(size: (width: Int, height: Int)) throws {
     folder = makeTemporaryFolder()
-    // As root Chromium has no sandbox of its own to go into.
+    // Chromium has no sandbox when it runs as root.
     let script = """
       exec chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
         --no-first-run --user-data-dir="$1" --window-size=\(size.width),\(size.height) \
@@ -58,7 +58,7 @@ package final class Browser {
     }
   }
 
-  /// Waits for an event that comes after this call's `action`.
+  /// Calls `action` and waits for an event that arrives after this call began.
   package func awaiting(_ name: String, _ action: () throws -> Void) throws {
     let before = events.count
     try action()
@@ -89,12 +89,12 @@ package final class Browser {
 }
 
 extension Browser {
-  /// Opens an address and waits until all of the page is there.
+  /// Opens an address and waits until the whole page is loaded.
   package func open(_ url: String) throws {
     try awaiting("Page.loadEventFired") { try call("Page.navigate", ["url": url]) }
   }
 
-  /// The node that a selector finds.
+  /// The node that matches a selector.
   package func node(_ selector: String) throws -> Int {
     let root = try call("DOM.getDocument")["root"] as? [String: Any]
     let found = try call(
@@ -105,7 +105,7 @@ extension Browser {
     return node
   }
 
-  /// A property of the style that a node has in the end.
+  /// A property of a node's computed style.
   package func style(_ property: String, of selector: String) throws -> String? {
     let computed = try call("CSS.getComputedStyleForNode", ["nodeId": node(selector)])
     let all = computed["computedStyle"] as? [[String: String]] ?? []
@@ -143,7 +143,7 @@ extension Browser {
     }
   }
 
-  /// The text that a promise of the page's script comes to.
+  /// The text with which a JavaScript promise on the page resolves.
   package func text(of promise: String) throws -> String {
     let answer = try call(
       "Runtime.evaluate",
@@ -154,7 +154,7 @@ extension Browser {
     return text
   }
 
-  /// What is to be seen, as a PNG.
+  /// The visible part of the page, as a PNG.
   package func screenshot() throws -> Data {
     let data = try call("Page.captureScreenshot")["data"] as? String
     guard let picture = data.flatMap({ Data(base64Encoded: $0) }) else {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a person does in a browser, and sees.
+/// Actions of a person in a browser, and the result on the page.
 extension Browser {
-  /// Types into the field that has the focus. What is selected there is replaced.
+  /// Types into the field with the focus and replaces the selected text.
   package func type(_ text: String) throws { try call("Input.insertText", ["text": text]) }
 
-  /// The page as it is now, as HTML.
+  /// The current page as HTML.
   package func html() throws -> String {
     try call("DOM.getOuterHTML", ["nodeId": node("html")])["outerHTML"] as? String ?? ""
   }
@@ -20,7 +20,7 @@ extension Browser {
       ["width": width, "height": 700, "deviceScaleFactor": 1, "mobile": false])
   }
 
-  /// Gives the browser an authenticator that holds passkeys and knows its person.
+  /// Adds an authenticator that stores passkeys and verifies its user.
   package func addAuthenticator() throws {
     try call("WebAuthn.enable")
     try call(
@@ -33,7 +33,8 @@ extension Browser {
       ])
   }
 
-  /// What axe-core, whose source is `axe`, finds on the page, as a JSON array.
+  /// The problems that axe-core finds on the page, as a JSON array; `axe` is the source of
+  /// axe-core.
   package func violations(by axe: String) throws -> String {
     try call("Runtime.evaluate", ["expression": axe])
     return try text(
@@ -44,7 +45,8 @@ extension Browser {
   }
 }
 
-/// The source of axe-core, which finds what hinders people with disabilities. `Tests/run` fetches it.
+/// The source of axe-core, which finds barriers for people with disabilities. `Tests/run` fetches
+/// it.
 package func axeSource() throws -> String {
   try String(
     contentsOf: projectFolder.appending(path: ".build/axe/axe_playwright_python/axe.min.js"),

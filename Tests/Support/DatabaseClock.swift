@@ -1,8 +1,8 @@
-/// Asks for the time, by the database's clock.
+/// Reads the time of the database's clock.
 package let databaseClock = "SELECT UTC_TIMESTAMP(3)"
 
-/// Asks for 1 if the time in `column` is so many seconds after a moment between `began` and now, by the database's
-/// clock: however long the writing and the look at it take, no second is given away.
+/// Selects 1 if the time in `column` is `seconds` after some moment between `began` and now, by the
+/// database's clock. The check is exact, however long the write and the query take.
 package func isAhead(
   _ column: String, in rows: String, by seconds: ClosedRange<Int>, since began: String
 ) -> String {

@@ -1,7 +1,7 @@
 import COpenSSL
 package import Cryptography
 
-/// What a content in the content coding `aes128gcm` holds (RFC 8188), as its receiver reads it.
+/// A content in the coding `aes128gcm` (RFC 8188), as its receiver reads it.
 package struct EncryptedContent {
   package struct Malformed: Error {}
 
@@ -31,7 +31,7 @@ package struct EncryptedContent {
       var own = nonce
       for index in 0..<8 { own[11 - index] ^= UInt8(truncatingIfNeeded: number >> (8 * index)) }
       let text = try decrypt(record, key: key, nonce: own)
-      // The delimiter is the last octet that is not zero: 2 in the last record, 1 in those before.
+      // The delimiter is the last nonzero octet: 2 in the last record, 1 in every other record.
       guard let end = text.lastIndex(where: { $0 != 0 }),
         text[end] == (number == records.count - 1 ? 2 : 1)
       else { throw Malformed() }
@@ -50,7 +50,7 @@ package struct EncryptedContent {
 }
 
 extension EncryptedContent {
-  /// The content of a message to a browser whose private key and secret these are (RFC 8291).
+  /// Decrypts a message to the browser with this private key and authentication secret (RFC 8291).
   package func open(as browser: P256PrivateKey, authentication: [UInt8]) throws -> [UInt8] {
     let sender = try P256PublicKey(uncompressedPoint: keyID)
     let keyMaterial = hkdfSHA256(

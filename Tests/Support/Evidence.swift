@@ -2,24 +2,24 @@ import Foundation
 package import Logging
 import Synchronization
 
-/// What the tests' programs issued, stored and logged, for `Tests/run` to search when all is over: no secret may be
-/// in a database or a log.
+/// Collects what the tests' programs issued, stored and logged. At the end, `Tests/run` searches
+/// it: no database and no log may contain a secret.
 ///
-/// It is kept in the folder that `SWITCHBOARD_EVIDENCE` names; where none is named, nothing is kept. Files:
-/// `secrets`, a line each, which no other file may hold; `NAME.codes`, which the other files of that name may not
-/// hold as a word; `NAME.sql` and `NAME….log`.
+/// The folder is `SWITCHBOARD_EVIDENCE`; without that variable nothing is kept. Its files:
+/// `secrets`, one secret a line, which no other file may contain; `NAME.codes`, whose codes no
+/// other file of that name may contain as a word; `NAME.sql` and `NAME….log`.
 package enum Evidence {
   private static let folder = ProcessInfo.processInfo.environment["SWITCHBOARD_EVIDENCE"]
 
-  /// The members of answers that let somebody in; and pairing tokens and JSON Web Tokens, wherever they stand.
+  /// Members of answers that grant access, and prefixes of pairing tokens and JSON Web Tokens.
   private static let members: Set<String> = [
     "accessToken", "refreshToken", "deviceCredential", "challenge", "api_key", "ticket",
   ]
   private static let prefixes = ["cdev_", "eyJ"]
 
-  /// Keeps the secrets that the JSON of an answer hands out.
+  /// Keeps the secrets in a JSON answer.
   package static func keep(answer: some Sequence<UInt8>) {
-    // A body of another kind issues nothing.
+    // Only JSON bodies issue secrets.
     guard folder != nil, let value = try? JSONSerialization.jsonObject(with: Data(answer))
     else { return }
     keep(value)
@@ -41,24 +41,24 @@ package enum Evidence {
     append(secret, to: "secrets")
   }
 
-  /// A database serves tests one after the other; from now on, what is kept of it has files of its own.
+  /// Starts new evidence files for the next test on this database; tests reuse a database in turn.
   package static func beginTest(on database: String) {
     tests.withLock { $0[database, default: 0] += 1 }
   }
 
   private static let tests = Mutex<[String: Int]>([:])
 
-  /// What the files of the test that now uses a database begin with; others have their name alone.
+  /// The prefix of file names: `NAME-NUMBER` for a database of a test, otherwise `NAME`.
   private static func fileName(of name: String) -> String {
     tests.withLock { $0[name] }.map { "\(name)-\($0)" } ?? name
   }
 
-  /// Keeps a code too short to be searched for anywhere but in what belongs to `name`.
+  /// Keeps a short code, which is searched for only in the files of `name`.
   package static func keep(code: String, of name: String) {
     append(code, to: "\(fileName(of: name)).codes")
   }
 
-  /// A log whose lines are kept as those of `name`.
+  /// A logger whose lines are kept in the log files of `name`.
   package static func log(of name: String) -> Logger {
     let fileName = fileName(of: name)
     return Logger(label: "test") { _ in EvidenceLog(name: fileName) }
@@ -89,8 +89,8 @@ package enum Evidence {
   }
 }
 
-/// All data of a database as SQL, by `mariadb-dump`, which asks the server several questions about each
-/// table: so it is told only of those that have rows.
+/// All data of a database as SQL. `mariadb-dump` asks several questions about each table, so it
+/// gets only the names of tables that have rows.
 func dump(of database: String, socket: String, user: String) -> String {
   let account = ["--no-defaults", "--socket=\(socket)", "--user=\(user)"]
   let names = runCommand(

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// An agent on a port of 127.0.0.1: it notes the head and the body of every request, answers JSON,
-/// and echoes what comes after it has switched to the web socket's protocol. An answer to `/stream` begins,
-/// and never ends; one to `/hostile` is a page that would act for the site.
+/// An agent on a port of 127.0.0.1. It notes the head and the body of every request, answers with
+/// JSON, and echoes all bytes after a switch to the WebSocket protocol. Its answer to `/stream`
+/// never ends. Its answer to `/hostile` is a page that tries to act as the site.
 package final class FakeAgent: Sendable {
   private let requests = Mutex<[String]>([])
   private let listener: LoopbackListener
@@ -15,10 +15,10 @@ package final class FakeAgent: Sendable {
     listener.begin { [self] in serve(Wire($0)) }
   }
 
-  /// Head and body of each request so far.
+  /// The head and the body of each request so far.
   package var seen: [String] { requests.withLock { $0 } }
 
-  /// Ends the listening; connections end with their other side.
+  /// Stops listening. A connection ends when the other side closes it.
   package func end() { listener.end() }
 
   private func serve(_ wire: Wire) {
@@ -27,7 +27,7 @@ package final class FakeAgent: Sendable {
       let body = wire.bytes(length)
       requests.withLock { $0.append(head + String(decoding: body, as: UTF8.self)) }
       if head.contains(/(?i)upgrade: websocket/) {
-        // What answers the key that all tests send: the example of RFC 6455 §1.3. HAProxy demands it.
+        // The accept value for the key that all tests send (RFC 6455 §1.3). HAProxy requires it.
         wire.write(
           "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")
@@ -51,7 +51,7 @@ package final class FakeAgent: Sendable {
 }
 
 extension FakeAgent {
-  /// Names of fields that a web server or a browser obeys, in small letters.
+  /// Names, in lower case, of header fields that a web server or a browser obeys.
   package static let hostileNames = hostileFields.map { $0.prefix { $0 != ":" }.lowercased() }
 
   private static let hostileFields = [
@@ -72,7 +72,7 @@ extension FakeAgent {
     + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: second=answer\r\n\r\n"
 }
 
-/// A TCP connection that is read byte by byte, and closed when nobody holds it.
+/// A TCP connection, read byte by byte and closed when this object is released.
 package final class Wire {
   private let descriptor: Int32
 
@@ -98,13 +98,13 @@ package final class Wire {
 
   package func write(_ text: String) { _ = send(descriptor, text, text.utf8.count, 0) }
 
-  /// nil at the end.
+  /// The next byte; nil at the end.
   package func byte() -> UInt8? {
     var byte: UInt8 = 0
     return recv(descriptor, &byte, 1, 0) == 1 ? byte : nil
   }
 
-  /// `count` bytes, fewer at the end.
+  /// The next `count` bytes; fewer at the end.
   package func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { room, received in
       while received < count,
@@ -116,7 +116,7 @@ package final class Wire {
     }
   }
 
-  /// All up to the empty line, with it; nil at the end.
+  /// All bytes up to and including the empty line; nil at the end.
   package func head() -> String? {
     var bytes: [UInt8] = []
     while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {

@@ -1,12 +1,12 @@
 import COpenSSL
 import Foundation
 
-/// What stands for Apple's App Attest: a root of its own, and phones whose keys it attests to.
+/// A fake of Apple's App Attest with its own root certificate.
 package final class FakeApple: Sendable {
   package static let shared = FakeApple()
   static let validity = (from: 1_577_836_800, to: 2_366_841_600)  // 2020 to 2045
 
-  /// What `SWITCHBOARD_ATTESTATION_ROOT` names.
+  /// The certificate for the file in `SWITCHBOARD_ATTESTATION_ROOT`.
   package let rootCertificate: String
   private let rootKey = ECKey("P-384")
   private let intermediateKey = ECKey("P-384")
@@ -21,14 +21,14 @@ package final class FakeApple: Sendable {
       .signed(by: rootKey, named: "Root")
   }
 
-  /// The chain of a leaf for `key` that holds `nonce`.
+  /// A certificate chain whose leaf certifies `key` and contains `nonce`.
   fileprivate func chain(for key: ECKey, nonce: [UInt8]) -> [[UInt8]] {
     let leaf = CertificateToBe("Leaf", of: key, isAuthority: false, nonce: nonce)
     return [leaf.signed(by: intermediateKey, named: "Intermediate"), intermediate]
   }
 }
 
-/// An app on a phone with a key of its own.
+/// An app on a phone with its own key.
 package struct AttestedPhone: Sendable {
   package let appID: String
   package var isProduction = true
@@ -36,10 +36,10 @@ package struct AttestedPhone: Sendable {
 
   package init(appID: String) { self.appID = appID }
 
-  /// SHA-256 of its key, as the app sends it.
+  /// The SHA-256 of the phone's key, as the app sends it.
   package var keyID: String { base64(sha256(key.point)) }
 
-  /// The attestation object in base64.
+  /// The attestation object, in base64.
   package func attestation(of challenge: [UInt8], by apple: FakeApple = .shared) -> String {
     let kind = isProduction ? "appattest\0\0\0\0\0\0\0" : "appattestdevelop"
     let id = sha256(key.point)
@@ -60,7 +60,7 @@ package struct AttestedPhone: Sendable {
       ]).encoded)
   }
 
-  /// The assertion of `clientData` in base64.
+  /// The assertion of `clientData`, in base64.
   package func assertion(of clientData: [UInt8], counter: UInt32) -> String {
     let data = authenticatorData(counter: counter)
     let signature = key.sign(sha256(data + sha256(clientData)))
@@ -83,7 +83,7 @@ private func sha256(_ bytes: [UInt8]) -> [UInt8] {
   return digest
 }
 
-/// As much of CBOR as is written here.
+/// The part of CBOR that this file writes.
 private indirect enum CBOR {
   case number(Int)
   case bytes([UInt8])
@@ -112,7 +112,7 @@ private indirect enum CBOR {
 }
 
 /// A key pair on a curve, which signs with SHA-256. The corresponding C type is `EVP_PKEY`.
-// @unchecked: libcrypto only reads a key that signs.
+// @unchecked: libcrypto only reads a key while it signs.
 private final class ECKey: @unchecked Sendable {
   let handle: OpaquePointer
 
@@ -139,7 +139,7 @@ private final class ECKey: @unchecked Sendable {
     return Array(point[..<size])
   }
 
-  /// In DER.
+  /// The signature of `message`, in DER.
   func sign(_ message: [UInt8]) -> [UInt8] {
     let context = EVP_MD_CTX_new()
     defer { EVP_MD_CTX_free(context) }
@@ -153,7 +153,7 @@ private final class ECKey: @unchecked Sendable {
   }
 }
 
-/// A certificate before it is signed. The corresponding C type is `X509`.
+/// An unsigned certificate. The corresponding C type is `X509`.
 private final class CertificateToBe {
   private let handle = X509_new()
 
@@ -173,7 +173,7 @@ private final class CertificateToBe {
 
   deinit { X509_free(handle) }
 
-  /// Its DER, signed by an issuer.
+  /// The certificate in DER, signed by an issuer.
   func signed(by issuer: ECKey, named name: String) -> [UInt8] {
     set(X509_get_issuer_name(handle), to: name)
     precondition(X509_sign(handle, issuer.handle, EVP_sha256()) > 0, "no certificate")

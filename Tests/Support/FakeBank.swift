@@ -19,7 +19,7 @@ package final class FakeBank: Sendable {
     case refusal(String)
   }
 
-  /// How the bank behaves now.
+  /// The current behavior of the bank.
   package struct Script: Sendable {
     package var faults: [Endpoint: Fault] = [:]
     /// JSON
@@ -83,7 +83,7 @@ package final class FakeBank: Sendable {
 
   package func play(_ change: (inout Script) -> Void) { state.withLock { change(&$0.script) } }
 
-  /// Every secret that the bank has sent or received. Nobody else may store them.
+  /// Every secret that the bank has sent or received. Only the bank may store them.
   package var secrets: [String] { state.withLock { $0.secrets } }
 
   private func keep(_ secret: String) {
@@ -91,7 +91,7 @@ package final class FakeBank: Sendable {
     state.withLock { $0.secrets.append(secret) }
   }
 
-  /// How often somebody tried to exchange a code.
+  /// The number of attempts to exchange a code.
   package var exchanges: Int { state.withLock { $0.exchanges } }
 
   /// The person consents to the request in `url`.
@@ -166,7 +166,7 @@ package final class FakeBank: Sendable {
     }
   }
 
-  /// RFC 6749 §4.1.3 and §5.2, RFC 7636 §4.6. A code is spent whatever the outcome.
+  /// RFC 6749 §4.1.3 and §5.2, RFC 7636 §4.6. Every attempt uses up the code.
   private func exchange(_ form: [String: String], authorization: String?) -> (Int, String) {
     let pair = "\(Self.encoded(clientID)):\(Self.encoded(clientSecret))"
     guard authorization == "Basic \(base64Encoded(Array(pair.utf8)))" else {

@@ -3,13 +3,13 @@ import Cryptography
 import Foundation
 import Synchronization
 
-/// Google's token endpoint and Firebase Cloud Messaging on a port of 127.0.0.1. It verifies what the real ones verify
-/// (RFC 7523; `projects.messages` of FCM HTTP v1), so that it can refuse.
+/// Google's token endpoint and Firebase Cloud Messaging on a port of 127.0.0.1. It verifies what
+/// Google verifies (RFC 7523; `projects.messages` of FCM HTTP v1), so that it can refuse.
 package final class FakeFCM: Sendable {
-  /// What a device token is answered with.
+  /// The refusal of a device token.
   package struct Refusal: Sendable {
     let status: Int
-    /// `errorCode` of FCM; nil: only Google's own `status`.
+    /// `errorCode` of FCM; nil sends only Google's own `status`.
     let errorCode: String?
     let googleStatus: String
     let retryAfter: Int?
@@ -27,7 +27,7 @@ package final class FakeFCM: Sendable {
 
   package struct Received: Sendable {
     package let token: String
-    /// JSON, as it came.
+    /// The received JSON, unchanged.
     package let message: String
     package let status: Int
   }
@@ -44,7 +44,7 @@ package final class FakeFCM: Sendable {
   package static let account = "push@switchboard-test.iam.gserviceaccount.com"
   package static let keyID = "0123456789abcdef0123456789abcdef01234567"
 
-  /// Closed for a device token, it is not answered.
+  /// Delays the answers for a device token while the token's gate is closed.
   package let gate = Gate()
   private let key: RSAKeyPair
   private let listener: LoopbackListener
@@ -54,10 +54,10 @@ package final class FakeFCM: Sendable {
 
   /// - Parameters:
   ///   - port: 0 takes a free port.
-  ///   - privateKey: of the service account, PEM; nil: a new one.
-  ///   - fault: what a device token is answered with besides what ``refuse(_:with:)`` says.
-  ///   - note: is given each message that comes.
-  /// - Returns: nil if the port cannot be used, or the key is none.
+  ///   - privateKey: the service account's key, in PEM; nil makes a new key.
+  ///   - fault: the refusal of a device token, in addition to ``refuse(_:with:)``.
+  ///   - note: receives each message.
+  /// - Returns: nil if the port cannot be used, or `privateKey` is not a key.
   package init?(
     port: UInt16, privateKey: String? = nil,
     fault: @escaping @Sendable (_ token: String) -> Refusal? = { _ in nil },
@@ -71,7 +71,7 @@ package final class FakeFCM: Sendable {
     listener.begin { [self] in serve(Wire($0)) }
   }
 
-  package convenience init() { self.init(port: 0)! }  // a free port is always there
+  package convenience init() { self.init(port: 0)! }  // there is always a free port
 
   package func end() {
     gate.openAll()
@@ -81,7 +81,7 @@ package final class FakeFCM: Sendable {
   package var port: UInt16 { listener.port }
   package var url: String { "http://127.0.0.1:\(port)" }
   package var tokenURL: String { "\(url)/token" }
-  /// PEM
+  /// The key of the service account, in PEM.
   package var privateKey: String { key.pem }
 
   /// The file of the service account.
@@ -101,10 +101,10 @@ package final class FakeFCM: Sendable {
     state.withLock { $0.refusals[token] = refusal }
   }
 
-  /// Refuses every assertion with this word of OAuth; nil: those that are wrong.
+  /// Refuses every assertion with this OAuth error code; nil refuses only invalid assertions.
   package func refuseExchanges(_ word: String?) { state.withLock { $0.refusesExchanges = word } }
 
-  /// Takes none of the access tokens any more that it gave.
+  /// Revokes all issued access tokens.
   package func revokeAccessTokens() { state.withLock { $0.accessTokens = [] } }
 
   private func serve(_ wire: Wire) {
@@ -156,7 +156,7 @@ extension FakeFCM {
     return (200, #"{"access_token":"\#(token)","expires_in":3599,"token_type":"Bearer"}"#)
   }
 
-  /// What is wrong with an assertion, in Google's words; nil where it is right.
+  /// The error in an assertion, in Google's words; nil for a valid assertion.
   private func fault(of assertion: String) -> String? {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 3, let header = Self.members(parts[0]),
@@ -221,7 +221,7 @@ extension FakeFCM {
     }
   }
 
-  /// The field that FCM does not take; nil where all are right.
+  /// The first field that FCM rejects; nil for a valid message.
   private static func violation(in message: [String: Any]) -> String? {
     let token = message["token"] as? String ?? ""
     if token.wholeMatch(of: /[A-Za-z0-9:_-]{20,}/) == nil { return "message.token" }
@@ -256,7 +256,7 @@ extension FakeFCM {
       shown.filter { $0.key != "notification_count" }, ["sound", "tag", "title", "body"])
   }
 
-  /// A member that is not of `names`, or no string.
+  /// The first member that is not in `names` or is not a string.
   private static func unknown(_ members: [String: Any], _ names: [String]) -> String? {
     members.first { !names.contains($0.key) || !($0.value is String) }?.key
   }
@@ -276,7 +276,7 @@ extension Wire {
     )
   }
 
-  /// - Parameter field: that is wrong.
+  /// - Parameter field: the wrong field.
   fileprivate func refuse(_ refusal: FakeFCM.Refusal, of field: String? = nil) {
     var details: [String] = []
     if let code = refusal.errorCode {
@@ -299,7 +299,7 @@ extension Wire {
 }
 
 /// A key pair of 2048 bits. The corresponding C type is `EVP_PKEY`.
-// @unchecked: libcrypto only reads a key that verifies.
+// @unchecked: libcrypto only reads a key while it verifies.
 private final class RSAKeyPair: @unchecked Sendable {
   private let handle: OpaquePointer
 
@@ -314,13 +314,13 @@ private final class RSAKeyPair: @unchecked Sendable {
     handle = key!
   }
 
-  /// - Returns: nil where `pem` is no key.
+  /// - Returns: nil if `pem` is not a key.
   init?(pem: String) {
-    // The BIO reads the bytes where they are, so it lives in the closure only.
+    // The BIO does not copy the bytes, so it must not outlive the closure.
     let key = Array(pem.utf8).withUnsafeBufferPointer { bytes in
       let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count))
       defer { BIO_free(source) }
-      return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)  // asks no terminal
+      return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)  // no prompt
     }
     guard let key else { return nil }
     handle = key
@@ -328,7 +328,7 @@ private final class RSAKeyPair: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// PKCS#8
+  /// The private key as PKCS#8 in PEM.
   var pem: String {
     let sink = BIO_new(BIO_s_mem())
     defer { BIO_free(sink) }

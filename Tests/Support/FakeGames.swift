@@ -1,14 +1,14 @@
 import Foundation
 
-/// A game as online-go.com tells of it, less what we do not read; user 7 is to move.
+/// A game in the format of online-go.com, with only the members that we read. User 7 is to move.
 package struct FakeGame {
   package var id = 1
   package var name = "game"
-  /// JSON, as are those that follow.
+  /// JSON, like the next properties.
   package var phase = #""play""#
   package var player = "7"
   package var lastMove = "1000"
-  /// Further members of `json`, and of its `clock`.
+  /// Additional members of `json` and of its `clock`.
   package var more = ""
   package var clock = ""
 
@@ -31,7 +31,7 @@ package struct FakeGame {
   }
 }
 
-/// What `/api/v1/players/{user}/full` answers.
+/// The answer of `/api/v1/players/{user}/full`.
 package func full(_ games: [FakeGame], of user: Int64 = 7) -> String {
   full(games.map(\.json), of: user)
 }
@@ -40,7 +40,7 @@ package func full(_ games: [String], of user: Int64 = 7) -> String {
   #"{"user":{"id":\#(user)},"active_games":[\#(games.joined(separator: ","))],"ladders":[]}"#
 }
 
-/// Users and games as folders and files, so that whoever can write a file can make a move.
+/// Users and games as folders and files, so that writing a file makes a move.
 package struct GameFolder: Sendable {
   package static let grammar = """
     A folder FOLDER/USER is a user, and a file FOLDER/USER/GAME a game of theirs. The file holds a word, \
@@ -56,7 +56,7 @@ package struct GameFolder: Sendable {
 
   package init(_ path: String) { self.path = path }
 
-  /// What is told of `user` now; 500 with a complaint where a file is not as ``grammar`` says.
+  /// The answer about `user`; 500 with an explanation if a file does not follow ``grammar``.
   package func answer(to user: Int64) -> FakeOGS.Answer {
     do {
       if let fault = try? text(of: "fault") { return try answer(fault) }

@@ -1,24 +1,24 @@
 import Foundation
 import Synchronization
 
-/// An online-go.com of its own on a port of 127.0.0.1, which answers for each player as it is told,
-/// counts, and can refuse in every way that the real one, or somebody in its place, may. What the
-/// real one has not, it has not either.
+/// A fake of online-go.com on a port of 127.0.0.1. It answers for each player as the test tells it,
+/// counts requests, and can fail like the real server or an attacker in its position. It has only
+/// endpoints that the real server has.
 package final class FakeOGS: Sendable {
   package enum Answer: Sendable {
     case body(String)
-    /// Packed by gzip (without compressing).
+    /// Gzip format, without compression.
     case packed(String)
-    /// With `ETag`, and 304 to whoever shows it.
+    /// Sends `ETag`, and 304 to a client that sends the tag back.
     case tagged(String, tag: String)
     case status(Int, body: String = "", fields: [String] = [])
-    /// A whole header, then this many bytes of white space in an object.
+    /// A complete header, then an object with this many bytes of white space.
     case large(bytes: Int)
-    /// Half of what its Content-Length says, then the end.
+    /// Half of the bytes of Content-Length, then the end.
     case truncated(String)
-    /// Nothing, until the other side goes.
+    /// No answer until the client closes the connection.
     case silence
-    /// One byte each 50 ms.
+    /// One byte every 50 ms.
     case slow(String)
 
     package static let notFound = status(404, body: #"{"detail":"Not found."}"#)
@@ -28,7 +28,7 @@ package final class FakeOGS: Sendable {
   private struct State {
     var answers: [Int64: Answer] = [:]
     var fallback: @Sendable (Int64) -> Answer
-    /// When the latest were answered, at most as many as are allowed a second.
+    /// The times of the latest answers, at most as many as are allowed per second.
     var answered: [ContinuousClock.Instant] = []
     var counts: [Int64: Int] = [:]
     var agents: Set<String> = []
@@ -43,7 +43,7 @@ package final class FakeOGS: Sendable {
 
   /// - Parameters:
   ///   - wanted: 0 takes a free port.
-  ///   - requestsPerSecond: more are throttled.
+  ///   - requestsPerSecond: the limit; requests above it are throttled.
   ///   - fallback: the answer for every other player.
   /// - Returns: nil if the port cannot be used.
   package init?(
@@ -60,7 +60,7 @@ package final class FakeOGS: Sendable {
     }
   }
 
-  /// Ends the listening; connections end with their other side.
+  /// Stops listening. A connection ends when the client closes it.
   package func end() { listener.end() }
 
   package var port: UInt16 { listener.port }
@@ -74,14 +74,14 @@ package final class FakeOGS: Sendable {
     state.withLock { $0.fallback = { _ in answer } }
   }
 
-  /// How often the games of `user` were asked for.
+  /// The number of requests for the games of `user`.
   package func count(_ user: Int64) -> Int { state.withLock { $0.counts[user] ?? 0 } }
   package var total: Int { state.withLock { $0.counts.values.reduce(0, +) } }
   package var agents: Set<String> { state.withLock { $0.agents } }
   package var connections: Int { state.withLock { $0.connections } }
-  /// Whether somebody waits for the games of `user` now.
+  /// Whether a request for the games of `user` is waiting now.
   package func isBeingAsked(_ user: Int64) -> Bool { state.withLock { $0.running[user] ?? 0 > 0 } }
-  /// Whether one user was ever asked for twice at one time.
+  /// Whether two requests for one user ever ran at the same time.
   package var hasOverlapped: Bool { state.withLock { $0.overlapped } }
 
   private func serve(_ connection: Int32) {
@@ -123,7 +123,7 @@ package final class FakeOGS: Sendable {
     return false
   }
 
-  /// What somebody gets who asks for anything but a player's games.
+  /// The answer to a request for anything except a player's games.
   private func refusal(of requestLine: String) -> Answer {
     let words = requestLine.split(separator: " ")
     guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return .status(400) }

@@ -2,18 +2,19 @@ import Cryptography
 import Foundation
 import Synchronization
 
-/// A push service (RFC 8030) at an https address of this machine. It refuses what real ones refuse: messages without
-/// TTL, without encryption or too large, and senders whose VAPID token (RFC 8292) is not right for it.
+/// A push service (RFC 8030) at an https address of this machine. It refuses what real ones refuse:
+/// messages without TTL, without encryption or too large, and senders with an invalid VAPID token
+/// (RFC 8292).
 package final class FakePushService: Sendable {
   package struct Message: Sendable {
     /// The last part of the address.
     package let subscription: String
-    /// By name in lower case.
+    /// The header fields, by name in lower case.
     package let fields: [String: String]
     package let body: [UInt8]
   }
 
-  /// What it answers in place of looking, for one subscription.
+  /// An answer for one subscription, sent without checking the message.
   package struct Fault: Sendable {
     let status: Int
     let fields: String
@@ -30,12 +31,12 @@ package final class FakePushService: Sendable {
     var connections = 0
   }
 
-  /// Closed for a subscription, it is not answered.
+  /// Delays the answers for a subscription while its gate is closed.
   package let gate = Gate()
   private let state = Mutex(State())
   private let listener = LoopbackListener()!  // a free port
   private let front: TLSFront
-  /// The `applicationServerKey` with which the subscriptions were made.
+  /// The `applicationServerKey` of all subscriptions.
   private let applicationServerKey: String
 
   package init(applicationServerKey: String) throws {
@@ -54,7 +55,7 @@ package final class FakePushService: Sendable {
   /// `127.0.0.1:PORT`
   package var host: String { "127.0.0.1:\(front.port)" }
   package var origin: String { "https://\(host)" }
-  /// PEM of what signs its certificate.
+  /// The file of the certificate that signs the service's certificate, in PEM.
   package var certificatesFile: String { front.certificate }
 
   package func endpoint(_ subscription: String) -> String { "\(origin)/push/\(subscription)" }
@@ -111,7 +112,7 @@ package final class FakePushService: Sendable {
       && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
   }
 
-  /// - Returns: nil where the sender is whom the subscription is for.
+  /// - Returns: nil if the subscription accepts messages from this sender.
   private func refusal(of authorization: String?) -> Int? {
     guard let match = authorization?.firstMatch(of: /^vapid t=([^.]+)\.([^.]+)\.([^,]+), ?k=(.+)$/),
       let point = base64URLDecoded(String(match.4)),
@@ -134,7 +135,7 @@ package final class FakePushService: Sendable {
   }
 }
 
-/// nginx, which speaks TLS for a server of this machine, with a certificate of its own for 127.0.0.1.
+/// nginx, which serves TLS with its own certificate for 127.0.0.1 and forwards to a local server.
 private final class TLSFront: Sendable {
   let port = freePort()
   private let folder = makeTemporaryFolder()

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Keeps requests waiting, by name, until a test lets them go.
-// @unchecked: the state is used under the condition's lock alone.
+/// Holds requests, by name, until a test opens the gate.
+// @unchecked: the state is used only under the condition's lock.
 package final class Gate: @unchecked Sendable {
   private let condition = NSCondition()
   private var closed: Set<String> = []
@@ -20,7 +20,7 @@ package final class Gate: @unchecked Sendable {
     }
   }
 
-  /// Lets all go that wait.
+  /// Opens all gates.
   package func openAll() {
     condition.withLock {
       closed = []
@@ -28,12 +28,12 @@ package final class Gate: @unchecked Sendable {
     }
   }
 
-  /// Whether a request waits.
+  /// Whether a request waits at the gate.
   package func isHolding(_ name: String) -> Bool {
     condition.withLock { waiting[name, default: 0] > 0 }
   }
 
-  /// Returns when the gate is open.
+  /// Waits until the gate is open.
   func pass(_ name: String) {
     condition.withLock {
       waiting[name, default: 0] += 1

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A listener on a port of 127.0.0.1, which has each connection served on a thread of its own.
+/// A listener on a port of 127.0.0.1 that serves each connection on its own thread.
 package final class LoopbackListener: Sendable {
   private let acceptor: Acceptor
   package let port: UInt16
@@ -26,16 +26,16 @@ package final class LoopbackListener: Sendable {
     }
   }
 
-  /// Has `serve` called with each connection, to be closed by it. Called once.
+  /// Calls `serve` with each connection; `serve` closes the connection. Call `begin` only once.
   package func begin(_ serve: @escaping @Sendable (Int32) -> Void) { acceptor.begin(serve) }
 
-  /// Ends the listening; connections end with their other side.
+  /// Stops listening. A connection ends when the other side closes it.
   package func end() { acceptor.end() }
 }
 
 /// Calls `body` with an address of 127.0.0.1.
 ///
-/// - Returns: the port that the address has afterwards.
+/// - Returns: the port in the address after `body` returns.
 package func withLoopbackAddress(
   port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>) -> Void
 ) -> UInt16 {

@@ -5,7 +5,7 @@ import Synchronization
 /// A unix socket in front of a MariaDB server that can refuse a command or cut the connection
 /// exactly before or after the server has executed it.
 package final class MariaDBProxy: Sendable {
-  /// A command on its way to the server, with its SQL, also where a prepared statement is executed.
+  /// A command on its way to the server. The value is its SQL, also for a prepared statement.
   package enum Command: Sendable, Equatable {
     case query(String)
     case prepare(String)
@@ -20,26 +20,26 @@ package final class MariaDBProxy: Sendable {
     case cutBefore
     /// The server executes the command; both connections are closed instead of the answer.
     case cutAfter
-    /// The server rolls back before it executes the command, and the client does not hear of it. A Galera node does so where
-    /// another one aborts the transaction during a PREPARE.
+    /// The server rolls back before it executes the command, and the client does not learn of it. A
+    /// Galera node does this if another node aborts the transaction during a PREPARE.
     case loseTransaction
   }
 
-  /// How to connect through the proxy.
+  /// Settings to connect through the proxy.
   package let settings: ConnectionSettings
   private static let count = Atomic(0)
   private let server: String
   private let decide: @Sendable (Command) -> Action
   private let acceptor: Acceptor
 
-  /// - Parameter decide: called for every command but those of connecting; on any thread.
+  /// - Parameter decide: called, on any thread, for every command after the connection is set up.
   package init(
     _ settings: ConnectionSettings, _ decide: @escaping @Sendable (Command) -> Action
   ) {
     server = settings.socket!
     self.decide = decide
     var settings = settings
-    // In the server's folder, with which it goes.
+    // The socket is in the server's folder and is removed with it.
     let socket = "\(server)-\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
     settings.socket = socket
     self.settings = settings
@@ -56,7 +56,7 @@ package final class MariaDBProxy: Sendable {
   }
 }
 
-/// One client's connection and ours to the server, on a thread of its own.
+/// A client's connection and ours to the server, on one thread.
 private struct ProxiedConnection {
   private let client: Int32
   private let server = unixSocket()
@@ -101,7 +101,7 @@ private struct ProxiedConnection {
     return true
   }
 
-  /// A packet is: length (3 bytes, little endian), sequence number, content.
+  /// Takes one packet: length (3 bytes, little endian), sequence number, content.
   private mutating func nextPacket() -> [UInt8]? {
     guard pending.count >= 4 else { return nil }
     let length = 4 + Int(pending[0]) + Int(pending[1]) << 8 + Int(pending[2]) << 16
@@ -134,8 +134,8 @@ private struct ProxiedConnection {
     transmit([9, 0, 0, 0, 3] + Array("ROLLBACK".utf8), to: server) && receive(server) != nil
   }
 
-  /// The command in `packet`, unless it belongs to connecting (its sequence number is not 0, or it
-  /// sets the session up) or ends something.
+  /// The command in `packet`; nil if the packet belongs to connecting (its sequence number is not
+  /// 0, or it sets up the session) or closes something.
   private mutating func command(_ packet: [UInt8]) -> MariaDBProxy.Command? {
     guard packet.count > 5, packet[3] == 0 else { return nil }
     let text = String(decoding: packet[5...], as: UTF8.self)
@@ -149,7 +149,7 @@ private struct ProxiedConnection {
     return nil
   }
 
-  /// Learns the number of the statement just prepared: it follows the status byte 0.
+  /// Stores the number of the statement just prepared. It follows the status byte 0.
   private mutating func note(_ answer: [UInt8]) {
     guard let sql = preparing, answer.count >= 9 else { return }
     preparing = nil
@@ -170,7 +170,7 @@ private func unixSocket() -> Int32 {
   socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
 }
 
-/// What has arrived, nil at the end.
+/// The bytes that have arrived; nil at the end.
 private func receive(_ socket: Int32) -> [UInt8]? {
   let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
     count = max(0, recv(socket, buffer.baseAddress, buffer.count, 0))

@@ -4,10 +4,10 @@ import Synchronization
 
 /// A private MariaDB server: own data directory and unix socket in a temporary folder, no network.
 ///
-/// It ends, and its folder goes, when this process ends, however that happens. Its `root` has no
-/// password. A fault test makes its own; the others share ``shared``.
+/// The server and its folder are removed when this process ends for any reason. Its `root` has no
+/// password. A fault test makes its own server; the other tests share ``shared``.
 package final class MariaDBServer: Sendable {
-  /// The server of ``withDatabase(schema:_:)``, started when it is first needed.
+  /// The server of ``withDatabase(schema:_:)``, started at its first use.
   package static let shared = MariaDBServer(template: nil, options: [])
 
   package let socket: String
@@ -21,7 +21,7 @@ package final class MariaDBServer: Sendable {
     self.init(template: Self.shared.folder + "/template", options: options)
   }
 
-  /// - Parameter template: a data directory that no server has used; nil makes it, which is slower.
+  /// - Parameter template: an unused data directory to copy; nil creates one, which is slower.
   private init(template: String?, options: [String]) {
     folder = makeTemporaryFolder()
     socket = folder + "/socket"
@@ -45,12 +45,12 @@ package final class MariaDBServer: Sendable {
     start()
   }
 
-  /// How to connect to `database` as `root`.
+  /// Settings to connect to `database` as `root`.
   package func settings(database: String = "") -> ConnectionSettings {
     ConnectionSettings(socket: socket, database: database, user: "root")
   }
 
-  /// The folder where the definitions of a database's tables, views and triggers are.
+  /// The folder with the definitions of a database's tables, views and triggers.
   func data(of database: String) -> String { "\(folder)/data/\(database)" }
 
   /// Starts the server again and returns when it accepts connections.
@@ -78,20 +78,20 @@ package final class MariaDBServer: Sendable {
   /// Starts the server again and returns before it accepts connections.
   package func startWithoutWaiting() { program.withLock { $0.start() } }
 
-  /// Shuts the server down in order, and returns when it has ended.
+  /// Shuts down the server in order and waits for its end.
   package func stop() { end(SIGTERM) }
 
-  /// Ends the server as a crash would.
+  /// Kills the server, like a crash.
   package func kill() { end(SIGKILL) }
 
-  /// Stops the server's process: its connections stay open and nothing is answered.
+  /// Freezes the server's process: its connections stay open, but it does not answer.
   package func freeze() { program.withLock { $0.freeze() } }
 
   package func thaw() { program.withLock { $0.signal(SIGCONT) } }
 
-  /// Runs SQL, with `DELIMITER` if need be, by the `mariadb` command.
+  /// Runs SQL with the `mariadb` command; the SQL may contain `DELIMITER`.
   ///
-  /// - Returns: what it prints: a line for each row, tabs between columns, no names.
+  /// - Returns: the output: one line per row, tabs between columns, no column names.
   @discardableResult
   package func run(_ sql: String, database: String? = nil) -> String {
     let options = [
@@ -109,9 +109,9 @@ package final class MariaDBServer: Sendable {
     }
   }
 
-  /// What making a data directory and serving it have in common. Without syncs, which protect from a
-  /// crash of the machine, not from one of the server; without a file per table, which makes
-  /// CREATE and DROP slow.
+  /// Options for both creating and serving a data directory. No syncs, because they protect from a
+  /// crash of the machine, not of the server. No file per table, because it makes CREATE and DROP
+  /// slow.
   private static func options(data: String) -> [String] {
     [
       "--no-defaults", "--datadir=\(data)", "--innodb-buffer-pool-size=32M",

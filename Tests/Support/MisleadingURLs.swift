@@ -1,6 +1,6 @@
-/// Endpoints of push services that some reader of URLs takes to this machine or elsewhere, or that are none.
+/// Invalid endpoints of push services, or endpoints that some URL parser resolves to another host.
 ///
-/// - Parameter port: of a listener of this machine.
+/// - Parameter port: a port on which this machine listens.
 package func misleadingEndpoints(port: UInt16) -> [String] {
   let place = "localhost:\(port)/push/a"
   let service = "https://fcm.googleapis.com"

@@ -1,15 +1,15 @@
 package import Foundation
 
-/// A program that can be started again and again, killed when this process ends, however that
-/// happens, or when nobody holds this object; then its folder is removed.
+/// A program that can be restarted. It is killed, and its folder removed, when this object is
+/// released or this process ends for any reason.
 final class GuardedProgram: @unchecked Sendable {
   private let shell: pid_t
-  /// Open in this process only: its end is what the shell waits for.
+  /// The shell waits for the end of this handle, which only this process holds open.
   private let lifeline: FileHandle
   private var pid: pid_t?
 
   init(_ name: String, _ arguments: [String], folder: String) {
-    // SIGHUP comes when we end while the program is stopped: their group is then orphaned.
+    // SIGHUP arrives if this process ends while the program is stopped: the group is then orphaned.
     let script = """
       trap '' PIPE; trap : HUP INT TERM
       folder=$1; shift
@@ -38,7 +38,7 @@ final class GuardedProgram: @unchecked Sendable {
     if let pid { kill(pid, signal) }
   }
 
-  /// Stops the process and returns when each of its threads has stopped.
+  /// Stops the process and waits until each of its threads has stopped.
   func freeze() {
     guard let pid else { return }
     signal(SIGSTOP)
@@ -51,7 +51,7 @@ final class GuardedProgram: @unchecked Sendable {
     }
   }
 
-  /// Returns when the process has ended, by itself or by a signal sent before.
+  /// Waits for the end of the process, whatever its cause.
   func awaitEnd() {
     guard pid != nil else { return }
     _ = tell("wait")
@@ -65,7 +65,7 @@ final class GuardedProgram: @unchecked Sendable {
   }
 }
 
-/// Runs a command to its end and returns what it prints.
+/// Runs a command to its end and returns its output.
 @discardableResult
 func runCommand(
   _ name: String, _ arguments: [String], input: String = "", statuses: ClosedRange<Int32> = 0...0
@@ -79,10 +79,11 @@ func runCommand(
   return String(decoding: printed, as: UTF8.self)
 }
 
-/// Starts a process whose standard input and output are the other end of the handle returned.
+/// Starts a process whose standard input and output are the other end of the returned handle.
 ///
-/// Not by `Foundation.Process`: its child inherits a worker thread's signal mask, which blocks
-/// nearly all (a shell never learns that its child has ended), and it waits in steps of 50 ms.
+/// Does not use `Foundation.Process`: its child inherits a worker thread's signal mask, which
+/// blocks nearly all signals (a shell never learns that its child has ended), and it waits in 50 ms
+/// steps.
 package func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle) {
   var ends: [Int32] = [-1, -1]
   let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -101,14 +102,14 @@ package func spawn(_ path: String, _ arguments: [String]) -> (pid_t, FileHandle)
   var none = sigset_t()
   sigemptyset(&none)
   posix_spawnattr_setsigmask(&attributes, &none)
-  // A shell that runs these tests in the background has its children ignore these, and a shell cannot trap what it
-  // was started to ignore.
+  // A shell that runs these tests in the background makes its children ignore SIGINT and SIGQUIT,
+  // and a shell cannot trap a signal that was ignored when it started.
   var ignored = sigset_t()
   sigemptyset(&ignored)
   sigaddset(&ignored, SIGINT)
   sigaddset(&ignored, SIGQUIT)
   posix_spawnattr_setsigdefault(&attributes, &ignored)
-  // A group of its own, so that an interrupt from the terminal does not end the guarding shell.
+  // Its own process group: an interrupt from the terminal does not end the guarding shell.
   posix_spawnattr_setflags(
     &attributes,
     Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
@@ -127,14 +128,14 @@ package func awaitStatus(of pid: pid_t) -> Int32 {
   return status
 }
 
-/// A new folder. Its path is short, because that of a unix socket holds 107 bytes.
+/// Makes a folder with a short path, because the path of a unix socket holds 107 bytes.
 package func makeTemporaryFolder(named name: String = "switchboard") -> String {
   var path = Array("/tmp/\(name)-XXXXXX".utf8CString)
   precondition(mkdtemp(&path) != nil, "no temporary folder")
   return path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
 }
 
-/// Daemons lie in a folder that is not in everybody's PATH.
+/// The path of a command. Daemons are in folders that not every PATH has.
 func path(of name: String) -> String {
   let folders = ["/usr/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"]
   let paths = folders.map { "\($0)/\(name)" }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The folder of the built programs: the one that `SWITCHBOARD_BIN` names, else that of the tests.
+/// The folder of the built programs: `SWITCHBOARD_BIN`, otherwise the folder of the tests.
 package let programFolder =
   ProcessInfo.processInfo.environment["SWITCHBOARD_BIN"].map { URL(filePath: $0) }
   ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -9,9 +9,9 @@ package func builtProgram(_ name: String) -> URL { programFolder.appending(path:
 
 /// Runs a program to its end.
 ///
-/// - Returns: its status, and what it printed on standard output and standard error.
+/// - Returns: its status, and its standard output and standard error.
 package func runProgram(_ name: String, _ arguments: [String]) -> (status: Int32, output: String) {
-  // A file, not a pipe: another thread's child could inherit the pipe's end.
+  // A file instead of a pipe, because another thread's child could inherit the end of a pipe.
   let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
   precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
   defer { try? FileManager.default.removeItem(at: file) }
@@ -28,7 +28,7 @@ package func runProgram(_ name: String, _ arguments: [String]) -> (status: Int32
   return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
 }
 
-/// What a reader of QR codes reads in the pictures, in their order: PNG or PGM.
+/// The contents of the QR codes in PNG or PGM pictures, in order.
 package func qrContents(of pictures: [Data]) throws -> [String] {
   let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,7 +38,7 @@ package func qrContents(of pictures: [Data]) throws -> [String] {
     try picture.write(to: file)
     return file.path()
   }
-  // Only QR codes: in one of a hundred it sees a bar code as well.
+  // Only QR codes: in 1 % of the pictures zbarimg also sees a bar code.
   let options = ["--quiet", "--raw", "--nodbus", "-Sdisable", "-Sqrcode.enable"]
   return runProgram("zbarimg", options + files).output.split(separator: "\n").map(String.init)
 }

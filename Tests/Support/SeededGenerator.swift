@@ -1,4 +1,4 @@
-/// SplitMix64: the same inputs in every run.
+/// SplitMix64, for the same inputs in every run.
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -14,7 +14,7 @@ package struct SeededGenerator: RandomNumberGenerator {
     return value ^ (value >> 31)
   }
 
-  /// Up to 24 bytes, each one of `symbols`.
+  /// Up to 24 bytes from `symbols`.
   package mutating func text(of symbols: [UInt8]) -> [UInt8] {
     let kinds = Int.random(in: 1...symbols.count, using: &self)
     return (0..<Int.random(in: 0...24, using: &self)).map { _ in
@@ -22,7 +22,7 @@ package struct SeededGenerator: RandomNumberGenerator {
     }
   }
 
-  /// One of `texts` after one to three changes, or parts of two of them put together.
+  /// A text of `texts` with one to three changes, or parts of two texts put together.
   package mutating func mutate(_ texts: [String]) -> [UInt8] {
     mutate(bytes: texts.map { Array($0.utf8) })
   }

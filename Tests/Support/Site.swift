@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A whole site as `nginx/run` sets it up: nginx, responder, companion and MariaDB of its own.
+/// A whole site that `nginx/run` sets up: nginx, responder, companion and MariaDB.
 ///
 /// The programs are those in ``programFolder``.
 package struct Site: Sendable {
@@ -10,15 +10,15 @@ package struct Site: Sendable {
   /// The `--state` folder: database, mails, logs, secrets.
   package let state: String
   private let environment: [String: String]
-  /// What `nginx/run` is told besides.
+  /// Additional options of `nginx/run`.
   private let options: [String]
-  /// What runs `nginx/run`, if not we ourselves.
+  /// The command that runs `nginx/run`; empty if this process runs it.
   private let runner: [String]
 
-  /// What a command did.
+  /// The result of a command.
   package struct Outcome: Sendable {
     package let status: Int32
-    /// Standard output and standard error as they came.
+    /// Standard output and standard error, in order.
     package let output: String
   }
 
@@ -28,7 +28,7 @@ package struct Site: Sendable {
     package let fields: [String: String]
     package let body: String
 
-    /// The answer in what `curl --include` prints.
+    /// Parses the output of `curl --include`.
     package init(_ printed: String) {
       let parts = printed.split(separator: "\r\n\r\n", maxSplits: 1)
       let lines = parts.first?.split(separator: "\r\n") ?? []
@@ -43,7 +43,8 @@ package struct Site: Sendable {
     }
   }
 
-  /// Runs `nginx/run --detach` for this site, and returns when it is ready or has given up.
+  /// Runs `nginx/run --detach` for this site; returns when the site is ready or has failed to
+  /// start.
   @discardableResult
   package func start(port other: UInt16? = nil) -> Outcome {
     Self.run(
@@ -53,19 +54,19 @@ package struct Site: Sendable {
       ] + options, environment: environment)
   }
 
-  /// The command that starts this site and stays until it is interrupted.
+  /// The command that starts this site and runs until it is interrupted.
   package var commandInForeground: [String] {
     [Self.script, "--state", state, "--port", "\(port)", "--bin", programFolder.path()] + options
   }
 
-  /// Runs `switchboard-companion` as an administrator of this site, who types `input`.
+  /// Runs `switchboard-companion` as an administrator of this site, with `input` as typed text.
   package func companion(_ arguments: String..., input: String = "") -> Outcome {
     companion(arguments, input: input)
   }
 
   package func companion(_ arguments: [String], input: String = "") -> Outcome {
     var settings = companionSettings
-    // Only to pair a phone.
+    // Only these commands need the key.
     if ["pair", "devices"].contains(arguments.first) {
       settings["SWITCHBOARD_CREDENTIAL_KEYS_FILE"] = "\(state)/secrets/credential-keys"
     }
@@ -74,7 +75,7 @@ package struct Site: Sendable {
       environment: settings, input: input)
   }
 
-  /// Runs `script` in `folder`, where `switchboard` is the command of an administrator of this site.
+  /// Runs `script` in `folder`, with `switchboard` as the administrator's command for this site.
   package func administratorsShell(_ script: String, in folder: String) -> Outcome {
     let program = builtProgram("switchboard-companion").path()
     return Self.run(
@@ -96,8 +97,7 @@ package struct Site: Sendable {
     return settings.merging(environment) { $1 }
   }
 
-  /// Runs `script` where only the site's programs see what it mounts; all of that goes with them. For a site that has
-  /// mounts of its own.
+  /// Runs `script` with mounts that only the site's programs see. The site must have own mounts.
   package func mount(_ script: String) throws {
     let keeper = keeper(of: "mariadb") ?? 0
     let outcome = Self.run(["nsenter", "--mount", "--target", "\(keeper)", "sh", "-ec", script])
@@ -108,7 +108,7 @@ package struct Site: Sendable {
   @discardableResult
   package func stop() -> Outcome { Self.run([Self.script, "--stop", "--state", state]) }
 
-  /// One request by `curl`, to `path` as it is written; `options` are curl's.
+  /// Sends one request with `curl` to `path`, unchanged; `options` are options of curl.
   package func curl(_ path: String, _ options: String...) -> Answer { curl(path, options) }
 
   package func curl(_ path: String, _ options: [String]) -> Answer {
@@ -118,7 +118,7 @@ package struct Site: Sendable {
     return answer
   }
 
-  /// The statuses of `count` requests to `path`, one after the other on a kept connection.
+  /// The statuses of `count` requests to `path`, one after the other on one connection.
   package func statuses(of count: Int, _ path: String, _ options: [String]) -> [Int] {
     let arguments = ["curl", "--output", "/dev/null", "--write-out", "%{http_code}\n"]
     let target = ["\(url)\(path)?[1-\(count)]"]
@@ -126,10 +126,10 @@ package struct Site: Sendable {
     return printed.split(separator: "\n").compactMap { Int($0) }
   }
 
-  /// What `statement` answers to the database's root: a line for each row, tabs between columns.
+  /// The result of `statement` for the database's root: one line per row, tabs between columns.
   package func sql(_ statement: String) throws -> String {
     let outcome = Self.run([
-      // A frozen server takes connections.
+      // A frozen server still accepts connections.
       "mariadb", "--no-defaults", "--connect-timeout=10", "--batch", "--skip-column-names",
       "--socket=\(databaseSocket)", "--user=\(NSUserName())", "--execute=\(statement)",
       "switchboard",
@@ -138,14 +138,15 @@ package struct Site: Sendable {
     return outcome.output
   }
 
-  /// The process that runs now for `responder`, `companion`, `relay`, `mariadb` or `web`, if one does.
+  /// The current process of `responder`, `companion`, `relay`, `mariadb` or `web`; nil if none
+  /// runs.
   package func pid(of program: String) -> pid_t? { pid(in: "\(program).pid") }
 
-  /// The process that keeps that program alive.
+  /// The process that restarts the program.
   package func keeper(of program: String) -> pid_t? { pid(in: "\(program).keeper") }
 
   private func pid(in file: String) -> pid_t? {
-    // No such file: no such process.
+    // Without the file there is no process.
     let text = try? String(contentsOfFile: "\(state)/run/\(file)", encoding: .utf8)
     return text?.split(whereSeparator: \.isWhitespace).first.flatMap { pid_t($0) }
   }
@@ -155,7 +156,8 @@ package struct Site: Sendable {
     try String(contentsOfFile: "\(state)/log/\(name).log", encoding: .utf8)
   }
 
-  /// The log files of `STATE/log`, without `.log`. A responder that the web server starts logs to the web server's.
+  /// The log files in `STATE/log`, without `.log`. A responder that the web server starts writes to
+  /// the log of the web server.
   package static let logs =
     ["web-access", "web-error", "companion", "relay", "mariadb"]
     + (WebServer.ofTests.hasResponder ? ["responder"] : [])
@@ -165,10 +167,10 @@ package struct Site: Sendable {
     Support.dump(of: "switchboard", socket: databaseSocket, user: NSUserName())
   }
 
-  /// What the site's secrets are kept under, see ``Evidence``.
+  /// The name of this site's files in ``Evidence``.
   package var evidenceName: String { "site-\(port)" }
 
-  /// Keeps database and logs. A database that a test left dead has nothing to keep.
+  /// Keeps the database and the logs. Skips the database if a test has left it dead.
   fileprivate func keepEvidence() {
     if (try? sql("SELECT 1")) != nil {
       Evidence.keep(
@@ -192,7 +194,7 @@ package struct Site: Sendable {
   package static func run(
     _ command: [String], environment: [String: String] = [:], input: String = ""
   ) -> Outcome {
-    // Not a Pipe: another thread's child could inherit its end, and a site outlives the command that starts it.
+    // No Pipe: another thread's child could inherit its end, and the site outlives its start command.
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     let typed = file.appendingPathExtension("input")
     precondition(FileManager.default.createFile(atPath: file.path(), contents: nil))
@@ -213,11 +215,11 @@ package struct Site: Sendable {
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
   }
 
-  /// A site as a person starts it, who tells `nginx/run` no more than `options`, with a folder whose name has a space.
+  /// A site that a person starts with only these `options`, in a folder with a space in its name.
   fileprivate init(ofPersonWith options: [String]) {
     port = freePort()
     url = "http://localhost:\(port)"
-    // lighttpd cannot start a program below such a folder.
+    // lighttpd cannot start a program in such a folder.
     state = makeTemporaryFolder(
       named: WebServer.ofTests == .lighttpdChild ? "switchboard" : "my site")
     environment = [:]
@@ -231,7 +233,7 @@ package struct Site: Sendable {
     port = freePort()
     url = "http://\(host):\(port)"
     state = makeTemporaryFolder()
-    // Banks and push services that tests play are on this machine.
+    // The tests run banks and push services on this machine.
     let own = ["SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8"]
     self.environment = environment.merging(own) { given, _ in given }
     self.options = options
@@ -248,14 +250,14 @@ package struct SiteError: Error, CustomStringConvertible {
   }
 }
 
-/// Calls `body` with a site of its own that is ready, and stops and removes it afterwards, however that comes.
+/// Calls `body` with a new site that is ready; stops and removes the site afterwards in every case.
 ///
 /// - Parameters:
-///   - host: `127.0.0.1` or `localhost`; browsers have passkeys for names only.
-///   - environment: variables for both programs, beside those of this process.
-///   - hasFakes: whether something stands for online-go.com and APNs.
-///   - agent: `HOST:PORT` of the agent that the site guards.
-///   - hasOwnMounts: whether ``Site/mount(_:)`` is used. Only root can.
+///   - host: `127.0.0.1` or `localhost`; browsers support passkeys only for names.
+///   - environment: variables for both programs, in addition to those of this process.
+///   - hasFakes: whether fakes of online-go.com and APNs run.
+///   - agent: `HOST:PORT` of the agent that the site protects.
+///   - hasOwnMounts: whether ``Site/mount(_:)`` works. Requires root.
 package func withSite<T>(
   host: String = "127.0.0.1", environment: [String: String] = [:], hasFakes: Bool = false,
   agent: String? = nil, hasOwnMounts: Bool = false,
@@ -273,7 +275,7 @@ package func withSite<T>(
   return try await body(site)
 }
 
-/// The same with a site that a person starts with `options`; `body` also gets what `nginx/run` printed.
+/// Calls `body` with a site that a person starts with `options`, and the output of `nginx/run`.
 package func withSiteOfPerson<T>(
   options: [String], isolation: isolated (any Actor)? = #isolation,
   _ body: (Site, _ printed: String) async throws -> T
@@ -299,10 +301,10 @@ package func holds(
   return true
 }
 
-/// Stops a site and removes its folder when told to, or when this process ends without telling.
+/// Stops a site and removes its folder on request, or when this process ends without a request.
 private struct Guardian {
   private let shell = Process()
-  /// Open in this process only: its end is what the shell waits for.
+  /// The shell waits for the end of this handle, which only this process holds open.
   private let lifeline: FileHandle
 
   init(of site: Site) {
@@ -327,7 +329,7 @@ private struct Guardian {
 /// The folder of `Package.swift`.
 package let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
-/// A port of 127.0.0.1 that nobody has now, below those that the kernel gives to clients.
+/// A free port of 127.0.0.1, below the range that the kernel gives to clients.
 package func freePort() -> UInt16 {
   while true {
     let port = UInt16.random(in: 10_000..<32_768)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The slowest of many calls, printed at the end of a long run: no input may take a tenth of a second. By the clock,
-/// which counts what else the machine does, and in time of the processor.
+/// The slowest of many calls, printed at the end of a long run. No input may take a tenth of a
+/// second. Measures wall-clock time, which includes other work of the machine, and processor time.
 package struct SlowestCall: ~Copyable {
   private let name: String
   private var slowest = Duration.zero

@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// Databases with the project's schema that a test has used and another may use: emptying one takes a
-/// tenth of the time that making one takes.
+/// Databases with the project's schema for reuse by another test: emptying a database takes a tenth
+/// of the time of making one.
 ///
-/// A database whose structure or rights a test has changed is not used again.
+/// A database is not reused if a test has changed its structure or its rights.
 enum SpareDatabases {
   private static let spares = Mutex<[TestDatabase]>([])
   private static let model = ModelDatabase()
 
-  /// - Returns: nil: there is none to spare.
+  /// - Returns: nil if there is no spare database.
   static func take() -> TestDatabase? { spares.withLock { $0.popLast() } }
 
-  /// Keeps the evidence of a database and makes its rows what they were, unless a test has changed more
-  /// than rows.
+  /// Keeps the evidence of a database and restores its rows, unless a test has changed more than
+  /// rows.
   ///
-  /// - Parameter definitions: what ``definitions(of:)`` returned when the database was made.
-  /// - Returns: whether it is as it was made.
+  /// - Parameter definitions: the result of ``definitions(of:)`` when the database was made.
+  /// - Returns: whether the database can be reused.
   static func giveBack(_ database: TestDatabase, madeWith definitions: String) -> Bool {
     let name = database.settings.database
     guard Self.definitions(of: name) == definitions else { return false }
@@ -41,11 +41,11 @@ enum SpareDatabases {
   }
 }
 
-/// A database that no test uses: how all of them begin.
+/// A database that no test uses, with the initial content of all test databases.
 private struct ModelDatabase {
   static let rightsMark = "\nthe rights\n"
 
-  /// Prints all rows of the current database, makes them what they are in the model, and prints the
+  /// Prints all rows of the current database, resets them to those of the model, and prints the
   /// rights after ``rightsMark``.
   let script: String
   let rights: String
@@ -64,7 +64,7 @@ private struct ModelDatabase {
     ).split(separator: "\n").map { $0.split(separator: "\t") }
     let reads = tables.map { "SELECT '\($0[0])', t.* FROM \($0[0]) t;" }
     let resets = tables.map { table in
-      // TRUNCATE lets the numbers begin again.
+      // TRUNCATE resets the counter of AUTO_INCREMENT.
       let clear = table[1] == "1" ? "TRUNCATE" : "DELETE FROM"
       let isEmpty = server.run("SELECT 1 FROM \(table[0]) LIMIT 1", database: name).isEmpty
       let fill =

@@ -2,7 +2,7 @@ package import Foundation
 package import MariaDB
 import Synchronization
 
-/// Calls `body` with a database of its own on the shared server, and drops the database afterwards.
+/// Calls `body` with a new database on the shared server, and drops the database afterwards.
 ///
 /// - Parameter schema: the SQL applied to the new database; nil means the project's `schema.sql`.
 package func withDatabase<T>(
@@ -13,7 +13,7 @@ package func withDatabase<T>(
   return try body(database.settings)
 }
 
-/// The same for a `body` that suspends.
+/// Calls a suspending `body` with a new database, and drops the database afterwards.
 package func withDatabase<T>(
   schema: String? = nil, isolation: isolated (any Actor)? = #isolation,
   _ body: (ConnectionSettings) async throws -> T
@@ -27,17 +27,17 @@ package func withDatabase<T>(
 package let projectSchema = URL(filePath: #filePath).appending(path: "../../../schema.sql")
   .standardizedFileURL
 
-/// `schema.sql`, with the same roles for all databases of a server: the accounts of the tests are those of all of them.
+/// `schema.sql` with fixed role names. All databases of a server share the accounts of the tests.
 package let schemaOfTests = commonRoles + (try! String(contentsOf: projectSchema, encoding: .utf8))
 
-/// What gives the roles of any database the names that those of the database `switchboard` have.
+/// SQL that gives the roles of any database the role names of the database `switchboard`.
 package let commonRoles = "SET @roles = 'switchboard';\n"
 
 struct TestDatabase {
   private static let count = Atomic(0)
 
   let settings: ConnectionSettings
-  /// Of a database with the project's schema; nil for others.
+  /// Set for a database with the project's schema; nil for others.
   private let definitions: String?
 
   init(schema: String?) throws {
@@ -57,7 +57,7 @@ struct TestDatabase {
     let name = settings.database
     if let definitions, SpareDatabases.giveBack(self, madeWith: definitions) { return }
     Evidence.keep(database: name, of: MariaDBServer.shared.socket, user: settings.user, as: name)
-    // The server keeps the grants of a database that is gone, and looks through all of them at each GRANT.
+    // The server keeps the grants of a dropped database and searches all grants at each GRANT.
     MariaDBServer.shared.run(
       """
       DROP DATABASE \(name);

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What `count` calls of `work` return that begin together, each on a thread of its own, by number.
+/// Runs `work` on `count` threads that begin together, and returns the results by number.
 ///
-/// - Throws: what the first of them that fails throws.
+/// - Throws: the error of the first call that fails.
 @discardableResult
 package func inParallel<T: Sendable, Failure: Error>(
   _ count: Int, _ work: @escaping @Sendable (Int) throws(Failure) -> T

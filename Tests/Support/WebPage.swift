@@ -1,11 +1,12 @@
 import Foundation
 
-/// A page and its scripts at an origin of their own, `http://localhost:PORT`, which browsers take as secure.
+/// A page and its scripts at its own origin `http://localhost:PORT`, which browsers treat as
+/// secure.
 package final class WebPage: Sendable {
   private let listener = LoopbackListener()!  // a free port
   private let scripts: [String: String]
 
-  /// - Parameter scripts: by path.
+  /// - Parameter scripts: the sources, by path.
   package init(scripts: [String: String]) {
     self.scripts = scripts
     listener.begin { [self] in serve(Wire($0)) }

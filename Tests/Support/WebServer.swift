@@ -1,7 +1,7 @@
 import Foundation
 
-/// The web server of the sites of these tests, and how it reaches the responder; `SWITCHBOARD_WEB` chooses it. The manual's
-/// page Web servers tells where their answers differ.
+/// The web server of the tests' sites and its way to reach the responder, from `SWITCHBOARD_WEB`.
+/// The manual's page Web servers lists the differences between their answers.
 package enum WebServer: String, Sendable {
   case nginx, apache, lighttpd
   case apacheCGI = "apache-cgi"
@@ -14,16 +14,16 @@ package enum WebServer: String, Sendable {
     return server
   }()
 
-  /// Whether a proxy stands before it.
+  /// Whether the web server is behind a proxy.
   package static let isBehindProxy =
     ProcessInfo.processInfo.environment["SWITCHBOARD_WEB_PROXY"] != nil
 
   package var isApache: Bool { self == .apache || self == .apacheCGI }
   package var isLighttpd: Bool { !isApache && self != .nginx }
 
-  /// Whether the responder is a program of its own, and not a child of the web server.
+  /// Whether the responder is a separate program instead of a child of the web server.
   package var hasResponder: Bool { self == .nginx || self == .apache || self == .lighttpd }
 
-  /// What says who may reach the agent: Apache asks a responder of its own.
+  /// The program that decides access to the agent: Apache asks a separate responder.
   package var authorizer: String { isApache ? "authorizer" : "responder" }
 }

@@ -6,14 +6,14 @@ import Testing
 
 @testable import API
 
-/// The claims of access tokens, and which tokens are refused.
+/// The claims of access tokens, and the tokens that are refused.
 @Suite struct AccessTokenTests {
   private static let otherKey = try! Keyring(
     parsing: "k2:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
   private static let forgedKey = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
 
-  /// All routes that need a bearer token, with an item in place of `:name`.
+  /// All routes that need a bearer token, with an example instead of `:name`.
   static let guarded = [
     ("GET", "/api/mobile/wallet/summary"), ("GET", "/api/mobile/devices"),
     ("DELETE", "/api/mobile/devices/device-1"), ("POST", "/api/mobile/device/push-token"),
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// What one keyring signed or sealed, the others must refuse.
+  /// A token that one keyring signed or sealed is invalid for the other keyrings.
   @Test func eachKeyringServesItsOwnPurpose() throws {
     try withApplication { site in
       func ring(_ byte: UInt8) throws -> Keyring {

@@ -7,7 +7,7 @@ import Testing
 @testable import API
 
 extension TestApplication {
-  /// Accounts as a command of the companion changes them, with its rights.
+  /// The companion's access to bans, with the companion's database rights.
   fileprivate var bans: AccountBans {
     Database(
       accountSettings(of: "companion", in: root),
@@ -28,9 +28,9 @@ extension Answer {
   }
 }
 
-/// `switchboard accounts ban`, `unban` and `delete`, as the apps and the page for people see them.
+/// Effects of `switchboard accounts ban`, `unban` and `delete` in the apps and at `/account`.
 @Suite struct AccountBanTests {
-  /// A site where Ann has a passkey, a key, a card and a push token, and has signed in with a browser too.
+  /// A site where Ann has a passkey, a key, a card, a push token, and a browser that is signed in.
   private func withAnn(
     _ body: (TestApplication, SignedIn, Authenticator, inout PageVisitor) throws -> Void
   ) throws {
@@ -103,7 +103,7 @@ extension Answer {
         #expect(try !site.bans.delete(person.accountID, because: "Again"), "once")
         #expect(try !site.bans.ban(person.accountID, because: "Gone"))
       }
-      // The mails of an account go with it.
+      // The deletion removes the account's mails.
       #expect(site.sql("SELECT kind, recipient FROM outbox") == "account_deleted\t\(ann.email)")
       #expect(
         site.sql("SELECT detail FROM audit_log WHERE event = 'account_deleted' LIMIT 1")
@@ -156,7 +156,7 @@ extension Answer {
     }
   }
 
-  /// The right code of a banned account is no wrong code: it must not use up what the owner may try.
+  /// A correct code for a banned account does not count as a failed attempt.
   @Test func aRightCodeIsSpentAndCountsAsRight() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -170,7 +170,8 @@ extension Answer {
     }
   }
 
-  /// Answers to who shows nothing are those of before the ban, byte for byte but for what is random.
+  /// Requests without credentials get the same bytes before and after the ban, except random
+  /// values.
   @Test func aStrangerLearnsNothingOfABan() throws {
     try withPasskey { site, ann, _ throws in
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
@@ -217,7 +218,7 @@ extension Answer {
     }
   }
 
-  /// Whoever denies a banned account would free its address for another sign-up.
+  /// A denial would free a banned account's address for another sign-up.
   @Test func aBannedAccountIsNotDenied() throws {
     try withApplication { site in
       let eve = try site.signUp(isProven: false)
@@ -230,7 +231,7 @@ extension Answer {
 
   enum SignInWay: CaseIterable { case code, passkey, key, refresh, page }
 
-  /// A ban while sign-ins are being finished: whichever comes first, no session and no visit lives afterwards.
+  /// Bans an account while sign-ins are in progress: no session and no visit is open afterwards.
   @Test(arguments: SignInWay.allCases)
   func noSessionOutlivesABan(_ way: SignInWay) throws {
     try withPasskey { site, ann, authenticator throws in

@@ -5,9 +5,9 @@ import Testing
 
 @testable import API
 
-/// Browsers in which somebody has signed in at the page for people: who is told, and who can end them.
+/// Browsers that are signed in at `/account`: the mail to the owner, and the ways to sign them out.
 @Suite struct AccountBrowserTests {
-  /// The mail about the newest browser: what its link has, and where the browser was.
+  /// The link token and the browser's network address in the mail about the newest browser.
   private func notice(_ site: TestApplication) throws -> (token: String, address: String) {
     let row = site.sql(
       """
@@ -47,12 +47,12 @@ import Testing
       #expect(
         site.sql("SELECT detail FROM audit_log WHERE event = 'logout'")
           == "all browsers, by the link in a mail")
-      // The phone goes on.
+      // The phone stays signed in.
       #expect(site.send("GET", "/api/mobile/devices", token: ann.accessToken).status == 200)
     }
   }
 
-  /// Whoever was there may wait for the address that they asked for.
+  /// The thief may have signed out and still wait for the requested address.
   @Test func theLinkWorksWhenTheBrowserHasSignedOut() throws {
     try withVisitor { site, ann, visitor in
       let token = try notice(site).token
@@ -97,7 +97,7 @@ import Testing
     try withVisitor { site, _, visitor in
       var other = PageVisitor(site)
       _ = try other.signIn()
-      // The list goes by the database's clock, which is ahead of the test's.
+      // The list uses the database's clock, which is ahead of the test's clock.
       site.sql("UPDATE account_visits SET expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR")
       let id = try id(of: visitor)
       let list = other.open().text

@@ -10,7 +10,7 @@ import Testing
     site.send("DELETE", AccountPath.account, token: person.accessToken)
   }
 
-  /// The tables that name the account `person`, by a column account_id or by a device of it.
+  /// The tables with rows of the account, found by a column account_id or by one of its devices.
   private func tablesThatKnow(_ person: SignedIn, _ site: TestApplication) -> [String] {
     let tables = site.sql(
       """
@@ -52,7 +52,7 @@ import Testing
       #expect(
         site.sql("SELECT recipient FROM outbox WHERE state = 'open' AND kind = 'login_code'")
           == "bob@example.org")
-      // But for the mail that says so.
+      // Only the mail about the deletion remains.
       #expect(
         site.sql("SELECT kind FROM outbox WHERE recipient IN ('\(ann.email)', 'new@example.org')")
           == "account_deleted")
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  /// Whatever comes during a deletion is answered as if it came before or after.
+  /// Requests during a deletion get the same answer as requests before or after it.
   @Test func requestsDuringADeletionDoNotFail() throws {
     for round in 1...4 {
       try withApplication { site in
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  /// A sign-in comes before the deletion or finds no account: never half of both.
+  /// A sign-in runs completely before the deletion, or finds no account.
   @Test func signInsDuringADeletionLeaveNothing() throws {
     try withApplication { site in
       for round in 1...4 {

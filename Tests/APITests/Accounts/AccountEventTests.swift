@@ -5,9 +5,9 @@ import Testing
 
 @testable import API
 
-/// "What happened" at `/account`: each event of the audit log that has an account is told in a sentence.
+/// The list "What happened" at `/account`: each audit event of an account has a sentence.
 @Suite struct AccountEventTests {
-  /// Events that no account has: their rows are for administrators alone.
+  /// Events without an account. Only administrators see their rows.
   private static let withoutAccount: Set = [
     "api_key_issued", "api_key_revoked", "attestation_refused", "bank_connected",
     "bank_disconnected", "exchange_refused", "key_attested", "limit_lifted", "master_key_refused",
@@ -16,7 +16,7 @@ import Testing
     "turns_registered", "turns_unregistered", "turns_user_deleted",
   ]
 
-  /// All that Store's source says.
+  /// The whole source text of Store.
   private static func source() throws -> String {
     let folder = projectFolder.appending(path: "Sources/Store")
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
@@ -24,7 +24,7 @@ import Testing
       .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
   }
 
-  /// The word of each event, by its name in Store.
+  /// The name of each event in the audit log, by its Swift name in Store.
   private static func events(in source: String) -> [String: String] {
     let declarations = source.matches(
       of: /static let (\w+) = AuditEvent(?:\.refusal)?\("(\w+)"\)/)
@@ -87,7 +87,7 @@ import Testing
     ])
   func whoDidItIsTold(event: String, detail: String, who: String) throws {
     let source = try Self.source()
-    // Store still writes it so.
+    // Store still writes this detail.
     let written = detail.replacing(": spam", with: ": ")
     #expect(source.contains("\"\(written)"), "\(detail)")
     for language in Language.allCases {

@@ -6,10 +6,10 @@ import Testing
 
 @testable import API
 
-/// A browser at the page for people: its cookie, and the token of the page that it shows.
+/// A browser at `/account`: its cookie, and the form token of its current page.
 struct PageVisitor: Sendable {
   let site: TestApplication
-  /// What the browser sends as `Accept-Language`.
+  /// The browser's `Accept-Language`.
   let language: String?
   var cookie: String?
   var token = ""
@@ -31,7 +31,7 @@ struct PageVisitor: Sendable {
     return answer
   }
 
-  /// Sends a form, follows where it leads, and takes the token of the page that comes.
+  /// Sends a form, follows the redirect, and takes the token of the next page.
   mutating func send(
     _ path: String, _ items: [String: String] = [:], origin: String? = nil
   ) -> Answer {
@@ -42,7 +42,7 @@ struct PageVisitor: Sendable {
     return open(String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "")
   }
 
-  /// The answer to a form, and nothing else.
+  /// Sends a form and returns the direct answer.
   func sent(_ path: String, _ items: [String: String] = [:], origin: String? = nil) -> Answer {
     let all = items.merging(["token": token]) { given, _ in given }
     let body = all.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
@@ -69,7 +69,7 @@ struct PageVisitor: Sendable {
     return page
   }
 
-  /// Opens the page that asks whether to remove something.
+  /// Opens the page that asks for a confirmation of the removal.
   mutating func askToRemove(_ kind: String, _ id: String) -> Answer {
     open("/account/remove", query: "kind=\(kind)&id=\(id)")
   }
@@ -92,7 +92,7 @@ extension TestApplication {
 }
 
 extension Answer {
-  /// The id of a thing on the account page, by its name.
+  /// The id of an item on the account page, by its name.
   func id(of kind: String, _ name: String) throws -> String {
     let pattern = try Regex(
       #"<h3 id="[^"]*"><bdi>\#(name)</bdi></h3>(?:(?!<li)[\s\S])*?name="kind" value="\#(kind)">\s*<input type="hidden" name="id" value="([^"]+)""#
@@ -101,7 +101,7 @@ extension Answer {
   }
 }
 
-/// Calls `body` with a site where Ann has an account, and with a browser in which she has signed in.
+/// Calls `body` with a site where Ann has an account, and a browser where she is signed in.
 func withVisitor(_ body: (TestApplication, SignedIn, inout PageVisitor) throws -> Void) throws {
   try withApplication { site in
     let ann = try site.signUp()

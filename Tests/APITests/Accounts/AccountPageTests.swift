@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// `/account`, as somebody sees it who has signed in.
+/// `/account` for a person who is signed in.
 @Suite struct AccountPageTests {
   @Test func thePageShowsWhatTheAccountHas() throws {
     try withVisitor { site, ann, visitor in
@@ -65,7 +65,8 @@ import Testing
 
   @Test func oneOf64ParallelFormsIsTaken() throws {
     try withVisitor { site, _, visitor in
-      // The first transaction of its kind prepares its statements twice, which 63 others would wait for.
+      // The first transaction of a kind prepares its statements twice; the others would wait for
+      // it.
       #expect(visitor.send("/name", ["name": "First"]).status == 200)
       let sender = visitor
       let statuses = inParallel(64) { number in
@@ -77,7 +78,7 @@ import Testing
     }
   }
 
-  /// Without a first form before them, so that some may wait too long on a busy machine.
+  /// Without an earlier form, some of the forms may wait too long on a busy machine.
   @Test func noneOf64FirstFormsIsTakenTwice() throws {
     try withVisitor { site, _, visitor in
       let sender = visitor
@@ -129,7 +130,7 @@ import Testing
       #expect(page.text.contains(#"value="ann@example.org""#))
       #expect(site.count("address_changes") == 0)
       #expect(site.count("accounts") == 1)
-      // The page offers it.
+      // The page offers a new sign-in.
       _ = visitor.send("/code", ["email": "ann@example.org"])
       let code = try site.mailedCode()
       _ = visitor.send("/sign-in", ["code": code])

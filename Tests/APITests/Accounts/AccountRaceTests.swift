@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Parallel requests of one account: each is answered as if they had come one after the other.
+/// Parallel requests of one account get the same answers as requests in sequence.
 @Suite struct AccountRaceTests {
   enum Writer: CaseIterable {
     case push, preferences, preferencesPush, wallet
@@ -15,7 +15,7 @@ import Testing
     case logout, logoutEverywhere, deletion
   }
 
-  /// Sets the push token that `number` names, of 64 characters.
+  /// Writes a value that contains `number`, such as a push token of 64 characters.
   private func write(
     _ writer: Writer, _ number: Int, by person: SignedIn, in site: TestApplication
   ) -> Answer {
@@ -111,8 +111,8 @@ import Testing
     }
   }
 
-  /// All get the same successor, whichever of them uses up the limit. A refusal would sign the app
-  /// out.
+  /// All calls get the same successor, whichever call uses up the limit. A refusal would sign the
+  /// app out.
   @Test func parallelCallsShareTheLastRefreshOfTheLimit() throws {
     try withApplication { site in
       let ann = try site.signUp()

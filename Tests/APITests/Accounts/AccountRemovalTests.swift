@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Removing something at `/account`: a page asks once, and its form does it once.
+/// Removals at `/account`: a page asks for a confirmation, and its form works once.
 @Suite struct AccountRemovalTests {
   @Test(arguments: [
     ("devices", "Phone", "devices WHERE revoked_at IS NULL", "device_revoked"),
@@ -136,7 +136,7 @@ import Testing
       #expect(page.text.contains("<dt>Signed in</dt><dd>no</dd>"))
       #expect(site.summary(ann.accessToken).status == 401)
       #expect(site.count("devices WHERE revoked_at IS NULL") == 1)
-      // Nothing is left to sign out: the second question offers the removal alone.
+      // Nothing is left to sign out, so the page now offers only the removal.
       #expect(!visitor.askToRemove("devices", id).text.contains("Only sign it out"))
       #expect(
         visitor.send("/remove", ["kind": "sessions", "id": String(session)]).status == 404)
@@ -159,7 +159,7 @@ import Testing
         #expect(page.text.contains("That is not there any more."))
         #expect(!page.text.contains("bob@example.org"))
       }
-      // The page that says so has forms that work.
+      // The forms of the error page work.
       #expect(visitor.send("/name", ["name": "Ann B."]).status == 200)
     }
   }

@@ -49,7 +49,7 @@ import Testing
     (WalletPath.cards + "/x", ["DELETE"]), (WalletPath.cards + "/x/default", ["POST"]),
     (WalletPath.banks, ["GET", "HEAD"]), (WalletPath.enrollments, ["GET", "HEAD"]),
     ("/api/mobile/enrollment/x", ["DELETE"]), ("/api/mobile/enrollment/start/x", ["POST"]),
-    // They change something, so HEAD is not allowed.
+    // These routes change data, so HEAD is not allowed.
     ("/api/enrollment/start/x", ["GET"]), ("/api/enrollment/callback/x", ["GET", "POST"]),
     ("/api/merchant/payment/initiate", ["POST"]),
     ("/api/merchant/payment/confirm", ["POST"]),
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  /// RFC 9110 §11.6.1: a 401 names the scheme that is wanted.
+  /// RFC 9110 §11.6.1: a 401 names the required scheme.
   @Test func every401NamesTheScheme() throws {
     try withApplication { site in
       _ = try site.signUp()

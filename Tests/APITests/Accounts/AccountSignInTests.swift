@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// Nothing but the mail tells whether an account has the address.
+  /// Only the mail reveals whether an account has the address.
   @Test func anUnknownAddressIsAnsweredLikeAnyOther() throws {
     try withApplication { site in
       _ = try site.signUp()
@@ -85,7 +85,7 @@ import Testing
         #expect(page.text.contains(#"<p class="error" id="code-error">"#))
       }
       for _ in 1...4 { _ = visitor.send("/sign-in", ["code": "12345x"]) }
-      // The code is dead after five tries.
+      // The code expires after five attempts.
       #expect(visitor.send("/sign-in", ["code": code]).status == 400)
       #expect(site.count("account_visits WHERE account_id IS NOT NULL") == 0)
     }
@@ -121,7 +121,7 @@ import Testing
       let (sender, code) = (visitor, try site.mailedCode())
       let answers = inParallel(64) { _ in sender.sent("/sign-in", ["code": code]) }
       #expect(answers.filter { $0.status == 303 }.count == 1)
-      // Who comes later finds the form spent, or the visit replaced.
+      // A later request finds the form used, or the visit replaced.
       #expect(
         answers.allSatisfy { [303, 403, 409].contains($0.status) }, "\(answers.map(\.status))")
       #expect(site.count("account_visits") == 1)
@@ -185,7 +185,7 @@ import Testing
           == "account page, passkey")
       #expect(site.count("outbox WHERE kind = 'browser_signed_in'") == 1)
 
-      // The challenge is spent, and is another visit's.
+      // The challenge is used, and belongs to another visit.
       var other = PageVisitor(site)
       _ = other.send("/passkey")
       #expect(other.send("/passkey/sign-in", ["credential": credential]).status == 400)
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  /// Until the address is proven, the passkeys may be a stranger's.
+  /// Passkeys of an unproven account may belong to a stranger.
   @Test func aPasskeyOfAnUnprovenAccountIsRefused() throws {
     try withPasskey { site, ann, authenticator in
       site.sql("UPDATE accounts SET email_verified_at = NULL")

@@ -21,7 +21,7 @@ enum AccountPath {
   static let pushToken = "/api/mobile/device/push-token"
 }
 
-/// 64 characters, as APNs issues them; another one for each `letter`.
+/// 64 characters, like a token of APNs; each `letter` gives another token.
 func pushTokenText(_ letter: Character = "a") -> String { String(repeating: letter, count: 64) }
 
 /// The claims of a token, unverified.
@@ -35,12 +35,12 @@ private func tokenPart(_ token: String, _ index: Int) -> [String: Any] {
   return (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any] ?? [:]
 }
 
-/// `claims` signed as the site signs.
+/// `claims` in a token with the site's signature.
 func signedToken(_ claims: [String: Any?], key: Key = TestApplication.keys.newest) -> String {
   JSONWebToken.sign(Array(jsonText(claims).utf8), with: key)
 }
 
-/// Somebody who has signed in on a device.
+/// A person who is signed in on a device.
 struct SignedIn {
   let email: String
   let deviceID: String
@@ -59,8 +59,8 @@ extension TestApplication {
   /// Creates an account and signs it in.
   ///
   /// - Parameters:
-  ///   - credential: of the device's registration; it is shown.
-  ///   - isProven: as if a mailed code had been typed too.
+  ///   - credential: the device's credential from its registration, sent with the sign-up.
+  ///   - isProven: true also proves the address, like a mailed code.
   func signUp(
     email: String = "ann@example.org", device: String = "device-1", platform: String = "ios",
     credential: String? = nil, address: String = "192.0.2.1", isProven: Bool = true
@@ -105,7 +105,7 @@ extension TestApplication {
       fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
   }
 
-  /// Makes the address proven and the account's sessions fresh, as if mailed codes had been typed.
+  /// Proves the address and refreshes the account's sessions, like mailed codes.
   func prove(_ email: String) {
     sql(
       """
@@ -116,7 +116,7 @@ extension TestApplication {
       """)
   }
 
-  /// The code that the newest open mail in the outbox carries, opened as the companion does.
+  /// The code in the newest open mail in the outbox, opened with the companion's keys.
   func mailedCode() throws -> String {
     let row = sql(
       """
@@ -130,7 +130,7 @@ extension TestApplication {
     return content.secret
   }
 
-  /// What the companion finds in a mail.
+  /// The content of a mail, opened with the companion's keys.
   func mailContent(_ sealed: String, ofMail id: String) throws -> MailContent {
     let json = try Cryptography.open(
       sealed, authenticating: Mail.sealingContext(id), with: Self.boxKeys)
@@ -146,7 +146,7 @@ extension TestApplication {
       fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
   }
 
-  /// Signs in to an account that exists.
+  /// Signs in to an existing account.
   func signIn(
     _ email: String = "ann@example.org", device: String = "device-1", name: String? = "Phone",
     address: String = "192.0.2.1"

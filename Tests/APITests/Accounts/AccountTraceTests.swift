@@ -4,14 +4,14 @@ import Testing
 
 @testable import API
 
-/// What a deleted account leaves behind: payments and audit rows, which name its id alone.
+/// The remains of a deleted account: payments and audit rows, which contain only its id.
 @Suite struct AccountTraceTests {
   private static let secondPhone = "5E0F2B7A-second-phone"
   private static let firstPhone = "9C41D0AA-first-phone"
 
   enum Way: CaseIterable { case app, page, denial }
 
-  /// All rows of all tables, as a dump has them.
+  /// All rows of all tables, like a dump.
   private func dump(_ site: TestApplication) -> [String: String] {
     let tables = site.sql(
       """
@@ -23,12 +23,12 @@ import Testing
       uniqueKeysWithValues: tables.map { ($0, site.sql("SELECT * FROM \($0)")) })
   }
 
-  /// An account that has used everything: Ann's, with two phones and a browser.
+  /// An account that has used every feature: Ann's, with two phones and a browser.
   private struct Life {
     let site: TestApplication
     let ann: SignedIn
     var visitor: PageVisitor
-    /// What no row may hold afterwards.
+    /// Values that no row may contain after the deletion.
     var values: [String]
 
     init(at site: TestApplication, isProven: Bool) throws {
@@ -38,7 +38,7 @@ import Testing
         "ann@example.org", "new-ann@", first, second, "Ann Unforgettable",
         "Ann's handset", "Ann's key", "4321",
       ]
-      // Codes before there is an account, wrong ones too.
+      // Codes before the account exists, including wrong codes.
       _ = site.requestCode("other@example.org", device: first)
       _ = site.verify("other@example.org", code: "no code", device: first)
       for phone in isProven ? [first, second] : [first] {
@@ -60,7 +60,7 @@ import Testing
       try live()
     }
 
-    /// Uses all that is there.
+    /// Uses every feature.
     private mutating func live() throws {
       let second = AccountTraceTests.secondPhone
       _ = try site.signIn("ann@example.org", device: second)
@@ -104,7 +104,7 @@ import Testing
       let test = site.push("test", "{}", by: ann, to: site.impatientSibling())
       #expect(test.status == 504, "\(test.text)")
       #expect(site.count("jobs") == 1)
-      // Unregistered, and forgotten at once.
+      // Unregistering deletes the token at once.
       #expect(
         site.push("unregister", #"{"token":"\#(pushTokenText("8"))"}"#, by: ann).status == 200)
       #expect(site.count("apns_hosts WHERE token = '\(pushTokenText("8"))'") == 0)
@@ -157,7 +157,7 @@ import Testing
       }
       site.sql("DELETE FROM rate_limits WHERE name IN ('code-email', 'code-address')")
       try end(&life, by: way, site)
-      // As the companion does when it has sent the mail that says so.
+      // Simulates the companion after it has sent the mail about the deletion.
       site.sql("UPDATE outbox SET recipient = '' WHERE kind = 'account_deleted'")
       for (table, rows) in dump(site) {
         for value in life.values {
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  /// Somebody else on the same phone keeps what is theirs.
+  /// Another person's data on the same phone stay.
   @Test func theNeighborOnThePhoneLosesNothing() throws {
     try withApplication { site in
       let ann = try site.signUp(device: "device-1")
@@ -212,7 +212,8 @@ import Testing
     }
   }
 
-  /// Else somebody could fill a stranger's mailbox, or guess on: sign up, use up the limits, delete, and begin anew.
+  /// A reset of the limits would let an attacker flood a mailbox or go on guessing: sign up, use up
+  /// the limits, delete, and sign up again.
   @Test func deletingAnAccountGivesBackNoLimits() throws {
     try withApplication { site in
       let thief = try site.signUp(isProven: false)
@@ -231,7 +232,7 @@ import Testing
     }
   }
 
-  /// A wish for an address says nothing of whose it is.
+  /// A requested address is no proof that the address belongs to the account.
   @Test func theCodeOfAnAddressThatIsOnlyWishedForStays() throws {
     try withApplication { site in
       _ = try site.signUp(email: "bob@example.org", device: "device-2")

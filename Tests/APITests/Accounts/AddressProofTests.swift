@@ -6,13 +6,13 @@ import Testing
 
 @testable import API
 
-/// Whose account it is: the first proof of an e-mail address.
+/// The first proof of an e-mail address decides the owner of an account.
 @Suite struct AddressProofTests {
   private static let stranger = "device-stranger"
   private static let credentialField = "X-Device-Credential"
 
-  /// What a stranger may do with an account before its owner comes: a session, a passkey, a biometric
-  /// key, a push token, a bank with a card, and a payment.
+  /// Things a stranger may add to an account before the owner arrives: a session, a passkey, a
+  /// biometric key, a push token, a bank with a card, and a payment.
   private struct Attack {
     let site: TestApplication
     let session: SignedIn
@@ -36,7 +36,7 @@ import Testing
       try #require(token.status == 200, "\(token.text)")
     }
 
-    /// Whether anything that the stranger holds still works.
+    /// Whether any of the stranger's credentials or data still work.
     func works() throws -> Bool {
       let isIn =
         site.summary(session.accessToken).status == 200
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// With a code where a passkey would be offered.
+  /// Signs in with a code even if a passkey would be offered.
   private func signInByCode(on device: String, _ site: TestApplication) throws -> Answer {
     #expect(site.startSignIn(device: device, method: "email").status == 200)
     return site.verify(code: try site.mailedCode(), device: device)
@@ -84,7 +84,7 @@ import Testing
 
   enum Way: CaseIterable { case onAnotherPhone, onTheSamePhone, onThePage }
 
-  /// What a stranger has said and set of the account, of the device and of its preferences.
+  /// A stranger's changes to the account, the device and its preferences are removed.
   @Test(arguments: Way.allCases)
   func nothingThatAStrangerSaidStays(way: Way) throws {
     try withApplication { site in
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// What the owner adds later stays, whoever asks for codes.
+  /// Later additions of the owner stay when codes are requested again.
   @Test func onlyTheFirstProofHandsTheAccountOver() throws {
     try withApplication { site in
       _ = try Attack(on: site)
@@ -140,7 +140,8 @@ import Testing
     }
   }
 
-  /// People sign out and in again on their phone, and the app shows nothing of the time before.
+  /// Cards stay, because people sign out and in again on their phone and the app shows them no
+  /// history.
   @Test func onTheSamePhoneCardsStay() throws {
     try withApplication { site in
       let first = try Attack(on: site, device: "device-1")
@@ -177,7 +178,7 @@ import Testing
     }
   }
 
-  /// A bearer of somebody else is none, and neither is one of another device of the account.
+  /// A bearer token of another account counts as no bearer token.
   @Test func theBearerOfAnotherAccountKeepsNothing() throws {
     try withApplication { site in
       let attack = try Attack(on: site)
@@ -202,7 +203,7 @@ import Testing
     }
   }
 
-  /// Whatever a stranger does at the moment of the proof, nothing of it is left.
+  /// Actions of a stranger during the proof leave nothing behind.
   @Test func nothingThatIsAddedMeanwhileStays() throws {
     for _ in 1...5 {
       try withApplication { site in
@@ -239,7 +240,8 @@ import Testing
     }
   }
 
-  // The mail that asks -----------------------------------------------------------------------------
+  // The mail with the question
+  // ---------------------------------------------------------------------
 
   private func confirmationToken(_ site: TestApplication) throws -> String {
     let row = site.sql("SELECT id, sealed FROM outbox WHERE kind = 'email_confirmation'")

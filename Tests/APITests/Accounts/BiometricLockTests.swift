@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Challenges that are dead, wrong signatures and the lock after five of them.
+/// Expired or used challenges, wrong signatures, and the lock after five wrong signatures.
 @Suite struct BiometricLockTests {
   private func withKey(_ body: (TestApplication) throws -> Void) throws {
     try withApplication { site in
@@ -24,7 +24,7 @@ import Testing
     case spent, expired, displaced, unknown, otherDevices, none, notBase64
   }
 
-  /// The signature is right each time, so it does not count against the device.
+  /// A correct signature does not count against the device, even with a dead challenge.
   @Test(arguments: Dead.allCases)
   func deadChallengesAreRefusedAndNotCounted(dead: Dead) throws {
     try withKey { site in
@@ -212,7 +212,7 @@ import Testing
     }
   }
 
-  /// Each guess finds the challenge live, since no update spends it.
+  /// The trigger keeps the challenge open for each guess.
   @Test func fiveOf100SimultaneousGuessesAreCompared() throws {
     try withKey { site in
       let challenge = try site.challenge()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import API
 
-/// A stranger who knows the id of a phone does not keep its owner from signing in with its key.
+/// A stranger who knows a phone's id cannot keep its owner from signing in with the key.
 @Suite struct BiometricStrangerTests {
   private let stranger = "203.0.113.9"
 
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// A sign-in with one key gives back the try that was counted for the other.
+  /// A sign-in with one key takes back the attempt that was counted for the other key.
   @Test func aRightSignatureDoesNotCountForTheOtherAccountsOfThePhone() throws {
     try withPhone { site, _ throws in
       _ = try site.setUp(.two, of: try site.signUp(email: "bob@example.org"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// A key of a phone, made with OpenSSL's command.
+/// A key of a phone, made with the command `openssl`.
 struct PhoneKey: Sendable {
   let publicKey: String
   private let privateKey: String
@@ -33,12 +33,12 @@ struct PhoneKey: Sendable {
 
       """)
 
-  /// What a phone signs: the bytes of a challenge, or its text.
+  /// The data that a phone signs: the bytes of a challenge, or its text.
   enum Reading: CaseIterable {
     case bytes, text
   }
 
-  /// A signature of `challenge` in base64, as phones send it: DER.
+  /// A signature of `challenge` as phones send it: DER in base64.
   func sign(_ challenge: String, as reading: Reading = .bytes) -> String {
     let message =
       switch reading {
@@ -68,7 +68,7 @@ extension TestApplication {
     return try #require(answer.string("biometricId"))
   }
 
-  /// Sets up the first key of somebody who has just signed up, and signs in with it, which is a proof.
+  /// Sets up the first key after a sign-up, and signs in with it, which is a proof.
   func proveWithKey(_ person: SignedIn) throws -> SignedIn {
     _ = try setUp(of: person)
     let answer = try signIn(with: .one, device: person.deviceID)
@@ -86,7 +86,7 @@ extension TestApplication {
       fields: credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [], address: address)
   }
 
-  /// The next challenge, without regard to the limit.
+  /// A new challenge; resets the limit first.
   func challenge(
     _ device: String = "device-1", credential: String? = nil, address: String = "192.0.2.1"
   ) throws -> String {

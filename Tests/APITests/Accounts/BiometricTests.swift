@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// An access token sets up its own device only, whoever has the other one.
+  /// An access token sets up only its own device, whoever owns the other device.
   @Test(arguments: ["device-2", "bobs-device", "device-9", "DEVICE-1"])
   func setupOfAnotherDeviceIs404(device: String) throws {
     try withApplication { site in
@@ -91,8 +91,8 @@ import Testing
     }
   }
 
-  /// Among them keys of an app that cannot sign, of P-384, of Ed25519, and of P-256 with the curve
-  /// spelled out (RFC 3279 §2.3.5).
+  /// Invalid keys, such as keys of an app that cannot sign, of P-384, of Ed25519, and of P-256 with
+  /// explicit curve parameters (RFC 3279 §2.3.5).
   static let badKeys = [
     "mwsim_device-1_1763733600000", "", "AAAA", PhoneKey.one.publicKey + "\n",
     String(PhoneKey.one.publicKey.dropLast(4)),

@@ -4,7 +4,8 @@ import Testing
 
 @testable import API
 
-/// The limits of `auth/login/verify`: a try counts against the code that it names, and nobody keeps an owner out.
+/// The limits of `auth/login/verify`. An attempt counts against its code, so an attacker cannot
+/// lock out an owner.
 @Suite struct CodeLimitTests {
   private static let wrong = "no code"
   private static let home = "192.0.2.1"
@@ -21,7 +22,7 @@ import Testing
     }
   }
 
-  /// Asks for codes on devices of its own, and types each wrong.
+  /// Requests codes on its own devices, and types each code wrong.
   private func guess(
     _ site: TestApplication, codes: Int, tries: Int = 5, from address: String,
     email: String = "ann@example.org"
@@ -36,12 +37,13 @@ import Testing
     }
   }
 
-  /// Uses up what strangers may type wrong for an address in a day.
+  /// Uses up the daily limit of wrong codes from strangers for an address.
   private func useUpTheDay(_ site: TestApplication, email: String = "ann@example.org") {
     for number in 1...3 { guess(site, codes: 3, from: "198.51.100.\(number)", email: email) }
   }
 
-  // Tries that name no code -------------------------------------------------------------------------
+  // Attempts without a matching code
+  // ----------------------------------------------------------------
 
   @Test(arguments: [home, elsewhere], ["device-2", "stranger"])
   func triesWithoutACodeChangeNothingForTheRightOne(address: String, device: String) throws {
@@ -73,7 +75,7 @@ import Testing
       #expect(byChallenge.isError(429, "too_many_requests"), "\(byChallenge.text)")
       #expect(
         site.verify("user101@example.org", code: Self.wrong, address: "192.0.2.2").status == 401)
-      // Whoever has asked for a code there still types it.
+      // A person who has requested a code there can still use it.
       #expect(site.requestCode(device: "device-2").status == 200)
       #expect(try site.verify(code: site.mailedCode(), device: "device-2").status == 200)
       site.advance(by: .seconds(3000))
@@ -93,7 +95,8 @@ import Testing
     }
   }
 
-  // Tries of a code that somebody else asked for ------------------------------------------------------
+  // Attempts on another person's code
+  // -----------------------------------------------------------------
 
   @Test func wrongCodesFromElsewhereDoNotEndALivingCode() throws {
     try withApplication { site in
@@ -104,7 +107,7 @@ import Testing
         #expect(
           site.verify(code: Self.wrong, device: "device-2", address: Self.elsewhere).status == 401)
       }
-      // That network has no further try of this code, and others have.
+      // That network has no attempts left for this code; other networks have.
       #expect(site.verify(code: code, device: "device-2", address: Self.elsewhere).status == 401)
       #expect(
         site.sql("SELECT attempts, others_attempts, spent_at FROM login_codes") == "0\t5\tNULL")
@@ -152,7 +155,7 @@ import Testing
     }
   }
 
-  /// Several codes are open for one phone, one for each who asked, and each is good once.
+  /// Each requester on one phone gets an own code, and each code works once.
   @Test func eachAskersCodeSignsInOnce() throws {
     try withApplication { site in
       _ = try site.signUp()
@@ -169,7 +172,8 @@ import Testing
     }
   }
 
-  // Budgets of a day ----------------------------------------------------------------------------------
+  // Daily limits
+  // --------------------------------------------------------------------------------------
 
   @Test(arguments: ["ann@example.org", "nobody@example.org"])
   func afterFortyWrongCodesOfADayACodeAllowsOneTry(email: String) throws {

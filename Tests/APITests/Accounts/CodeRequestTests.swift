@@ -4,7 +4,8 @@ import Testing
 
 @testable import API
 
-/// How often codes are mailed: nobody who asks for them keeps the owner of the address from getting one.
+/// Limits of mailed codes: strangers' requests cannot keep the owner of the address from getting a
+/// code.
 @Suite struct CodeRequestTests {
   private static let elsewhere = "198.51.100.7"
 
@@ -19,7 +20,7 @@ import Testing
     }
   }
 
-  /// Has strangers ask for as many codes a day as all together may: 15 from each of four networks.
+  /// Requests the daily maximum of codes for strangers: 15 from each of four networks.
   private func useUpTheDay(
     _ site: TestApplication, email: String = "ann@example.org", device: String? = nil
   ) {
@@ -102,7 +103,7 @@ import Testing
     }
   }
 
-  /// Nor its browsers: those with the cookie of an earlier sign-in.
+  /// The owner's browsers with a cookie of an earlier sign-in are not blocked either.
   @Test func sixtyCodesOfStrangersDoNotSilenceTheOwnersDevices() throws {
     try withKnownDevice { site, credential in
       var visitor = PageVisitor(site)
@@ -122,14 +123,14 @@ import Testing
       #expect(site.requestCode().status == 200)
       #expect(site.requestCode(credential: credential).status == 200)
       #expect(openMails(site) == before + 3)
-      // The cookie is of Ann's account.
+      // The cookie is valid for 30 days.
       site.advance(by: .seconds(30 * 86_400))
       useUpTheDay(site)
       #expect(askInBrowser(site, cookie: cookie).status == 429)
     }
   }
 
-  /// Whoever knows the id of the phone: its credential and the rest are not concerned.
+  /// Requests that name a phone do not use up the limits of its credential or of new phones.
   @Test func sixtyCodesThatNameTheDeviceDoNotSilenceItsCredentialNorNewPhones() throws {
     try withKnownDevice { site, credential in
       useUpTheDay(site, device: "device-1")
@@ -139,7 +140,7 @@ import Testing
     }
   }
 
-  /// A /48 has many /64, and two shares.
+  /// A /48 contains many /64 networks, and has two shares.
   @Test func aWideNetworkHasTwoSharesOfADay() throws {
     try withApplication { site in
       _ = try site.signUp(device: "device-0")
@@ -158,7 +159,8 @@ import Testing
     }
   }
 
-  // Addresses that nobody has proven ------------------------------------------------------------------
+  // Unproven addresses
+  // --------------------------------------------------------------------------------
 
   @Test func sixCodesOfStrangersDoNotSilenceAnUnprovenAddress() throws {
     try withKnownDevice(isProven: false) { site, credential in
@@ -191,7 +193,7 @@ import Testing
     }
   }
 
-  /// Wishes for another address are counted with them.
+  /// Requests for another address count against the same limit.
   @Test func strangersDoNotKeepAPersonFromChangingToTheirAddress() throws {
     try withApplication { site in
       let path = AccountPath.profile

@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Refresh tokens without a live session, and how long sessions live.
+/// Refresh tokens without a live session, and the lifetime of sessions.
 @Suite struct DeadRefreshTests {
   private let day = Duration.seconds(86_400)
 

@@ -4,11 +4,12 @@ import Testing
 
 @testable import API
 
-/// Which registration a sign-in adopts, and which `X-Device-Credential` is accepted.
+/// The registration that a sign-in adopts, and the accepted values of `X-Device-Credential`.
 @Suite struct DeviceCredentialTests {
   private let stranger = "203.0.113.9"
 
-  /// Creates Ann's account on `device-1`. Unless `described`, only a registration describes the device.
+  /// Creates Ann's account on `device-1`. Unless `described`, the request has no name and platform
+  /// of the device.
   private func signUp(
     _ site: TestApplication, credential: String? = nil, address: String = "192.0.2.1",
     described: Bool = false
@@ -121,7 +122,7 @@ import Testing
 
   enum Bad: String, CaseIterable { case garbage, empty, foreign, forged, superseded, expired }
 
-  /// An invalid credential for `device-1`.
+  /// A wrong credential for `device-1`.
   private func credential(_ bad: Bad, _ site: TestApplication) throws -> String {
     switch bad {
     case .garbage: return "k1.AAAA"
@@ -221,7 +222,7 @@ import Testing
     }
   }
 
-  /// The site sealed it for that device id, but somebody else got it.
+  /// The credential is for the same device id, but was issued to another network address.
   @Test func aCredentialIssuedToAnotherAddressIsRefused() throws {
     try withApplication { site in
       let own = try site.registerDevice()

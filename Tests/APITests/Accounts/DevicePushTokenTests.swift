@@ -15,7 +15,7 @@ import Testing
     site.send("DELETE", AccountPath.pushToken + more, token: person.accessToken)
   }
 
-  /// A line for each token: its first letter, platform, e-mail, device.
+  /// One line per token: its first letter, platform, e-mail, device.
   private func rows(_ site: TestApplication) -> String {
     site.sql(
       """

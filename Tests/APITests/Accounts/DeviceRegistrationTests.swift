@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  /// Simulators have no push token, and some apps send another service's.
+  /// Simulators have no push token, and some apps send a token of another service.
   @Test(
     arguments: [
       "", " ", "apns-or-fcm-token", "ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]",

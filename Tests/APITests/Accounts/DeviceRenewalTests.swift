@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// `POST /api/mobile/device/register` by a device that is signed in, and credentials on refresh.
+/// `POST /api/mobile/device/register` by a signed-in device, and credentials on refresh.
 @Suite struct DeviceRenewalTests {
   private let refusal = wrongCredential
 
@@ -60,17 +60,18 @@ import Testing
     }
   }
 
-  /// A bearer may be stolen: what it brings alone must not open the account.
+  /// A stolen bearer token must not open the account, so a credential issued for it alone is no
+  /// proof.
   @Test func aCredentialThatABearerAloneBringsProvesNothing() throws {
     try withApplication { site in
       let ann = try site.signUp()
       site.advance(by: .seconds(700))
       let answer = register(site, token: ann.accessToken)
       var credential = try #require(answer.string("deviceCredential"))
-      // Shown alone, it renews nothing: what comes back is a pending registration's.
+      // Without a bearer it renews nothing: the answer is a new pending registration.
       #expect(register(site, credential: credential).status == 200)
       #expect(site.count("device_registrations") == 1)
-      // Renewed again with itself and the bearer, it is no better.
+      // Renewed again with the bearer, it is still no proof.
       credential = try #require(
         register(site, token: ann.accessToken, credential: credential).string("deviceCredential"))
       let ask = { (token: String) in
@@ -86,7 +87,8 @@ import Testing
     }
   }
 
-  /// A key that a bearer alone set up signs in, but its credential proves nothing either.
+  /// A key that was set up with only a bearer signs in, but the credential of that sign-in is no
+  /// proof.
   @Test func aCredentialOfASignInWithAnUntrustedKeyProvesNothing() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -122,7 +124,7 @@ import Testing
         let answer = register(site, token: ann.accessToken, credential: credential)
         #expect(answer.isError(401, "unauthorized", refusal), "\(answer.text)")
       }
-      // The credential of one account with the bearer of another.
+      // A credential of one account with the bearer token of another.
       let mixed = register(site, token: bob.accessToken, credential: own)
       #expect(mixed.isError(401, "unauthorized", refusal), "\(mixed.text)")
       site.sql("DELETE FROM rate_limits WHERE name LIKE 'audit%'")
@@ -130,7 +132,7 @@ import Testing
     }
   }
 
-  /// The app sends its last token with every request.
+  /// The app sends its last token with every request, so a dead token counts as no token.
   @Test func aDeadBearerRegistersAsNone() throws {
     try withCredential { site, ann, _ throws in
       #expect(site.send("POST", AccountPath.logout, token: ann.accessToken).status == 200)
@@ -166,7 +168,7 @@ import Testing
       #expect(site.rows("sessions") == before)
       #expect(site.count("audit_log WHERE event = 'credential_refused'") == 3)
       #expect(refresh(own).status == 200)
-      // An app that repeats it without end is told to stop.
+      // An app that retries without end reaches the limit.
       let statuses = (1...28).map { _ in refresh("garbage").status }
       #expect(statuses.suffix(2) == [401, 429])
     }

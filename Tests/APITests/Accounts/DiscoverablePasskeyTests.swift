@@ -58,7 +58,7 @@ import Testing
       let other = try challenge(site)
       var answer = site.verify(key.asserted(answering: other, userHandle: handle(bob)))
       #expect(answer.isRefusedPasskey, "\(answer.text)")
-      // Spent all the same.
+      // The refused answer has used the challenge.
       answer = site.verify(key.asserted(answering: other, userHandle: handle(ann)))
       #expect(answer.isRefusedPasskey)
       answer = site.verify(
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// The passkey may be a stranger's.
+  /// Passkeys of an unproven account may belong to a stranger.
   @Test func anAccountWhoseAddressNobodyHasProvenIsNotSignedInTo() throws {
     try withPasskey { site, ann, key throws in
       site.sql("UPDATE accounts SET email_verified_at = NULL")
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  // MARK: - What a browser tells its authenticators
+  // MARK: - Signals to the browser's authenticators
 
   @Test func aPasskeyThatNoAccountHasIsSignaled() throws {
     try withPasskey { site, _, key throws in
@@ -130,10 +130,10 @@ import Testing
             == #"{"error":"unauthorized","message":"\#(refusedPasskey)","#
             + #""signalUnknownCredential":{"rpId":"api.example.org","credentialId":"\#(id)"}}"#)
       }
-      // Without a live challenge nobody learns which passkeys there are.
+      // Without a live challenge the answer does not reveal which passkeys exist.
       let dead = site.verify(forgotten.asserted(answering: base64URLEncoded(randomBytes(32))))
       #expect(!dead.text.contains("signal"))
-      // A passkey of another account is not forgotten.
+      // A passkey of another account still exists, so there is no signal.
       let bob = try site.signUp(email: "bob@example.org", device: "device-9")
       let bobs = Authenticator()
       try site.addPasskey(bobs, of: bob)

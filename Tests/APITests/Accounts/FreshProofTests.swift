@@ -4,7 +4,7 @@ import Testing
 
 @testable import API
 
-/// A bearer alone opens nothing.
+/// A bearer token alone is not enough for sensitive changes.
 @Suite struct FreshProofTests {
   private func setUp(
     _ key: PhoneKey, of person: SignedIn, _ site: TestApplication, credential: String? = nil
@@ -81,8 +81,8 @@ import Testing
     }
   }
 
-  /// Whoever stole a bearer may set up the first key of a device. It pays a day later only, and until
-  /// then its signature is no proof either.
+  /// A thief with a bearer token may set up the first key of a device. The key can pay only a day
+  /// later, and until then its signature is no proof.
   @Test func aKeyOfABearerAloneWaitsADay() throws {
     try withApplication { site in
       let checkout = try Checkout(at: site)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import API
 
-/// What people are told before an account is handed over, or gets an address.
+/// Warnings to people before an account is handed over or gets an address.
 @Suite struct HandOverNoticeTests {
-  /// Whether the newest mail with a code says that the code hands the account over.
+  /// Whether the newest mail with a code warns that the code hands over the account.
   private func warns(_ site: TestApplication) throws -> Bool {
     let row = site.sql(
       """
@@ -41,7 +41,7 @@ import Testing
       #expect(site.requestCode(device: "device-2").status == 200)
       #expect(try warns(site))
       #expect(site.requestCode(credential: credential).status == 200)
-      #expect(try !warns(site))  // everything stays then
+      #expect(try !warns(site))  // this sign-in keeps everything
       #expect(
         site.verify(code: try site.mailedCode(), credential: credential).status == 200)
       site.advance(by: .seconds(900))
@@ -100,7 +100,8 @@ import Testing
     }
   }
 
-  /// A stranger asks for the address of somebody else, who is to see whose account it is.
+  /// A stranger requests another person's address. The page shows that person the requesting
+  /// account.
   @Test func theLinkToANewAddressShowsWhoseAccountItIs() throws {
     try withApplication { site in
       let eve = try site.signUp(email: "eve@example.org", device: "device-eve")

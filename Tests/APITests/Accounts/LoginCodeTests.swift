@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// Five name a code that lives, and then a network may try a hundred times an hour.
+  /// Five guesses hit the live code; a network may make a hundred more attempts an hour.
   @Test func ofAHundredAndFiftyGuessesAtOnceFiveAreCompared() throws {
     try withCode { site, code, _ in
       let answers = inParallel(150) { _ in site.verify(code: another(than: code)) }
@@ -179,9 +179,10 @@ import Testing
     }
   }
 
-  /// Right ones that come later name no live code.
+  /// The later requests find the code used.
   ///
-  /// - Parameter device: device-0 is the account's from the beginning, device-1 after the sign-in.
+  /// - Parameter device: device-0 belongs to the account before the sign-in, device-1 only after
+  ///   it.
   @Test(arguments: ["device-0", "device-1"])
   func oneOfSixtyFourRightCodesAtOnceSignsIn(device: String) throws {
     try withApplication { site in
@@ -201,7 +202,7 @@ import Testing
     }
   }
 
-  /// A responder with known random numbers reveals the code that is never mailed.
+  /// The test knows the code, which is never mailed, because it sets the random numbers.
   @Test func theRightCodeOfAnAddressWithoutAccountIs401() throws {
     try withApplication { site in
       let known = site.sibling(random: { $0 == 4 ? [0, 0, 0, 0] : randomBytes($0) })

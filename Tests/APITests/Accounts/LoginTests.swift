@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// A sign-in that is refused or begun.
+  /// A sign-in request with its expected status.
   private struct Call {
     var path = AccountPath.login
     var members: [String: any Sendable] = [:]
@@ -77,7 +77,7 @@ import Testing
     static let all = [
       Call(), Call(members: ["method": "email"]),
       Call(path: AccountPath.password, members: ["password": "secret"], status: 400),
-      // Against the code that has just been mailed, and where there is none.
+      // One with the code that was just mailed, and one on a device without a code.
       Call(path: AccountPath.password, members: ["password": "123456"], status: 401),
       Call(
         path: AccountPath.password, members: ["password": "123456", "deviceId": "device-2"],
@@ -85,7 +85,7 @@ import Testing
     ]
   }
 
-  /// The same statements, so that the time does not tell whether an account has the address.
+  /// The same statements run, so the time does not reveal whether an account has the address.
   @Test func knownAndUnknownAddressesRunTheSameStatements() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "known@example.org", device: "device-0")
@@ -111,7 +111,7 @@ import Testing
         #expect(known == statements(for: "other@example.org", call), "\(call)")
         return known.count
       }
-      // One more statement looks for passkeys. A password looks for none.
+      // Only a sign-in without a method looks for passkeys, with one more statement.
       #expect(counts[0] == counts[1] + 1)
       #expect(counts[2] == counts[1])
     }

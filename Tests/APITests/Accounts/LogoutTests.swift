@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// The commands `sessions end ID` and `sessions end --email EMAIL`.
+  /// `sessions end ID` and `sessions end --email EMAIL` take effect at once.
   @Test func whatAnAdministratorEndsIsOutAtOnce() throws {
     try withApplication { site in
       let (ann, elsewhere) = (try site.signUp(), try site.signIn(device: "device-2"))

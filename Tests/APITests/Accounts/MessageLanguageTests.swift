@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// `message` is in the language of the phone. What programs read never changes with it.
+/// `message` is in the phone's language. Members for programs do not depend on the language.
 @Suite struct MessageLanguageTests {
   private static let german = [(name: "Accept-Language", value: "de-AT,de;q=0.9,en;q=0.8")]
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import API
 
-/// What owners are told by mail, and the link that ends a session.
+/// Security mails to owners, and the link that ends a session.
 @Suite struct NoticeTests {
-  /// The kinds of the mails that tell owners, the oldest first.
+  /// The kinds of the security mails, the oldest first.
   private func kinds(_ site: TestApplication) -> String {
     site.sql(
       """
@@ -33,7 +33,7 @@ import Testing
       "email": "ann@example.org", "deviceId": device, "deviceName": name, "platform": "ios",
       "method": "email",
     ]
-    site.advance(by: .seconds(1))  // the ids of mails sort by time
+    site.advance(by: .seconds(1))  // ids of mails sort by time
     let asked = site.send("POST", AccountPath.login, jsonText(body), fields: fields)
     try #require(asked.status == 200)
     let typed = body.merging(["code": try site.mailedCode()]) { $1 }
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// A stolen bearer buys no new credential in silence.
+  /// A credential bought with a stolen bearer token always causes a mail to the owner.
   @Test func aDeviceThatABearerAloneRegistersAgainIsTold() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -145,7 +145,8 @@ import Testing
     }
   }
 
-  /// What is sealed must fit into its column, or a sign-in fails for accounts that exist, and only for them.
+  /// The sealed content must fit into its column; otherwise sign-ins fail, but only for existing
+  /// accounts.
   @Test(arguments: ["😀", "é", "日"])
   func aLongNameOfADeviceIsNoFault(letter: String) throws {
     try withApplication { site in

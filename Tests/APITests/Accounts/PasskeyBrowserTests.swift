@@ -4,7 +4,7 @@ import Testing
 
 @testable import API
 
-/// Passkeys as a real browser makes and uses them.
+/// Passkeys made and used by a real browser.
 @Suite struct PasskeyBrowserTests {
   @Test func browsersAcceptTheOptionsAndTheirAnswersAreAccepted() throws {
     let page = FakeAgent()
@@ -33,7 +33,7 @@ import Testing
       let added = responder.send(
         "POST", AccountPath.passkeyVerify, #"{"credential":\#(try create())}"#, token: token)
       #expect(added.status == 200, "\(added.text)")
-      // The passkey is excluded now.
+      // The options now exclude the passkey.
       #expect(try create() == "InvalidStateError")
 
       for _ in 1...2 {

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// The refused sign-in is rolled back with the use, so the sign count may be used again.
+  /// The refusal rolls back the use of the passkey, so the same sign count works again.
   @Test func wrongDeviceCredentialsAreRefused() throws {
     try withPasskey { site, ann, authenticator throws in
       var key = authenticator

@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// Sign-ins with passkeys that are refused.
+/// Refused sign-ins with passkeys.
 @Suite struct PasskeyRefusalTests {
   enum Wrong: CaseIterable {
     case signature, credential, foreign, removed, handle, type, origin, party, verification
@@ -65,7 +65,7 @@ import Testing
       let (sessions, events) = (site.count("sessions"), site.passkeyEvents)
       let stored = site.sql("SELECT sign_count, uses FROM passkeys ORDER BY id")
       let answer = site.verify(credential, device: device, members)
-      // Only of a passkey that no account has, the answer says that.
+      // The answer signals an unknown credential only if no account has the passkey.
       let isSaid = answer["signalUnknownCredential"] != nil
       #expect(isSaid == [.credential, .removed].contains(wrong), "\(wrong)")
       #expect(answer.isRefusedPasskey)
@@ -77,7 +77,7 @@ import Testing
       let event = wrong == .count ? "passkey_cloned" : "passkey_refused"
       #expect(site.passkeyEvents.last?.hasPrefix("\(event) sign-in: ") == true)
       if let named = members["challenge"] as? String { challenge = named }
-      // The refused answer has spent the challenge.
+      // The refused answer has used the challenge.
       var right = own
       right.signCount = 8
       #expect(site.verify(right.asserted(answering: challenge)).isRefusedPasskey)
@@ -90,7 +90,7 @@ import Testing
     credential["response"] = response
   }
 
-  /// So the time does not show whether an account has a passkey.
+  /// The time does not reveal whether an account has a passkey.
   @Test func wrongSignaturesAndUnknownPasskeysTakeTheSameStatements() throws {
     try withPasskey { site, _, authenticator throws in
       let commands = Mutex<[MariaDBProxy.Command]>([])

@@ -137,7 +137,7 @@ import Testing
       #expect(site.passkeyEvents.count == events.count + (isLive ? 1 : 0))
       if isLive {
         #expect(site.passkeyEvents.last?.hasPrefix("passkey_refused registration: ") == true)
-        // The refused answer has spent the challenge.
+        // The refused answer has used the challenge.
         let again = site.register(Authenticator().created(answering: challenge), of: ann)
         #expect(again.isError(400, "bad_request", Self.refusal))
       }

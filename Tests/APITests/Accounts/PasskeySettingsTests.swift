@@ -8,7 +8,7 @@ import Testing
 @testable import API
 @testable import switchboard_responder
 
-/// What the configuration says of passkeys.
+/// Passkeys in the configuration.
 @Suite struct PasskeySettingsTests {
   @Test(arguments: [
     ("", []), ("https://app.example.org", ["https://app.example.org"]),

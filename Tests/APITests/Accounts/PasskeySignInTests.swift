@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  /// Apps may repeat what the challenge says already.
+  /// Apps may repeat values that the challenge already contains.
   @Test(arguments: ["", "email", "challenge", "userHandle", "emptyHandle", "all", "null"])
   func optionalMembersAreAcceptedIfTheyMatch(members: String) throws {
     try withPasskey { site, ann, authenticator throws in
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  /// Each answers a challenge of its own, so that only the sign count decides.
+  /// Each sign-in answers its own challenge, so only the sign count decides.
   @Test func oneOf32SimultaneousSignInsWithTheSameCountWins() throws {
     try withPasskey { site, _, authenticator throws in
       var counting = authenticator

@@ -11,7 +11,7 @@ extension AccountPath {
   static let passkeys = "/api/mobile/passkeys"
 }
 
-/// The message for every passkey that does not sign in.
+/// The message of every refused sign-in with a passkey.
 let refusedPasskey = "The passkey was not accepted. Try again, or sign in with a mailed code."
 
 extension TestApplication {
@@ -32,7 +32,7 @@ extension TestApplication {
       token: person.accessToken)
   }
 
-  /// Registers a passkey, without regard to the limit, and returns its id.
+  /// Registers a passkey and returns its id; resets the limit first.
   @discardableResult
   func addPasskey(
     _ authenticator: Authenticator, name: String? = nil, of person: SignedIn
@@ -57,7 +57,7 @@ extension TestApplication {
       ]), address: address)
   }
 
-  /// A challenge for a sign-in, without regard to the limit.
+  /// A challenge for a sign-in; resets the limit first.
   func signInChallenge(_ email: String = "ann@example.org", device: String = "device-1") throws
     -> String
   {
@@ -85,7 +85,7 @@ extension TestApplication {
       authenticator.asserted(answering: try signInChallenge(email, device: device)), device: device)
   }
 
-  /// The audit log's events about passkeys with their details.
+  /// The audit log's events about passkeys, with their details.
   var passkeyEvents: [String] {
     sql("SELECT event, detail FROM audit_log WHERE event LIKE 'passkey%' ORDER BY id")
       .split(separator: "\n").map { String($0).replacing("\t", with: " ") }
@@ -110,7 +110,7 @@ func withPasskey(
   }
 }
 
-/// A body with `credential`, with another value at `path` inside it.
+/// A body with `credential`, in which the member at `path` has another value.
 func passkeyBody(
   _ credential: [String: any Sendable], but path: String, is value: (any Sendable)?
 ) -> String {

@@ -12,7 +12,7 @@ extension AccountPath {
 }
 
 extension TestApplication {
-  /// The token in the newest mail to a new address that is to be sent.
+  /// The token in the newest unsent mail to a new address.
   func addressToken() throws -> String {
     let row = sql(
       """
@@ -27,7 +27,7 @@ extension TestApplication {
   }
 }
 
-/// `GET|PUT /api/mobile/profile`, and the page that a mail to a new address leads to.
+/// `GET|PUT /api/mobile/profile`, and the page behind the link in a mail to a new address.
 @Suite struct ProfileTests {
   private func change(_ site: TestApplication, _ json: String, _ person: SignedIn) -> Answer {
     site.send("PUT", AccountPath.profile, json, token: person.accessToken)
@@ -204,7 +204,7 @@ extension TestApplication {
     }
   }
 
-  /// Nothing but the mail, which only its reader sees, depends on whether the address is taken.
+  /// Only the mail reveals to its reader whether the address is taken.
   @Test func theAddressOfAnotherAccountLooksLikeAnyOther() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -243,7 +243,7 @@ extension TestApplication {
     }
   }
 
-  /// A wish of somebody who held the account before its owner came ends with the rest.
+  /// A pending address change of a stranger ends when the account is handed over.
   @Test func aWishEndsWhenTheAccountIsHandedOver() throws {
     try withApplication { site in
       let stranger = try site.proveWithKey(site.signUp(device: "device-9", isProven: false))
@@ -277,7 +277,7 @@ extension TestApplication {
     }
   }
 
-  /// Eight accounts want one address, each eight times, while people sign in with it.
+  /// Eight accounts request one address, each eight times, while people sign in with it.
   @Test func oneOfSeveralAccountsGetsAnAddress() throws {
     try withApplication { site in
       var tokens: [String] = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Compares refreshes with a model of their rules, along random walks of clock, uses and refreshes.
+/// Compares refreshes with a model of their rules, in random walks of time, uses and refreshes.
 @Suite struct RefreshModelTests {
   /// The model of one family.
   struct Family {
@@ -41,7 +41,7 @@ import Testing
       !hasEnded && generations.last!.expiresAt > now
     }
 
-    /// What a refresh with the token `back` generations before the newest must return.
+    /// The expected result of a refresh with the token `back` generations before the newest.
     func expected(back: Int, at now: Timestamp) -> Expected {
       let presented = generations[generations.count - 1 - back]
       guard isAlive(at: now), presented.expiresAt > now else { return .dead }
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// An account that has signed in on two devices.
+  /// An account that is signed in on two devices.
   struct Walk {
     let site: TestApplication
     var chance: SeededGenerator
@@ -165,7 +165,8 @@ import Testing
     }
   }
 
-  /// The owner and a thief who copied a refresh token both use it; at most one of them can go on.
+  /// The owner and a thief with a copied refresh token both use it; at most one of them keeps a
+  /// session.
   @Test(arguments: [false, true], [Duration.seconds(20), .seconds(70), .seconds(4000)])
   func ownerAndThiefOfATokenDoNotBothKeepASession(thiefIsFirst: Bool, pause: Duration) throws {
     try withApplication { site in

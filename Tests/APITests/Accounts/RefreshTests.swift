@@ -14,10 +14,10 @@ import Testing
   enum Outcome { case rotated, same, tooLate, reuse }
 
   struct Case: Sendable, CustomTestStringConvertible {
-    /// How many generations before the newest.
+    /// The number of generations before the newest.
     let back: Int
     let confirmed: Bool
-    /// Since the last rotation.
+    /// The time since the last rotation.
     let age: Duration
     let outcome: Outcome
 
@@ -195,7 +195,7 @@ import Testing
     }
   }
 
-  /// A phone refreshes while its other calls run.
+  /// A phone refreshes while its other requests run.
   @Test func usesAndRefreshesAtOnceAllSucceed() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -1,4 +1,4 @@
-// What the app shows of a refusal that several suites look for.
+// Messages of refusals that several suites expect.
 
 let wrongCode = "This code is wrong or too old. Type the newest one, or ask for another."
 let wrongCredential = "The app could not show that this is your device. Sign in again."

@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// Somebody signs in on a device on which the same account is signed in.
+/// Sign-ins on a device where the same account is already signed in.
 @Suite struct SignInAgainTests {
   @Test func aNewSignInEndsTheOldSessionOfTheDevice() throws {
     try withApplication { site in

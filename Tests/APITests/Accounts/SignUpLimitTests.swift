@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// The limit of sign-ups for each network address.
+/// The limit of sign-ups per network address.
 @Suite struct SignUpLimitTests {
   private func register(
     _ site: TestApplication, _ number: Int, email: String? = nil, address: String = "192.0.2.1"
@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  /// Else the answer 409 would tell of any number of e-mail addresses which ones have an account.
+  /// Without the limit, the answer 409 would reveal for any number of addresses whether an account
+  /// exists.
   @Test func aSignUpThatFailsCountsToo() throws {
     try withApplication { site in
       _ = try site.signUp(address: "192.0.2.2")
@@ -51,7 +52,7 @@ import Testing
     }
   }
 
-  /// A device id is no secret.
+  /// Strangers may know the device id, because it is no secret.
   @Test func signUpsOfStrangersOnADeviceDoNotKeepItsOwnerOut() throws {
     try withApplication { site in
       func register(_ email: String, from address: String) -> Answer {
@@ -78,7 +79,7 @@ import Testing
         #expect(register("ann\(number)@example.org", from: "192.0.2.1").status == 201)
       }
       #expect(register("ann6@example.org", from: "192.0.2.1").isError(409, "device_conflict"))
-      // The same address as a socket for IPv6 reports it.
+      // The same address in the form of an IPv6 socket.
       #expect(
         register("ann6@example.org", from: "::ffff:192.0.2.1").isError(409, "device_conflict"))
     }

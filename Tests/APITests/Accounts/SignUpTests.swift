@@ -188,8 +188,8 @@ import Testing
     }
   }
 
-  /// The characters that separate addresses or begin a comment in a `To` field. With a combining
-  /// mark after them they are other characters for Swift, but the same bytes in a mail.
+  /// Characters that separate addresses or begin a comment in a `To` field. With a combining mark
+  /// after them Swift sees other characters, but a mail has the same bytes.
   @Test(arguments: ["<", ">", ",", ";", ":", "\"", "(", ")", "[", "]", "\\", "@", " "])
   func charactersWithAMeaningInMailFieldsAreRefused(mark: String) throws {
     try withApplication { site in
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  /// The app sends its old token on every request; a 401 would start its refresh loop.
+  /// The app sends its old token with every request; a 401 would start its refresh loop.
   @Test(arguments: ["Bearer garbage", "Bearer", "Basic eDp5", "Bearer ", "x"])
   func routesThatNeedNoSignInIgnoreAnInvalidAuthorization(value: String) throws {
     try withApplication { site in

@@ -3,15 +3,15 @@ import Testing
 
 @testable import API
 
-/// What a session may do follows from how it began, whatever is done in it: see the table in the manual's page on
-/// security.
+/// The rights of a session depend only on how it began, not on later actions. The manual's page on
+/// security has the table.
 @Suite struct StolenBearerTests {
-  /// What a session may do only with a proof.
+  /// Actions that need a proof.
   enum Deed: CaseIterable {
     case passkey, address, deletion, removedPasskey, foreignKey, allKeys
   }
 
-  /// How the session of somebody began who is to do it.
+  /// The beginning of the session that tries an action.
   enum Beginning: String, CaseIterable {
     case signUp = "sign_up"
     case code, passkey
@@ -19,7 +19,7 @@ import Testing
     case untrustedKey = "untrusted_key"
   }
 
-  /// Ann, who has a passkey, a trusted key on `device-1`, and is signed in on `device-2` too.
+  /// Ann has a passkey and a trusted key on `device-1`, and is also signed in on `device-2`.
   private struct Owner {
     let ann: SignedIn
     let authenticator = Authenticator()
@@ -38,7 +38,7 @@ import Testing
         accessToken: try #require(answer.accessToken), refreshToken: "")
     }
 
-    /// A session of `device-1` that has just begun.
+    /// A new session of `device-1`.
     func session(_ beginning: Beginning, at site: TestApplication) throws -> String {
       let answer: Answer
       switch beginning {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// Tries what needs a proof.
+  /// Tries an action that needs a proof.
   private func attempt(_ deed: Deed, _ token: String, at site: TestApplication) -> Answer {
     let passkey = site.sql("SELECT id FROM passkeys")
     return switch deed {
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// Six calls that are allowed one by one, and once added up to the account.
+  /// Six allowed calls once led together to control of the account.
   @Test func removingKeysMakesNoSignUpOfASession() throws {
     try withApplication { site in
       let owner = try Owner(site)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// The key that a thief set up is no proof a day later either.
+  /// A key that a thief set up is no proof, even after a day.
   @Test func aKeyOfABearerAloneNeverIsAProof() throws {
     try withApplication { site in
       let ann = try site.signUp()
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// A sign-up lets its session add one key, also where that key is gone.
+  /// A sign-up lets its session add only one key, even if that key is gone.
   @Test func aSignUpAddsOneKeyOnly() throws {
     try withApplication { site in
       let ann = try site.signUp(isProven: false)
@@ -180,8 +180,8 @@ import Testing
 
   // A neighbour's credential ---------------------------------------------------------------------------
 
-  /// A stranger in the owner's network registers the owner's device id. The owner signs in as the app does, and
-  /// shows no credential.
+  /// A stranger in the owner's network registers the owner's device id. The owner signs in without
+  /// a credential, like the app.
   private func withNeighbour(
     _ body: (_ site: TestApplication, _ ann: SignedIn, _ stranger: String) throws -> Void
   ) throws {
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// The phone's own, shown with a mailed code, is trusted from then on.
+  /// A phone's own credential is trusted after it was sent with a mailed code.
   @Test func aCredentialIsTrustedOnceItIsShownWithAProof() throws {
     try withNeighbour { site, _, own throws in
       #expect(site.count("devices WHERE credential_trusted_at IS NOT NULL") == 0)
@@ -242,7 +242,7 @@ import Testing
     }
   }
 
-  /// A registration that nobody shows does not take the place of the credential that the phone shows.
+  /// An unused registration does not replace the credential that the phone sends.
   @Test func theCredentialThatIsShownStays() throws {
     try withApplication { site in
       let own = try site.registerDevice()
@@ -257,7 +257,8 @@ import Testing
     }
   }
 
-  /// A phone that is signed in keeps its name, its trusted credential and its push token, whoever registers its id.
+  /// A signed-in phone keeps its name, its trusted credential and its push token when its id is
+  /// registered again.
   @Test func aNeighborsRegistrationChangesNothingOfASignedInPhone() throws {
     try withApplication { site in
       let own = try site.registerDevice(pushToken: pushTokenText("a"))
@@ -299,7 +300,8 @@ import Testing
     }
   }
 
-  // The owner is told ----------------------------------------------------------------------------------
+  // Mails to the owner
+  // ---------------------------------------------------------------------------------
 
   @Test func theOwnerIsToldOfRemovedKeys() throws {
     try withApplication { site in
@@ -327,7 +329,7 @@ import Testing
 }
 
 extension TestApplication {
-  /// Signs Ann in with a mailed code, also where she has passkeys.
+  /// Signs Ann in with a mailed code, even if she has passkeys.
   fileprivate func signInByCode(on device: String = "device-1") throws -> Answer {
     let asked = send(
       "POST", AccountPath.login,

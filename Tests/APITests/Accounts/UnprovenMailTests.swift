@@ -2,7 +2,7 @@ import Testing
 
 @testable import API
 
-/// How often somebody can have mails sent to an address that nobody has proven.
+/// The limit of mails to an unproven address.
 @Suite struct UnprovenMailTests {
   private func ask(_ site: TestApplication, times count: Int) -> [Answer] {
     (1...count).map { number in

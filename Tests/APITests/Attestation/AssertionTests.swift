@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// The proof that an app sends with each request.
+/// The assertion that an app sends with each request.
 @Suite struct AssertionTests {
   enum Shown: String, CaseIterable {
     case nothing, stub, valid, wrong, outOfOrder
@@ -113,7 +113,7 @@ import Testing
   }
 
   private static let url = "https://api.example.org/api/v1/device-prefs"
-  /// What an app signs at 1795000000 for `POST` of ``url``, and the reason of its refusal.
+  /// Texts that an app signs at 1795000000 for `POST` of ``url``, and the reason of each refusal.
   private static let signed: [(String, String?)] = [
     ("POST:\(url):1795000000.0", nil),
     ("POST:\(url):1795000000", nil),
@@ -131,7 +131,7 @@ import Testing
     ("POST:http://api.example.org/api/v1/device-prefs:1795000000.0", "challenge_mismatch"),
     ("POST:\(url)/:1795000000.0", "challenge_mismatch"),
     ("POST:\(url)?a=1:1795000000.0", "challenge_mismatch"),
-    // These do not name a request, so the signature alone counts.
+    // These texts do not name a request, so only the signature counts.
     ("", nil), ("something of its own", nil), ("post:\(url):0", nil), ("a:b:12", nil),
     ("POST:\(url)", nil), ("POST:\(url):12:30pm", nil), ("POST:\(url):1e9", nil),
     ("POST:\(url):", nil),

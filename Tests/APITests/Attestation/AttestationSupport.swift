@@ -68,14 +68,14 @@ extension TestApplication {
     return answer
   }
 
-  /// A phone whose key is enrolled.
+  /// A phone with an enrolled key.
   func enrolledPhone() throws -> AttestedPhone {
     let phone = AttestedPhone(appID: ourApp)
     try enroll(phone)
     return phone
   }
 
-  /// What the app signs with a request.
+  /// The text that the app signs with a request.
   func signedRequest(
     _ method: String = "POST", _ path: String = "/api/v1/device-prefs", body: String = "",
     after delay: Duration = .zero
@@ -85,19 +85,19 @@ extension TestApplication {
     return "\(method):\(Self.publicURL)\(path)\(body):\(time)"
   }
 
-  /// A write with an assertion of `phone` over `signed`.
+  /// Sends a write with `phone`'s assertion of `signed`.
   func post(
     provenBy phone: AttestedPhone, counter: UInt32, by who: SignedIn, signed: String? = nil
   ) -> Answer {
     post("{}", by: who, fields: phone.proof(of: signed ?? signedRequest(), counter: counter))
   }
 
-  /// Counter of the key, and e-mail of the account that it is bound to.
+  /// The counter of the key, and the e-mail of its account.
   func keyState(_ phone: AttestedPhone) -> String {
     sql("SELECT counter, email FROM attested_keys WHERE key_id = '\(phone.keyID)'")
   }
 
-  /// Outcome and reason of the newest row of the audit log that has one.
+  /// The event, outcome and reason of the newest row of the audit log with an outcome.
   var lastOutcome: String {
     sql(
       """
@@ -110,7 +110,7 @@ extension TestApplication {
 extension AttestedPhone {
   typealias Fields = [(name: String, value: String)]
 
-  /// The fields of a request for which the app signs `text`.
+  /// The header fields of a request for which the app signs `text`.
   func proof(of text: String, counter: UInt32) -> Fields {
     let clientData = Array(text.utf8)
     return [
@@ -122,13 +122,13 @@ extension AttestedPhone {
 }
 
 extension Answer {
-  /// Whether it refuses a write for `reason`.
+  /// Whether the answer refuses a write for `reason`.
   func isUnproved(_ reason: String) -> Bool {
     status == 403 && string("error", "code") == "forbidden"
       && string("error", "details", "reason") == reason
   }
 
-  /// Whether it refuses an enrollment with `text`.
+  /// Whether the answer refuses an enrollment with `text`.
   func isRefusedEnrollment(_ status: Int, _ text: String) -> Bool {
     self.status == status && self.text == #"{"success":false,"error":"\#(text)"}"#
   }

@@ -9,7 +9,7 @@ import Testing
 
 /// Enrollment of keys: `/api/app-attestation/…`.
 @Suite struct AttestationTests {
-  /// The names of object, key id, challenge id and bundle id.
+  /// The member names of object, key id, challenge id and bundle id.
   private static let spellings = [
     ["attestation_object", "key_id", "challenge_id", "bundle_id"],
     ["attestationObject", "keyId", "challengeId", "bundleId"],
@@ -68,11 +68,11 @@ import Testing
     let text: String
     var policy = AttestationPolicy.ofTests()
     var phone = AttestedPhone(appID: ourApp)
-    /// These replace what the phone would send.
+    /// Replacements for values that the phone would send.
     var object: String?
     var keyID: String?
     var bundle: String?
-    /// What the phone attests over, in place of the challenge.
+    /// A value that the phone attests instead of the challenge.
     var challenge: [UInt8]?
     var testDescription: String { "\(reason) \(text)" }
   }
@@ -117,7 +117,7 @@ import Testing
           FROM audit_log WHERE event = 'attestation_refused'
           """) == "iOS\t\(bundle)\trefused\t\(wrong.reason)\t192.0.2.1\tNULL\tNULL")
       #expect(site.sql("SELECT COUNT(*) FROM attestation_keys") == "0")
-      // The refusal spent the challenge.
+      // The refusal has used the challenge.
       let phone = AttestedPhone(appID: ourApp)
       let again = site.verify(
         phone.attestation(of: challenge.bytes), keyID: phone.keyID, challenge)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// The device that a key belongs to, from the first assertion to the end.
+/// The device of a key, from the first assertion to the end.
 @Suite struct AttestedKeyTests {
   private func twoPeople(_ site: TestApplication) throws -> (SignedIn, SignedIn) {
     (
@@ -39,7 +39,7 @@ import Testing
       let phone = try site.enrolledPhone()
       #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
       #expect(site.post(provenBy: phone, counter: 2, by: bob).status == 200)
-      // Ann's device goes; the phone is Bob's too.
+      // Removes Ann's device; the phone is Bob's too.
       let path = AccountPath.devices + "/device-1"
       #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
       #expect(site.post(provenBy: phone, counter: 3, by: bob).status == 200)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Recordings of real phones, replayed at their time, with Apple's root.
+/// Recordings of real phones, replayed with the recorded time and Apple's root certificate.
 @Suite struct RecordedDeviceTests {
   private struct Recording: Decodable {
     struct Attestation: Decodable {
@@ -34,8 +34,8 @@ import Testing
       Recording.self, from: Data(try fixture("appattest/\(name).json").utf8))
   }
 
-  /// Calls `body` with an enforcing responder at the time of the recording, and with the recorded
-  /// challenge.
+  /// Calls `body` with the recorded challenge and a responder that requires attestation, at the
+  /// time of the recording.
   private func with(
     _ recording: Recording, _ body: (TestApplication, IssuedChallenge) throws -> Void
   ) throws {
@@ -45,7 +45,7 @@ import Testing
       apps: AttestedApps(teamID: recording.teamId, environments: [environment]))
     let signed = recording.attestation.clientData ?? recording.attestation.clientDataHash
     let challenge = try #require(base64Decoded(signed ?? ""))
-    // Before a sign-in, only the challenge has 32 random bytes.
+    // Before a sign-in, only the challenge uses 32 random bytes.
     let random: @Sendable (Int) -> [UInt8] = { $0 == 32 ? challenge : randomBytes($0) }
     try withApplication(attestation: policy, random: random) { site in
       let text = recording.attestation.verifyAt
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// Apple's own sample signed the challenge itself instead of its digest.
+  /// In Apple's own sample the app signed the challenge itself instead of its digest.
   @Test func anAttestationOverTheUnhashedChallengeIsRefused() throws {
     let recording = try Self.recording("apple-guide-2026-production")
     try with(recording) { site, challenge in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Which tokens and tickets admit a request to the agent, and for how long.
+/// Tokens and tickets that admit a request to the agent, and their lifetime.
 @Suite struct AgentAccessTests {
   @Test(arguments: ["/ws", "/api/claude/run", "/api/git/status", "/api/file"])
   func accessAndPairingTokensAreAdmitted(_ path: String) throws {
@@ -29,7 +29,7 @@ import Testing
         #expect(site.ask("\(path)?token=\(token)") == 401)
       }
       #expect(site.ask(path) == 401)
-      // The bearer token is checked, not the one in the URL.
+      // The bearer token is checked instead of the token in the URL.
       #expect(site.ask("\(path)?token=\(paired.access)", bearer: "garbage") == 401)
     }
   }
@@ -145,7 +145,7 @@ import Testing
       }
       #expect(site.sql("SELECT COUNT(*) FROM pairing_tickets") == "60", "a refusal leaves none")
       _ = try ticket(site, other.access)
-      // A token that is refused is not counted: nobody else can use up a phone's tickets.
+      // Refused tokens are not counted, so an attacker cannot use up a phone's tickets.
       for _ in 1...40 { _ = site.send("POST", "/api/auth/ticket", token: "cdev_s_garbage") }
       _ = try ticket(site, other.access)
       site.advance(by: .seconds(60))

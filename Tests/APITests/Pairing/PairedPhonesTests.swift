@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// The pages about phones that have paired, the six digits, and whom the relay has to cut.
+/// The pages about paired phones, the six digits, and the connections that the relay must close.
 @Suite struct PairedPhonesTests {
   private func code(_ site: TestApplication) throws -> String {
     let page = site.send("GET", "/pair").text
@@ -35,7 +35,7 @@ import Testing
       let code = try code(site)
       let wrong = code == "000000" ? "000001" : "000000"
       for number in 1...10 {
-        // From many addresses, so that no other limit counts.
+        // The addresses differ, so that no other limit applies.
         let answer = type(wrong, site, address: "192.0.2.\(number)")
         expect(answer, 401, "Invalid or expired pairing code")
       }

@@ -8,7 +8,7 @@ import Testing
 @testable import API
 @testable import switchboard_responder
 
-/// From where phones are paired, and who reaches an agent that asks for no token.
+/// Addresses that may pair phones, and access to an agent that requires no token.
 @Suite struct PairingAccessTests {
   private static let access = PairingAccess(
     allowed: [IPNetwork("198.51.100.0/24")!, IPNetwork("2001:db8::/32")!],
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  /// What limits and the audit log count as the address of a caller.
+  /// The caller's address for limits and the audit log.
   @Test(arguments: [
     ("198.51.100.1", "203.0.113.7", "198.51.100.1"),
     ("x, 2001:db8::9", "203.0.113.7", "2001:db8::9"),
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// What FastCGI's authorizer answers about a request for `/api/file`.
+  /// The authorizer's FastCGI answer to a request for `/api/file`.
   private func authorization(_ bearer: String, _ site: TestApplication) -> Response? {
     var parameters = Parameters()
     for (name, value) in [
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  /// The status for a web socket with a good token.
+  /// The status for a WebSocket with a valid token.
   private func status(
     of fields: [(String, String)], for target: String = "/ws", _ site: TestApplication
   ) throws -> Int {
@@ -161,7 +161,7 @@ import Testing
   func aWebSocketIsOpenedByOwnPagesAndByAppsOnly(_ origin: String?, _ expected: Int) throws {
     try site { site throws in
       let fields = [("Host", "127.0.0.1:8766")] + (origin.map { [("Origin", $0)] } ?? [])
-      // However a web server's client spells it.
+      // The same path with other spellings.
       for target in ["/ws", "/%77s", "/w%73?x=1", "/%77%73"] {
         let found = try status(of: fields, for: target, site)
         #expect(found == expected, "\(target)")
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  /// Of a page of another site a person may follow a link, and no more.
+  /// A person may follow a link from a page of another site, but such a page may do nothing else.
   @Test(arguments: [("GET", true), ("POST", false), ("DELETE", false), ("HEAD", false)])
   func withoutTokensTheMethodOfTheRequestCounts(_ method: String, _ isAdmitted: Bool) throws {
     try site(requiresAuth: false) { site throws in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// The QR code as a picture, and the page around it.
+/// The QR code as a picture, and its page.
 @Suite struct PairingCodeTests {
   private func picture(_ site: TestApplication, size: String? = nil) -> Answer {
     site.send("GET", "/api/pair/qr", query: size.map { "size=\($0)" } ?? "")

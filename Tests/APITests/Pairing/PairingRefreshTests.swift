@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// How paired phones refresh their tokens, and how their pairings end.
+/// Token refreshes of paired phones, and the end of pairings.
 @Suite struct PairingRefreshTests {
   @Test func aLostAnswerIsRepeatedUntilItsAccessTokenIsUsed() throws {
     try withAgent { site in

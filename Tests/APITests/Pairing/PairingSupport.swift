@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// The tokens of a phone that has paired.
+/// The tokens of a paired phone.
 struct Paired {
   let access: String
   let refresh: String
@@ -47,7 +47,7 @@ extension TestApplication {
 
   func replaceTokens(_ json: String = "") -> Answer { send("POST", "/api/pair/refresh", json) }
 
-  /// The status with which `/_auth` answers nginx about a request for `target`.
+  /// The status of the answer of `/_auth` to nginx about a request for `target`.
   func ask(_ target: String = "/ws", bearer: String? = nil) -> Int {
     let fields = bearer.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     return application.respond(
@@ -55,20 +55,20 @@ extension TestApplication {
     ).status
   }
 
-  /// The same site under other settings.
+  /// A site with the same database and clock, but with settings for `agent`.
   func withAgent(_ agent: GuardedAgent) -> TestApplication {
     let other = TestApplication(root, settings: .ofTests(agent: agent))
     other.advance(by: now - other.now)
     return other
   }
 
-  /// The token that `token` is, verified.
+  /// Verifies `token` and returns its content.
   func payload(_ token: String) throws -> PairingToken {
     try #require(PairingToken(token, signedWith: Self.keys))
   }
 }
 
-/// Calls `body` with a responder of its own that guards an agent.
+/// Calls `body` with a new responder that protects an agent.
 func withAgent<T>(
   _ agent: GuardedAgent = TestApplication.agent, _ body: (TestApplication) throws -> T
 ) throws -> T {

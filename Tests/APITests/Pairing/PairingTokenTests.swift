@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// How pairing tokens are shown, exchanged and replaced.
+/// Pairing tokens on the page, in exchanges and after a replacement.
 @Suite struct PairingTokenTests {
   @Test func theInfoHasTheMembersOfTheContract() throws {
     try withAgent { site in
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  /// The texts in the table of errors are those that the tests here and below expect.
+  /// The table of errors contains exactly the texts that the tests here and below expect.
   @Test func theErrorTextsAreThoseOfTheContract() throws {
     let errors = try #require(
       JSONSerialization.jsonObject(with: Data(try fixture("pairing/errors.json").utf8))

@@ -6,31 +6,31 @@ import Testing
 
 @testable import API
 
-/// The names that people give to phones that have paired.
+/// Names that people give to paired phones.
 @Suite struct PhoneNamesTests {
   private static let name = #"Ann's <b>"phone"</b> & Ü"#
   private static let shown = "Ann&#39;s &lt;b&gt;&quot;phone&quot;&lt;/b&gt; &amp; Ü"
 
-  /// The form that names a phone, as a browser sends it.
+  /// Sends the form that names a phone, like a browser.
   private func rename(_ id: String, to name: String, _ site: TestApplication) -> Answer {
     site.send(
       "POST", "/pair/phones/name", "id=\(id)&name=\(name.percentEncoded)",
       fields: [("Content-Type", "application/x-www-form-urlencoded")])
   }
 
-  /// Expects a page that says what is wrong.
+  /// Expects a page with this error sentence.
   private func expect(_ answer: Answer, told sentence: String) {
     #expect(answer.status == 400)
     #expect(answer.text.contains("<p>\(sentence)</p>"), "\(answer.text)")
   }
 
-  /// Pairs a phone with this app.
+  /// Pairs a phone that has this app.
   private func pair(_ site: TestApplication, _ app: String) throws -> (id: String, access: String) {
     let paired = try Paired(site.exchange(site.pairingToken(), userAgent: app))
     return (try #require(try site.payload(paired.access).deviceID), paired.access)
   }
 
-  /// Whom nginx is told that the bearer is.
+  /// The name of the bearer in the answer to nginx.
   private func admitted(_ access: String, _ site: TestApplication) -> String? {
     site.application.respond(
       to: Request(
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  /// The relay knows a connection by the name that its phone had when it began.
+  /// The relay identifies a connection by the phone's name at the start of the connection.
   @Test func aRenamedPhoneIsCutUnderBothNames() throws {
     try withAgent { site in
       let ann = try pair(site, "cdev/1")

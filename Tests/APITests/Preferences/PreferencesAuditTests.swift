@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// What the audit log says of a write.
+/// Rows of the audit log about a write.
 @Suite struct PreferencesAuditTests {
   typealias Fields = [(name: String, value: String)]
 
@@ -74,7 +74,7 @@ import Testing
         SELECT platform, bundle_id, app_version, address, request_id REGEXP '^[0-9a-f]{32}$'
         FROM audit_trail WHERE event = 'preferences_written'
         """)
-      // A request id with such a character is none, and another is made.
+      // A request id with such a character is replaced by a new one.
       #expect(row == repeatElement("a\u{FFFD}b", count: 4).joined(separator: "\t") + "\t1")
     }
   }

@@ -9,7 +9,7 @@ import Testing
       let ann = try site.signUp()
       site.sql(catalogue)
       let answer = site.post(#"{"preferred_models":\#(jsonArray(models))}"#, by: ann)
-      // A refused list changes nothing and is not counted.
+      // A refused list changes nothing and does not count against the limit.
       if answer.status != 200 {
         #expect(site.preferences(of: ann).version == 0)
         #expect(site.hits("device-prefs") == "")
@@ -97,7 +97,7 @@ import Testing
     #expect(tooLong.complaint == "preferred_models: model_too_long")
   }
 
-  /// As MariaDB measures the catalogue's VARCHAR(128).
+  /// MariaDB measures the catalogue's VARCHAR(128) in the same unit.
   @Test func aFreeNameIsMeasuredInUnicodeScalars() throws {
     let name = "a" + String(repeating: "\u{301}", count: 128)
     let answer = try post([name], catalogue: Self.emptyCatalogue)
@@ -138,7 +138,7 @@ import Testing
       let refusal = "preferred_models: unknown_model = gpt-4o"
       #expect(site.post(list, by: bob).complaint == refusal)
       #expect(site.post(#"{"preferred_models":["foo","gpt-4o"]}"#, by: ann).status == 400)
-      // Once given up, it is gone.
+      // After it is removed from the list, the name cannot be chosen again.
       #expect(site.post(#"{"preferred_models":[]}"#, by: ann).status == 200)
       #expect(site.post(list, by: ann).complaint == refusal)
     }

@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  /// The first write, which makes version 1, may say nothing of push.
+  /// The first write, which makes version 1, may omit push.
   @Test(arguments: [nil, true, false] as [Bool?])
   func aWriteThatDoesNotNamePushSwitchesNothing(named: Bool?) throws {
     try withApplication { site in
@@ -197,7 +197,7 @@ import Testing
       #expect(preferences.text.contains(#""push_enabled":true,"push_token":null"#))
       #expect(preferences.version == 2)
       #expect(preferences.string("last_updated_at") == "2026-11-18T11:06:45Z")
-      // The same write again is not taken for a repetition, which would leave the token out.
+      // The same write is not treated as a repetition, because a repetition would omit the token.
       #expect(site.post(write, by: again).status == 409)
     }
   }
@@ -234,7 +234,7 @@ import Testing
       site.register(Self.wellFormed, by: ann)
       site.post(#"{"push_token":"\#(Self.wellFormed)"}"#, by: bob)
       #expect(tokens(site) == "\(Self.wellFormed)\tbob@example.org\tmacos")
-      // The token is Bob's now: Ann cannot remove it.
+      // The token now belongs to Bob, so Ann cannot remove it.
       site.post(#"{"push_token":null}"#, by: ann)
       #expect(tokens(site) == "\(Self.wellFormed)\tbob@example.org\tmacos")
       site.register(Self.wellFormed, by: ann)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// The time of a ``TestApplication`` before anything advances it.
+/// The time of a ``TestApplication`` before any advance.
 let startOfTests = "2026-11-18T11:06:40Z"
 
 extension TestApplication {
@@ -36,7 +36,7 @@ extension TestApplication {
       refreshToken: try #require(answer.string("refreshToken")))
   }
 
-  /// How many rows of the audit log have `event`.
+  /// The number of rows of the audit log with `event`.
   func audited(_ event: String) -> Int {
     Int(sql("SELECT COUNT(*) FROM audit_log WHERE event = '\(event)'")) ?? -1
   }
@@ -46,7 +46,7 @@ extension TestApplication {
     sql("SELECT hits FROM rate_limits WHERE name = '\(name)'")
   }
 
-  /// The id that the server gave to the only device.
+  /// The server's id of the only device.
   var onlyDevice: String { sql("SELECT id FROM devices") }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// How `POST /api/push/test` reads its body.
+/// The checks of the body of `POST /api/push/test`.
 @Suite struct PushBodyTests {
   private static let complaints: [(body: String, message: String)] = [
     ("[]", "Request body must be a JSON object"), ("{", "Request body must be a JSON object"),
@@ -64,7 +64,7 @@ import Testing
   ]
 
   private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
-  /// Two UTF-16 units, four octets each.
+  /// Text of `count` characters, each of two UTF-16 units and four octets.
   private static func emoji(_ count: Int) -> String { String(repeating: "🎉", count: count) }
   private static func nested(_ count: Int) -> String {
     String(repeating: "[", count: count) + String(repeating: "]", count: count)

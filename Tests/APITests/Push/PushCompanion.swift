@@ -8,10 +8,10 @@ import Synchronization
 import Testing
 
 extension TestApplication {
-  /// Where the servers are that tests play.
+  /// The address range of the tests' servers.
   static let loopback = OutboundRule(allowing: [IPNetwork("127.0.0.0/8")!])
 
-  /// A companion with its own rights, which sends to `platforms` with `sender`.
+  /// A companion with only its own rights, which sends to `platforms` with `sender`.
   func companion(
     _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
     keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys),
@@ -27,7 +27,7 @@ extension TestApplication {
       channels: sender.map { [.sending(to: platforms, with: $0)] } ?? [])
   }
 
-  /// Calls `body` while a companion does every job of the worker and sends with `sender`.
+  /// Calls `body` while a companion runs every job of the worker and sends with `sender`.
   func withCompanion<T>(
     _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
     of worker: Job.Kind.Worker = .others,
@@ -42,7 +42,7 @@ extension TestApplication {
   }
 }
 
-/// Does jobs until it is stopped.
+/// A thread that runs jobs until it is stopped.
 private final class CompanionThread: Sendable {
   private let isStopped = Atomic(false)
   private let isDone = DispatchSemaphore(value: 0)
@@ -65,7 +65,7 @@ private final class CompanionThread: Sendable {
 }
 
 extension DeliveryChannel {
-  /// A channel that has no deliveries, and sends tests with `sender`.
+  /// A channel without deliveries, which sends test pushes with `sender`.
   fileprivate static func sending(
     to platforms: Set<PushPlatform>, with sender: DirectSender
   ) -> DeliveryChannel {
@@ -87,13 +87,13 @@ private final class EmptyRun: ChannelRun {
 }
 
 extension DirectSender {
-  /// An Apple that accepts everything.
+  /// An Apple sender that accepts everything.
   static let accepting = DirectSender(topic: "t", concurrency: 4) { notifications in
     Dictionary(
       uniqueKeysWithValues: notifications.map { ($0.id, .accepted(apnsID: $0.id)) })
   }
 
-  /// An Apple that must not be asked.
+  /// An Apple sender that must not be called.
   static let silent = DirectSender(topic: "t", concurrency: 4) { _ in
     Issue.record("Apple was asked")
     return [:]

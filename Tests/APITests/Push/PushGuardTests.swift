@@ -4,7 +4,7 @@ import Testing
 
 @testable import API
 
-/// Who may use `/api/push/…`, and the order of the checks.
+/// Access to `/api/push/…`, and the order of the checks.
 @Suite struct PushGuardTests {
   private static let actions = ["register", "unregister", "subscribe", "unsubscribe", "test"]
   private static let missing = "Unauthorized - missing credentials"
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  /// As `/health` does, which calls it well for two passes and a minute.
+  /// `/health` uses the same rule: the companion is missing after two passes and a minute.
   @Test func aCompanionWhosePassesAreRareIsNotMissedAfterFiveMinutes() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import API
 
-/// The limits of push tokens and of tests to them.
+/// The limits of push tokens and of test pushes.
 @Suite struct PushLimitTests {
   private func insertTokens(_ count: Int, _ site: TestApplication) {
     site.sql(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Which origins may call `/api/push/…`, and the fields that browsers get.
+/// Origins that may call `/api/push/…`, and the header fields for browsers.
 @Suite struct PushOriginTests {
   private let application = Application.withoutDatabase()
   private static let actions = ["register", "unregister", "subscribe", "unsubscribe", "test"]
@@ -57,7 +57,7 @@ import Testing
     (.development, "https://mac.tailb4fa61.ts.net", true),
   ]
 
-  /// An allowed origin gets 401 here, since nobody has signed in.
+  /// An allowed origin gets 401 here, because the request has no sign-in.
   @Test(arguments: origins.indices)
   func theEnvironmentDecidesWhichOriginsMayCall(number: Int) {
     let (environment, origin, isAllowed) = Self.origins[number]

@@ -41,7 +41,7 @@ import Testing
     return (settings, environment.complaints)
   }
 
-  /// A point of P-256 in base64url, as `keys vapid` prints it.
+  /// A P-256 point in base64url, as `keys vapid` prints it.
   private static let publicKey =
     "BBo4DvRm1rG59SVVGYB0VE9MGckP9sGbk0Ugffzur7c4tS0whwNUArvbqJnNGseWVYDISinw8F4ph_tJF2Q8sFQ"
 

@@ -7,11 +7,11 @@ import Support
 
 @testable import API
 
-/// The origin of the page that the tests play.
+/// The origin of the tests' page.
 let pushOrigin = (name: "Origin", value: "http://localhost:3000")
 
 extension TestApplication {
-  /// `POST /api/push/<action>` by somebody who has signed in.
+  /// `POST /api/push/<action>` by a signed-in person.
   @discardableResult
   func push(
     _ action: String, _ json: String, by who: SignedIn, to application: Application? = nil
@@ -23,7 +23,7 @@ extension TestApplication {
       ])
   }
 
-  /// A line for each push token: first letter, platform, e-mail, device.
+  /// One line per push token: first letter, platform, e-mail, device.
   var pushRows: String {
     sql(
       """
@@ -32,7 +32,7 @@ extension TestApplication {
       """)
   }
 
-  /// Records a pass of a companion, `age` ago and with these variables `missing`.
+  /// Records a companion's pass that ended `age` ago, with the variables `missing`.
   func seeCompanion(missing: String = "", age: String = "1 SECOND") {
     sql(
       """
@@ -53,7 +53,7 @@ extension TestApplication {
 }
 
 extension Application {
-  /// For answers that need no database.
+  /// A responder for answers that need no database.
   static func withoutDatabase(
     _ environment: API.Settings.Environment = .development, allowedOrigins: [String] = [],
     clock: @escaping @Sendable () -> Timestamp = Timestamp.now
@@ -87,7 +87,7 @@ extension Answer {
     return Dictionary(fields.map { ($0.name, $0.value) }) { "\($0) AND \($1)" }
   }
 
-  /// Whether this is the error of the push family, with the fields of an allowed origin.
+  /// Whether the answer is an error of the push family, with the fields of an allowed origin.
   func isPushError(_ status: Int, _ message: String) -> Bool {
     self.status == status && text == #"{"error":"\#(message)"}"#
       && field("Content-Type") == "application/json" && field("Cache-Control") == "no-store"
@@ -114,7 +114,7 @@ func withAnn<T>(_ body: (TestApplication, SignedIn, SignedIn) throws -> T) throw
 }
 
 extension TestApplication {
-  /// Registers a push token for each of the letters, a second apart.
+  /// Registers a push token for each letter, one per second.
   func register(_ letters: String, platform: String = "ios", of who: SignedIn) {
     for letter in letters {
       advance(by: .seconds(1))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// `POST /api/push/test`, with the code of the companion and a fake Apple.
+/// `POST /api/push/test`, with the companion's code and a fake Apple.
 @Suite struct PushTestTests {
   @Test func aTestAnswersInTheContractsShape() throws {
     try withAnn { site, ann, _ in
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  /// A token registered while its device was revoked.
+  /// A token can be registered while its device is revoked.
   @Test func tokensOfARevokedDeviceAreRemoved() throws {
     try withAnn { site, ann, elsewhere in
       site.register("ab", of: elsewhere)

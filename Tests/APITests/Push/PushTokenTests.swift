@@ -127,7 +127,7 @@ import Testing
       #expect(
         site.sql("SELECT UNIX_TIMESTAMP(registered_at) FROM push_tokens").hasPrefix(
           "\(site.now.seconds)"))
-      // The token is Bob's now: Ann cannot remove it.
+      // The token now belongs to Bob, so Ann cannot remove it.
       #expect(
         site.push("unregister", body(pushTokenText()), by: ann).text == unregistered(removed: 0))
       #expect(site.push("unregister", "{}", by: ann).text == unregistered(removed: 0))

@@ -17,7 +17,7 @@ import Testing
       "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs",
     services: PushServices(more: ["push.example.org:8443"]))
 
-  /// A site with Web Push, and Ann on her device 1.
+  /// A site with Web Push, and Ann on device 1.
   private func withPage(
     _ body: (TestApplication, Application, SignedIn) throws -> Void
   ) throws {
@@ -200,7 +200,8 @@ import Testing
     }
   }
 
-  /// The token of a subscription is made here alone: registered as Apple's it would take the browser's place.
+  /// Only `subscribe` makes the token of a subscription. As an Apple token it would replace the
+  /// browser's.
   @Test func nobodyRegistersSuchATokenHimself() throws {
     try withPage { site, responder, ann in
       let answer = site.push("register", #"{"token":"\#(Self.token)"}"#, by: ann, to: responder)

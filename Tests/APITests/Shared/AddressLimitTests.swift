@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// Every limit per address counts the networks of an IPv6 caller, not its address.
+/// Every limit per address counts the networks of an IPv6 caller, not its full address.
 @Suite struct AddressLimitTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let limit: String

@@ -2,7 +2,7 @@ import Foundation
 import HTTP
 import Support
 
-/// A response, its body read as JSON.
+/// A response with its JSON body.
 struct Answer {
   let response: Response
 
@@ -42,7 +42,7 @@ struct Answer {
 
   var retryAfter: Int? { field("Retry-After").flatMap { Int($0) } }
 
-  /// What an error says of the member at fault: `field: reason`, and ` = value` if there is a value.
+  /// An error's text about the wrong member: `field: reason`, and ` = value` if there is a value.
   var complaint: String? {
     let details = (self["error", "details"] ?? self["details"]) as? [String: Any]
     guard let field = details?["field"] as? String, let reason = details?["reason"] as? String
@@ -50,7 +50,7 @@ struct Answer {
     return "\(field): \(reason)" + ((details?["value"] as? String).map { " = \($0)" } ?? "")
   }
 
-  /// Whether this is an error body of ``ErrorShape/coded`` and nothing else.
+  /// Whether this is exactly an error body of ``ErrorShape/coded``.
   func isError(_ status: Int, _ code: String, _ message: String? = nil) -> Bool {
     let body = (try? JSONSerialization.jsonObject(with: Data(response.body))) as? [String: Any]
     let members = Set((body ?? [:]).keys).subtracting(complaint == nil ? [] : ["details"])

@@ -4,7 +4,8 @@ import Testing
 
 @testable import API
 
-/// A site at `https://api.example.org/shop`. The web server's side takes the path off the requests, before they come here.
+/// A site at `https://api.example.org/shop`. The web server removes `/shop` before the responder
+/// gets a request.
 @Suite struct BasePathTests {
   @Test func everyLinkOfAPageIsBelowThePath() throws {
     try withDatabase { root in

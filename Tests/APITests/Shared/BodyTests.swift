@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// A body must be JSON as a whole, also where no handler reads the member.
+  /// The whole body must be JSON, even if no handler reads the member.
   @Test(arguments: [
     #"{"x":0512}"#, #"{"x":+5}"#, #"{"x":"\q"}"#, #"{"x":"\ud83c"}"#, #"{"x":"\u00"}"#,
     "{\"x\":\"a\nb\"}", #"{"x":tru}"#, #"{"x":1,}"#, #"{"x":[1,]}"#, #"{"x":.5}"#, #"{"x":1.}"#,

@@ -90,7 +90,7 @@ import Testing
   @Test(arguments: [UInt16(1213), 1205, 1020, 1047, 1180])
   func retryableErrorsAreRetried(code: UInt16) throws {
     try withDatabase { root in
-      // From here on, all statements of the request are prepared before its transaction begins.
+      // After this request, all of its statements are prepared before the transaction begins.
       _ = Application.ofTests(on: accountSettings(of: "responder", in: root))
         .respond(to: Self.requests[1])
       let refusals = Mutex(0)
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  /// Clients read no more than before.
+  /// Clients do not learn the reason.
   @Test(arguments: [
     ("", "the request has no token"), ("cdev_s_x", "the token is not of this site"),
     ("strange", "the token is not of this site"),

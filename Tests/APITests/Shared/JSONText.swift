@@ -17,7 +17,7 @@ func jsonText(
   return jsonText(members)
 }
 
-/// An instant as the answers write it, by Foundation's formatter.
+/// An instant in the format of the answers, made by Foundation.
 func iso8601(_ instant: Timestamp) -> String {
   Date(timeIntervalSince1970: Double(instant.seconds)).formatted(.iso8601)
 }

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged: level, message, metadata.
+/// A log handler that keeps level, message and metadata.
 struct LogLines: LogHandler {
   private final class Store: Sendable { let lines = Mutex<[String]>([]) }
 

@@ -5,11 +5,11 @@ import Testing
 
 /// The texts for people, in each language.
 @Suite struct MessagesTests {
-  /// What the texts are given that name something.
+  /// The argument of texts that name something.
   private static let given = "given-thing"
-  /// What the contract of the wallet fixes in English.
+  /// Texts that the wallet's contract fixes in English.
   private static let literals: Set = ["noCredentials", "invalidToken", "invalidRefreshToken"]
-  /// How the sentences begin that name a member.
+  /// Beginnings of sentences that name a member.
   private static let beginnings: Set = [
     "email.subject", "name.subject", "code.subject", "sentValue",
   ]

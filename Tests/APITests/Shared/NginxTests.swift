@@ -3,13 +3,13 @@ import Testing
 
 @testable import API
 
-/// Each family and its file for nginx name the same paths.
+/// The paths of each family match its nginx file.
 @Suite struct NginxTests {
   private static let folder = URL(filePath: #filePath).appending(path: "../../../../nginx")
     .standardizedFileURL
 
-  /// The paths that `<family>.conf` passes to the responder: those with everything below them end in
-  /// `/`. A location below another one is left out.
+  /// The paths that `<family>.conf` passes to the responder. A path with everything below it ends
+  /// in `/`. Skips a location below another location.
   private func paths(of family: String) throws -> Set<String> {
     let file = Self.folder.appending(path: "\(family).conf")
     let text = try String(contentsOf: file, encoding: .utf8)
@@ -22,7 +22,7 @@ import Testing
       })
   }
 
-  /// `= /a {` or `~ ^/a/(b/|c$)(?!d) {`, of which the part after `?!` belongs to another family.
+  /// Parses `= /a {` or `~ ^/a/(b/|c$)(?!d) {`. The part after `?!` belongs to another family.
   private func paths(inHeadOf location: Substring) -> [String] {
     let words = location.prefix { $0 != "\n" }.split(separator: " ")
     if words[0] == "=" { return [String(words[1])] }
@@ -41,7 +41,7 @@ import Testing
 
   @Test func everyRouteLiesBelowThePathsOfItsFamily() {
     for family in Family.all where !family.paths.isEmpty {
-      // RFC 8615: such a path belongs to the whole site.
+      // Such a path belongs to the whole site (RFC 8615).
       for route in family.routes where !route.path.hasPrefix("/.well-known/") {
         #expect(family.matchLength(of: route.path) > 0, "\(route.path) is not of \(family.name)")
       }

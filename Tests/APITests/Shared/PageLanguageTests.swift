@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// Every page of the site, in each language that `Accept-Language` may name.
+/// Every page of the site, in each language of `Accept-Language`.
 @Suite struct PageLanguageTests {
   @Test(arguments: Language.allCases)
   func everyPageSaysWhichLanguageItIsIn(language: Language) throws {
@@ -31,7 +31,7 @@ import Testing
     for ((name, page), (_, own)) in zip(english, other) {
       #expect(page.status == own.status, "\(name)")
       let left = words(of: page).intersection(words(of: own)).subtracting(Self.international)
-      // “no” is Spanish too.
+      // “no” is also a Spanish word.
       #expect(left.subtracting(language == .spanish ? ["no"] : []) == [], "\(name)")
       #expect(words(of: own).count >= words(of: page).subtracting(Self.international).count / 2)
     }
@@ -51,12 +51,12 @@ import Testing
 
   // The pages ----------------------------------------------------------------------------------------
 
-  /// Names that are the same everywhere.
+  /// Names that are the same in every language.
   private static let international: Set = [
     "Switchboard", "WebSocket", "HTTP", "Repo", "iOS", "CAD", "99.99", "order-xyz",
   ]
 
-  /// What a page says itself: neither what people have typed nor times.
+  /// The page's own words, without people's input and times.
   private func words(of page: Answer) -> Set<String> {
     let body = page.text.replacing(/<style>[\s\S]*?<\/style>/, with: "")
       .replacing(/<bdi>[\s\S]*?<\/bdi>/, with: "").replacing(/<time[\s\S]*?<\/time>/, with: "\n")
@@ -66,7 +66,7 @@ import Testing
     return Set((texts + attributes).filter { $0.contains(where: \.isLetter) })
   }
 
-  /// A walk through all pages, the same in each language.
+  /// Opens all pages in the same order in each language.
   private func pages(in language: Language) throws -> [(name: String, page: Answer)] {
     var pages: [(name: String, page: Answer)] = []
     func add(_ name: String, _ page: Answer) { pages.append((name, page)) }

@@ -57,14 +57,14 @@ import Testing
       #expect(!text.text.isEmpty, "\(text.name)")
       #expect(text.text == text.text.trimmed, "\(text.name)")
       #expect(text.text.contains(Self.given) == text.takesSomething, "\(text.name)")
-      // They stand in HTML as they are.
+      // The pages use the texts without escaping.
       for part in ["  ", "\n", "\\", "<", ">", "&", "\"", "'", "TODO", "(Function)"] {
         #expect(!text.text.contains(part), "\(text.name)")
       }
     }
   }
 
-  /// Words that two languages share.
+  /// Names of texts that are the same in two languages.
   private static let shared: Set = [
     "page.minutes.one", "page.minutes.other", "page.ahead", "account.notSignedIn",
   ]
@@ -143,7 +143,7 @@ import Testing
     #expect(
       time.html(after: time - .seconds(300), in: language)
         == #"\#(tag) title="\#(exact)">\#(ahead)</time>"#)
-    // A clock that was set back.
+    // The clock was set back.
     #expect(
       time.html(before: time - .seconds(60), in: language).contains(
         language.count(0, PageTexts(in: language).seconds)))

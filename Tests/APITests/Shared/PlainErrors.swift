@@ -1,6 +1,6 @@
 import Testing
 
-/// Expects an error body of ``ErrorShape/message`` and nothing else.
+/// Expects exactly an error body of ``ErrorShape/message``.
 func expect(
   _ answer: Answer, _ status: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -7,7 +7,7 @@ import Testing
 @testable import API
 @testable import switchboard_responder
 
-/// A site that has several addresses.
+/// A site with several addresses.
 @Suite struct PublicURLTests {
   private static let other = "https://api.old.example"
 
@@ -56,7 +56,7 @@ import Testing
     #expect(complaints.first?.hasPrefix("SWITCHBOARD_PUBLIC_URLS must ") == true, "\(complaints)")
   }
 
-  /// The apps of an old address go on while the site moves.
+  /// Apps that use an old address keep working while the site moves.
   @Test func whatWasSignedForAnyAddressCounts() throws {
     try withDatabase { root in
       let old = TestApplication(

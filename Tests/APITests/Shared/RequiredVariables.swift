@@ -1,8 +1,8 @@
-/// The environment of a responder that sets only what it must.
+/// A responder's environment with only the required variables.
 let requiredVariables = [
   "SWITCHBOARD_PUBLIC_URL": "https://api.example.org",
   "SWITCHBOARD_JWT_KEYS": key, "SWITCHBOARD_HMAC_KEYS": key, "SWITCHBOARD_CREDENTIAL_KEYS": key,
-  // The public half of the private key of 32 times the byte 8.
+  // The public key of the private key with 32 bytes of 8.
   "SWITCHBOARD_COMPANION_PUBLIC_KEYS": "public:c1:MdSras7slhE3kXA3k25gcW-sVzr-lNnahKgCBEjfwRI",
 ]
 private let key = "k1:" + String(repeating: "A", count: 43)

@@ -4,9 +4,9 @@ import Testing
 @testable import API
 
 @Suite struct RoutingTests {
-  /// `message` in the shape of the family to which `path` belongs.
+  /// `message` in the error format of the family of `path`.
   ///
-  /// - Parameter sentence: what people read instead, in the families for people.
+  /// - Parameter sentence: the text of the families for people, instead of `message`.
   private func body(
     _ path: String, _ code: String, _ message: String, _ sentence: String
   ) -> String {
@@ -84,7 +84,7 @@ import Testing
         #expect(get.status == 200)
         #expect(head.status == 200)
         #expect(head.response.fields.map(\.name) == get.response.fields.map(\.name))
-        // The server sends only its length.
+        // For HEAD the server sends only the length of the body.
         #expect(head.response.body.count == get.response.body.count)
       }
     }

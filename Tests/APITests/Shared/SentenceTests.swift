@@ -2,7 +2,7 @@ import Testing
 
 @testable import API
 
-/// What people read of a 400, and what programs read beside it.
+/// The sentence of a 400 for people, and its members for programs.
 @Suite struct SentenceTests {
   private static let device = #""deviceId":"d","deviceName":"D""#
   private static let person = #""name":"Ann","platform":"ios""#

@@ -4,14 +4,14 @@ import Testing
 
 @testable import API
 
-/// One network uses up every limit per address, and a phone in it that shows its credential still
-/// signs in.
+/// A network uses up every limit per address; a phone there that sends its credential can still
+/// sign in.
 @Suite struct SharedNetworkTests {
   struct Flood: Sendable, CustomTestStringConvertible {
     let name: String
     let path: String
     let allowed: Int
-    /// The body of the request with this number.
+    /// The body of the request with a number.
     let body: @Sendable (Int) -> String
 
     var testDescription: String { name }
@@ -49,7 +49,7 @@ import Testing
     },
   ]
 
-  /// - Parameter address: of the request with a number.
+  /// - Parameter address: returns the address for the request with a number.
   private func flood(
     _ site: TestApplication, _ floods: [Flood], from address: (Int) -> String
   ) {
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// With `SWITCHBOARD_ROUNDS=10000`, as many requests.
+  /// `SWITCHBOARD_ROUNDS=10000` sends 10000 requests.
   @Test(arguments: ["192.0.2.1", "2001:db8:1:2::"])
   func refusedRequestsLeaveAtMost600AuditRowsAnHour(network: String) throws {
     try withApplication { site in

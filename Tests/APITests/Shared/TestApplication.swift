@@ -16,7 +16,7 @@ import Testing
 final class TestApplication: Sendable {
   let application: Application
   let database: Database
-  /// With all rights.
+  /// Settings with all rights.
   let root: ConnectionSettings
   let clock: Clock
 
@@ -24,7 +24,7 @@ final class TestApplication: Sendable {
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
 
-  /// The companion's, of which the responder knows the public halves.
+  /// The companion's keys. The responder knows only the public keys.
   static let boxKeys = try! BoxKeys(
     parsing: "c1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
 
@@ -53,7 +53,7 @@ final class TestApplication: Sendable {
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
   ) {
     self.root = root
-    // Longer than a busy machine needs for 64 transactions on one row.
+    // Longer than 64 transactions on one row take on a busy machine.
     var patient = accountSettings(of: "responder", in: root).answering(within: .seconds(60))
     patient.lockTimeout = .seconds(50)
     database = Database(patient, mailKeys: settings.mailKeys)
@@ -69,7 +69,7 @@ final class TestApplication: Sendable {
   /// The next request comes `span` after the last one.
   func advance(by span: Duration) { clock.advance(by: span) }
 
-  /// A responder beside this one, with the same database and clock.
+  /// A second responder with the same database and clock.
   func sibling(
     settings: API.Settings = .ofTests(),
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
@@ -80,17 +80,17 @@ final class TestApplication: Sendable {
       random: random, beginWaiting: beginWaiting, waitLimit: waitLimit)
   }
 
-  /// What SQL prints as the database's root: a line for each row, tabs between columns.
+  /// The result of SQL for the database's root: one line per row, tabs between columns.
   @discardableResult
   func sql(_ statement: String) -> String {
     MariaDBServer.shared.run(statement, database: root.database)
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// How many rows `rest`, a table and perhaps a condition, has.
+  /// The number of rows of `rest`, a table with an optional condition.
   func count(_ rest: String) -> Int { Int(sql("SELECT COUNT(*) FROM \(rest)")) ?? -1 }
 
-  /// All rows of the tables, to be compared.
+  /// All rows of the tables, for a comparison.
   func rows(_ tables: String...) -> String {
     tables.map { "\($0): " + sql("SELECT * FROM \($0) ORDER BY 1, 2") }.joined(separator: "\n")
   }
@@ -117,7 +117,7 @@ extension API.Settings {
     masterKey: String? = "test-master-key-123",
     allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
     webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
-    // The tests' requests come from there.
+    // Requests of the tests come from this network.
     pairingAccess: PairingAccess = PairingAccess(allowed: [IPNetwork("192.0.2.0/24")!]),
     attestation: AttestationPolicy = AttestationPolicy()
   ) -> API.Settings {
@@ -146,7 +146,7 @@ extension Application {
       beginWaiting: beginWaiting, waitLimit: waitLimit)
   }
 
-  /// A responder that does not wait for a database that is away.
+  /// A responder that does not wait for an unavailable database.
   static func ofTests(
     on settings: ConnectionSettings, log: Logger? = nil
   ) -> Application {
@@ -169,7 +169,7 @@ extension Application {
   }
 }
 
-/// Calls `body` with a responder of its own.
+/// Calls `body` with a new responder.
 func withApplication<T>(
   agent: GuardedAgent? = nil, attestation: AttestationPolicy = AttestationPolicy(),
   random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,

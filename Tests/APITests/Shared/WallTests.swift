@@ -7,9 +7,9 @@ import Testing
 @testable import API
 @testable import switchboard_responder
 
-/// What the responder seals for the companion, it cannot open.
+/// The responder cannot open values that it seals for the companion.
 @Suite struct WallTests {
-  /// The settings of a responder that knows what its unit gives it.
+  /// The settings of a responder with only the variables of its systemd unit.
   private func settings() throws -> API.Settings {
     var environment = Program.Environment(requiredVariables)
     let settings = API.Settings(from: &environment)
@@ -24,7 +24,8 @@ import Testing
         try open(sealed, authenticating: "mail 1", with: keys)
       }
     }
-    // The same bytes as private keys of the same id: those of each file, and the public keys themselves.
+    // Private keys with the same id and the bytes of each key file, and of the public keys
+    // themselves.
     let files = requiredVariables.filter { $0.key.hasSuffix("KEYS") }.values
     #expect(files.count == 4)
     for text in files {

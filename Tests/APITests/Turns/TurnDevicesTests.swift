@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Registration of Android devices and browsers, and what a device says of itself.
+/// Registration of Android devices and browsers, and the description that a device sends.
 @Suite struct TurnDevicesTests {
   private static let android = "cOd3:APA91bH_" + String(repeating: "Z", count: 120)
   private static let endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAA"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// `/users/:user_id/settings`: what players want to be told of.
+/// `/users/:user_id/settings`: the notifications that players want.
 @Suite struct TurnWishesTests {
   private static let defaults =
     #"{"quiet_hours":null,"time_zone":"UTC","kinds":["turn"],"live_games":true,"muted_games":[]}"#
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  /// So that a second phone whose app describes none never silences the first.
+  /// A second phone whose app sends no description must not silence the first phone.
   @Test(arguments: ["", #","description":"iOS App API Key""#])
   func onlyAnExplicitDescriptionReplacesAKey(member: String) throws {
     try withApplication { site throws in
@@ -122,7 +122,7 @@ import Testing
         site.sql(
           "SELECT interval_seconds, due_at <= UTC_TIMESTAMP(3) + INTERVAL 30 SECOND FROM ogs_users")
           == "30\t1")
-      // The next request right after it writes nothing.
+      // A request right after it writes nothing.
       _ = site.sql(idle)
       #expect(phone.send("GET", "/diagnostics/\(phone.user)").status == 200)
       #expect(site.sql("SELECT interval_seconds FROM ogs_users") == "120")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// `POST /generate-api-key`, and what a key allows.
+/// `POST /generate-api-key`, and the rights of a key.
 @Suite struct TurnsKeyTests {
   @Test func theMasterKeyIssuesAKey() throws {
     try withApplication { site throws in
@@ -87,7 +87,7 @@ import Testing
 
   @Test func tenWrongMasterKeysAMinuteBlockAnAddress() throws {
     try withApplication { site throws in
-      for _ in 0..<20 { _ = try site.phone() }  // right ones are not counted
+      for _ in 0..<20 { _ = try site.phone() }  // right keys are not counted
       let wrong = #"{"user_id":"7","master_key":"wrong"}"#
       for _ in 0..<10 { expect(site.generateKey(wrong), 401, "Invalid master key") }
       let limited = site.generateKey(wrong)

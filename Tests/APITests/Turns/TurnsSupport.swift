@@ -2,7 +2,7 @@ import Testing
 
 @testable import API
 
-/// A phone of a user of online-go.com.
+/// A phone of an online-go.com user.
 struct TurnsPhone {
   let site: TestApplication
   let user: Int

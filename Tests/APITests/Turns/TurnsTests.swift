@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// As the app decodes it; the two after `?` are optional there.
+  /// The app's own type; there the two members after `?` are optional.
   private struct Diagnostics: Decodable {
     struct Game: Decodable {
       let gameId: Int
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  /// Where the budget of polls is used up, say.
+  /// A poll may be forbidden, for example by the limit of polls.
   @Test func aCheckThatMayNotAskAnswersFromTheLastPollWhileItIsYoung() throws {
     try withApplication { site throws in
       let phone = try site.phone()

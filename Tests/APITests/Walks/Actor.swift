@@ -1,24 +1,25 @@
 import Base
 
-/// What somebody has who attacks the owner's account. Everybody has an ordinary account of their own beside.
+/// An attacker of the owner's account, by possessions. Every actor also has an ordinary own
+/// account.
 enum Actor: String, CaseIterable, Sendable {
   /// An access token of a session that began two hours ago.
   case oldBearer
-  /// The same of somebody who has no passkey and no key, like most people.
+  /// The same token of an owner without passkeys and keys, like most people.
   case plainBearer
-  /// An access token of a session that a code began just now: it may do what a proof may.
+  /// An access token of a session that a code has just begun. It has the rights of a proof.
   case freshBearer
   case emailAddress
-  /// The owner's network, and the id of their phone.
+  /// The owner's network, and the id of the owner's phone.
   case neighbor
-  /// The same, with an old access token.
+  /// A neighbor with an old access token.
   case neighborWithBearer
   case deviceID
   case merchantKey
   case pairedPhone
-  /// The credential and a token of a phone whose access was ended.
+  /// The credential and a token of a revoked phone.
   case revokedDevice
-  /// Nothing but their own account, and the ids of the owner's things.
+  /// Only an own account, and the ids of the owner's things.
   case ownAccount
 
   var address: String {
@@ -26,21 +27,21 @@ enum Actor: String, CaseIterable, Sendable {
       ? WalkWorld.ownerAddress : WalkWorld.thiefAddress
   }
 
-  /// Whether the owner's session lets them in.
+  /// Whether the actor has an access token of the owner.
   var isBearer: Bool {
     [.oldBearer, .plainBearer, .freshBearer, .neighborWithBearer].contains(self)
   }
 
-  /// Whether the session began with a proof that is still good.
+  /// Whether the session began with a proof that is still valid.
   var hasProof: Bool { self == .freshBearer }
 
-  /// Whose account they attack.
+  /// The owner of the attacked account.
   func target(in world: WalkWorld) -> WalkWorld.Person {
     self == .plainBearer ? world.plainOwner : world.owner
   }
 
-  /// What they have at first, by kind. What makes them what they are comes last, because newer values are
-  /// used more often.
+  /// The actor's values at the beginning, by kind. The special values come last, because newer
+  /// values are used more often.
   func holdings(in world: WalkWorld) -> [(kind: String, text: String)] {
     let thief = world.thief
     var all: [(kind: String, text: String)] = [

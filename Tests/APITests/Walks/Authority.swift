@@ -1,12 +1,13 @@
 import Base
 
-/// What each actor may do to the owner's rows: all else is forbidden.
+/// The changes that each actor may make to the owner's rows. All other changes are forbidden.
 ///
-/// A session that a bearer alone opens may read, use and end things, and set up a key that proves nothing for a
-/// day. It gets no fresh proof, so it adds and removes no passkey, changes no address and deletes no account.
+/// A session that was opened with only a bearer token may read, use and end things, and set up a
+/// key that proves nothing for a day. It gets no fresh proof, so it adds and removes no passkey,
+/// changes no address and deletes no account.
 struct Authority {
   private struct Permit {
-    /// Those that may change.
+    /// Columns that may change.
     var columns: Set<String> = []
     var mayAdd: @Sendable (WatchedRow, Timestamp) -> Bool = { _, _ in false }
     var mayRemove = false
@@ -14,10 +15,10 @@ struct Authority {
 
   private static let endless: @Sendable (WatchedRow, Timestamp) -> Bool = { _, _ in true }
 
-  /// What the contracts allow to an access token alone.
+  /// The rights that the contracts give to an access token alone.
   private static let bearer: [String: Permit] = [
     "accounts": Permit(columns: ["name", "cards_version", "language"]),
-    // A key of the bearer's own may begin sessions, which prove nothing.
+    // A key that the bearer has set up may begin sessions, which prove nothing.
     "sessions": Permit(
       columns: ["confirmed", "generation", "rotated_at", "expires_at", "ended_at", "end_reason"],
       mayAdd: { row, _ in row["proved_at"] == nil }),
@@ -46,17 +47,17 @@ struct Authority {
     "payments": Permit(columns: ["attempts"], mayAdd: { row, _ in row["confirmed_at"] == nil }),
   ]
 
-  /// What anybody may cause who knows the owner's address.
+  /// Changes that anyone who knows the owner's address may cause.
   private static let anybody: [String: Permit] = [
     "passkey_challenges": Permit(columns: ["spent_at"], mayAdd: endless)
   ]
 
-  /// Tables that tell what happened, or hold what is on its way.
+  /// Tables that report events or hold outgoing work.
   static let told: Set<String> = ["outbox", "jobs", "notifications", "deliveries"]
 
   let actor: Actor
 
-  /// - Parameter hasEnded: the owner has signed out everywhere.
+  /// - Parameter hasEnded: true if the owner has signed out everywhere.
   func allows(_ change: RowChange, at now: Timestamp, hasEnded: Bool) -> Bool {
     if Self.told.contains(change.table) { return true }
     if actor.hasProof && !hasEnded { return true }
@@ -65,7 +66,7 @@ struct Authority {
     guard let new = change.new else { return permit.mayRemove }
     guard change.old != nil else { return permit.mayAdd(new, now) }
     guard change.columns.isSubset(of: permit.columns) else { return false }
-    // A credential that a bearer alone gets proves nothing.
+    // A credential issued for only a bearer token proves nothing.
     guard change.columns.contains("credential_hash"), new["credential_hash"] != nil else {
       return true
     }
@@ -73,13 +74,13 @@ struct Authority {
   }
 }
 
-/// Whether an instant of a row is not in the future.
+/// Whether the time in a row is now or in the past.
 func isOver(_ text: String?, at now: Timestamp) -> Bool {
   guard let text else { return false }
   return text <= databaseText(now)
 }
 
-/// An instant of a whole second, as rows have it.
+/// A time without fractions of a second, in the format of rows.
 func databaseText(_ instant: Timestamp) -> String {
   String(instant.rfc3339.prefix(19)).replacing("T", with: " ") + ".000"
 }

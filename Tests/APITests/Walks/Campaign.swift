@@ -3,17 +3,17 @@ import Support
 
 @testable import API
 
-/// The walks of one actor: what they find, and which beginnings are worth to be continued.
+/// The walks of one actor, and their beginnings that later walks continue.
 struct Campaign {
   let actor: Actor
   let site: WalkSite
   private let guarded: Set<String>
   private var chooser: Chooser
   private var places: Set<[String]> = [[]]
-  /// The kinds of values that a walk has known.
+  /// The kinds of values that the walks have known.
   private var kinds: Set<String>
   private var beginnings: [[WalkStep]] = []
-  /// How often a route was asked and accepted, to ask more often for those that let the actor in.
+  /// Routes that have accepted a request; the walks prefer these.
   private var acceptedRoutes: Set<String> = []
   private(set) var walks = 0
 
@@ -40,9 +40,10 @@ struct Campaign {
       }.map { "\($0.method) \($0.path)" })
   }
 
-  /// Walks until something is found.
+  /// Walks until a rule is broken.
   ///
-  /// - Returns: the shortest walk that finds it, with what is wrong; nil where nothing is.
+  /// - Returns: the shortest walk that breaks the rule, with the problem; nil if no walk breaks a
+  ///   rule.
   mutating func search(walks count: Int) throws -> (steps: [WalkStep], finding: Finding)? {
     for _ in 0..<count {
       walks += 1
@@ -73,7 +74,7 @@ struct Campaign {
       }
       keep(walk)
     }
-    // Where nothing of the account differs, the last tries of the first walk are the same.
+    // If the account is unchanged, the last attempts equal those of the first walk.
     guard walks == 1 || !walk.place.isEmpty else { return nil }
     for act in Self.lastActs(of: actor) {
       try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
@@ -89,7 +90,7 @@ struct Campaign {
     if places.insert(walk.place).inserted || hasNewKind { beginnings.append(walk.steps) }
   }
 
-  /// What the actor does next: mostly one thing, or what belongs together.
+  /// The next actions: mostly a single one, sometimes a flow.
   private mutating func nextActs(of walk: Walk) -> [WalkStep.Act] {
     guard chooser.isLucky(25) else { return nextAct(of: walk).map { [$0] } ?? [] }
     let flow = Flow.allCases.randomElement(using: &chooser.chance)!
@@ -110,7 +111,7 @@ struct Campaign {
       return chooser.call(routes.randomElement(using: &chooser.chance)!, knowing: walk.known)
         .map { .persist($0) }
     case ..<19:
-      // What was good once may be good only once.
+      // Repeats an accepted request, because it may be valid only once.
       return walk.acceptedCalls.randomElement(using: &chooser.chance).map { .call($0) }
     default: return call(of: walk).map { .call($0) }
     }
@@ -128,7 +129,7 @@ struct Campaign {
         return chooser.call(route, knowing: walk.known)
       }
     }
-    // Mostly where the account is; half of the time where the actor was let in before.
+    // Prefers the routes of the account, and routes that have accepted the actor.
     var routes = site.routes
     if chooser.isLucky(40) { routes = routes.filter { $0.path.hasPrefix("/api/mobile/") } }
     if chooser.isLucky(40) {
@@ -140,7 +141,7 @@ struct Campaign {
     }
   }
 
-  /// The owner signs out everywhere, and the actor tries all once more, also a day later.
+  /// The owner signs out everywhere; the actor then repeats everything, and again a day later.
   static func lastActs(of actor: Actor) -> [WalkStep.Act] {
     let end: OwnerAct = actor.hasProof ? .removesAuthenticators : .signsOutEverywhere
     return [.owner(end), .lastTries, .wait(.seconds(90_000)), .lastTries]

@@ -2,7 +2,7 @@ import Support
 
 @testable import API
 
-/// Makes requests by chance of what an actor knows.
+/// Makes random requests from the values that an actor knows.
 struct Chooser {
   var chance: SeededGenerator
 
@@ -10,7 +10,7 @@ struct Chooser {
     Int.random(in: 0..<100, using: &chance) < percent
   }
 
-  /// A request to `route`; nil where nothing is known that the path needs.
+  /// A request to `route`; nil if the actor knows no value for the path.
   mutating func call(_ route: Route, knowing known: KnownValues) -> WalkCall? {
     var call = WalkCall(method: route.method, path: route.path)
     if let name = route.path.split(separator: "/").first(where: { $0.hasPrefix(":") })?.dropFirst()
@@ -47,7 +47,7 @@ struct Chooser {
     return isLucky(70) ? .asserted(challenge) : .newlyAsserted(challenge)
   }
 
-  /// A token of a kind, or now and then of another one.
+  /// A token of a kind, or sometimes of another kind.
   mutating func token(
     _ kind: String, named name: String, in call: inout WalkCall, _ known: KnownValues
   ) -> ValueSource? {
@@ -91,7 +91,7 @@ struct Chooser {
     }
   }
 
-  /// A value for a name: mostly one that is known, the newest most often.
+  /// A value for a name: mostly a known value, and most often the newest.
   mutating func value(
     of name: String, _ known: KnownValues, elsewhere constants: [ValueSource]? = nil
   ) -> ValueSource? {
@@ -111,7 +111,7 @@ struct Chooser {
     switch Int.random(in: 0..<3, using: &chance) {
     case 0: sources.last!
     case 1: sources.randomElement(using: &chance)!
-    // What the actor is known by would drown in what answers teach.
+    // Without this the actor's own values would be rare among the many learned values.
     default: (sources.filter(\.isHeld).randomElement(using: &chance) ?? sources.last)!
     }
   }

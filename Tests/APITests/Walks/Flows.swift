@@ -1,32 +1,33 @@
-/// Requests that belong together: what an answer gives, the next request brings back, for the same device and with
-/// the same credentials. Chance alone hardly ever gets through these.
+/// Sequences of requests: a request sends back values of an earlier answer, for the same device and
+/// with the same credentials. Random requests hardly ever complete such a sequence.
 enum Flow: CaseIterable, Sendable {
   case codeSignIn
   case passwordSignIn
   case passkeySignIn
   case biometricSignIn
-  /// A biometric key is set up, signs in, and may be removed again.
+  /// Sets up a biometric key, signs in with it, and may remove it again.
   case newBiometricKey
   case newPasskey
-  /// The page for people: a code is typed there.
+  /// Types a code on the page at `/account`.
   case pageCode
   case pagePasskey
-  /// A form of that page, after it was opened.
+  /// Opens that page and sends a form.
   case pageForm
-  /// The profile gets another address, and the mailed link is used.
+  /// Changes the address in the profile and uses the mailed link.
   case newAddress
-  /// A new account is confirmed, or not, or its address is given up.
+  /// Confirms a new account, or does not, or gives up its address.
   case signUp
   case payment
-  /// Something is used that a list shows.
+  /// Uses an item that a list shows.
   case listed
-  /// A paired phone gets a ticket for the agent, or new tokens.
+  /// Gets a ticket for the agent, or new tokens, as a paired phone.
   case pairing
 }
 
 extension Chooser {
-  /// The requests of a flow whose first step gets the id `first`; a request whose value an earlier answer did not
-  /// give is left out. Each has the fields of the actor's own that one of its kind has.
+  /// The requests of a flow whose first step has the id `first`. Skips a request if an earlier
+  /// answer lacks its value. Each request has the header fields that its kind takes from the
+  /// actor's own values.
   mutating func calls(of flow: Flow, knowing known: KnownValues, from first: Int) -> [WalkCall] {
     switch flow {
     case .codeSignIn: codeSignIn(known, first)
@@ -62,7 +63,7 @@ extension Chooser {
     pick("accessToken", known).map { .init(name: "Authorization", value: $0) }
   }
 
-  /// How the apps describe their device, and now and then the device credential.
+  /// Adds the app's description of its device, and sometimes the device credential.
   private mutating func signIn(
     _ path: String, on device: ValueSource, _ known: KnownValues, email: ValueSource?
   ) -> WalkCall {
@@ -216,7 +217,7 @@ extension Chooser {
     ("/api/mobile/enrollment/list", "id", [("DELETE", "/api/mobile/enrollment/:id")]),
   ]
 
-  /// A mailed link is opened, and its button pressed.
+  /// Opens a mailed link and presses its button.
   private func usesOfLink(_ path: String, _ token: ValueSource) -> [WalkCall] {
     var open = WalkCall(method: "GET", path: path)
     open.query = [.init(name: "token", value: token)]
@@ -289,7 +290,7 @@ extension Chooser {
     pick("Cookie", known).map { deed(known, first, $0) } ?? []
   }
 
-  /// Something that somebody does who has signed in.
+  /// An action of a signed-in person.
   private mutating func deed(
     _ known: KnownValues, _ first: Int, _ cookie: ValueSource
   ) -> [WalkCall] {
@@ -303,7 +304,7 @@ extension Chooser {
       return [open(cookie), call] + usesOfLink("/account/address", answer(first + 1, "token"))
     case "remove":
       let kind = ValueNames.madeUp("kind").randomElement(using: &chance)!
-      // Mostly something that the page shows.
+      // Mostly an item from the page.
       let id = isLucky(70) ? answer(first, "id") : value(of: "id", known)
       call.members += [
         .init(name: "kind", value: isLucky(70) ? answer(first, "kind") : kind),

@@ -2,7 +2,7 @@ import Base
 import Foundation
 import HTTP
 
-/// What an answer teaches: values by kind, in the order in which it has them.
+/// The values that an answer contains, by kind, in their order.
 func harvest(_ response: Response) -> [(kind: String, text: String)] {
   var found: [(kind: String, text: String)] = []
   for field in response.fields {
@@ -31,7 +31,7 @@ private func collect(
 ) {
   switch value {
   case let members as [String: Any]:
-    // Whom an authenticator is asked to make a passkey for.
+    // The user for whom an authenticator shall make a passkey.
     if name == "user", members["displayName"] != nil, let handle = members["id"] as? String {
       found.append(("user handle", handle))
     }
@@ -47,7 +47,7 @@ private func collect(
   }
 }
 
-/// Members that no request takes.
+/// Members that no request uses.
 private let dull: Set<String> = [
   "message", "error", "method", "token_type", "status", "expiresAt", "expires_at", "createdAt",
   "reason",

@@ -3,12 +3,12 @@ import Cryptography
 import Foundation
 import Support
 
-/// What an actor knows at a moment of a walk.
+/// The values that an actor knows at one point of a walk.
 struct KnownValues {
   private(set) var texts: [ValueSource: String] = [:]
-  /// The sources of each kind, in the order in which they became known.
+  /// The sources of each kind, oldest first.
   private(set) var sources: [String: [ValueSource]] = [:]
-  /// The kinds of which the last answer taught something new.
+  /// The kinds with new values in the last answer.
   private(set) var newest: Set<String> = []
   private var known: [String: Set<String>] = [:]
   private let passkeys: ThiefPasskeys
@@ -22,7 +22,7 @@ struct KnownValues {
     }
   }
 
-  /// Learns what the answer to a step teaches.
+  /// Learns the values in the answer to a step.
   mutating func learn(_ found: [(kind: String, text: String)], from step: Int) {
     var counts: [String: Int] = [:]
     newest = []
@@ -43,7 +43,7 @@ struct KnownValues {
   /// Every text of a kind.
   func all(_ kind: String) -> Set<String> { known[kind] ?? [] }
 
-  /// Whether a text is known already, be it as a part of another.
+  /// Whether a text is known, alone or as a part of another text.
   func has(_ text: String) -> Bool { texts.values.contains { $0.contains(text) } }
 
   /// The ids of the sessions whose access tokens are known.
@@ -56,9 +56,9 @@ struct KnownValues {
     Set(all("deviceCredential").map { hexEncoded(sha256($0)).uppercased() })
   }
 
-  /// The value; nil where it is not known.
+  /// The value of a source; nil if it is unknown.
   ///
-  /// - Returns: whether it is JSON, and the text.
+  /// - Returns: whether the value is JSON, and its text.
   func value(_ source: ValueSource) -> (isJSON: Bool, text: String)? {
     switch source {
     case .held, .answered: return texts[source].map { (false, $0) }
@@ -66,7 +66,7 @@ struct KnownValues {
     case .json(let json): return (true, json)
     case .signature(let challenge):
       guard let text = value(challenge)?.text else { return nil }
-      // Challenges of payments are in base64url.
+      // Challenges of payments are base64url.
       let bytes = base64Decoded(text) ?? base64URLDecoded(text) ?? []
       return (false, PhoneKey.two.sign(base64Encoded(bytes)))
     case .created(let challenge):

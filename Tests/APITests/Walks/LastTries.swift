@@ -1,6 +1,6 @@
 @testable import API
 
-/// What an actor does with all that they have after the owner has acted.
+/// The actor's requests, with every known value, after the owner's action.
 enum LastTries {
   fileprivate typealias Item = WalkCall.Item
 
@@ -69,7 +69,7 @@ enum LastTries {
     (known.sources[kind] ?? []).suffix(count).reversed()
   }
 
-  /// The newest tokens of the account that is attacked.
+  /// The newest tokens of the attacked account.
   private static func foreign(
     _ kind: String, _ known: KnownValues, _ site: WalkSite
   ) -> [ValueSource] {
@@ -79,7 +79,7 @@ enum LastTries {
       }.prefix(4))
   }
 
-  /// Devices of the account that is attacked.
+  /// Devices of the attacked account.
   private static func devices(_ known: KnownValues, _ site: WalkSite) -> [ValueSource] {
     let own = site.watch.rows(of: "devices").filter { $0["account_id"] == site.target.accountID }
       .compactMap { $0["client_device_id"] }

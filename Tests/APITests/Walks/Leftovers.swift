@@ -1,4 +1,4 @@
-/// What a refused request may leave behind beside audit rows, limits and counters.
+/// Changes that a refused request may leave behind, in addition to audit rows, limits and counters.
 struct Leftovers {
   private let tables: [String: Set<String>]
 
@@ -12,10 +12,10 @@ struct Leftovers {
       || change.old != nil && change.new != nil && change.columns.isSubset(of: columns)
   }
 
-  /// What is spent or counted before anything is compared, and what a caller does who is let in and then refused.
+  /// Changes before any comparison, and changes of a caller who is authenticated and then refused.
   private static let always: [String: Set<String>] = [
     "sessions": ["confirmed"], "devices": ["last_used_at"],
-    // Written before the cards are looked at, so that changes happen one after another.
+    // Written before the cards are read, so that changes run one after another.
     "accounts": ["cards_version"],
     "phone_challenges": ["spent_at"], "passkey_challenges": ["spent_at"],
     "login_codes": ["attempts", "spent_at"], "payments": ["attempts"],
@@ -27,15 +27,15 @@ struct Leftovers {
   private static let anything: Set = ["anything"]
 
   private static let byRoute: [String: [String: Set<String>]] = [
-    // 400 is how it says that a code is mailed.
+    // This route answers 400 to say that it has mailed a code.
     "POST /api/mobile/auth/login/password": ["login_codes": anything, "outbox": anything],
-    // A token that is used twice ends its family, and the owner is told.
+    // A token used twice ends its family, and the owner gets a mail.
     "POST /api/mobile/auth/token/refresh": [
       "sessions": ["ended_at", "end_reason", "confirmed"], "address_changes": anything,
       "outbox": anything,
     ],
     "POST /api/auth/refresh": ["pairings": ["ended_at", "end_reason"]],
-    // The person is told of the end of an enrollment, and of the same end again.
+    // The page shows the end of an enrollment, also when it is opened again.
     "GET /api/enrollment/callback/:bsimId": ["enrollment_states": ["spent_at", "result"]],
     "POST /api/enrollment/callback/:bsimId": ["enrollment_states": ["spent_at", "result"]],
   ]

@@ -4,9 +4,9 @@ import HTTP
 @testable import API
 
 extension WalkSite {
-  /// The owner does something, as the apps do it.
+  /// Performs an action of the owner, like the apps.
   ///
-  /// - Returns: whether it has succeeded.
+  /// - Returns: whether the action succeeded.
   func perform(_ act: OwnerAct) -> Bool {
     switch act {
     case .signsInByCode: return signInByCode() != nil
@@ -61,7 +61,7 @@ extension WalkSite {
   }
 
   private func token(in response: Response) -> String? {
-    // An account that has lost its address is not the one that somebody has made with that address since.
+    // After the account lost its address, another account may have been made with that address.
     guard Answer(response).string("user", "id") == target.accountID else { return nil }
     return harvest(response).first { $0.kind == "accessToken" }?.text
   }

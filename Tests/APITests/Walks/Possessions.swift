@@ -1,13 +1,13 @@
 import Base
 import Cryptography
 
-/// What of the actor is in the owner's account, at any moment of a walk.
+/// The actor's things in the owner's account, at any point of a walk.
 struct Possessions {
   let actor: Actor
   let site: WalkSite
   let known: KnownValues
 
-  /// - Parameter hasEnded: the owner has signed out everywhere since; then nothing may be left.
+  /// - Parameter hasEnded: the owner has signed out everywhere, so nothing may be left.
   func findings(hasEnded: Bool) -> [Finding] {
     let owner = site.target
     guard site.watch.rows["accounts"]?[owner.accountID] != nil else { return [] }
@@ -26,7 +26,7 @@ struct Possessions {
       if !actor.isBearer, device["name"] == ValueNames.thiefName { found.append("device's name") }
     }
     for key in rows("biometric_keys") where key["public_key"] == PhoneKey.two.publicKey {
-      // A key that was set up without a proof never is one.
+      // A key that was set up without a proof never becomes a proof.
       if hasEnded || key["trusted_at"]! <= key["enrolled_at"]! { found.append("biometric key") }
     }
     let passkeys = site.world.thiefPasskeys
@@ -34,7 +34,7 @@ struct Possessions {
     if rows("passkeys").contains(where: { ids.contains($0["credential_id"] ?? "") }) {
       found.append("passkey")
     }
-    // A sign-in takes over the push token of a registration from the same network.
+    // A sign-in adopts the push token of a registration from the same network.
     if hasEnded || !actor.isBearer && actor != .neighbor {
       for token in rows("push_tokens") where token["token"] == ValueNames.thiefPushToken {
         found.append("push token")
@@ -54,7 +54,7 @@ struct Possessions {
         !isOver(session["expires_at"], at: site.now)
       else { return nil }
       if hasEnded { return "session" }
-      // The owner's own sessions began with a proof, hours ago.
+      // The owner's own sessions began with a proof hours ago.
       let isFresh =
         session["proved_at"].map { $0 > databaseText(site.now - .seconds(600)) } ?? false
       return isFresh ? "proven session" : nil

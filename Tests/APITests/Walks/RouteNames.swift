@@ -1,14 +1,14 @@
 @testable import API
 
-/// The names that requests to each route have. A route that is not here walks with all names there are.
+/// The names in requests to each route. Walks use all names for a route that is not in the table.
 ///
-/// `?name` stands in the query, others in the body; `:name` of a path stands for itself.
+/// `?name` is in the query, other names are in the body; `:name` of a path is not listed.
 enum RouteNames {
   static func names(of route: Route) -> [String] {
     table["\(route.method) \(route.path)"].map { $0.split(separator: " ").map(String.init) } ?? all
   }
 
-  /// Every name that anybody makes a value for.
+  /// Every name for which walks make values.
   static let all = Set(table.values.flatMap { $0.split(separator: " ").map(String.init) }).sorted()
 
   static func takesForm(_ path: String) -> Bool {

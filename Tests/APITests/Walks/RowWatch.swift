@@ -2,10 +2,10 @@ import Foundation
 import MariaDB
 import Support
 
-/// A row, its values as text; NULL is absent.
+/// A row with its values as text; NULL values are absent.
 typealias WatchedRow = [String: String]
 
-/// Who has a row.
+/// The owner of a row.
 enum RowOwner: Hashable, Sendable {
   case account(String)
   /// A user of online-go.com.
@@ -13,7 +13,7 @@ enum RowOwner: Hashable, Sendable {
   case pairing(String)
 }
 
-/// What a call did to one row.
+/// The change of one row by a call.
 struct RowChange {
   let table: String
   let key: String
@@ -33,20 +33,21 @@ struct RowChange {
   }
 }
 
-/// Knows all rows of a database, learns by triggers what each call has changed, and puts all rows back.
+/// Keeps a copy of all rows of a database, learns by triggers which rows each call changes, and
+/// restores all rows.
 ///
-/// Foreign keys fire no triggers: what they do to rows is done here too.
+/// Foreign keys fire no triggers, so this type repeats their actions on its copy.
 final class RowWatch {
   let schema: WatchedSchema
-  /// By table and key.
+  /// The rows, by table and key.
   private(set) var rows: [String: [String: WatchedRow]] = [:]
   private var first: [String: [String: WatchedRow]] = [:]
-  /// By table: the keys of rows that may differ from the first ones.
+  /// The keys of rows that may differ from the first rows, by table.
   private(set) var touched: [String: Set<String>] = [:]
   private let connection: Connection
   private let copies: String
 
-  /// Watches the rows from now on. Those that there are now are the first ones.
+  /// Starts to watch. The current rows become the first rows.
   init(_ root: ConnectionSettings) throws {
     schema = WatchedSchema(of: root.database)
     copies = "\(root.database)_first"
@@ -61,7 +62,7 @@ final class RowWatch {
 
   func end() { MariaDBServer.shared.run("DROP DATABASE \(copies)") }
 
-  /// What the call since the last time has changed, and what became of rows because others were deleted.
+  /// Returns the changes since the last call, including those that follow from deleted rows.
   func takeChanges() throws -> [RowChange] {
     let logged = try readChanges()
     guard !logged.isEmpty else { return [] }
@@ -78,7 +79,7 @@ final class RowWatch {
     return order.map { changes[$0]! }.filter { $0.old != $0.new }
   }
 
-  /// Puts all rows back.
+  /// Restores all rows.
   func restore() throws {
     _ = try takeChanges()
     for table in ["audit_log", "rate_limits"] {
@@ -97,13 +98,13 @@ final class RowWatch {
     rows = first
   }
 
-  /// Forgets what was counted: whether strangers can keep an owner out is asked elsewhere.
+  /// Resets all limits. Other tests check whether strangers can lock out an owner.
   func forgetLimits() throws { _ = try connection.execute("DELETE FROM rate_limits") }
 
   /// The rows of a table.
   func rows(of table: String) -> [WatchedRow] { Array((rows[table] ?? [:]).values) }
 
-  /// Who has the row: found by its foreign keys, or by a column that names one.
+  /// The owner of the row, found by its foreign keys or by a column with the owner's id.
   func owner(of row: WatchedRow, in table: String) -> RowOwner? {
     switch table {
     case "accounts": return row["id"].map { .account($0) }
@@ -122,7 +123,8 @@ final class RowWatch {
     return row["account_id"].map { .account($0) } ?? row["ogs_user_id"].map { .player($0) }
   }
 
-  /// How the rows of `owner` differ from the first ones, in words that are the same in another walk.
+  /// The differences of the rows of `owner` from the first rows, in words that are equal in another
+  /// walk.
   func state(of owner: RowOwner, without columns: Set<String>) -> [String] {
     var state: [String] = []
     for (table, keys) in touched where Self.opening.contains(table) {
@@ -143,7 +145,7 @@ final class RowWatch {
     return Array(Set(state)).sorted()
   }
 
-  /// Tables whose rows decide who may do what.
+  /// Tables whose rows decide access.
   private static let opening: Set<String> = [
     "accounts", "devices", "sessions", "biometric_keys", "passkeys", "address_changes",
     "account_visits", "attestation_keys",
@@ -172,7 +174,7 @@ extension RowWatch {
     guard let row = logged.new ?? logged.old else { return [] }
     let key = table.key.map { row[$0] ?? "" }.joined(separator: " ")
     if let old = logged.old, let new = logged.new {
-      // A row whose key changes is another row.
+      // A row with a changed key counts as another row.
       let oldKey = table.key.map { old[$0] ?? "" }.joined(separator: " ")
       if oldKey != key {
         return apply((logged.table, old, nil)) + apply((logged.table, nil, new))
@@ -188,7 +190,7 @@ extension RowWatch {
     return changes
   }
 
-  /// What a foreign key does to rows when the row they refer to is deleted.
+  /// The effects of foreign keys when a row is deleted.
   private func followers(of row: WatchedRow, in name: String) -> [RowChange] {
     var changes: [RowChange] = []
     for table in schema.tables.values {

@@ -1,6 +1,6 @@
 @testable import API
 
-/// Makes a walk that breaks a rule as short as it can be.
+/// Shortens a walk that breaks a rule as much as possible.
 struct Shrinking {
   let actor: Actor
   let site: WalkSite
@@ -42,7 +42,7 @@ struct Shrinking {
 
   private typealias Change = (WalkStep.Act) -> WalkStep.Act
 
-  /// Ways to leave out one item of a request.
+  /// The ways to omit one item of a request.
   private func leaner(_ step: WalkStep) -> [Change] {
     guard case .call(let call) = step.act else { return [] }
     func without(_ list: WritableKeyPath<WalkCall, [WalkCall.Item]>) -> [Change] {

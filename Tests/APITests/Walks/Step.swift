@@ -1,21 +1,23 @@
 import Base
 
-/// Where a value of a request comes from, so that a walk can be repeated: the values themselves are new each time.
+/// The source of a request's value. A walk can be repeated with sources, because the values are new
+/// each time.
 indirect enum ValueSource: Hashable, Sendable {
-  /// What the actor had at first: of this kind, and the how manieth.
+  /// A value that the actor had at the beginning: its kind and its index.
   case held(String, Int)
-  /// What the answer to a step had, or the mail to the actor that it caused.
+  /// A value in the answer to a step, or in the mail to the actor that the step caused.
   case answered(step: Int, kind: String, Int)
   case text(String)
-  /// JSON as it is.
+  /// JSON, used unchanged.
   case json(String)
-  /// The actor's biometric key signs a challenge.
+  /// The signature of a challenge with the actor's biometric key.
   case signature(ValueSource)
-  /// The actor's second authenticator makes a passkey, for the challenge.
+  /// A new passkey of the actor's second authenticator for the challenge.
   case created(ValueSource)
-  /// The actor's first authenticator, which has a passkey of their own account, answers a challenge.
+  /// An assertion of the challenge by the actor's first authenticator, with a passkey of the
+  /// actor's own account.
   case asserted(ValueSource)
-  /// The second one does, for the account for which it was asked for a passkey.
+  /// An assertion by the second authenticator, for the account in the request for its passkey.
   case newlyAsserted(ValueSource)
 }
 
@@ -47,14 +49,14 @@ struct WalkCall: Sendable {
   }
 
   let method: String
-  /// As the router has it.
+  /// The path in the form of the router.
   let path: String
-  /// What stands for `:name`.
+  /// The value for `:name`.
   var pathItem: ValueSource?
   var fields: [Item] = []
   var query: [Item] = []
   var members: [Item] = []
-  /// By name: the kind of the token that stands where another kind belongs.
+  /// The kind of each token that is used where another kind belongs, by name.
   var misplaced: [String: String] = [:]
 
   var route: String { "\(method) \(path)" }
@@ -72,15 +74,15 @@ extension WalkCall: CustomStringConvertible {
   }
 }
 
-/// What the owner does, from their own network and as the apps do it.
+/// An action of the owner, from the owner's network and like the apps.
 enum OwnerAct: String, Sendable, CaseIterable {
-  /// By a mailed code, on the phone that they have, without the device credential.
+  /// Signs in with a mailed code on the owner's phone, without the device credential.
   case signsInByCode
   case signsInByPasskey
   case looksAtDevices
-  /// By a mailed code, and then signs out everywhere.
+  /// Signs in with a mailed code, and then signs out everywhere.
   case signsOutEverywhere
-  /// The same, and the keys go.
+  /// Signs out everywhere and removes the keys.
   case removesAuthenticators
 }
 
@@ -88,15 +90,15 @@ enum OwnerAct: String, Sendable, CaseIterable {
 struct WalkStep: Sendable, CustomStringConvertible {
   enum Act: Sendable {
     case call(WalkCall)
-    /// The same request, until it is limited.
+    /// Repeats a request until a limit refuses it.
     case persist(WalkCall)
     case wait(Duration)
     case owner(OwnerAct)
-    /// The actor tries once more all that may still open the account.
+    /// Tries again everything that may still open the account.
     case lastTries
   }
 
-  /// Stays the same where other steps are left out.
+  /// The id stays the same when other steps are removed.
   let id: Int
   var act: Act
 

@@ -1,12 +1,12 @@
 import Cryptography
 import Support
 
-/// Which kinds of values a name takes, what answers call them, and what the actor makes up.
+/// Kinds of values: those that a name takes, those in answers, and values that the actor invents.
 enum ValueNames {
-  /// The kinds that a name of a request takes; its own name where it is not here.
+  /// The kinds that a name of a request takes; the name itself if the table lacks it.
   static func kinds(of name: String) -> [String] { aliases[name] ?? [name] }
 
-  /// The kind under which a member of an answer is kept.
+  /// The kind of a member of an answer.
   static func kind(ofAnswered name: String) -> String { answered[name] ?? name }
 
   private static let answered = [
@@ -23,19 +23,19 @@ enum ValueNames {
     "signature": ["challenge"],
   ]
 
-  /// Names whose values let somebody in: each has its own kind.
+  /// Names of values that grant access; each name is its own kind.
   static let secrets: Set<String> = [
     "accessToken", "refreshToken", "access_token", "refresh_token", "deviceCredential", "api_key",
     "pairing_token", "challenge", "merchant key",
   ]
 
-  /// What is good for a short time or once, so that it is used at once.
+  /// Short-lived or single-use kinds, which are used at once.
   static let fleeting: Set<String> = ["challenge", "code", "token", "state", "deviceCredential"]
 
   static let thiefPushToken = String(repeating: "e", count: 64)
   static let thiefName = "Eve's own"
 
-  /// What somebody without any knowledge may send.
+  /// Values that an actor can send without any knowledge.
   static func madeUp(_ name: String) -> [ValueSource] {
     if name == "signature" || name == "credential" || name.lowercased().contains("access") {
       return []

@@ -5,21 +5,21 @@ import Support
 
 @testable import API
 
-/// One walk of an actor from the first state: its steps, what they taught, and what is wrong.
+/// One walk of an actor from the first state: its steps, the learned values, and the problems.
 struct Walk {
   let actor: Actor
   let site: WalkSite
   private(set) var steps: [WalkStep] = []
   private(set) var known: KnownValues
   private(set) var findings: [Finding] = []
-  /// The routes that were accepted.
+  /// The routes that accepted a request.
   private(set) var accepted: Set<String> = []
   private(set) var acceptedCalls: [WalkCall] = []
-  /// The owner has signed out everywhere, and done nothing since.
+  /// Whether the owner has signed out everywhere, and has done nothing since.
   private(set) var hasEnded = false
   private var rules: WalkRules
 
-  /// Puts all rows back first.
+  /// Restores all rows before the walk begins.
   init(_ actor: Actor, at site: WalkSite, guarded: Set<String>) throws {
     self.actor = actor
     self.site = site
@@ -28,7 +28,7 @@ struct Walk {
     rules = try WalkRules(actor, at: site, guarded: guarded)
   }
 
-  /// Takes a step, and checks the rules.
+  /// Takes a step and checks the rules.
   mutating func take(_ step: WalkStep) throws {
     steps.append(step)
     site.site.advance(by: .seconds(1))
@@ -49,7 +49,8 @@ struct Walk {
     findings += possessions.findings(hasEnded: hasEnded)
   }
 
-  /// With a proof, an actor may have set a key that is trusted: that goes with the authenticators.
+  /// An actor with a proof may have set up a trusted key, which only the removal of authenticators
+  /// ends.
   private func ends(_ act: OwnerAct) -> Bool {
     act == .removesAuthenticators || act == .signsOutEverywhere && !actor.hasProof
   }
@@ -70,7 +71,7 @@ struct Walk {
     return response
   }
 
-  /// What a mail to the actor tells.
+  /// The values in a mail to the actor.
   private func mail(_ row: WatchedRow) -> [(kind: String, text: String)] {
     guard row["state"] == "open", row["recipient"]?.hasPrefix("eve") == true,
       let secret = site.secret(of: row), !secret.isEmpty
@@ -78,9 +79,9 @@ struct Walk {
     return [(row["kind"] == "login_code" ? "code" : "token", secret)]
   }
 
-  /// Guesses must come to an end: the hundred and thirtieth of an instant is refused for its number.
+  /// Checks that guesses are limited: the 130th guess at one time must be refused by a limit.
   private mutating func persist(with call: WalkCall, in step: Int) throws {
-    // A credential that is wrong is refused before anything is compared that could be guessed.
+    // A wrong device credential is refused before any guess is compared.
     guard !call.fields.contains(where: { $0.name == "X-Device-Credential" }),
       let first = try send(call, in: step),
       Self.guesses[call.route]?.contains(first.status) == true
@@ -94,7 +95,7 @@ struct Walk {
     findings.append(Finding(rule: "no limit: \(call.route)", detail: "131 times \(first.status)"))
   }
 
-  /// Whether there is a code to be guessed, where the route takes one.
+  /// Whether a code exists that can be guessed; true for routes without a code.
   private func isCodeAlive(for call: WalkCall) -> Bool {
     guard call.path.hasPrefix(AccountPath.login) else { return true }
     func text(_ name: String) -> String? {
@@ -108,7 +109,7 @@ struct Walk {
     }
   }
 
-  /// Routes that compare what somebody may guess, or send something, with the statuses of a try that counts.
+  /// Routes that compare a guess or send something, with the statuses of attempts that count.
   static let guesses: [String: Set<Int>] = [
     "POST /api/mobile/auth/login/verify": [401], "POST /api/mobile/auth/login/password": [401],
     "POST /api/mobile/auth/biometric/challenge": [200],
@@ -117,7 +118,7 @@ struct Walk {
     "POST /generate-api-key": [401],
   ]
 
-  /// What may still open the account, once more, with all that is known.
+  /// Repeats, with all known values, every request that may still open the account.
   private mutating func tryAll(in step: Int) throws {
     for call in LastTries.calls(of: known, at: site) {
       try send(call, in: step)
@@ -129,7 +130,7 @@ struct Walk {
     }
   }
 
-  /// What has become of the account, in words that another walk to the same place has too.
+  /// The state of the account, in words that are equal in every walk to the same state.
   var place: [String] {
     site.watch.state(
       of: .account(site.target.accountID),

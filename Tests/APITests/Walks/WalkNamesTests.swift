@@ -23,7 +23,7 @@ import Testing
     #expect(missing == [], "put them into RouteNames and ValueNames")
   }
 
-  /// Fields that the walks send, and fields that tell only how the caller sends.
+  /// Fields that the walks send, and fields that do not affect access.
   private static let fields: Set<String> = [
     "Authorization", "Cookie", "Origin", "X-API-Key", "X-Device-Credential", "X-Username",
     "x-api-key",
@@ -33,11 +33,11 @@ import Testing
     "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "User-Agent", "X-App-Bundle-ID",
     "X-App-Version", "X-Forwarded-For", "X-Platform", "X-iOS-App-Bundle-ID", "X-iOS-App-Version",
     "X-iOS-Bundle-ID", "X-iOS-Development",
-    // Nobody here has a key that Apple vouches for.
+    // The walks have no key that Apple attests.
     "X-Request-Challenge", "X-iOS-App-Attest-Assertion", "X-iOS-App-Attest-Key",
   ]
 
-  /// Names inside of values that are made as a whole, names in tokens, and other spellings.
+  /// Names inside composed values and in tokens, and other spellings.
   private static let parts: Set<String> = [
     "assertion", "attestationObject", "authenticatorData", "clientDataJSON", "rawId", "response",
     "type",
@@ -46,7 +46,7 @@ import Testing
     "auth", "p256dh", "liveGames", "mutedGames", "quietHours", "timeZone",
   ]
 
-  /// Names of queries, forms, fields and JSON members in the sources of the API.
+  /// Names of queries, forms, header fields and JSON members in the source of the API.
   private static func namesRead() throws -> Set<String> {
     let folder = projectSchema.deletingLastPathComponent().appending(path: "Sources/API")
     let files = try #require(FileManager.default.enumerator(atPath: folder.path)).compactMap {
@@ -68,7 +68,7 @@ import Testing
         names.formUnion(spellings.1.matches(of: /"(\w+)"/).map { String($0.1) })
       }
     }
-    names.remove("Refresh")  // a field of answers
+    names.remove("Refresh")  // a header field of answers
     return names
   }
 }

@@ -4,14 +4,14 @@ import HTTP
 
 @testable import API
 
-/// A rule that a walk has broken.
+/// A broken rule.
 struct Finding: Sendable {
-  /// The same for the same fault.
+  /// Equal for the same problem.
   let rule: String
   let detail: String
 }
 
-/// What is asked after each call of an actor.
+/// The rules that are checked after each call of an actor.
 struct WalkRules {
   let actor: Actor
   let site: WalkSite
@@ -19,9 +19,9 @@ struct WalkRules {
   let guarded: Set<String>
   private var ownAccounts: Set<String>
   private let ownPairing: String?
-  /// What was accepted and is good only once: route, name and value.
+  /// Accepted single-use values: route, name and value.
   private var spent: Set<String> = []
-  /// Keys of rows that are gone.
+  /// Keys of deleted rows.
   private var gone: Set<String> = []
 
   init(_ actor: Actor, at site: WalkSite, guarded: Set<String>) throws {
@@ -33,7 +33,7 @@ struct WalkRules {
       actor == .pairedPhone ? try site.site.payload(site.world.paired[0].refresh).deviceID : nil
   }
 
-  /// What is wrong with a call of the actor.
+  /// The broken rules of a call of the actor.
   mutating func findings(
     _ call: WalkCall, _ request: Request, _ response: Response, _ changes: [RowChange],
     knowing known: KnownValues, hasEnded: Bool
@@ -65,13 +65,14 @@ struct WalkRules {
       detail: "\(response.status) \(String(decoding: response.body, as: UTF8.self))")
   }
 
-  /// Nobody does the companion's work during walks; an Android app and tests of pushes are not set up.
+  /// Expected server errors: no companion runs during walks, and Android apps and test pushes are
+  /// not set up.
   private static let declared: [String: Set<Int>] = [
     "POST /api/push/test": [500, 503], "GET /check/:user_id": [503],
     "GET /api/enrollment/callback/:bsimId": [503], "POST /api/enrollment/callback/:bsimId": [503],
   ]
 
-  /// Rows of others, and of the owner those that ``Authority`` keeps from the actor.
+  /// Changes of other people's rows, and changes of the owner's rows that ``Authority`` forbids.
   private func foreignChanges(
     _ call: WalkCall, _ changes: [RowChange], hasEnded: Bool
   ) -> [Finding] {
@@ -98,7 +99,7 @@ struct WalkRules {
 
   private static let unchanging: Set<String> = ["merchants", "banks", "models", "pairing_server"]
 
-  /// Whether the key of a device went that is neither the bearer's own nor ended.
+  /// Whether a live device other than the bearer's own has lost its key.
   private func isForeignKeyGone(_ change: RowChange, _ changes: [RowChange]) -> Bool {
     guard change.table == "biometric_keys", change.new == nil, !actor.hasProof,
       let device = site.watch.rows["devices"]?[change.old?["device_id"] ?? ""]
@@ -106,7 +107,7 @@ struct WalkRules {
     return device["client_device_id"] != site.target.phone && device["revoked_at"] == nil
   }
 
-  /// What a refused request has left behind.
+  /// The changes that a refused request left behind.
   private func leftovers(_ call: WalkCall, _ changes: [RowChange]) -> [Finding] {
     let allowed = Leftovers.of(call.route)
     return changes.filter { !allowed.contain($0) }.map {
@@ -114,7 +115,7 @@ struct WalkRules {
     }
   }
 
-  /// Marks of people whom the actor may not see.
+  /// Texts of people whose data the actor may not read.
   private func foreignData(
     _ call: WalkCall, _ request: Request, _ response: Response, _ known: KnownValues, hasEnded: Bool
   ) -> [Finding] {
@@ -130,7 +131,7 @@ struct WalkRules {
     return []
   }
 
-  /// A token of one kind where another belongs.
+  /// Accepted tokens in a place for another kind.
   private func misplaced(_ call: WalkCall) -> [Finding] {
     call.misplaced.filter { name, _ in
       name == "Authorization"
@@ -145,9 +146,10 @@ struct WalkRules {
     return (call.members + call.query).compactMap { item in
       guard Self.once[call.route]?.contains(item.name) == true,
         let text = known.value(challenge(of: item.value))?.text,
-        // Where a passkey is sent, a code is not looked at.
+        // With a passkey in the request, the route ignores the code.
         item.name != "code" || !names.contains("credential"),
-        // Nor is the token of a URL where the fields have one. One of a phone is not for once.
+        // With a token in the header fields, the route ignores a token in the URL. Tokens of phones
+        // may be used often.
         call.route != "GET /_auth" || !names.contains("Authorization") && !text.hasPrefix("cdev_"),
         !spent.insert("\(call.route) \(item.name) \(text)").inserted
       else { return nil }
@@ -164,7 +166,7 @@ struct WalkRules {
     }
   }
 
-  /// What is accepted only once.
+  /// Values that a route accepts only once.
   private static let once: [String: Set<String>] = [
     "POST /api/mobile/auth/login/verify": ["code", "credential"],
     "POST /api/mobile/auth/login/password": ["password"],
@@ -177,7 +179,7 @@ struct WalkRules {
     "GET /_auth": ["token"],
   ]
 
-  /// A path that names what is gone.
+  /// Accepted paths that name a deleted row.
   private func uses(ofGone call: WalkCall, _ known: KnownValues) -> [Finding] {
     guard call.path.hasSuffix("/:id") || call.path.contains("/:id/"),
       let item = call.pathItem.flatMap({ known.value($0)?.text }), gone.contains(item)
@@ -185,7 +187,7 @@ struct WalkRules {
     return [Finding(rule: "use after end: \(call.route)", detail: item)]
   }
 
-  /// A token of a session that has ended opens nothing.
+  /// Accepted tokens of an ended session.
   private func deadBearer(
     _ call: WalkCall, _ response: Response, _ changes: [RowChange], _ known: KnownValues
   ) -> [Finding] {
@@ -213,7 +215,7 @@ struct WalkRules {
 }
 
 extension WalkCall {
-  /// Whether nothing but the access token could let the caller in.
+  /// Whether the request has no proof of identity except an access token.
   fileprivate var isBearerAlone: Bool {
     fields.allSatisfy { ["Authorization", "Origin", "X-Username"].contains($0.name) }
       && !(members + query).contains {

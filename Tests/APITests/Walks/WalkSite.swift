@@ -8,12 +8,12 @@ import Support
 
 @testable import API
 
-/// A responder with the world of the walks in its database. Each walk finds everything as it was at first.
+/// A responder with the walks' world in its database. Each walk begins with the same rows.
 final class WalkSite {
   let site: TestApplication
   let world: WalkWorld
   let watch: RowWatch
-  /// Whose account the actor of the walk attacks.
+  /// The owner of the attacked account.
   private(set) var target: WalkWorld.Person
   let routes: [Route]
   private let application: Application
@@ -26,7 +26,7 @@ final class WalkSite {
     target = world.owner
     watch = try RowWatch(site.root)
     firstInstant = site.now
-    // Nobody does the companion's work here, so nobody waits for it.
+    // No companion runs here, so nothing waits for it.
     application = .ofTests(
       site.database, settings: WalkWorld.settings,
       log: Logger(label: "walks") { _ in SwiftLogNoOpLogHandler() }, clock: site.clock.read,
@@ -36,7 +36,7 @@ final class WalkSite {
 
   var now: Timestamp { site.now }
 
-  /// Puts everything back for a walk of an actor.
+  /// Restores everything for a walk of an actor.
   func restore(for actor: Actor) throws {
     target = actor.target(in: world)
     try watch.restore()
@@ -48,15 +48,15 @@ final class WalkSite {
     return application.respond(to: request)
   }
 
-  /// What an account may say to nobody else.
+  /// Texts that only the account's owner may see.
   func marks(of account: String) -> [String] {
     people.first { $0.accountID == account }?.marks ?? []
   }
 
-  /// All but the actor.
+  /// Everyone except the actor.
   var people: [WalkWorld.Person] { [world.owner, world.plainOwner, world.bystander] }
 
-  /// The secret of the newest mail of a kind to somebody.
+  /// The secret of the newest mail of a kind to an address.
   func mailed(_ kind: String, to email: String) -> String? {
     let mails = watch.rows(of: "outbox").filter {
       $0["kind"] == kind && $0["recipient"] == email && $0["sealed"] != nil
@@ -66,7 +66,7 @@ final class WalkSite {
     }
   }
 
-  /// What the companion would write into a mail.
+  /// The secret that the companion would write into a mail.
   func secret(of mail: WatchedRow) -> String? {
     guard let sealed = mail["sealed"], let id = mail["id"] else { return nil }
     return try? site.mailContent(sealed, ofMail: id).secret
@@ -74,7 +74,7 @@ final class WalkSite {
 }
 
 extension WalkCall {
-  /// The request with all values; nil where one is not known.
+  /// The request with all values; nil if a value is unknown.
   func request(knowing known: KnownValues, from address: String) -> Request? {
     var path = self.path
     if let pathItem {
@@ -95,7 +95,7 @@ extension WalkCall {
     let query = parts.joined(separator: "&")
     guard let body = body(knowing: known) else { return nil }
     if isForm { fields.append(("Content-Type", "application/x-www-form-urlencoded")) }
-    // Web servers ask about a request to the agent.
+    // Web servers ask the authorizer about a request to the agent.
     let target = path == Request.authorizationPath ? "/ws?\(query)" : nil
     return Request(
       method: method, path: path, query: query, fields: fields, body: Array(body.utf8),

@@ -5,11 +5,12 @@ import Testing
 
 @testable import API
 
-/// Random sequences of requests by somebody who has a given set of things, over every route: nobody reaches what
-/// they may not reach.
+/// Random sequences of requests over every route, by actors with given possessions. No actor may
+/// reach more than it is allowed to.
 ///
-/// `SWITCHBOARD_WALKS` is the number of walks for each kind of actor, from a seed by chance; `SWITCHBOARD_SEED`
-/// repeats a run, and `SWITCHBOARD_ACTORS` chooses actors. Without these the walks are the same in each run.
+/// `SWITCHBOARD_WALKS` sets the number of walks per actor, with a random seed; `SWITCHBOARD_SEED`
+/// repeats a run, and `SWITCHBOARD_ACTORS` selects actors. Without these variables the walks are
+/// the same in each run.
 @Suite struct WalkTests {
   private static func setting(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
@@ -35,7 +36,7 @@ import Testing
       print(report.text)
       if report.isFinding { Issue.record("\(report.text)") }
     }
-    // Fewer may miss one by chance.
+    // A run with fewer walks may miss a route by chance.
     if Self.actors == Actor.allCases, Self.walks >= 500 {
       let routes = Set(Family.all.flatMap(\.routes).map { "\($0.method) \($0.path)" })
       let never = routes.subtracting(accepted.withLock { $0 })
@@ -44,7 +45,7 @@ import Testing
     }
   }
 
-  /// Routes that let no actor in, with the reason.
+  /// Routes that accept no actor, with the reason.
   private static let unreachable = [
     "GET /.well-known/apple-app-site-association": "no app is set up",
     "GET /.well-known/assetlinks.json": "no app is set up",

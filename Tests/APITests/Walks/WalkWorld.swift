@@ -9,18 +9,18 @@ import Testing
 
 @testable import API
 
-/// What makes passkeys for the actor.
+/// The actor's authenticators.
 struct ThiefPasskeys {
-  /// It has a passkey of the actor's own account.
+  /// The authenticator with a passkey of the actor's own account.
   let first = Authenticator()
   var firstHandle: [UInt8] = []
-  /// It has none yet.
+  /// An authenticator without a passkey.
   let new = Authenticator()
 }
 
-/// The people and things that each walk finds: an owner, two others, a shop, phones that have paired, players.
+/// The people and things of each walk: an owner, two other people, a shop, paired phones, players.
 struct WalkWorld {
-  /// Somebody's account, and what nobody else may see of it.
+  /// A person's account, and the data that only this person may see.
   struct Person {
     var accountID = ""
     let email: String
@@ -29,20 +29,20 @@ struct WalkWorld {
     var accessToken = ""
     var refreshToken = ""
     var credential = ""
-    /// Texts that are in no answer to others.
+    /// Texts that no answer to other people contains.
     var marks: [String] = []
   }
 
-  /// Who acts against the owner.
+  /// The actor.
   var thief = Person(email: "eve@example.net", phone: "phone of eve")
   var owner = Person(
     email: "ann@example.org", phone: "phone of ann", phoneName: "Ann's phone")
-  /// Somebody without passkeys and keys.
+  /// A person without passkeys and keys.
   var plainOwner = Person(email: "carl@example.org", phone: "phone of carl")
   var bystander = Person(email: "bob@example.com", phone: "phone of bob")
-  /// On another device of the owner, where they have just signed in.
+  /// A token of the owner's other device, where the owner has just signed in.
   var freshToken = ""
-  /// Of a phone whose access the owner has ended.
+  /// A token of a phone that the owner has revoked.
   var revokedToken = ""
   var revokedCredential = ""
   let ownerPasskey = Authenticator()
@@ -174,7 +174,8 @@ struct WalkWorld {
       """)
   }
 
-  /// Two hours later: the session on the phone is refreshed, and a tablet is two minutes old.
+  /// Advances the clock by two hours: the phone's session is refreshed, and a tablet's session is
+  /// two minutes old.
   private mutating func ageOwner(at site: TestApplication) throws {
     let address = Self.ownerAddress
     let refreshed = site.refresh(owner.refreshToken, address: address)

@@ -1,6 +1,6 @@
 import Support
 
-/// The tables of a database, as `information_schema` describes them: a new table takes part by itself.
+/// The tables of a database in `information_schema`; new tables are included automatically.
 struct WatchedSchema {
   struct Table {
     let name: String
@@ -20,11 +20,11 @@ struct WatchedSchema {
     let column: String
     let target: String
     let targetColumn: String
-    /// What becomes of the row when its target is deleted.
+    /// The action on the row when its target is deleted.
     let rule: String
   }
 
-  /// Tables that tell what happened and are never compared.
+  /// Tables that record events and are never compared.
   static let logs: Set<String> = [
     "audit_log", "rate_limits", "counters", "health", "companion_status", "conditions",
   ]
@@ -65,10 +65,10 @@ struct WatchedSchema {
 }
 
 extension WatchedSchema.Table {
-  /// The columns as SQL lists them.
+  /// The columns as an SQL list.
   var list: String { columns.map { "`\($0.name)`" }.joined(separator: ", ") }
 
-  /// An expression that makes a row JSON, all values as text.
+  /// An SQL expression that turns a row into JSON, all values as text.
   func json(of row: String) -> String {
     let members = columns.map { column in
       let value = "\(row)`\(column.name)`"

@@ -5,9 +5,9 @@ import Testing
 
 @testable import API
 
-/// Which banks the companion asks, whatever the rows say.
+/// The banks that the companion may contact, whatever the rows contain.
 @Suite struct BankAddressTests {
-  /// The bank of the test is on this machine.
+  /// The test's bank runs on this machine.
   @Test func aBankAtAPrivateAddressIsNotAskedUnlessThatIsAllowed() throws {
     try withBank { site, ann, bank throws in
       for host in ["127.0.0.1", "localhost"] {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// The job says where people come back to, and the responder writes the job.
+  /// The responder writes the job, and the job contains the page to which people return.
   @Test func anExchangeNamesAPageOfThisSite() throws {
     try withBank { site, ann, bank throws in
       for (publicURL, isOurs) in [

@@ -3,9 +3,9 @@ import Testing
 
 @testable import API
 
-/// The banks at which an account may enroll, and its enrollments.
+/// The banks where an account may enroll, and its enrollments.
 @Suite struct BankTests {
-  /// The apps list the banks before anybody signs in, and send whatever token they have.
+  /// The apps list the banks before a sign-in, and send any token that they have.
   @Test func theListNeedsNoSignIn() throws {
     try withApplication { site in
       site.addBank("gone", "A gone bank", logo: nil)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import API
 
-/// An enrollment ends where it began. Nobody can talk a person into adding cards to a stranger's wallet.
+/// An enrollment ends in the browser or app where it began, so an attacker cannot trick a person
+/// into adding cards to the attacker's wallet.
 @Suite struct EnrollmentBindingTests {
   private static let elsewhere = "198.51.100.7"
 
@@ -54,7 +55,7 @@ import Testing
       }
       #expect(site.rows("enrollment_states", "jobs", "audit_log") == unspent)
       #expect(bank.exchanges == 0)
-      // The right cookie, among others, is enough at any address.
+      // The right cookie is enough at any address, even among other cookies.
       let answer = try site.withCompanion(of: .banks) {
         site.comeBack(
           to: location, cookie: "a=b; \(cookie) ;c=d", address: Self.elsewhere)
@@ -65,7 +66,8 @@ import Testing
     }
   }
 
-  /// The bank sends the browser back to the main address, where a cookie of another is not sent.
+  /// The bank redirects to the main address, and the browser does not send a cookie of another
+  /// address there.
   @Test(arguments: [
     ("api.example.org", true), ("unknown.example", true), ("API.old.example", false),
   ])
@@ -134,7 +136,7 @@ import Testing
         #expect(page.field("Referrer-Policy") == "strict-origin")
         let policy = try #require(page.field("Content-Security-Policy"))
         #expect(policy.hasPrefix("default-src 'none'; "))
-        // The form is answered with a redirect to the app.
+        // The answer to the form is a redirect to the app.
         #expect(policy.contains("; form-action 'self' mwsim:; "))
         #expect(policy.hasSuffix("; frame-ancestors 'none'"))
         #expect(page.text.contains("<strong>Test Bank</strong>"))
@@ -149,7 +151,7 @@ import Testing
       #expect(answer.status == 302)
       #expect(answer.field("Location") == EnrollmentTests.success)
       #expect(site.cards(of: ann) == ["4242*", "0005"])
-      // Whoever comes back again is told the same.
+      // A second visit gets the same answer.
       for again in [
         site.confirm(location), site.visit(location), site.visit(location, address: Self.elsewhere),
       ] {
@@ -160,7 +162,7 @@ import Testing
     }
   }
 
-  /// The form's fields are what the bank has sent, octet by octet.
+  /// The form's fields equal the bank's values, octet by octet.
   @Test func theFormSendsWhatTheBankSent() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
@@ -181,7 +183,7 @@ import Testing
       let ends = try site.withCompanion(of: .banks) {
         inParallel(16) { _ in site.confirm(location).field("Location") }
       }
-      // Who comes while the bank is asked is told to wait.
+      // Requests during the exchange with the bank get the answer to wait.
       #expect(ends.contains(EnrollmentTests.success), "\(ends)")
       #expect(ends.allSatisfy { $0 == nil || $0 == EnrollmentTests.success }, "\(ends)")
       #expect(bank.exchanges == 1)
@@ -274,7 +276,7 @@ import Testing
             403, "This form came from another site. Open the app and start again."))
       }
       #expect(site.rows("enrollment_states", "jobs") == before)
-      // Old browsers send none.
+      // Old browsers send no Origin.
       let answer = try site.withCompanion(of: .banks) { site.confirm(location, origin: nil) }
       #expect(answer.field("Location") == EnrollmentTests.success)
     }

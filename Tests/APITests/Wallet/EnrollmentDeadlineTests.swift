@@ -5,7 +5,7 @@ import Testing
 
 @testable import API
 
-/// Enrollments that get no answer in time.
+/// Enrollments without an answer in time.
 @Suite struct EnrollmentDeadlineTests {
   @Test func withoutACompanionThereIsNoAnswerAndNothingIsStoredLater() throws {
     try withBank { site, ann, bank throws in
@@ -20,7 +20,8 @@ import Testing
     }
   }
 
-  /// Either the responder withdraws the job or the companion finishes it, whatever their clocks say.
+  /// Either the responder withdraws the job or the companion finishes it, even if their clocks
+  /// differ.
   @Test func aWithdrawnJobStoresNothingWhenTheBankAnswers() throws {
     try withBank { site, ann, bank throws in
       let isAsked = DispatchSemaphore(value: 0)
@@ -79,12 +80,12 @@ import Testing
       let page = try #require(bank.consent(to: start.url))
       let before = site.rows("enrollment_states", "jobs", "audit_log")
       let application = site.impatientSibling(beginWaiting: { false })
-      // A refused request takes no place.
+      // A refused request frees its place.
       for _ in 0...BankPlaces.count {
         let answer = site.visit(page, application: application, cookie: start.cookie)
         #expect(answer.status == 503 && answer.retryAfter == 5)
         #expect(answer.field("Content-Type") == "text/html; charset=utf-8")
-        // A browser asks again by itself, but it would not send the form again.
+        // A browser reloads the page by itself, but does not send the form again.
         #expect(answer.field("Refresh") == "5")
         #expect(answer.text.contains("This page tries again by itself."))
       }
@@ -135,7 +136,7 @@ import Testing
     }
   }
 
-  /// A slow bank delays only those who wait for it.
+  /// A slow bank delays only the requests that wait for it.
   @Test func onlyTheBankWorkersDoBankJobs() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))

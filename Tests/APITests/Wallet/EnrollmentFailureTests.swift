@@ -9,7 +9,7 @@ import Testing
 
 @testable import API
 
-/// Failed enrollments: the app gets a clear word, and nothing is half stored.
+/// Failed enrollments: the app gets a clear error word, and no partial data are stored.
 @Suite struct EnrollmentFailureTests {
   // MARK: - States
 
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  /// A program that scans links begins and ends nothing.
+  /// A program that scans links neither begins nor ends an enrollment.
   @Test func headIsRefusedAndSpendsNothing() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  // MARK: - The bank says no
+  // MARK: - Refusals by the bank
 
   @Test(arguments: [
     ("access_denied", "user_cancelled", "access_denied"),
@@ -272,7 +272,7 @@ import Testing
     (.token, .body(#"{"access_token":"a\r\nX: y"}"#), "bank_unavailable"),
     (.token, .body(#"{"access_token":"a","token_type":"mac"}"#), "bank_unavailable"),
     (.token, .body(#"{"access_token":"a","id_token":"a.b.c"}"#), "bank_refused"),
-    (.token, .body(#"{"access_token":"a"} "#), "bank_refused"),  // the cards refuse it
+    (.token, .body(#"{"access_token":"a"} "#), "bank_refused"),  // `cards` refuses it
     (.token, .large, "bank_unavailable"),
     (.cards, .status(500), "bank_unavailable"), (.cards, .status(302), "bank_unavailable"),
     (.cards, .status(401), "bank_refused"), (.cards, .status(403), "bank_refused"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Where we send a person to enroll at a bank.
+/// The bank's URL to which a person is sent for an enrollment.
 @Suite struct EnrollmentStartTests {
   @Test func theAppGetsTheBanksURL() throws {
     try withBank { site, ann, bank throws in

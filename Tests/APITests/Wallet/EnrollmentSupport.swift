@@ -10,7 +10,7 @@ import Testing
 @testable import API
 
 extension TestApplication {
-  /// A bank that takes no enrollments.
+  /// Adds a bank that accepts no enrollments.
   func addBank(_ id: String, _ name: String, logo: String?) {
     let logo = logo.map { "'\($0)'" } ?? "NULL"
     sql("INSERT INTO banks (bsim_id, name, logo_url) VALUES ('\(id)', '\(name)', \(logo))")
@@ -51,17 +51,17 @@ extension TestApplication {
   }
 }
 
-/// A started enrollment, as the app gets it.
+/// A started enrollment, with the values for the app.
 struct StartedEnrollment {
   /// The bank's URL.
   let url: String
   let id: String
-  /// The cookie that the browser got, as it sends it back.
+  /// The browser's cookie, in the form that it sends back.
   var cookie: String?
 
   private var items: [URLQueryItem] { URLComponents(string: url)?.queryItems ?? [] }
 
-  /// The value that the bank's URL has for `name`.
+  /// The value of `name` in the bank's URL.
   func item(_ name: String) -> String? { items.first { $0.name == name }?.value }
 
   /// The URL with another value for `name`.
@@ -73,7 +73,7 @@ struct StartedEnrollment {
 }
 
 extension TestApplication {
-  /// Connects `bank` as an administrator does.
+  /// Connects `bank`, like an administrator.
   func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
     let database = Database(accountSettings(of: "companion", in: root))
     let banks = BankDirectory(records: database.records(at: now, from: .companion))
@@ -84,7 +84,7 @@ extension TestApplication {
         scope: "openid cards"), secret: bank.clientSecret, sealedFor: CompanionKeys(Self.boxKeys))
   }
 
-  /// Begins an enrollment as the app does.
+  /// Begins an enrollment, like the app.
   func startEnrollment(by person: SignedIn, at bank: String = "test-bank") throws
     -> StartedEnrollment
   {
@@ -95,7 +95,7 @@ extension TestApplication {
       url: try #require(answer.string("authUrl")), id: try #require(answer.string("enrollmentId")))
   }
 
-  /// Begins an enrollment as a page does.
+  /// Begins an enrollment, like a page.
   func startEnrollmentInBrowser(by person: SignedIn, query: String = "") throws
     -> StartedEnrollment
   {
@@ -108,7 +108,7 @@ extension TestApplication {
       url: try #require(answer.field("Location")), id: "", cookie: String(cookie))
   }
 
-  /// The browser follows the bank's redirect back to us.
+  /// Follows the bank's redirect back to the site.
   func visit(
     _ location: String, application: Application? = nil, cookie: String? = nil,
     address: String = "192.0.2.1"
@@ -121,7 +121,7 @@ extension TestApplication {
           remoteAddress: address, requestID: "request-1")))
   }
 
-  /// The same, and the person says yes if they are asked.
+  /// Follows the redirect, and answers yes if the page asks.
   func comeBack(
     to location: String, application: Application? = nil, cookie: String? = nil,
     address: String = "192.0.2.1"
@@ -131,7 +131,7 @@ extension TestApplication {
     return confirm(location, application: application, address: address, cookie: cookie)
   }
 
-  /// The person answers the question; the form has what the bank sent.
+  /// Sends the form of the question, with the bank's values.
   func confirm(
     _ location: String, application: Application? = nil, address: String = "198.51.100.7",
     type: String? = "application/x-www-form-urlencoded", cookie: String? = nil,
@@ -150,7 +150,7 @@ extension TestApplication {
     return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
   }
 
-  /// A whole enrollment in the app, while a companion runs.
+  /// Runs a whole enrollment in the app, while a companion runs.
   ///
   /// - Returns: the URL that the app gets.
   func enroll(_ person: SignedIn, at bank: FakeBank) throws -> String {
@@ -160,7 +160,7 @@ extension TestApplication {
     return answer.field("Location") ?? ""
   }
 
-  /// The bank is not asked and nothing is stored.
+  /// Expects that the bank gets no request and nothing is stored.
   func expectInvalidState(
     _ bank: FakeBank, _ location: String,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -179,7 +179,7 @@ extension TestApplication {
   /// The number of rows that enrollments have written.
   var stored: Int { count("enrollments") + count("cards") }
 
-  /// A second responder that waits for the companion only for a moment.
+  /// A second responder that waits only briefly for the companion.
   func impatientSibling(
     waitLimit: Duration = .milliseconds(50), beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) -> Application {
@@ -187,7 +187,7 @@ extension TestApplication {
   }
 }
 
-/// Calls `body` with Ann and a site to which a bank is connected.
+/// Calls `body` with Ann and a site with a connected bank.
 func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) throws {
   let bank = try #require(FakeBank())
   defer { bank.end() }
@@ -198,7 +198,7 @@ func withBank(_ body: (TestApplication, SignedIn, FakeBank) throws -> Void) thro
 }
 
 extension Answer {
-  /// Whether it is a page with this sentence and a way back to the app.
+  /// Whether the answer is a page with this sentence and a link back to the app.
   func isEnrollmentError(_ status: Int, _ sentence: String) -> Bool {
     self.status == status && field("Content-Type") == "text/html; charset=utf-8"
       && text.contains("<p>\(sentence.htmlEscaped)</p>")

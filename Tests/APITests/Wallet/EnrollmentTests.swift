@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// A person comes back from the bank: what the app and the browser get, and what is stored.
+/// A person's return from the bank: the answers to the app and the browser, and the stored rows.
 @Suite struct EnrollmentTests {
   static let success =
     "mwsim://enrollment/callback?success=true&bsimId=test-bank&bankName=Test%20Bank&cardCount=2"
@@ -103,11 +103,11 @@ import Testing
       #expect(
         try enroll([card("c", "0003"), card("b", "1002"), card("a", "0001")])
           == ["1002*", "0003", "0001"])
-      // The default is gone.
+      // The bank no longer lists the default card.
       #expect(try enroll([card("a", "0001"), card("c", "0003")]) == ["0003*", "0001"])
-      // The default is back, as a new card.
+      // The bank lists the default card again, as a new card.
       #expect(try enroll([card("a", "0001"), card("b", "0002")]) == ["0002*", "0001"])
-      // A card that its owner removed comes back with the bank.
+      // The bank's list restores a card that its owner removed.
       #expect(site.send("DELETE", path, token: ann.accessToken).status == 200)
       #expect(try enroll([card("a", "0001"), card("b", "0002")]) == ["0001*", "0002"])
       #expect(site.count("enrollments") == 1)
@@ -136,7 +136,7 @@ import Testing
       let answers = try site.withCompanion(of: .banks) {
         inParallel(2 * ids.count) { number in
           guard number < ids.count else {
-            // Each has a companion of its own.
+            // Each bank worker has its own companion.
             for _ in 1...20 { try? companions[number - ids.count].runJobs(of: .banks) }
             return ""
           }
@@ -194,7 +194,7 @@ import Testing
       try companion.pass()
       #expect(site.sql("SELECT client_secret FROM banks") == after, "once")
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      // The responder seals with the public key that it knows.
+      // The responder seals with its public key.
       let answer = try site.withCompanion(of: .banks, keys: rotated) {
         site.comeBack(to: location)
       }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import API
 
-/// Payments that a passkey confirms.
+/// Payments confirmed with a passkey.
 @Suite struct PasskeyPaymentTests {
   private func withPasskey(_ body: (Checkout, Authenticator) throws -> Void) throws {
     try withCheckout { shop in
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// After the passkey was read, its sign count rises, or it is removed.
+  /// The sign count rises, or the passkey is removed, after the passkey was read.
   @Test(
     arguments: [
       ("UPDATE passkeys SET sign_count = 9", "passkey_cloned", "payment: signCount"),
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// Four calls: fewer than the five tries of a payment.
+  /// Four calls are fewer than the five attempts of a payment.
   @Test func onlyTheFirstOfFourConfirmsAndTheOthersGet409() throws {
     try withPasskey { shop, authenticator in
       for _ in 1...20 {
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  /// A payment's challenge signs nobody in, and a sign-in's challenge confirms no payment.
+  /// A payment's challenge cannot sign in, and a sign-in's challenge cannot confirm a payment.
   @Test func anAssertionIsValidForOnePurposeOnly() throws {
     try withPasskey { shop, authenticator in
       let payment = try shop.begin()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import API
 
-/// Who may begin a payment, and with which values.
+/// Callers who may begin a payment, and valid values.
 @Suite struct PaymentOrderTests {
   @Test func theAPIKeyIsCheckedBeforeEverythingElse() throws {
     try withCheckout { shop in
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  /// The amount as written, and as stored; nil if it is refused.
+  /// The amount as written and as stored; nil if refused.
   @Test(
     arguments: [
       ("99.99", "99.99"), ("0.01", "0.01"), ("1", "1.00"), ("1.0", "1.00"), ("1.10", "1.10"),

@@ -23,7 +23,7 @@ extension PhoneKey {
 }
 
 extension TestApplication {
-  /// The merchants as an administrator manages them, with the companion's least rights.
+  /// The merchants as an administrator manages them, with the companion's minimum rights.
   var merchants: MerchantDirectory {
     let database = Database(accountSettings(of: "companion", in: root))
     return MerchantDirectory(records: database.records(at: now, from: .companion))
@@ -60,7 +60,7 @@ extension TestApplication {
   }
 }
 
-/// Ann, who pays with her card at a shop.
+/// A site where Ann pays with her card at a shop.
 struct Checkout {
   let site: TestApplication
   let ann: SignedIn
@@ -89,7 +89,7 @@ struct Checkout {
 
   /// - Parameters:
   ///   - phone: the key that signs.
-  ///   - signed: the payment whose challenge is signed, if not `payment`'s.
+  ///   - signed: the payment whose challenge is signed; nil means `payment`.
   func confirm(
     _ payment: BegunPayment, with phone: PhoneKey = .one, signing signed: BegunPayment? = nil,
     by person: SignedIn? = nil, device: String? = nil, key other: String? = nil

@@ -62,13 +62,13 @@ import Testing
       let payment = try shop.begin()
       let answers = inParallel(64) { _ in shop.confirm(payment).status }
       #expect(answers.filter { $0 == 200 }.count == 1)
-      // Calls over the limits of tries say so.
+      // Calls over an attempt limit are refused for that reason.
       #expect(Set(answers).isSubset(of: [200, 400, 409, 429]), "\(Set(answers))")
       #expect(shop.site.count("audit_log WHERE event = 'payment_confirmed'") == 1)
     }
   }
 
-  /// Four calls: fewer than the five tries of a payment.
+  /// Four calls are fewer than the five attempts of a payment.
   @Test func onlyTheFirstOfFourConfirmsAndTheOthersGet409() throws {
     try withCheckout { shop in
       for _ in 1...20 {
@@ -183,7 +183,7 @@ import Testing
       #expect(unknown(shop.confirm(payment, device: "device-2")))
       let tablet = try shop.site.signIn(device: "device-2")
       #expect(unknown(shop.confirm(payment, by: tablet)))
-      // Bob's key on the same phone is not Ann's.
+      // Bob's key on the same phone does not confirm Ann's payment.
       let bob = try shop.site.signUp(email: "bob@example.org")
       _ = try shop.site.setUp(.two, of: bob)
       #expect(shop.confirm(payment, with: .two).isUnproven)

@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  /// At any other answer the app signs its user out.
+  /// The app signs its user out on any other answer.
   @Test func theSummaryIsNotRateLimited() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import API
 
-/// The screens of the wallet app, each with the requests that the app sends for it: once a token is stored
-/// the app sends it with every request, also to register and to sign in.
+/// The screens of the wallet app, each with its requests. Once the app has stored a token, it sends
+/// the token with every request, also to register and to sign in.
 @Suite struct WalletAppTests {
-  /// What the app keeps: it forgets all but the device's id when a refresh fails.
+  /// The app's memory: when a refresh fails, it keeps only the device id.
   private struct App {
     let site: TestApplication
     var accessToken: String?
@@ -47,7 +47,7 @@ import Testing
     #expect(answer.string("user", "walletId")?.hasPrefix("wsim_") == true)
     app.keep(answer)
     #expect(app.send("GET", "/mobile/wallet/summary").status == 200)
-    // A placeholder and no key: the app shows "Setup Failed" and goes on.
+    // The app sends a placeholder instead of a key, shows "Setup Failed" and continues.
     let setUp = app.post(
       "/mobile/auth/biometric/setup",
       ["publicKey": "mwsim_8d3c6a52_1795000000000", "biometricType": "face"])
@@ -89,7 +89,8 @@ import Testing
       #expect(answer.status == 200, "\(answer.text)")
       app.keep(answer)
       #expect(app.send("GET", "/mobile/wallet/summary").status == 200)
-      // What was signed out stays so, and a refresh with its token ends in other than 401 at last.
+      // The signed-out session stays ended. Repeated refreshes with its token finally get a status
+      // other than 401.
       #expect(old.send("GET", "/mobile/wallet/summary").status == 401)
       let dead = (1...40).map { _ in
         old.send("POST", "/mobile/auth/token/refresh", ["refreshToken": old.refreshToken]).status
@@ -130,7 +131,7 @@ import Testing
       #expect(begun.status == 200, "\(begun.text)")
       let url = try #require(begun.string("authUrl"))
       let location = try #require(bank.consent(to: url))
-      // The system's browser is not the app: the page asks, with the whole address.
+      // The system's browser differs from the app, so the page asks and shows the whole address.
       #expect(site.visit(location).text.contains("ann@example.org"))
       let end = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
       #expect(
@@ -144,7 +145,7 @@ import Testing
     }
   }
 
-  /// The app calls these too, and goes on whatever comes but 401.
+  /// The app also calls these routes, and continues after any status except 401.
   @Test func theProfileIsReadAndWrittenAndWhatIsMissingIs404() throws {
     try withApplication { site in
       var app = App(site: site)

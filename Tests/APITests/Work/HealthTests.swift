@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// What a server says of a full disk, and InnoDB of itself when it is read-only.
+  /// Errors of a server with a full disk, and of InnoDB in read-only mode.
   @Test(arguments: [
     (1114, "full"), (1021, "full"), (1030, "full"), (1836, "read_only"), (1290, "read_only"),
   ])
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  /// Rows that only change need no room, so what health writes itself tells nothing.
+  /// Updates of rows need no room, so health's own writes do not reveal a full disk.
   @Test func aDatabaseWithoutRoomForNewRowsIs503ForAMinute() throws {
     try withApplication { site in
       site.seeCompanion()
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// Whom a bank refuses is the bank's affair.
+  /// A bank that refuses a person is not a problem of the site.
   @Test func aBankThatRefusesAPersonIsWell() throws {
     try withBank { site, ann, bank throws in
       site.seeCompanion()

@@ -49,7 +49,7 @@ static const char types[STATEMENTS][2][15] = {  // i: integer, t: time, s: text
   [UNREGISTER] = {"ss", ""}, [REGISTER] = {"ssst", ""}, [AUDIT] = {"tssssssssss", ""},
 };
 
-// One thread.
+// The database of one thread.
 struct worker {
   MYSQL *mysql;
   MYSQL_STMT *statements[STATEMENTS];
@@ -86,7 +86,7 @@ static void connect_database(struct worker *worker) {
     die(mysql_error(worker->mysql));
 }
 
-// As the responder does, a statement is prepared when it is first needed.
+// Prepares a statement at its first use, like the responder.
 static void prepare(struct worker *worker, int index) {
   MYSQL_BIND parameters[11] = {0};
   MYSQL_STMT *statement = worker->statements[index] = mysql_stmt_init(worker->mysql);
@@ -95,7 +95,7 @@ static void prepare(struct worker *worker, int index) {
     die(mysql_stmt_error(statement));
 }
 
-// The columns of INSERT … RETURNING are known only when it has been executed.
+// The columns of INSERT … RETURNING are known only after its execution.
 static bool execute(struct worker *worker, int index) {
   MYSQL_BIND columns[14] = {0};
   bool is_new = !worker->statements[index];

@@ -1,8 +1,8 @@
-// GET and POST /api/v1/device-prefs in as little as C needs for it: the floor that the responder is measured against.
+// GET and POST /api/v1/device-prefs with the least work possible in C: the lower limit for the responder's cost.
 //
 // It does what the responder does for the requests of the benchmark: libfcgi behind epoll with four threads, kept
-// connections, the whole token checked, the same SQL with prepared statements. What the benchmark never sends
-// (if_version, a device credential, a session that is not confirmed) is answered with 501, and nothing is logged.
+// connections, a complete check of the token, the same SQL with prepared statements. Requests that the benchmark never sends
+// (if_version, a device credential, an unconfirmed session) get 501, and nothing is logged.
 //
 // Its environment is the responder's: SWITCHBOARD_DB_SOCKET, _NAME, _USER, _PASSWORD_FILE, SWITCHBOARD_JWT_KEYS_FILE,
 // SWITCHBOARD_PUBLIC_URL. fd 0 is the listening socket.
@@ -31,7 +31,7 @@ static const char *header(struct worker *worker, const char *name) { return FCGX
 
 static size_t length(const char *text) { return text ? strlen(text) : 0; }
 
-// The caller's row in columns[READ]; else the status to answer with.
+// Reads the caller's row into columns[READ]; otherwise returns the status of the answer.
 static int find_preferences(struct worker *worker, struct timespec now) {
   struct value *row = worker->columns[READ];
   set_text(&worker->parameters[READ][0], worker->claims.session.bytes, worker->claims.session.size);
@@ -126,7 +126,7 @@ static bool count_write(struct worker *worker, struct timespec now) {
   return fetch_one(worker, COUNT) && worker->columns[COUNT][0].integer <= 30;
 }
 
-// Writes the row if it is still as read, and changes the row in columns[READ] alike.
+// Writes the row if it has not changed since the read, and changes columns[READ] in the same way.
 static bool replace(struct worker *worker, const struct change *change, const struct text *models, struct timespec now) {
   struct value *row = worker->columns[READ], *parameters = worker->parameters[REPLACE];
   if (change->enabled >= 0) row[ENABLED].integer = change->enabled;
@@ -146,7 +146,7 @@ static bool replace(struct worker *worker, const struct change *change, const st
   return execute(worker, REPLACE) && mysql_stmt_affected_rows(worker->statements[REPLACE]) == 1;
 }
 
-// Keeps the row of the push token in step; `old` is empty where there was none.
+// Updates the row of the push token; `old` is empty if there was none.
 static bool move_token(struct worker *worker, const struct text *old, bool given_now, struct timespec now) {
   struct value *row = worker->columns[READ], *device = &row[DEVICE], *new = &row[TOKEN];
   struct value *gone = worker->parameters[UNREGISTER], *given = worker->parameters[REGISTER];
@@ -202,7 +202,7 @@ static int post(struct worker *worker, struct timespec now) {
   struct change change;
   int status = 500;
   if (!read_change(worker, &change)) return 400;
-  for (int tries = 0; tries < 5 && status == 500; tries++) {  // after a lost race or a deadlock, all again
+  for (int tries = 0; tries < 5 && status == 500; tries++) {  // retries everything after a lost race or a deadlock
     if (mysql_query(worker->mysql, "START TRANSACTION")) return 500;
     status = merge(worker, &change, now);
     if (mysql_query(worker->mysql, status == 200 ? "COMMIT" : "ROLLBACK")) status = 500;

@@ -1,4 +1,4 @@
-// Settings, text that is built, base64url and JSON.
+// Settings, text building, base64url and JSON.
 
 #pragma once
 #include <ctype.h>
@@ -18,7 +18,7 @@ static const char *setting(const char *name) {
   return value;
 }
 
-// The content of the file named by a variable, less its line end.
+// The content of the file named by a variable, without its line end.
 static void read_secret(const char *name, char *secret, int size) {
   FILE *file = fopen(setting(name), "re");
   if (!file || !fgets(secret, size, file)) die(name);
@@ -65,7 +65,7 @@ static void add_string(struct text *text, const char *bytes, size_t size) {
   ADD(text, "\"");
 }
 
-static unsigned char value_of[256];  // of a base64url symbol; 255: none
+static unsigned char value_of[256];  // of a base64url symbol; 255 for others
 
 static void prepare_base64(void) {
   const char *symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

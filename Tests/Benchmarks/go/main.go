@@ -1,5 +1,5 @@
-// apns-go URL CA COUNT IN-FLIGHT: the same notifications by Go's net/http over one HTTP/2 connection. Prints how long it
-// took (s) and what it cost (s of CPU).
+// apns-go URL CA COUNT IN-FLIGHT: sends the same notifications with Go's net/http over one HTTP/2 connection. Prints the
+// duration (s) and the CPU time (s).
 package main
 
 import (
@@ -73,7 +73,7 @@ func main() {
 	}}
 	expiration := strconv.FormatInt(time.Now().Unix()+86400, 10)
 	began, before := time.Now(), processorTime()
-	send(client, url, 0, expiration) // alone, as Apple wants it; then there is a connection to share
+	send(client, url, 0, expiration) // alone, as Apple requires; it opens the shared connection
 	numbers := make(chan int, inFlight)
 	var group sync.WaitGroup
 	for worker := 0; worker < inFlight; worker++ {

@@ -4,16 +4,17 @@ import Delivery
 import Glibc
 import Store
 
-// switchboard-sender URL CA COUNT: sends as the companion does, without a database, and prints how long it took (s) and
-// what it cost (s of CPU). The notifications are made before the clock starts, and sent again and again: the companion's come
-// from the database as they are sent, so the processor's caches hold them.
+// switchboard-sender URL CA COUNT: sends like the companion, without a database, and prints the
+// duration (s) and the CPU time (s). The notifications are made before the clock starts and sent
+// repeatedly: the companion's notifications come from the database just before the sending, so the
+// processor's caches hold them too.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let endpoint = APNsEndpoint(url: arguments[1]),
   let count = Int(arguments[3])
 else { exit(64) }
 
-/// Seconds of processor time so far.
+/// The process's CPU time so far, in seconds.
 func processorTime() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

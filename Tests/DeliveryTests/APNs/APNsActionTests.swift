@@ -3,7 +3,7 @@ import Delivery
 import Store
 import Testing
 
-/// Apple's table of answers and what we do about each.
+/// Apple's table of answers, and our action for each answer.
 @Suite struct APNsActionTests {
   static let registeredAt = Timestamp(milliseconds: 1_763_712_000_000)
   static let retries = APNsRetries(delay: .seconds(900))
@@ -45,7 +45,7 @@ import Testing
       (500, "InternalServerError", .retry(after: .seconds(900))),
       (503, "ServiceUnavailable", .retry(after: .seconds(900))),
       (503, "Shutdown", .retry(after: .seconds(900))),
-      // What nobody knows yet goes by its class.
+      // Unknown reasons follow the class of their status.
       (400, "SomethingNew", .deadLetter(isAlarm: true)),
       (403, "SomethingNew", .deadLetter(isAlarm: true)),
       (429, "", .deadLetter(isAlarm: true)),
@@ -53,7 +53,7 @@ import Testing
       (500, "SomethingNew", .retry(after: .seconds(900))),
       (599, "", .retry(after: .seconds(900))),
       (302, "", .retry(after: .seconds(900))),
-      // A server's trouble is not the token's fault, whatever word it uses.
+      // A server error never condemns the token, whatever its reason.
       (500, "BadDeviceToken", .retry(after: .seconds(900))),
     ] as [(Int, String, APNsAction)])
   func eachRefusalHasItsAction(_ status: Int, _ reason: String, _ expected: APNsAction) {

@@ -5,14 +5,14 @@ import Store
 import Support
 import Testing
 
-/// Over real TLS, against a server that fails as Apple's have been seen to: whatever it does, each
-/// notification has one outcome, and none has failed that Apple did not refuse.
+/// Tests over real TLS with a server that fails like Apple's. Each notification has one outcome,
+/// and fails only if Apple refused it.
 ///
-/// More notifications: `SWITCHBOARD_ROUNDS`; with 20,000 of them 200 are in flight.
+/// `SWITCHBOARD_ROUNDS` sets the number of notifications; with 20,000 of them 200 are in flight.
 @Suite(.serialized) struct APNsClientTests {
   static let count = rounds(default: 1_000)
   private static let limits = quickLimits { $0.engine.window = max(100, count / 100) }
-  /// Of how many one loses its connection: seven connections then do.
+  /// One of so many notifications loses its connection, so that seven connections are enough.
   private static let every = count * 3 / 20
 
   private func sendAll(to fake: FakeAPNs) throws -> CountedRun {
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// The fake's nghttp2 closes the connection over a stream too many.
+  /// The fake's nghttp2 closes the connection at a stream above the limit.
   @Test(arguments: [
     ["streams 1"], ["streams 7", "streams 1000 after 100"],
     ["streams 500", "streams 1 after 300", "streams 500 after 330"], ["streams flap every 400"],
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  /// The same `apns-id` and collapse id come again, so that each device shows one.
+  /// Repeats have the same `apns-id` and collapse id, so each device shows one notification.
   @Test func lostConnectionsLoseNothing() throws {
     try withAPNs("drop every \(Self.every)") {
       try sendAll(to: $0)
@@ -188,7 +188,8 @@ import Testing
     }
   }
 
-  /// The connection is given up (nghttp2 takes 64 KiB of fields and 1,000 PINGs at once), not the run.
+  /// Ends the connection (nghttp2 accepts 64 KiB of fields and 1,000 PINGs at once), but not the
+  /// run.
   @Test(arguments: ["headers 1000000 every 50", "pings 3000 every 20"])
   func aFloodEndsInNewConnectionsNotInMemory(_ fault: String) throws {
     try withAPNs(fault) { fake in
@@ -227,7 +228,7 @@ import Testing
         $0.fruitlessConnections = 2
       }
       let sent = try send(Self.count, to: fake, limits: limits)
-      // One on each connection; the others were never taken from their source.
+      // One notification on each connection; the others were never taken from their source.
       #expect(sent.isComplete(2))
       #expect(sent.count { $0 == .unanswered } == 2)
       #expect(sent.run.connections == 2)

@@ -4,7 +4,7 @@ import Foundation
 import Support
 import Testing
 
-/// The engine without a socket, against frames made by hand (RFC 9113).
+/// The engine without a socket, with handmade frames (RFC 9113).
 @Suite struct APNsEngineTests {
   @Test func theFirstRequestIsAlone() {
     var line = Line()
@@ -60,7 +60,7 @@ import Testing
     #expect(try #require(data.lastIndex(of: cut)) < newcomer)
   }
 
-  /// Of 8 in flight the server has taken `taken`, answers those, and is gone.
+  /// The server takes `taken` of 8 requests in flight, answers them, and goes away.
   @Test(arguments: 0...8)
   func goawayGivesBackExactlyWhatWasNotTaken(_ taken: Int) {
     var line = Line()
@@ -78,7 +78,7 @@ import Testing
     #expect(line.outcomes.count == 8)
   }
 
-  /// As above, but the connection is lost before the answers.
+  /// The server takes requests, but the connection is lost before the answers.
   @Test(arguments: 0...8)
   func whatWasTakenButNotAnsweredIsUnanswered(_ taken: Int) {
     var line = Line()
@@ -91,7 +91,7 @@ import Testing
     #expect(line.outcomes.count { $0 == .unanswered } == taken)
   }
 
-  /// nghttp2 has the requests, but no byte of them has left.
+  /// nghttp2 has the requests, but has sent no byte of them.
   @Test func goawayBeforeTheRequestsHaveLeftLosesNone() {
     var line = Line()
     line.warmUp()
@@ -148,7 +148,7 @@ import Testing
     #expect(line.outcomes == [.unanswered])
     #expect(line.sent(NGHTTP2_RST_STREAM) == [3])
     #expect(line.engine.inFlight == 1)
-    // Too late: the stream is closed.
+    // The answer comes too late: the stream is closed.
     line.feed(Frame.answer(3, status: 200))
     #expect(line.outcomes.count == 1)
     line.feed(Frame.answer(5, status: 200))
@@ -225,8 +225,8 @@ import Testing
     #expect(line.outcomes == [.rejected(status: 500, reason: .init(rawValue: ""))])
   }
 
-  /// Whatever a server sends, nothing crashes and each notification has one outcome.
-  /// `SWITCHBOARD_FUZZ` inputs from a seeded generator, 2,000 if it is not set.
+  /// No input crashes the engine, and each notification has one outcome. `SWITCHBOARD_FUZZ` sets
+  /// the number of inputs from a seeded generator; the default is 2,000.
   @Test func noBytesLoseANotification() {
     let count =
       ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 2_000
@@ -258,7 +258,7 @@ private func isAccepted(_ outcome: APNsOutcome) -> Bool {
   if case .accepted = outcome { true } else { false }
 }
 
-/// An engine, what it has sent, and a clock that stands still.
+/// An engine, its output, and a clock that stands still.
 private struct Line {
   let engine: APNsEngine
   let start = ContinuousClock.now
@@ -278,7 +278,7 @@ private struct Line {
       authority: "localhost", providerToken: "token", limits: limits, now: start)
   }
 
-  /// SETTINGS and one request with its answer, which is forgotten.
+  /// Sends SETTINGS, and one request with its answer, and then forgets both.
   mutating func warmUp(oneByOne: Bool = false) {
     let first = Frame.settings(maximumStreams: 1000)
     if oneByOne { for byte in first { feed([byte]) } } else { feed(first) }
@@ -320,7 +320,7 @@ private struct Line {
     }
   }
 
-  /// The streams of the frames of this type that the engine has sent.
+  /// The streams of the frames with this type in the output.
   func sent(_ type: nghttp2_frame_type) -> [Int] {
     var streams: [Int] = []
     var position = 24  // the preface

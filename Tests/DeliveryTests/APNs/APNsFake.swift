@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// `switchboard-fakes apns` as a process of its own, and what a client needs to speak to it.
+/// `switchboard-fakes apns` in its own process, and a client's settings for it.
 final class FakeAPNs: @unchecked Sendable {
   static let topic = "com.example.switchboard"
   let topic: String
@@ -15,7 +15,7 @@ final class FakeAPNs: @unchecked Sendable {
   let folder: String
   let port: UInt16
   private let process = Process()
-  /// Its end is the fake's, however this process ends.
+  /// The fake ends when this handle closes, however this process ends.
   private let lifeline: FileHandle
 
   struct Received: Decodable {
@@ -64,13 +64,13 @@ final class FakeAPNs: @unchecked Sendable {
     port = try #require(UInt16(line.dropFirst(5).dropLast()), "the fake said: \(line)")
   }
 
-  /// Ends the fake, after which its records are whole.
+  /// Ends the fake. Its records are complete afterwards.
   fileprivate func end() {
     try? lifeline.close()
     process.waitUntilExit()
   }
 
-  /// From now on it is `now` for the fake.
+  /// Sets the fake's clock to `now`.
   func setClock(_ now: Timestamp) throws {
     try "\(now.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
   }
@@ -79,12 +79,12 @@ final class FakeAPNs: @unchecked Sendable {
 
   func trust() throws -> TLSContext { try TLSContext(trusting: .text(certificate())) }
 
-  /// PEM
+  /// The fake's certificate, in PEM.
   func certificate() throws -> String {
     try String(contentsOfFile: "\(folder)/certificate.pem", encoding: .utf8)
   }
 
-  /// What sends to this fake, and as its other host to `other`.
+  /// Settings with this fake as the first host, and `other` as the other host.
   func settings(
     other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil, endpoint: APNsEndpoint? = nil
   ) throws -> APNsSettings {
@@ -97,7 +97,7 @@ final class FakeAPNs: @unchecked Sendable {
       testConcurrency: 4, retries: APNsRetries(delay: .seconds(900)))
   }
 
-  /// The same for a program.
+  /// Environment variables with the same settings, for a program.
   func environment(other: FakeAPNs? = nil) throws -> [String: String] {
     [
       "APNS_KEY_ID": "KEY1234567", "APNS_TEAM_ID": "TEAM123456", "APNS_BUNDLE_ID": Self.topic,
@@ -107,26 +107,26 @@ final class FakeAPNs: @unchecked Sendable {
     ]
   }
 
-  /// What came, in its order.
+  /// The received requests, in order.
   func received() throws -> [Received] {
     var offset: UInt64 = 0
     return try received(after: &offset)
   }
 
-  /// What came after the first `offset` bytes of the record, which is then moved to its end.
+  /// The requests after the first `offset` bytes of the record; moves `offset` to its end.
   func received(after offset: inout UInt64) throws -> [Received] {
     let file = try FileHandle(forReadingFrom: URL(filePath: "\(folder)/received.jsonl"))
-    defer { try? file.close() }  // nothing was written
+    defer { try? file.close() }  // only read
     try file.seek(toOffset: offset)
     let lines = try file.readToEnd() ?? Data()
-    // The last line may not be whole yet.
+    // The last line may be incomplete.
     let whole = lines.prefix(upTo: lines.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
     offset += UInt64(whole.count)
     return try whole.split(separator: UInt8(ascii: "\n"))
       .map { try JSONDecoder().decode(Received.self, from: $0) }
   }
 
-  /// By device token and collapse id, what the devices show.
+  /// The visible notifications, by device token and collapse id.
   func visible() throws -> [String: [String: String]] {
     try JSONDecoder().decode(
       [String: [String: String]].self,
@@ -134,7 +134,7 @@ final class FakeAPNs: @unchecked Sendable {
   }
 }
 
-/// Calls `body` with a fake of its own, then `look` once it has ended and its records are whole.
+/// Calls `body` with a new fake, and `look` after the fake has ended and its records are complete.
 func withAPNs<T>(
   _ faults: String..., host: String = "localhost", _ body: (FakeAPNs) throws -> T,
   thenLook look: (FakeAPNs, T) throws -> Void = { _, _ in }
@@ -158,7 +158,7 @@ func withAPNs<T>(
   try look(fake, result)
 }
 
-/// A run with all that was handed out and reported in it.
+/// A run with all of its notifications and reports.
 struct CountedRun {
   var run = APNsRun()
   var outcomes: [String: [APNsOutcome]] = [:]

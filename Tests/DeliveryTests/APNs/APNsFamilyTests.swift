@@ -13,7 +13,7 @@ import Testing
 @Suite struct APNsFamilyTests {
   private static let other = "com.example.other"
 
-  /// Twenty deliveries, of which every second is to a token of the other app.
+  /// Inserts 20 deliveries; every second one is for a token of the other app.
   private func insert(_ delivery: TestDelivery, _ count: Int = 20) {
     delivery.insert(count)
     delivery.sql(
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  /// As deliveries do (`APNsFamilyRun`).
+  /// Test pushes try the apps in the same way as deliveries (`APNsFamilyRun`).
   @Test func aTestTriesEachAppBeforeItCallsATokenDead() throws {
     try withDelivery { delivery throws in
       let (theirs, nobodys) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
@@ -152,13 +152,13 @@ import Testing
           let outcome = try send(to: nobodys)
           #expect(outcome.results.map(\.reason) == ["DeviceTokenNotForTopic"])
           #expect(outcome.staleTokensRemoved == 1)
-          // The phone has said whose it is: no other app is asked.
+          // The phone has named its app, so no other app is tried.
           #expect(try send(to: theirs, of: FakeAPNs.topic).staleTokensRemoved == 1)
         } thenLook: { second, _ throws in
           #expect(try second.received().map(\.token) == [theirs, theirs, nobodys])
         }
       } thenLook: { first, _ throws in
-        // The second time, the second app was known.
+        // The second time, the token's app was known.
         #expect(try first.received().map(\.token) == [theirs, nobodys, theirs])
       }
       #expect(

@@ -1,7 +1,7 @@
 import CNGHTTP2
 import Support
 
-/// Frames of a server.
+/// Frames from a server.
 enum Frame {
   static func make(
     _ type: nghttp2_frame_type, flags: UInt8, _ stream: UInt32, _ payload: [UInt8]
@@ -14,7 +14,7 @@ enum Frame {
     make(NGHTTP2_SETTINGS, flags: 0, 0, [0, 3] + bigEndian(maximumStreams))
   }
 
-  /// Of the whole connection.
+  /// WINDOW_UPDATE for the whole connection.
   static func windowUpdate(_ increment: UInt32) -> [UInt8] {
     make(NGHTTP2_WINDOW_UPDATE, flags: 0, 0, bigEndian(increment))
   }
@@ -27,7 +27,7 @@ enum Frame {
     make(NGHTTP2_RST_STREAM, flags: 0, stream, bigEndian(code))
   }
 
-  /// `:status` as a literal that refers to its name in the static table (RFC 7541 §6.2.2).
+  /// `:status` as a literal with its name in the static table (RFC 7541 §6.2.2).
   static func answer(
     _ stream: UInt32, status: Int, body: String? = nil, isWhole: Bool = true
   ) -> [UInt8] {
@@ -58,7 +58,7 @@ enum Frame {
 }
 
 extension SeededGenerator {
-  /// `bytes` after up to three changes.
+  /// `bytes` with up to three changes.
   mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     for _ in 0..<Int.random(in: 0...3, using: &self) {

@@ -79,7 +79,7 @@ import Testing
     #expect(parse(["APNS_USE_SANDBOX": word]).0?.endpoint == endpoint)
   }
 
-  /// Production, the sandbox, and which of them stand in for Apple's.
+  /// Production, the sandbox, and their replacements.
   @Test func theOtherHostIsApplesUnlessTheFirstOneIsNot() {
     let (fake, second) = (APNsEndpoint(host: "fake"), APNsEndpoint(host: "second"))
     let override = ["APNS_ENDPOINT_OVERRIDE": "https://fake"]

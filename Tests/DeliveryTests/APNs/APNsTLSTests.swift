@@ -3,9 +3,10 @@ import Delivery
 import Foundation
 import Testing
 
-/// Whom the client refuses to speak to: nothing is lost, and the reason is said.
+/// Servers that the client rejects. No notification is lost, and the reason is reported.
 @Suite(.serialized) struct APNsTLSTests {
-  /// - Returns: why the run ended; all of it within a few tries and nothing sent.
+  /// - Returns: the reason for the end of the run, after a few attempts and without a sent
+  ///   notification.
   func failure(
     of fake: FakeAPNs, endpoint: APNsEndpoint? = nil, trust: TLSContext? = nil,
     connecting: Duration = .seconds(10)
@@ -15,7 +16,7 @@ import Testing
       $0.connecting = connecting
     }
     let sent = try send(100, to: fake, limits: limits, endpoint: endpoint, trust: trust)
-    // One was taken from its source, and comes back unsent.
+    // One notification was taken from its source and comes back unsent.
     #expect(sent.isComplete(1))
     #expect(sent.count { $0 == .notProcessed } == 1)
     #expect(sent.run.connections == 2)
@@ -95,7 +96,7 @@ import Testing
     }
   }
 
-  /// Its queue takes the connection; nobody ever answers.
+  /// The kernel's queue accepts the connection, but no program answers.
   @Test func aServerThatDoesNotShakeHandsTakesItsTimeOnly() throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }

@@ -6,9 +6,9 @@ import Store
 import Synchronization
 import Testing
 
-/// The provider token: its form, and what happens when Apple does not want it.
+/// The provider token: its format, and the client's action when Apple refuses it.
 @Suite(.serialized) struct APNsTokenTests {
-  /// Gives these tokens in turn, the last one for ever, and keeps what was called expired.
+  /// Returns these tokens in turn, the last one repeatedly, and keeps the refused tokens.
   final class Tokens: Sendable {
     private let rest: Mutex<[String]>
     let refused = Mutex<[String?]>([])
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// Two runs with a token each, as without a shared one.
+  /// Two runs with separate tokens, as if they shared none.
   @Test func aSecondNewTokenWithinTwentyMinutesIsTooMany() throws {
     try withAPNs { fake in
       #expect(try send(5, to: fake).run.accepted == 5)
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  /// Another connection may be what Apple asks for; the notification goes on.
+  /// Apple may ask for another connection; the notification is sent there.
   @Test(arguments: ["IdleTimeout", "Shutdown"])
   func aReasonOfTheConnectionEndsTheConnectionNotTheRun(_ reason: String) throws {
     let status = reason == "Shutdown" ? 503 : 400

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Delivery
 
-/// Tokens of which nobody said whose they are, in a family of apps.
+/// Tokens without a bundle id, in a family of apps.
 @Suite struct APNsTopicTests {
   private static let other = "com.example.other"
 
-  /// One notification to the device with `token`.
+  /// Inserts one notification to the device with `token`.
   private func notify(_ token: String, _ delivery: TestDelivery, of bundleID: String? = nil) {
     delivery.sql(
       """

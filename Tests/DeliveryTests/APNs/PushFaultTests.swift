@@ -9,9 +9,9 @@ import Testing
 
 @testable import Delivery
 
-/// The outbox of notifications while its database or its senders fail.
+/// The outbox of notifications during failures of the database or the senders.
 @Suite struct PushFaultTests {
-  /// Within one millisecond nothing in the lease's row seems to change.
+  /// Two updates in the same millisecond leave the lease's row unchanged.
   @Test func aShardOfWhichNothingIsDueKeepsItsLease() throws {
     try withDelivery { delivery throws in
       let deliveries = delivery.deliveries
@@ -29,7 +29,7 @@ import Testing
   private func counting(
     _ delivery: TestDelivery, _ action: @escaping @Sendable (String, Int) -> MariaDBProxy.Action
   ) -> MariaDBProxy {
-    // An attempt that prepares a statement inside of itself is run again, whatever it meets: it does not count.
+    // An attempt that prepares a statement runs again in any case, so it does not count.
     let state = Mutex<(counts: [String: Int], isRehearsal: Bool)>(([:], false))
     return MariaDBProxy(accountSettings(of: "companion", in: delivery.root)) { command in
       state.withLock { state in
@@ -84,7 +84,7 @@ import Testing
         delivery.letLeasesEnd()
         _ = try delivery.send(by: fake)
       } thenLook: { fake, _ throws in
-        // The batches of three shards at most were in hand.
+        // Only the batches of up to three shards were in progress.
         #expect(try fake.received().count < 2_000 + 3 * 250)
         let visible = try fake.visible()
         #expect(visible.count == 2_000)
@@ -114,7 +114,7 @@ import Testing
   @Test func tokensThatDiedGoAlsoWhereTheBatchIsGivenBack() throws {
     try withDelivery { delivery throws in
       delivery.insert(300)
-      // The second one stops the sending, when the batch is not whole.
+      // The second delivery stops the sending before the batch is complete.
       delivery.sql(
         """
         UPDATE deliveries SET shard = 5;
@@ -201,7 +201,7 @@ import Testing
   }
 }
 
-/// How a whole pass uses its connections.
+/// The connections of a whole pass.
 @Suite struct PushConnectionTests {
   @Test func aPassThatSendsAgainAndAgainOpensOneConnection() throws {
     try withDelivery { delivery throws in
@@ -224,7 +224,7 @@ import Testing
         #expect(received.count == 20)
         #expect(Set(received.map(\.connection)) == [1])
       }
-      // Three batches of at most eight users, and a sending after each.
+      // Three batches of at most eight users, with a sending after each batch.
       #expect(delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'delivered'") == "20")
     }
   }
@@ -272,7 +272,7 @@ import Testing
     }
   }
 
-  /// Whatever Apple does with the connection between two runs.
+  /// Apple's side may end the connection between two runs.
   @Test(arguments: [[], ["goaway every 10"], ["drop every 11"]])
   func aConnectionIsKeptFromRunToRunWhileApplesSideLives(_ faults: [String]) throws {
     try withAPNs(faults: faults) { fake throws in

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Delivery
 
-/// Apple's two hosts: a token that one calls wrong may be the other's.
+/// Apple's two hosts: a token that one host rejects may belong to the other host.
 @Suite struct PushHostTests {
-  /// Answers with which the first host refuses ten of the tokens.
+  /// Refusals of ten tokens by the first host.
   private func refusals(_ delivery: TestDelivery, _ answer: String = "400 BadDeviceToken")
     -> [String]
   {
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  /// Apple's newer keys serve one environment only.
+  /// Apple's newer keys work with only one environment.
   @Test func aHostThatDoesNotServeUsLeavesTheFirstWord() throws {
     try withDelivery { delivery throws in
       delivery.insert(100)

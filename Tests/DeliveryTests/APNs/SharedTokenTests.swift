@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// When the provider token that all processes share is replaced.
+/// The replacement of the provider token that all processes share.
 @Suite struct SharedTokenTests {
   private func tokens(
     _ delivery: TestDelivery, key: String = testPrivateKey
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// The clock was set back since it was issued.
+  /// The clock was set back after the token was issued.
   @Test(arguments: [("11 SECOND", true), ("1 HOUR", true), ("5 SECOND", false)])
   func aTokenOfTheFutureIsReplaced(ahead: String, isReplaced: Bool) throws {
     try withDelivery { delivery throws in
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// Two hosts may have different keys, so not at once.
+  /// The token is not replaced at once, because two hosts may have different keys.
   @Test func aTokenThatAnotherKeySignedIsReplacedAfterAMinute() throws {
     try withDelivery { delivery throws in
       let other = runProgram(

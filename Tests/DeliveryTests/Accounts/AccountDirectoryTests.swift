@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// Accounts, devices and sessions at a terminal.
+/// Terminal commands for accounts, devices and sessions.
 @Suite struct AccountDirectoryTests {
   private func directory(_ delivery: TestDelivery) -> AccountDirectory {
     AccountDirectory(records: delivery.records())
@@ -62,7 +62,8 @@ import Testing
     }
   }
 
-  /// What a sign-out in the app ends, ends here: the session, the tokens, also that of the preferences.
+  /// The command ends the same things as a sign-out in the app: the session and its tokens, also
+  /// that of the preferences.
   @Test func aSessionIsEndedAsASignOutEndsIt() throws {
     try withDelivery { delivery throws in
       let (device, session) = delivery.addDevice(String(repeating: "a", count: 64))
@@ -126,7 +127,7 @@ import Testing
     }
   }
 
-  /// With the companion's rights. The mail goes out at the next pass.
+  /// Uses the companion's rights. The next pass sends the mail.
   @Test func accountsAreBannedUnbannedAndDeleted() throws {
     try withDelivery { delivery throws in
       delivery.addDevice(String(repeating: "a", count: 64))

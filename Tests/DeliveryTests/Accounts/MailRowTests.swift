@@ -7,10 +7,10 @@ import Testing
 
 @testable import Delivery
 
-/// What rows of mails can have the companion send, which somebody wrote who has taken over the responder: it knows the
-/// public key with which mails are sealed.
+/// Mails from rows of an attacker who has taken over the responder, and so knows the public key
+/// that seals mails.
 @Suite struct MailRowTests {
-  /// A row for `recipient`, and what is sealed in it.
+  /// Rows with their recipient and sealed secret.
   private static let rows: [(kind: String, recipient: String, secret: String)] = [
     ("login_code", "ann@example.org", "Buy at http://evil.example"),
     ("login_code", "ann@example.org", "12345"), ("login_code", "ann@example.org", "１２３４５６"),

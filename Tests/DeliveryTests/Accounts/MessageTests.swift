@@ -9,7 +9,7 @@ import Testing
 @Suite struct MessageTests {
   private static let id = "01890a5d-ac96-774b-bcce-b302099a8057"
 
-  /// nil where no such mail is sent.
+  /// The text of a mail; nil if this mail is never sent.
   private func text(
     _ kind: MailKind? = .loginCode, secret: String = "012345", in language: Language = .english,
     device: String = "Ann's iPhone (2)", address: String = "2001:db8::7",
@@ -118,7 +118,8 @@ import Testing
     #expect(mail.contains(#"\#nFrom: "Ann \"A\\\" <Co>" <switchboard@example.org>\#n"#))
   }
 
-  /// A stranger may name the device, and so must not write a link or a sentence of ours.
+  /// A stranger may choose the device's name, so the name must not contain a link or a sentence of
+  /// ours.
   @Test func theDevicesNameIsHarmless() throws {
     let name =
       "Visit https://evil.example/x?y=1 now, or call <b>0800</b> at once and ask for the boss"
@@ -213,7 +214,7 @@ import Testing
     #expect(!mail.contains("token"))
   }
 
-  /// Whoever can write rows can mail no text of their own.
+  /// An attacker who can write rows cannot mail own text.
   @Test(arguments: [
     (MailKind.loginCode, "01234"), (.loginCode, "0123456"), (.loginCode, "01234a"),
     (.loginCode, ""),

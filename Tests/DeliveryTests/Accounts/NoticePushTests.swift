@@ -6,13 +6,14 @@ import Testing
 
 @testable import Delivery
 
-/// The pushes that go with mails to owners.
+/// The pushes that accompany mails to owners.
 @Suite struct NoticePushTests {
   private let mail = Mail(
     id: "01890a5d-ac96-774b-bcce-b302099a8057", kind: .passkeyAdded, recipient: "ann@example.org",
     sealed: "")
 
-  /// A phone of Ann's for each of `tokens`: `c` is no phone of Apple's, `d` takes no pushes, and `e` is a browser.
+  /// Adds a phone of Ann's for each of `tokens`: `c` is not a phone of Apple, `d` takes no pushes,
+  /// `e` is a browser.
   private func arrange(_ delivery: TestDelivery, tokens: [String]) {
     for letter in tokens {
       delivery.sql(
@@ -84,7 +85,7 @@ import Testing
     #expect(NoticePush.announcement(with: content.json, of: mail) == nil)
   }
 
-  /// Rows that somebody wrote by hand send no mail to strangers.
+  /// Rows written by hand send no mail to strangers.
   @Test func aMailToWhomNoAccountBelongsIsGivenUp() throws {
     try withDelivery { delivery throws in
       try delivery.requestCode()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// A server with a database of its own, the files of a site, and a pair of age's keys.
+/// A server with its own database, the files of a site, and a pair of age's keys.
 struct TestBackup {
   let delivery: TestDelivery
   let recipient: String
@@ -45,7 +45,7 @@ struct TestBackup {
     try String(contentsOfFile: "\(secrets)/\(name)", encoding: .utf8)
   }
 
-  /// Runs `switchboard-companion` with what both commands need.
+  /// Runs `switchboard-companion` with the options that both commands need.
   func run(_ arguments: [String]) -> (status: Int32, output: String) {
     runProgram(builtProgram("switchboard-companion").path(), arguments + siteOptions)
   }
@@ -77,7 +77,7 @@ struct TestBackup {
     return result.output
   }
 
-  /// Everything that a restore could change: the databases, their rows, and the files.
+  /// Everything that a restore can change: the databases, their rows, and the files.
   func everything() -> String {
     let databases = delivery.server.run("SHOW DATABASES")
     let tables = delivery.sql(

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// Whoever has no program of ours, but age, tar and the key.
+  /// The backup can be read with only age, tar and the key.
   @Test func itIsReadWithoutOurPrograms() throws {
     try withBackup { backup throws in
       #expect(backup.backUp().status == 0)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// A `mariadb-dump` that is ended, or that ends well before it has written everything.
+  /// A `mariadb-dump` that is killed, or that ends without an error before the end of its output.
   @Test(arguments: ["kill $$", "exit 3", "exit 0"]) func aDumpWithoutItsEndIsNoBackup(
     _ ending: String
   ) throws {

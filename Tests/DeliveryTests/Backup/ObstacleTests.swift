@@ -4,16 +4,18 @@ import Testing
 
 @testable import Delivery
 
-/// What spoils a backup or its surroundings.
+/// A defect of a backup or of its surroundings.
 private struct Obstacle: Sendable {
   let name: String
-  /// In bash, with the variables of ``TestBackup/shell(_:)``. What it leaves as `$FOLDER/f` is restored, else the backup.
+  /// Bash code with the variables of ``TestBackup/shell(_:)``. If it makes `$FOLDER/f`, that file
+  /// is restored instead of the backup.
   let spoil: String
-  /// What the restore is told besides.
+  /// Additional options of the restore.
   var options: [String] = []
   let sentence: String
 
-  /// Opens the backup in a folder, runs `change`, and writes the manifest anew for the part that it names.
+  /// Unpacks the backup into a folder, runs `change`, and corrects the manifest's entry of the
+  /// part.
   static func repacked(part: Int, named file: String, _ change: String) -> String {
     """
     rm -rf $FOLDER/x; mkdir $FOLDER/x; cd $FOLDER/x; age -d -i $IDENTITY $FILE | tar -xz
@@ -79,7 +81,7 @@ private struct Obstacle: Sendable {
   ]
 }
 
-/// What a restore refuses.
+/// Refusals of a restore.
 @Suite(.serialized) struct ObstacleTests {
   @Test func whatIsInTheWayIsSaidAndNothingIsChanged() throws {
     try withBackup { backup throws in

@@ -8,11 +8,11 @@ import Testing
 
 @testable import Delivery
 
-/// What a restore closes, keeps and refuses.
+/// Things that a restore closes, keeps and refuses.
 @Suite(.serialized) struct RestoreTests {
   private static let id = "01890a5d-ac96-774b-bcce-b302099a8001"
 
-  /// Whatever is good only once, open; and beside it what a restore leaves alone.
+  /// Open rows of every single-use kind, and rows that a restore does not change.
   private static let openRows = """
     SET time_zone = '+00:00', @soon = UTC_TIMESTAMP(3) + INTERVAL 1 DAY, @now = UTC_TIMESTAMP(3);
     UPDATE accounts SET id = '\(id)';
@@ -55,7 +55,7 @@ import Testing
     INSERT INTO deliveries (id, notification_id, token, shard) VALUES ('\(id)', '\(id)', 't', 1);
     """
 
-  /// One line for each of what is still open.
+  /// Selects one line for each open row.
   private static let open = """
     SELECT 'code' FROM login_codes WHERE spent_at IS NULL
     UNION ALL SELECT 'challenge' FROM phone_challenges WHERE spent_at IS NULL

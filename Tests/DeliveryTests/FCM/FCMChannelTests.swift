@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// Notifications to Android, from the outbox to what becomes of the token.
+/// Notifications to Android, from the outbox to the fate of the token.
 @Suite struct FCMChannelTests {
   @Test func dueNotificationsAreDelivered() throws {
     try withDelivery { delivery throws in

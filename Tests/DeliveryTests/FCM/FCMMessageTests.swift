@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-/// Apple's payload as FCM takes it.
+/// The conversion of Apple's payload to FCM's format.
 @Suite struct FCMMessageTests {
   private func json(_ payload: String, collapseID: String? = nil) throws -> String {
     let message = try FCMMessage(

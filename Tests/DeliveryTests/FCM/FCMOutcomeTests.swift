@@ -2,7 +2,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is done about each answer of FCM: the table of the manual.
+/// The action for each answer of FCM, as in the manual's table.
 @Suite struct FCMOutcomeTests {
   @Test(
     arguments: [

@@ -13,7 +13,7 @@ import Testing
     return (settings, environment.complaints)
   }
 
-  /// - Parameter text: of the file; nil: there is none.
+  /// - Parameter text: the file's content; nil for no file.
   private func parse(file text: String?) throws -> (FCMSettings?, [String]) {
     let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -31,7 +31,7 @@ import Testing
     #expect(settings.endpoint == "https://fcm.googleapis.com")
   }
 
-  /// As systemd hands over a file of secrets that is absent.
+  /// systemd passes an absent file of secrets in this way.
   @Test(arguments: ["", "\n"])
   func withoutAnAccountNothingIsSentToAndroid(text: String) throws {
     #expect(parse([:]).0 == nil)

@@ -5,7 +5,7 @@ import Support
 
 @testable import Delivery
 
-/// Calls `body` with a fake of its own.
+/// Calls `body` with a new fake.
 func withFCM<T>(_ body: (FakeFCM) throws -> T) throws -> T {
   let fake = FakeFCM()
   defer { fake.end() }
@@ -21,7 +21,7 @@ extension FakeFCM {
 }
 
 extension TestDelivery {
-  /// A delivery of one notification to each of `tokens`, whose phones are Ann's and run Android.
+  /// Inserts a delivery of one notification to each of `tokens`, which are Ann's Android phones.
   func insertAndroid(_ tokens: [String]) {
     for (index, token) in tokens.enumerated() {
       sql(
@@ -41,7 +41,7 @@ extension TestDelivery {
     }
   }
 
-  /// One sending of what is due.
+  /// Sends the due deliveries once.
   func send(
     by fake: FakeFCM, answerLimit: Duration = .seconds(7)
   ) throws -> DeliveryReport {
@@ -55,5 +55,5 @@ extension TestDelivery {
   }
 }
 
-/// As FCM makes them.
+/// A token in FCM's format.
 func androidToken(_ number: Int) -> String { "fcm-token-\(number):APA91bE_test-of-a-phone" }

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// The fake says no as Google does, so that the other tests mean something.
+  /// The fake refuses like Google; otherwise the other tests would prove nothing.
   @Test func wrongAssertionsAreRefused() throws {
     try withFCM { fake throws in
       let right = try fake.settings()
@@ -71,7 +71,7 @@ import Testing
         FCMSettings(
           project: right.project, account: right.account, keyID: right.keyID,
           key: RSAPrivateKey(pem: FakeFCM().privateKey), tokenURL: right.tokenURL),
-        // The same host under another name is another audience.
+        // Another name of the same host is another audience.
         fake.settings(tokenURL: right.tokenURL.replacing("127.0.0.1", with: "localhost")),
       ]
       for settings in wrong {

@@ -14,7 +14,7 @@ import Testing
   private static let issuer = PairingIssuer(
     keys: TestDelivery.keyring, randomBytes: randomBytes(PairingToken.idSize))
 
-  /// A site on which phones pair.
+  /// A site that pairs phones.
   private struct PairingSite {
     let delivery: TestDelivery
     let requiresAuth: Bool
@@ -136,7 +136,7 @@ import Testing
       let list = try site.list()
       #expect(list.hasSuffix("  a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d\u{FFFD}e"))
       #expect(list.split(separator: "\n").count == 2)
-      // As earlier versions stored it.
+      // A value of an earlier version.
       _ = site.sql("UPDATE pairings SET user_agent = X'611B5B324A62E280AE630A64C29B65'")
       let older = try site.list()
       #expect(older.hasSuffix("  a·[2Jb·c·d·e"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// The catalog of models at a terminal.
+/// Terminal commands for the catalog of models.
 @Suite struct ModelDirectoryTests {
   @Test func theCatalogIsReplacedInTheGivenOrder() throws {
     try withDelivery { delivery throws in

@@ -7,15 +7,15 @@ import Testing
 
 @testable import Delivery
 
-/// What rows of tests can have the companion send, which somebody wrote who has taken over the responder.
+/// Pushes from rows of an attacker who has taken over the responder.
 @Suite(.serialized) struct PushTestRowTests {
   private static let (anns, bobs) = (token("a"), token("b"))
 
   private static func token(_ letter: String) -> String { String(repeating: letter, count: 64) }
 
-  /// Has the companion do all jobs.
+  /// Lets the companion run all jobs.
   ///
-  /// - Returns: the tokens to which something went, and the payloads.
+  /// - Returns: the sent pushes: tokens and payloads.
   private func sent(by delivery: TestDelivery) throws -> [(token: String, payload: String)] {
     let sent = Mutex<[(token: String, payload: String)]>([])
     let sender = DirectSender(topic: "t", concurrency: 4) { notifications in
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  /// Between the row and the sending.
+  /// Changes between the insertion of the row and the sending.
   @Test(arguments: [
     "UPDATE devices SET revoked_at = NOW(3)", "DELETE FROM push_tokens",
     "UPDATE push_tokens SET device_id = (SELECT d.id FROM devices d JOIN accounts a ON a.id = d.account_id WHERE a.email = 'bob@example.org')",
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// As responders of earlier versions wrote them: with any tokens, and any payload.
+  /// Earlier versions of the responder wrote such rows, with any tokens and any payload.
   @Test func aPayloadInARowIsNotSent() throws {
     try withDelivery { delivery throws in
       delivery.registerPushTokens([Self.anns])
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  /// The counts of requests are the responder's own: it can put them back.
+  /// The responder owns the counts of requests, so an attacker in the responder can reset them.
   @Test func theCompanionCountsTestsItself() throws {
     try withDelivery { delivery throws in
       let tokens = (1...300).map { "\(Self.anns)\($0)" }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Delivery
 
-/// Accounts with push tokens, and rows that the responder's database account writes.
+/// Accounts with push tokens, and rows written with the responder's database account.
 extension TestDelivery {
   func accountID(of email: String = "ann@example.org") -> String {
     sql("SELECT id FROM accounts WHERE email = '\(email)'")
   }
 
-  /// Gives each token to a device of its own, of the account with this address.
+  /// Gives each token to a new device of the account with this address.
   func registerPushTokens(
     _ tokens: [String], platform: String = "ios", of email: String = "ann@example.org"
   ) {
@@ -42,7 +42,7 @@ extension TestDelivery {
     PushTest(accountID: accountID(), tokens: tokens, isNamed: false, message: message)
   }
 
-  /// What SQL prints with the responder's rights: what somebody who has taken over the responder can do.
+  /// The output of SQL with the responder's rights, like those of an attacker in the responder.
   @discardableResult
   func sqlOfResponder(_ statements: String) -> String {
     let account = account(of: "responder")
@@ -58,7 +58,7 @@ extension TestDelivery {
 
   /// Writes a job with the responder's rights.
   ///
-  /// - Parameter request: JSON
+  /// - Parameter request: the request's JSON.
   func insertJob(_ kind: String, _ request: [UInt8]) {
     let printed = sqlOfResponder(
       """

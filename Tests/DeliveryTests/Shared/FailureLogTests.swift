@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// What the log says of parts that fail again and again.
+/// Log lines about parts that fail repeatedly.
 @Suite struct FailureLogTests {
   private struct Broken: Error, CustomStringConvertible {
     let description: String
@@ -49,7 +49,7 @@ import Testing
   }
 }
 
-/// Keeps what is logged and not for debugging.
+/// A log handler that keeps all lines above the debug level.
 private struct Lines: LogHandler {
   private final class Store: Sendable { let lines = Mutex<[String]>([]) }
 

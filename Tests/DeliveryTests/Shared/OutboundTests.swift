@@ -5,9 +5,9 @@ import Testing
 
 @testable import Delivery
 
-/// Requests to places that a row names.
+/// Requests to addresses from rows.
 @Suite struct OutboundTests {
-  /// A server of this machine that answers everything, and counts connections.
+  /// A local server that answers everything and counts connections.
   private final class Counted: Sendable {
     private let listener = LoopbackListener()!  // a free port
     private let count = Mutex(0)
@@ -70,7 +70,7 @@ import Testing
     #expect(Destination(configured: "tcp://127.0.0.1:1") == nil)
   }
 
-  /// The connection was made for a place of the configuration, and is still open.
+  /// The open connection was made for an address of the configuration.
   @Test func aConnectionThatIsKeptIsLookedAtToo() throws {
     let server = Counted()
     defer { server.end() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// Files of secrets that everybody on the host can read.
+/// Files of secrets that every user of the host can read.
 @Suite struct SecretFilesTests {
   private func withSecrets(_ body: (_ folder: String) throws -> Void) throws {
     try withFolder { folder throws in
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// What a link names counts, by the folders on the way there.
+  /// A link counts as its target, with the folders on the way to the target.
   @Test func aLinkIsFollowed() throws {
     try withSecrets { secrets in
       try #require(chmod("\(secrets)/jwt-keys", 0o600) == 0)
@@ -80,7 +80,7 @@ import Testing
     #expect(SecretFiles().isEmpty)
   }
 
-  /// The program itself: `check`, `status`, and the metrics.
+  /// Runs the program itself: `check`, `status`, and the metrics.
   @Test func checkAndStatusAndMetricsNameThem() throws {
     try withDelivery { delivery throws in
       try withSecrets { secrets in

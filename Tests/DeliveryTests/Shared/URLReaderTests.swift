@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// What our reader of URLs takes, curl reads in the same way.
+/// curl reads every URL that our reader accepts in the same way.
 ///
 /// `SWITCHBOARD_FUZZ=1000000` tries a million mutations.
 @Suite struct URLReaderTests {
@@ -13,12 +13,12 @@ import Testing
     ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 20_000
   private static let seed: UInt64 = 0x5EED_0023
 
-  /// Those of the standard that browsers follow.
+  /// Inputs from the standard that browsers follow.
   private static func inputs() throws -> [String] {
     try JSONDecoder().decode([String].self, from: Data(fixture("urls/whatwg.json").utf8))
   }
 
-  /// - Returns: whether our reader takes the text.
+  /// - Returns: whether our reader accepts the text.
   private func isTaken(_ text: String) -> Bool {
     guard let url = WebURL(text) else { return false }
     let (ours, curls) = (CurlURL.Reading(url), CurlURL.reading(of: text))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// The number on the app's icon is that of the games that wait.
+/// The number on the app's icon is the number of waiting games.
 @Suite(.serialized) struct BadgeTests {
   private func games(_ turns: Int, others: Int = 0, user: Int = 7, move: Int = 1000) -> [FakeGame] {
     (1...turns + others + 1).dropLast().map { number in
@@ -49,10 +49,10 @@ import Testing
       try show(polling, games(2, others: 1, move: 1000))
       #expect(polling.badges == ["2"])
       #expect(badge(polling) == "2")
-      // Too soon.
+      // Less than a minute has passed.
       try show(polling, games(1, others: 2))
       #expect(polling.badges == ["2"])
-      // Though nothing is new since then.
+      // The badge is sent although the games are unchanged.
       aMinutePasses(polling)
       try show(polling, games(1, others: 2))
       #expect(polling.badges == ["2", "1"])
@@ -74,7 +74,7 @@ import Testing
       #expect(polling.badges == [])
       polling.site.answer(7, .body(full(games(1, others: 1))))
       try polling.poll()
-      // In place of the one that waits.
+      // The new badge replaces the waiting one.
       #expect(polling.badges == [])
       #expect(
         polling.sql(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// The fake online-go.com refuses requests, and answers with the games in a folder.
+/// The fake online-go.com: its refusals, and its answers from a folder of games.
 @Suite struct FakeOGSTests {
   @Test(arguments: [
     ("GET", "/api/v1/players/7/full", 200), ("GET", "/api/v1/players/8/full", 404),

@@ -8,7 +8,7 @@ import Testing
 
 /// Answers of online-go.com that are hostile, too large or late.
 @Suite(.serialized) struct PollAnswerTests {
-  /// Each costs its user one round, and no other user anything.
+  /// Each answer costs its user one round, and does not affect other users.
   private static let hostile: [FakeOGS.Answer] = [
     .body(#"{"active_games":[{"#), .body("{}"), .body("{\"active_games\":null}"),
     .body(#"{"x":"# + String(repeating: "[", count: 200_000)), .truncated(full([FakeGame()])),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// What happens to a user, and to the others, when online-go.com refuses a poll.
+/// Effects on a user, and on the others, when online-go.com refuses a poll.
 @Suite(.serialized) struct PollFailureTests {
   private static let throttled = #"{"detail":"Request was throttled."}"#
 
@@ -58,7 +58,7 @@ import Testing
       _ = polling.sql("UPDATE ogs_pause SET paused_until = paused_until + INTERVAL 1 MINUTE")
       try polling.poll()
       #expect(polling.site.total == 3)
-      // After the pause one try, and a longer pause.
+      // After the pause there is one attempt, and then a longer pause.
       _ = polling.sql("UPDATE ogs_pause SET paused_until = UTC_TIMESTAMP(3)")
       began = try polling.poll()
       #expect(polling.site.total == 4)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// When users are polled, and by whom.
+/// The times of polls, and the companions that poll.
 @Suite(.serialized) struct PollScheduleTests {
   @Test func theIntervalGrowsFourfoldWhileNothingMoves() throws {
     try withPolling { polling throws in

@@ -33,23 +33,23 @@ struct TestPolling: Sendable {
       log: Evidence.log(of: delivery.root.database))
   }
 
-  /// Polls with the rights of the companion.
+  /// Polls with the companion's rights.
   var polls: Polls {
     companion().database.records(at: .now(), from: .companion).polls
   }
 
-  /// What the responder writes and reads.
+  /// The records with the responder's rights.
   var responder: Records {
     Database(accountSettings(of: "responder", in: delivery.root))
       .records(at: .now(), from: Origin(requestID: "r", address: "192.0.2.1"))
   }
 
-  /// For the companion's program.
+  /// Environment variables for the companion's program.
   var environment: [String: String] {
     ["OGS_BASE_URL": site.url, "SWITCHBOARD_CONTACT": "admin@example.org"]
   }
 
-  /// Registers devices as the responder does.
+  /// Registers devices, like the responder.
   func register(_ user: Int64 = 7, devices: Int = 1) throws {
     for token in Self.tokens.prefix(devices) {
       try responder.turnRegistrations.add(
@@ -59,7 +59,7 @@ struct TestPolling: Sendable {
 
   /// Polls all users, due or not.
   ///
-  /// - Returns: when it began, by the database's clock.
+  /// - Returns: the time of the beginning, by the database's clock.
   @discardableResult
   func poll(_ companion: Companion? = nil) throws -> String {
     let began = clock()
@@ -70,28 +70,28 @@ struct TestPolling: Sendable {
 
   func clock() -> String { sql(databaseClock) }
 
-  /// Whether user 7 is due so many seconds after a moment between `began` and now.
+  /// Whether user 7 is due `seconds` after a moment between `began` and now.
   func isDue(in seconds: ClosedRange<Int>, since began: String) -> Bool {
     sql(isAhead("due_at", in: "ogs_users WHERE id = 7", by: seconds, since: began)) == "1"
   }
 
-  /// The same of the end of the pause.
+  /// Whether the pause ends `seconds` after a moment between `began` and now.
   func isPaused(for seconds: ClosedRange<Int>, since began: String) -> Bool {
     sql(isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)) == "1"
   }
 
-  /// Makes the notifications of a companion without a prefix.
+  /// Makes notifications of a companion without a prefix.
   static let message: TurnMessage.Maker = { event, reader in
     TurnMessage(of: event, to: reader, prefix: "")
   }
 
-  /// As where all channels are configured.
+  /// Adds the leases of all channels, as if all were configured.
   func addLeases() throws {
     let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
     for channel in [Channel.apns, .fcm, .webPush] { try deliveries.addLeases(of: channel) }
   }
 
-  /// Whatever waits is delivered, as by a pass.
+  /// Marks all waiting notifications as delivered, like a pass.
   func deliver(by channel: Channel = .apns) throws {
     let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
     for shard in try deliveries.dueShards(of: channel) {
@@ -104,7 +104,7 @@ struct TestPolling: Sendable {
     }
   }
 
-  /// The badges that were sent alone, oldest first.
+  /// The badges that were sent without an alert, oldest first.
   var badges: [String] {
     sql(
       "SELECT JSON_VALUE(payload, '$.aps.badge') FROM notifications WHERE kind = 'badge' ORDER BY id"
@@ -124,13 +124,13 @@ struct TestPolling: Sendable {
 }
 
 extension Companion {
-  /// Polls the users that are due.
+  /// Polls the due users.
   func pollDueUsers() throws {
     try #require(polling).pollDueUsers(atMost: .seconds(60))
   }
 }
 
-/// Calls `body` with a database and a fake online-go.com of its own.
+/// Calls `body` with a new database and a new fake online-go.com.
 func withPolling<T>(_ body: (TestPolling) throws -> T) throws -> T {
   try withDelivery { delivery throws in
     let site = try #require(FakeOGS())

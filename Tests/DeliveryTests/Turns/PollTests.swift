@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// What a poll tells and stores.
+/// Notifications and rows of a poll.
 @Suite(.serialized) struct PollTests {
   @Test func aTurnIsToldOnceToEachDeviceAfterOneFetch() throws {
     try withPolling { polling throws in
@@ -43,12 +43,12 @@ import Testing
       polling.site.answer(7, .body(full(games)))
       try polling.poll()
       try polling.deliver()
-      // A move in another game is new, even if it is earlier than the one that was told.
+      // A move in another game is new, even if it is earlier than the announced move.
       let second = FakeGame(id: 2, name: "two", lastMove: "3000")
       polling.site.answer(7, .body(full([games[0], second])))
       try polling.poll()
       #expect(polling.alerts == ["It's your turn in: one", "It's your turn in: two"])
-      // The same move is not new; a later one is.
+      // The same move is not new; a later move is new.
       try polling.deliver()
       try polling.poll()
       let third = FakeGame(id: 2, name: "two", lastMove: "3001")
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// A restored backup may have lost the marks; the outbox still knows the event.
+  /// A restored backup may lack the marks, but the outbox still has the event.
   @Test func theSameEventMakesNoSecondNotification() throws {
     try withPolling { polling throws in
       try polling.register()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is read from the answers of online-go.com.
+/// The parts of online-go.com's answers that are read.
 @Suite struct SeenGamesTests {
   private func seen(_ body: String, of user: Int64 = 7) throws -> SeenGames {
     try SeenGames(ofPlayer: Array(body.utf8), for: user)
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  /// Neither cut nor changed bytes of a real answer crash it.
+  /// Cut or changed bytes of a real answer do not crash the reader.
   @Test func noBytesCrashTheReader() throws {
     let body = Array(try fixture("ogs/players_full_one_turn.json").utf8)
     for end in stride(from: 0, to: body.count - 2, by: 7) {

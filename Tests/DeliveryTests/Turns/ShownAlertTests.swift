@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// What a device shows goes when its game waits no more.
+/// A device's alert is removed when its game no longer waits.
 @Suite(.serialized) struct ShownAlertTests {
   private func show(_ polling: TestPolling, _ games: [FakeGame]) throws {
     polling.site.answer(7, .body(full(games)))
@@ -13,7 +13,7 @@ import Testing
     for channel in [Channel.apns, .fcm, .webPush] { try polling.deliver(by: channel) }
   }
 
-  /// Notifications that devices are told to take away, oldest first.
+  /// Notifications that devices are asked to remove, oldest first.
   private func removed(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
@@ -37,7 +37,7 @@ import Testing
       try show(polling, [FakeGame(player: "8", lastMove: "2000")])
       #expect(removed(polling).count == 1)
       #expect(polling.sql("SELECT COUNT(*) FROM turn_alerts") == "0")
-      // A day later, too: the notification itself is not kept so long.
+      // Works a day later too, when the notification's row has been deleted.
       try show(polling, [FakeGame(lastMove: "3000")])
       _ = polling.sql("DELETE FROM notifications")
       try show(polling, [])
@@ -60,7 +60,7 @@ import Testing
     try withPolling { polling throws in
       try polling.register()
       try show(polling, [FakeGame()])
-      // It moved twice between two polls: the new alert takes the place of the old one.
+      // The game moved twice between two polls: the new alert replaces the old one.
       try show(polling, [FakeGame(lastMove: "3000")])
       #expect(polling.alerts.count == 2)
       try show(

@@ -6,13 +6,13 @@ import Testing
 
 @testable import Delivery
 
-/// Nothing is told that is over, and nothing that waits is hidden.
+/// Finished turns are not announced, and waiting turns are not hidden.
 @Suite(.serialized) struct StaleTurnTests {
   private func game(_ id: Int, player: Int = 7, move: Int = 1000) -> FakeGame {
     FakeGame(id: id, name: "game \(id)", player: "\(player)", lastMove: "\(move)")
   }
 
-  /// Texts of the notifications that wait, by device.
+  /// Texts of the waiting notifications, by device.
   private func waiting(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
@@ -38,13 +38,13 @@ import Testing
       try poll(polling, [game(1, player: 8, move: 2000)])
       #expect(waiting(polling) == [])
       #expect(polling.sql("SELECT DISTINCT state, reason FROM deliveries") == "dead\twithdrawn")
-      // The next turn of the same game is told again.
+      // The next turn of the same game is announced again.
       try poll(polling, [game(1, move: 3000)])
       #expect(waiting(polling).count == 2)
     }
   }
 
-  /// Apple does not answer while the game is played elsewhere.
+  /// Apple does not answer while the player moves elsewhere.
   @Test func whatIsInHandDuringAPollIsNotSentLaterWhenItIsOver() throws {
     try withPolling { polling throws in
       try polling.register()
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  /// One device has got what still waits for the other.
+  /// One device already has a notification that still waits for the other device.
   @Test func eachDeviceIsToldWhatItHasNotGot() throws {
     try withPolling { polling throws in
       try polling.register(devices: 2)
@@ -132,7 +132,8 @@ import Testing
     }
   }
 
-  /// Whoever sends may have handed it over already: to replace it would tell twice.
+  /// The sender may already have handed over the notification; a replacement would announce the
+  /// turn twice.
   @Test func whatIsBeingSentStays() throws {
     try withPolling { polling throws in
       try polling.register()
@@ -147,7 +148,7 @@ import Testing
       try poll(polling, [game(1), game(2)])
       #expect(
         waiting(polling) == ["a It's your turn in: game 1 1", "a It's your turn in: game 2 2"])
-      // It was not handed over after all, and is over by then.
+      // The notification was not handed over, and its turn has ended by then.
       let later = DeliveryOutcome.later(
         delay: .zero, status: 503, reason: "x", countsAsAttempt: true)
       #expect(try deliveries.record(batch.map { ($0, later) }, under: lease))
@@ -156,7 +157,7 @@ import Testing
     }
   }
 
-  /// Not even while both run at once.
+  /// A withdrawal and a sending run at the same time.
   @Test func whatIsWithdrawnIsNeverSent() throws {
     try withPolling { polling throws in
       try polling.register()

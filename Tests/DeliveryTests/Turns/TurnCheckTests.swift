@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// The responder counts as well, but what it writes is not trusted.
+  /// The companion does not trust the responder's counts.
   @Test func theCompanionCountsChecksItself() throws {
     try withPolling { polling throws in
       polling.site.answer(7, .body(full([FakeGame()])))
@@ -73,7 +73,7 @@ import Testing
       let began = polling.clock()
       #expect(try check(polling) == Self.failure)
       #expect(polling.isDue(in: 10...10, since: began))
-      // A check keeps the back-off too.
+      // A check also respects the back-off.
       #expect(try check(polling) == Self.failure)
       #expect(polling.site.count(7) == 1)
     }

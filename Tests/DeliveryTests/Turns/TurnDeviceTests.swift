@@ -43,7 +43,7 @@ import Testing
     for channel in [Channel.apns, .fcm, .webPush] { try polling.deliver(by: channel) }
   }
 
-  /// Channel and text of each delivery that is due, by channel.
+  /// Channel and text of each due delivery, sorted by channel.
   private func due(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
@@ -54,7 +54,7 @@ import Testing
     ).split(separator: "\n").map { String($0.replacing("\t", with: " ")) }
   }
 
-  /// Quiet hours around now, or an hour away from them.
+  /// Quiet hours that include now, or that begin in an hour.
   private func hours(areNow: Bool) -> PhoneQuietHours {
     let minute = Timestamp.now().seconds % 86_400 / 60
     let begin = areNow ? minute + 1380 : minute + 60
@@ -107,7 +107,7 @@ import Testing
       try register(polling, [try apple(), android])
       try poll(polling, [FakeGame()])
       #expect(due(polling) == ["apns It's your turn in: game"])
-      // The end is within the hour, and the notification outlives it.
+      // The quiet hours end within the hour, and the notification expires later.
       #expect(
         polling.sql(
           """
@@ -116,7 +116,7 @@ import Testing
           FROM deliveries d JOIN notifications n ON n.id = d.notification_id
           WHERE d.channel = 'fcm' AND n.kind = 'turn'
           """) == "1\t1")
-      // The number makes no sound.
+      // The badge makes no sound, so it is sent.
       #expect(polling.badges == ["1"])
       try deliver(polling)
       android.quietHours = .set(hours(areNow: false))
@@ -177,7 +177,7 @@ import Testing
       }
       try poll(polling, [FakeGame()])
       #expect(due(polling) == ["apns It's your turn in: game"])
-      // The phone follows its user again: now all are quiet, and the turn stays new.
+      // The phone follows its user's settings again: all devices are quiet, and the turn stays new.
       phone.quietHours = .set(nil)
       try register(polling, [phone])
       try poll(polling, [FakeGame(), FakeGame(id: 2)])
@@ -197,7 +197,7 @@ import Testing
       try register(polling, [phone])
       try polling.poll()
       #expect(due(polling) == ["apns It's your turn in: game"])
-      // Now the answer is known.
+      // The next poll stores the tag of the answer.
       try polling.poll()
       #expect(polling.sql("SELECT entity_tag IS NULL FROM ogs_users") == "0")
     }

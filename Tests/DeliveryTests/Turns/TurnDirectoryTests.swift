@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// Users of online-go.com and their API keys at a terminal.
+/// Terminal commands for users of online-go.com and their API keys.
 @Suite struct TurnDirectoryTests {
   private func turns(_ delivery: TestDelivery) -> TurnDirectory {
     TurnDirectory(records: delivery.records())

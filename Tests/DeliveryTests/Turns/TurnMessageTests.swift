@@ -63,7 +63,7 @@ import Testing
     #expect(message.collapseID.utf8.count <= 64)
   }
 
-  /// A device shows only the newest of those that share a collapse id.
+  /// A device shows only the newest notification with a collapse id.
   @Test func noNotificationHidesAnotherGame() {
     func collapseID(_ event: TurnMessage.Event, to user: Int64 = 7) -> String {
       TurnMessage(of: event, to: TurnMessage.Reader(user, badge: 1), prefix: "").collapseID
@@ -80,7 +80,7 @@ import Testing
       collapseID(.removal([TurnMessage.RemovedAlert(collapseID: "turn-7-1", lastMove: 2)])),
     ]
     #expect(Set(ids).count == ids.count)
-    // The next turn of the same game takes the place of the one before.
+    // The next turn of the same game replaces the earlier one.
     #expect(collapseID(turns([moved])) == ids[0])
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// Players are told what their settings ask for.
+/// Notifications follow the players' settings.
 @Suite(.serialized) struct TurnWishesTests {
   private func poll(_ polling: TestPolling, _ games: [String]) throws {
     polling.site.answer(7, .body(full(games)))
@@ -39,9 +39,9 @@ import Testing
       try set(polling) { $0.quietHours = TurnSettings.QuietHours(from: before, to: after) }
       try poll(polling, [game(1), game(2)])
       #expect(polling.alerts == [])
-      // The number on the icon makes no sound.
+      // The badge makes no sound, so it is sent.
       #expect(polling.badges == ["2"])
-      // One is played meanwhile.
+      // The player moves in one game during the quiet hours.
       try poll(polling, [game(2)])
       try set(polling) { $0.quietHours = TurnSettings.QuietHours(from: after, to: before) }
       try poll(polling, [game(2)])
@@ -53,7 +53,7 @@ import Testing
     var settings = TurnSettings()
     settings.quietHours = TurnSettings.QuietHours(from: 22 * 60, to: 7 * 60)
     settings.timeZone = "America/New_York"
-    // 2026-01-15 and 2026-07-15: five and four hours behind UTC.
+    // 2026-01-15 and 2026-07-15 are five and four hours behind UTC.
     for (day, hours) in [(Int64(1_768_435_200), Int64(5)), (1_784_073_600, 4)] {
       for (hour, isQuiet) in [(0, true), (6, true), (7, false), (21, false), (22, true)] {
         let instant = Timestamp(seconds: day + (Int64(hour) + hours) * 3600)

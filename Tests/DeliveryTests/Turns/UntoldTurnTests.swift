@@ -7,7 +7,8 @@ import Testing
 
 @testable import Delivery
 
-/// A turn whose notification was given up undelivered is told again, if it still waits.
+/// A turn whose notification expired or failed for good is announced again, if the game still
+/// waits.
 @Suite(.serialized) struct UntoldTurnTests {
   private func game(_ id: Int, player: Int = 7, move: Int = 1000) -> FakeGame {
     FakeGame(id: id, name: "game \(id)", player: "\(player)", lastMove: "\(move)")
@@ -18,7 +19,7 @@ import Testing
     try polling.poll()
   }
 
-  /// Texts of the notifications that wait, by device.
+  /// Texts of the waiting notifications, by device.
   private func waiting(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
@@ -30,7 +31,7 @@ import Testing
     ).split(separator: "\n").map(String.init)
   }
 
-  /// Nothing is delivered of what waits now, and the companion gives it up.
+  /// Ends all waiting deliveries as undelivered, like the companion.
   private func giveUp(
     _ polling: TestPolling, to device: String = "%", because reason: String = "expired"
   ) throws {
@@ -41,7 +42,7 @@ import Testing
     for shard in try deliveries.dueShards(of: .apns) {
       let claimed = try deliveries.claim(shard: shard, of: .apns, as: newClaimID())
       let lease = try #require(claimed)
-      // A batch has one delivery to each device: a badge alone may come first.
+      // A batch has one delivery per device, and a badge without an alert may come first.
       var outcomes: [(Delivery, DeliveryOutcome)]
       repeat {
         let batch = try deliveries.nextBatch(of: lease, limit: 100) ?? []
@@ -65,7 +66,7 @@ import Testing
       #expect(waiting(polling) == ["a It's your turn in 2 games 2"])
       try polling.poll()
       #expect(waiting(polling) == ["a It's your turn in 2 games 2"])
-      // Again in vain, and a turn that is new comes with it.
+      // The delivery fails again, and a new turn is added.
       try giveUp(polling, because: reason)
       try poll(polling, [game(1), game(3), game(4)])
       #expect(waiting(polling) == ["a It's your turn in 3 games 3"])
@@ -85,7 +86,7 @@ import Testing
       try poll(polling, [game(1, player: 8, move: 2000)])
       #expect(waiting(polling) == [])
       #expect(polling.sql("SELECT COUNT(*) FROM ogs_registrations WHERE untold IS NULL") == "1")
-      // The next turn of the same game is one.
+      // The next turn of the same game is announced.
       try poll(polling, [game(1, move: 3000)])
       #expect(waiting(polling) == ["a It's your turn in: game 1 1"])
     }
@@ -155,7 +156,7 @@ import Testing
     }
   }
 
-  /// By the database's clock and Apple's, an hour at a time.
+  /// The database's clock and Apple's clock advance by an hour per round.
   @Test func afterADayWithoutAppleEachGameThatWaitsIsAnnouncedOnce() throws {
     try withDeliveryOnItsOwnServer { delivery throws in
       let site = try #require(FakeOGS())
@@ -172,7 +173,7 @@ import Testing
             let now = start + .seconds(3600) * hour
             let isWorking = hour >= 28
             try (isWorking ? apple : refusing).setClock(now)
-            // Two days are in one: the second game is played when the first notification has expired.
+            // Two days in one: the second game is played after the first notification has expired.
             let second = hour < 26 ? game(2) : game(2, player: 8, move: 2000)
             site.answer(7, .body(full([game(1), second, game(3)], of: 7)))
             try pass(delivery, site, by: isWorking ? apple : refusing, at: now)

@@ -8,13 +8,16 @@ import Testing
 
 @testable import Delivery
 
-/// Players move, phones show: through outages of Apple, of online-go.com and of MariaDB, and through kills.
+/// Players move, and phones show it, through outages of Apple, of online-go.com and of MariaDB, and
+/// through kills.
 ///
-/// A round is a poll of everybody, as every five minutes. A whole week of 200 players: `SWITCHBOARD_ROUNDS=2016`.
+/// A round is a poll of all users, which takes place every five minutes. `SWITCHBOARD_ROUNDS=2016`
+/// is a whole week of 200 players.
 @Suite(.serialized) struct WeekTests {
   @Test func phonesShowTheGamesThatWait() throws {
     let count = rounds(default: 24)
-    // All notifications of a whole week are of the last two days here, in which each poll looks for those to withdraw.
+    // Here all notifications of a week are from the last two days, and each poll searches those for
+    // withdrawals.
     try withDeliveryOnItsOwnServer(options: ["--innodb-buffer-pool-size=512M"]) { delivery throws in
       let site = try #require(FakeOGS())
       defer { site.end() }
@@ -34,22 +37,22 @@ private struct Wait: Hashable {
   let move: Int64
 }
 
-/// A notification: a later one with the same collapse id takes its place.
+/// A notification. A later one with the same collapse id replaces it.
 private struct Told: Hashable {
   let id: String
   let collapseID: String
 }
 
-/// What a phone has shown since it was new.
+/// The content that a phone has shown so far.
 private struct Phone {
   var badge: Int64 = 0
-  /// What told of each move, with another collapse id or another id each.
+  /// The notifications of each move; each has another collapse id or another id.
   var told: [Wait: Set<Told>] = [:]
 }
 
 private struct FakeBoard {
   let id: Int64
-  /// The second may be a stranger, who has no phone here.
+  /// The second player may be a stranger without a phone in this test.
   let players: [Int64]
   var next = 0
   var lastMove: Int64
@@ -69,7 +72,7 @@ private final class Week {
   private let site: FakeOGS
   private let fake: FakeAPNs
   private let users: [Int64]
-  /// The first two users share a phone; the third has three.
+  /// The first two users share a phone; the third has three phones.
   private let tokens: [Int64: [String]]
   private var random = SeededGenerator(state: 20_261_122)
   private var boards: [FakeBoard] = []
@@ -77,12 +80,12 @@ private final class Week {
   private var nextID: Int64 = 1
   private var fault: Fault?
   private var faultRounds = 0
-  /// Rounds without a fault, in a row.
+  /// The number of successive rounds without a fault.
   private var goodRounds = 0
-  /// What waited, in the rounds since the last but one in which everybody was polled.
+  /// The waiting turns in each round since the second-last round that polled all users.
   private var history: [Set<Wait>] = []
   private var phones: [String: Phone] = [:]
-  /// Of what Apple has written down.
+  /// The number of bytes read from Apple's record.
   private var readBytes: UInt64 = 0
   private var counts: [String: Int] = [:]
 
@@ -126,7 +129,7 @@ private final class Week {
     return clock
   }
 
-  /// Moves, ends and beginnings of five minutes.
+  /// Moves, ends and new games of five minutes.
   private func play() {
     for index in boards.indices {
       switch Int.random(in: 0..<100, using: &random) {
@@ -182,7 +185,7 @@ private final class Week {
     }
   }
 
-  /// Whatever waits for a time has waited for it.
+  /// Ends all waiting times.
   private func fiveMinutesPass() {
     delivery.letLeasesEnd()
     delivery.sql(
@@ -239,11 +242,11 @@ private final class Week {
 }
 
 extension Week {
-  /// Looks at what the phones show now.
+  /// Checks the phones' current content.
   private func look() throws {
     try receive()
     let now = history.last!
-    // What has not changed since the poll before is known to everybody by now.
+    // By now the phones show everything that has not changed since the previous poll.
     guard goodRounds >= 2, history.count >= 2 else { return }
     let before = history[history.count - 2]
     for (token, phone) in phones {
@@ -261,7 +264,7 @@ extension Week {
     }
   }
 
-  /// Takes in what Apple has got since the last round.
+  /// Reads Apple's new notifications since the last round.
   private func receive() throws {
     let new = try fake.received(after: &readBytes).filter { $0.status == 200 }
     let games = games(of: new.map(\.id))
@@ -299,7 +302,8 @@ extension Week {
         }
         phones[notification.token]!.told[wait, default: []].insert(
           Told(id: notification.id, collapseID: notification.collapseID))
-        // What a killed program had sent and not recorded is replaced on the phone, too.
+        // A repetition of what a killed program sent but did not record replaces it on the phone
+        // too.
         #expect(
           before.allSatisfy { $0.collapseID == notification.collapseID && wasLost($0.id) },
           "doubled: \(wait)")
@@ -307,7 +311,7 @@ extension Week {
     }
   }
 
-  /// The games of which each delivery tells, by its id.
+  /// The games in each delivery, by the delivery's id.
   private func games(of ids: [String]) -> [String: [(game: Int64, move: Int64)]] {
     if ids.isEmpty { return [:] }
     let list = ids.map { "'\($0)'" }.joined(separator: ",")

@@ -28,7 +28,7 @@ import Testing
       #expect(consent(changed) == nil, "without \(query[index])")
       changed = query
       changed[index] += "x"
-      // Any words are a scope, and people may come back to any page.
+      // Any scope and any redirect URI are valid.
       let isFree = query[index].hasPrefix("scope") || query[index].hasPrefix("redirect_uri")
       #expect((consent(changed) == nil) != isFree, "\(changed[index])")
       #expect(consent(query + [query[index]]) == nil, "twice \(query[index])")

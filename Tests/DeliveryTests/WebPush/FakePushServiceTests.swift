@@ -6,9 +6,9 @@ import Testing
 
 @testable import Delivery
 
-/// The push service of the tests must be able to say no.
+/// The tests' push service must be able to refuse.
 @Suite struct FakePushServiceTests {
-  /// The status of a message with these fields, which are right but for `changes`.
+  /// The status of a message with correct fields except `changes`.
   private func status(
     _ service: FakePushService, _ vapid: VAPID, body: [UInt8]? = nil,
     changing changes: [String: String?] = [:], audience: String? = nil,

@@ -7,9 +7,10 @@ import Testing
 
 @testable import Delivery
 
-/// Where messages to browsers go, whatever the row of a subscription says, and what people learn of the answer.
+/// Addresses that receive messages for browsers, whatever the row contains, and the results that
+/// people see.
 @Suite struct WebPushAddressTests {
-  /// Rows that only a responder that was broken into could write.
+  /// Only a responder that was taken over could write such rows.
   @Test func aMisleadingEndpointInARowIsNotConnectedTo() throws {
     try withBrowsers { browsers in
       let listener = LoopbackListener()!  // a free port
@@ -29,7 +30,7 @@ import Testing
     }
   }
 
-  /// The settings name the host, and its name leads to this machine.
+  /// The settings name the host, and its name resolves to this machine.
   @Test func aPushServiceAtAPrivateAddressIsAskedOnlyWhereThatIsAllowed() throws {
     for isAllowed in [false, true] {
       let rule = isAllowed ? TestDelivery.loopback : OutboundRule()
@@ -51,7 +52,7 @@ import Testing
     }
   }
 
-  /// What a push service answers is for administrators: people learn what they can do about it.
+  /// Administrators see the push service's answer; people see what they can do.
   @Test(
     arguments: [
       (201, 201, nil), (202, 201, nil), (302, 400, "HTTP_400"), (400, 400, "HTTP_400"),

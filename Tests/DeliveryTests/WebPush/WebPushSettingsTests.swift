@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 @testable import switchboard_companion
 
-/// The variables of Web Push that the companion reads.
+/// The companion's variables of Web Push.
 @Suite struct WebPushSettingsTests {
   private func parse(_ changes: [String: String]) -> (WebPushSettings?, [String]) {
     var environment = Environment(
@@ -26,7 +26,7 @@ import Testing
     #expect(!settings.services.allow("https://push.example.org/x"))
   }
 
-  /// As systemd hands over a file of secrets that is absent.
+  /// systemd passes an absent file of secrets in this way.
   @Test func withoutAKeyNothingIsSentToBrowsers() {
     let (settings, complaints) = parse(["WEBPUSH_VAPID_KEY": ""])
     #expect(settings == nil)
@@ -41,7 +41,7 @@ import Testing
       complaints == ["WEBPUSH_VAPID_KEY must be what `switchboard-companion keys vapid` made."])
   }
 
-  /// Each row: what is set, and whom push services are told.
+  /// Each row has the variables and the resulting subject.
   @Test func theSubjectIsTheOneNamedOrTheAdministratorOrTheSite() throws {
     let (administrator, site) = (
       ["SWITCHBOARD_ADMINISTRATOR": "me@example.org"],

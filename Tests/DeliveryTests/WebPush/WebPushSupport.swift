@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// Browsers of Ann's that subscribe, and a push service that takes messages to them.
+/// Ann's subscribed browsers, and a push service for them.
 struct Browsers {
   let delivery: TestDelivery
   let service: FakePushService
@@ -20,7 +20,7 @@ struct Browsers {
     let key: P256PrivateKey
     let secret: [UInt8]
 
-    /// What it reads in a message.
+    /// The text of a message as the browser decrypts it.
     func read(_ message: FakePushService.Message) throws -> String {
       let content = try EncryptedContent(message.body)
       return String(decoding: try content.open(as: key, authentication: secret), as: UTF8.self)
@@ -38,7 +38,7 @@ struct Browsers {
     try delivery.companion(mailer: nil, channels: [channel]).pass()
   }
 
-  /// Subscribes a browser at `endpoint`, else at the service.
+  /// Subscribes a browser at `endpoint`, or at the service.
   func subscribe(
     _ name: String, at endpoint: String? = nil,
     sealedFor keys: BoxPublicKeys = TestDelivery.boxKeys.publicKeys
@@ -61,7 +61,7 @@ struct Browsers {
     return Subscribed(name: name, token: subscription.token.text, key: key, secret: secret)
   }
 
-  /// Puts a notification to the browser into the outbox.
+  /// Adds a notification to the browser to the outbox.
   func notify(
     _ browser: Subscribed, _ payload: String = #"{"aps":{"alert":"Your turn"}}"#, shard: Int = 1
   ) {
@@ -92,9 +92,9 @@ struct Browsers {
 /// Calls `body` with a database and a push service.
 ///
 /// - Parameters:
-///   - key: the one for which browsers subscribe; nil: ours.
+///   - key: the key of the browsers' subscriptions; nil means ours.
 ///   - isAllowed: whether the settings name the service.
-///   - outbound: what its address must keep to.
+///   - outbound: the rule for the service's address.
 func withBrowsers(
   subject: String = "mailto:admin@example.org", subscribedFor key: P256PrivateKey? = nil,
   isAllowed: Bool = true, isTrusted: Bool = true,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// Deliveries to browsers, through a push service that refuses as real ones do.
+/// Deliveries to browsers, through a push service that refuses like real ones.
 @Suite struct WebPushTests {
   @Test func theBrowserReadsWhatWasSentAndTheServiceCannot() throws {
     try withBrowsers { browsers in
@@ -22,7 +22,7 @@ import Testing
       #expect(try bob.read(messages[1]) == payload)
       #expect(throws: EncryptedContent.Malformed.self) { try ann.read(messages[1]) }
       let lifetime = try #require(messages[0].fields["ttl"].flatMap { Int($0) })
-      #expect(3500...3601 ~= lifetime)  // whole seconds of two clocks
+      #expect(3500...3601 ~= lifetime)  // two clocks in whole seconds
       #expect(messages[0].fields["urgency"] == "high")
       #expect(
         messages[0].fields["topic"]
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// 401 and 403 are about us: nothing is removed, and an administrator learns of it.
+  /// 401 and 403 concern our key: no subscription is removed, and an administrator gets an alert.
   @Test func anotherVAPIDKeyIsAnAlarmAndCostsNoSubscription() throws {
     try withBrowsers(subscribedFor: P256PrivateKey.generate()) { browsers in
       let browser = try browsers.subscribe("a")
@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  /// What `status` says while our key is refused, while nobody answers, and afterwards.
+  /// The reason in `status` while our key is refused, while the service does not answer, and
+  /// afterwards.
   @Test func aFailureIsToldUntilABrowserGetsAMessage() throws {
     func reason(_ browsers: Browsers) -> String {
       browsers.delivery.sql("SELECT reason FROM conditions WHERE name = 'webpush'")

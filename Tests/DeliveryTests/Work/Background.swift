@@ -3,7 +3,7 @@ import Support
 import Synchronization
 import Testing
 
-/// Work on a thread of its own, for a test that does something meanwhile and does not wait for ever.
+/// Work on its own thread, for a test that acts in parallel and must not wait forever.
 final class Background: Sendable {
   private let outcome: Outcome
 
@@ -24,7 +24,7 @@ final class Background: Sendable {
 
   /// Waits for the end of the work.
   ///
-  /// - Throws: what the work threw, or where it does not end.
+  /// - Throws: the error of the work, or an error if the work does not end.
   func finish(within limit: Duration = .seconds(20)) throws {
     try #require(holds(within: limit) { isDone }, "it does not end")
     try outcome.value.withLock { $0 }?.get()

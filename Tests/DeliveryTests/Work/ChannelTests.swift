@@ -8,10 +8,10 @@ import Testing
 
 @testable import Delivery
 
-/// A second channel beside APNs, as a folder of its own would declare it: leases, batches, outcomes
-/// and purges know it only by its declaration.
+/// A second channel in addition to APNs, declared like a channel of its own folder. Leases,
+/// batches, outcomes and purges know the channel only by its declaration.
 @Suite struct ChannelTests {
-  /// Two deliveries by each of two channels.
+  /// Inserts two deliveries by each of two channels.
   private func insert(_ delivery: TestDelivery) {
     for (channel, token) in [("apns", "a"), ("bells", "b")] {
       delivery.sql(
@@ -79,10 +79,10 @@ import Testing
   }
 }
 
-/// The channel "bells": remembers the tokens to which it has sent.
+/// The channel "bells", which remembers the tokens of its deliveries.
 private final class Bells: Sendable {
   private let tokens = Mutex<[String]>([])
-  /// Whether the first delivery of a run is refused for good, and the others for now.
+  /// Whether the first delivery of a run fails for good, and the others fail for now.
   private let isBroken: Bool
 
   init(isBroken: Bool = false) { self.isBroken = isBroken }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Delivery
 
-/// Commands of administrators, with the rights of the companion's account.
+/// Administrators' commands, with the rights of the companion's account.
 extension TestDelivery {
-  /// - Parameter isRehearsal: as with `--dry-run`.
+  /// - Parameter isRehearsal: true like `--dry-run`.
   func records(isRehearsal: Bool = false) -> Records {
     companionDatabase.records(at: .now(), from: .administrator, isRehearsal: isRehearsal)
   }
@@ -31,7 +31,7 @@ extension TestDelivery {
     ).split(separator: "\n").map(String.init)
   }
 
-  /// Runs `change` as with `--dry-run`, which must change nothing, and then in earnest.
+  /// Runs `change` like `--dry-run`, which must change nothing, and then for real.
   func rehearseAndDo<Answer: CommandAnswer>(
     _ change: (Records) throws -> Answer?, sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> Answer {
@@ -51,7 +51,7 @@ extension TestDelivery {
     return answer
   }
 
-  /// A device of Ann's with a session and the push token `token`.
+  /// Adds a device of Ann's with a session and the push token `token`.
   ///
   /// - Returns: the ids of device and session.
   @discardableResult
@@ -77,7 +77,7 @@ extension TestDelivery {
   }
 }
 
-/// The JSON object that an answer is.
+/// The JSON object of an answer.
 func object(of answer: some CommandAnswer) throws -> [String: Any] {
   try #require(
     JSONSerialization.jsonObject(with: Data(answer.json)) as? [String: Any])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// The administrators' commands as programs: what they print, and with which status they end.
+/// The administrators' commands as programs: their output and their exit status.
 @Suite(.serialized) struct CommandTests {
   private func run(
     _ command: String, _ delivery: TestDelivery, expecting status: Int32
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  /// Every command says how it is called.
+  /// The help of every command has an example.
   @Test func everyCommandHasAnExample() throws {
     try withDelivery { delivery throws in
       let experimental = try run("--experimental-dump-help", delivery, expecting: 0).output

@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  /// Another host, or a file of keys that is put right, has the key.
+  /// Another host, or a corrected file of keys, may have the key.
   @Test func aMailWhoseKeyIsNotAtHandWaits() throws {
     try withDelivery { delivery throws in
       try delivery.requestCode(sealedFor: Self.otherKeys.publicKeys)
@@ -120,7 +120,7 @@ import Testing
   @Test func aMailSealedForAnotherRowIsGivenUp() throws {
     try withDelivery { delivery throws in
       let id = try delivery.requestCode()
-      // Who can write rows moves what is sealed to a row of their own.
+      // An attacker who can write rows moves a sealed value to another row.
       delivery.sql(
         "UPDATE outbox SET id = '01890a5d-ac96-774b-bcce-b302099a8057' WHERE id = '\(id)'")
       try delivery.companion(mailer: .directory(delivery.folder)).pass()

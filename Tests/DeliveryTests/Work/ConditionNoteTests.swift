@@ -8,9 +8,10 @@ import Testing
 
 @testable import Delivery
 
-/// What a companion says of the things it uses: it appears when they fail, and goes when they work again.
+/// A companion's notes on the services that it uses. A note appears at a failure and goes with the
+/// recovery.
 @Suite(.serialized) struct ConditionNoteTests {
-  /// A line for each thing that fails, but the companion itself.
+  /// One line for each problem except that of the companion itself.
   private func failing(_ delivery: TestDelivery) -> String {
     delivery.sql(
       "SELECT CONCAT_WS(': ', name, reason) FROM conditions WHERE reason <> '' ORDER BY 1")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// The outbox of notifications: from rows to what the devices show, and back to rows.
+/// The outbox of notifications: from rows to the devices, and back to rows.
 @Suite struct PushesTests {
   @Test func whatIsDueIsSentAndRecorded() throws {
     try withDelivery { delivery throws in
@@ -95,7 +95,7 @@ import Testing
     try withDelivery { delivery throws in
       delivery.insert(1)
       let deliveries = delivery.deliveries
-      // A pass that inherits lets it wait, the next one has it in hand again.
+      // A pass that inherits the delivery delays it; the next pass takes it again.
       for _ in 1...10 {
         for shard in try deliveries.dueShards(of: .apns) {
           guard let lease = try deliveries.claim(shard: shard, of: .apns, as: UUID().uuidString)
@@ -219,7 +219,7 @@ import Testing
   }
 }
 
-/// A whole pass whose pushes fail.
+/// A whole pass with failing pushes.
 @Suite struct PushAlarmTests {
   @Test func anAlarmStopsNothingElseAndFailsThePass() throws {
     try withDelivery { delivery throws in

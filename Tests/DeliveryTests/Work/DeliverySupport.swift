@@ -9,7 +9,7 @@ import Testing
 
 @testable import Delivery
 
-/// A database in which Ann has an account, and a folder, for tests of the companion.
+/// A database with an account of Ann's, and a folder, for tests of the companion.
 struct TestDelivery: Sendable {
   let root: ConnectionSettings
   let folder: String
@@ -18,19 +18,19 @@ struct TestDelivery: Sendable {
   static let boxKeys = try! BoxKeys(
     parsing: "c1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
   static let keys = CompanionKeys(boxKeys)
-  /// Sign the links in mails and the pairing tokens, and sealed what earlier versions sealed.
+  /// The keys that sign links in mails and pairing tokens; earlier versions also sealed with them.
   static let keyring = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
 
-  /// Nobody is registered who would be asked for there.
+  /// Settings of an unused address: tests with these settings register no user.
   static let polling = PollSettings(
     baseURL: "http://127.0.0.1:9", contact: "admin@example.org", requestsPerSecond: 5,
     pace: PollPace(interval: .seconds(30)), prefix: "")
 
-  /// Where the servers are that tests play.
+  /// The address range of the tests' servers.
   static let loopback = OutboundRule(allowing: [IPNetwork("127.0.0.0/8")!])
 
-  /// A companion with its own rights.
+  /// A companion with only its own rights.
   func companion(
     mailer: Mailer?, keys: CompanionKeys = keys, polling: PollSettings? = polling,
     apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = [],
@@ -46,7 +46,7 @@ struct TestDelivery: Sendable {
       log: Evidence.log(of: root.database), channels: channels)
   }
 
-  /// What the responder writes and reads.
+  /// The records with the responder's rights.
   func responder(
     at now: Timestamp = .now(), sealingFor keys: BoxPublicKeys = boxKeys.publicKeys
   ) -> Records {
@@ -54,26 +54,26 @@ struct TestDelivery: Sendable {
       .records(at: now, from: Origin(requestID: "request", address: "192.0.2.1"))
   }
 
-  /// The outbox of notifications, with the rights of the companion.
+  /// The outbox of notifications, with the companion's rights.
   var deliveries: Deliveries {
     companionDatabase.records(at: .now(), from: .companion).deliveries
   }
 
-  /// The settings under the least rights of a program.
+  /// The settings with a program's minimum rights.
   func account(of program: String) -> ConnectionSettings {
     guard server !== MariaDBServer.shared else { return accountSettings(of: program, in: root) }
     return ConnectionSettings(
       socket: root.socket, database: root.database, user: program, password: nil)
   }
 
-  /// What SQL prints as root: a line for each row, tabs between columns.
+  /// The result of SQL as root: one line per row, tabs between columns.
   @discardableResult
   func sql(_ statements: String) -> String {
     server.run(statements, database: root.database)
       .trimmingCharacters(in: .newlines)
   }
 
-  /// Asks for a code as the responder does.
+  /// Requests a code, like the responder.
   ///
   /// - Returns: the id of the mail.
   @discardableResult
@@ -93,10 +93,10 @@ struct TestDelivery: Sendable {
     return id
   }
 
-  /// A command that runs `lines` of shell; what it does with its standard input is its own affair.
+  /// A command that runs `lines` of shell, which may ignore their standard input.
   ///
-  /// The shell reads the file: one that is executed may not be open for writing, as it still is in
-  /// another test's child between fork and exec.
+  /// The shell reads the file, because an executed file must not be open for writing, and another
+  /// test's child may still hold it open between fork and exec.
   func script(_ lines: String) throws -> String {
     let path = "\(folder)/script-\(UUID().uuidString)"
     try Data("\(lines)\n".utf8).write(to: URL(filePath: path))
@@ -112,9 +112,9 @@ struct TestDelivery: Sendable {
   }
 }
 
-/// Calls `body` with a folder of its own.
+/// Calls `body` with a new folder.
 func withFolder<T>(_ body: (TestDelivery) throws -> T) throws -> T {
-  signal(SIGPIPE, SIG_IGN)  // as the companion does
+  signal(SIGPIPE, SIG_IGN)  // like the companion
   let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
   try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -122,7 +122,7 @@ func withFolder<T>(_ body: (TestDelivery) throws -> T) throws -> T {
   return try body(TestDelivery(root: nowhere, folder: folder))
 }
 
-/// Calls `body` with a database and a folder of its own.
+/// Calls `body` with a new database and a new folder.
 func withDelivery<T>(_ body: (TestDelivery) throws -> T) throws -> T {
   try withFolder { empty in
     try withDatabase { root in
@@ -137,7 +137,7 @@ func withDelivery<T>(_ body: (TestDelivery) throws -> T) throws -> T {
   }
 }
 
-/// The same on a server of its own, which may be killed.
+/// Calls `body` with a database on a new server, which may be killed.
 func withDeliveryOnItsOwnServer<T>(
   options: [String] = [], _ body: (TestDelivery) throws -> T
 ) throws -> T {

@@ -3,8 +3,8 @@ import Store
 import Support
 import Testing
 
-/// With which status `switchboard-companion` ends. systemd starts a program again that ended with 1,
-/// and leaves one alone that ended with 78.
+/// Exit statuses of `switchboard-companion`. systemd restarts a program that ended with 1, and does
+/// not restart a program that ended with 78.
 @Suite(.serialized) struct ExitCodeTests {
   @Test(arguments: ["run", "watch", "check"])
   func withoutItsVariablesItEndsWith78(_ command: String) throws {
@@ -44,6 +44,6 @@ import Testing
 }
 
 extension RunningCompanion {
-  /// What it has printed and logged.
+  /// The program's output and log.
   fileprivate var messages: String { output + log }
 }

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// The mail command waits for the job to be done, and would otherwise be killed.
+  /// The mail command waits for the end of the job; without that end it would be killed.
   @Test func aSlowMailKeepsNoJobWaiting() throws {
     try withDelivery { delivery throws in
       _ = try post(delivery)
@@ -182,7 +182,7 @@ import Testing
 }
 
 extension DeliveryChannel {
-  /// A channel that sends nothing but what a request waits for.
+  /// A channel that sends only pushes for waiting requests.
   static func direct(_ sender: DirectSender) -> DeliveryChannel {
     DeliveryChannel(
       name: .apns, platforms: [.ios, .macos], beginRun: { _ in SilentRun() }, describe: { _ in "" },

@@ -9,9 +9,9 @@ import Testing
 
 @testable import Delivery
 
-/// The companion's program, killed wherever it may be: no turn is lost, and none shows twice.
+/// Kills the companion's program at any point: no turn is lost, and none shows twice.
 ///
-/// More rounds: `SWITCHBOARD_ROUNDS`.
+/// `SWITCHBOARD_ROUNDS` sets the number of rounds.
 @Suite(.serialized) struct KillTests {
   @Test func killedAtAnyMomentItLosesAndRepeatsNothing() throws {
     try withTurns { turns throws in
@@ -24,7 +24,8 @@ import Testing
     }
   }
 
-  /// At each of its commands, once before the server has it and once after the server did it.
+  /// Kills it at each of its commands: once before the server gets the command, once after its
+  /// execution.
   @Test func killedAtEachOfItsStatementsItLosesAndRepeatsNothing() throws {
     try withTurns { turns throws in
       let total = try turns.countCommands()
@@ -39,7 +40,7 @@ import Testing
     }
   }
 
-  /// Runs overlap, as where the timer starts one and the wake socket another, and one is killed.
+  /// Runs overlap, for example a run of the timer and a run of the wake socket, and one is killed.
   @Test func killedBesideAnotherItLosesAndRepeatsNothing() throws {
     try withTurns { turns throws in
       let pass = try turns.measure()
@@ -65,7 +66,7 @@ import Testing
   }
 }
 
-/// Users of whom each has two devices and one game with move after move.
+/// Users with two devices each, and one game each with move after move.
 final class TestTurns {
   static let users: ClosedRange<Int64> = 1...6
   private let delivery: TestDelivery
@@ -85,7 +86,7 @@ final class TestTurns {
     }
   }
 
-  /// Each user's opponent moves: it is the user's turn.
+  /// Makes a move of each user's opponent, so that it is the user's turn.
   func move() {
     moves += 1
     for user in Self.users {
@@ -105,7 +106,7 @@ final class TestTurns {
     return try RunningCompanion(delivery, "run", changing: changes)
   }
 
-  /// How long a pass takes that tells all users of a move.
+  /// The duration of a pass that notifies all users of a move.
   func measure() throws -> Duration {
     move()
     let start = ContinuousClock.now
@@ -121,7 +122,7 @@ final class TestTurns {
     companion.end()
   }
 
-  /// The database is started again at once.
+  /// Kills the database during a pass and restarts it at once.
   func run(databaseKilledAfter time: Duration) throws {
     let companion = try start()
     usleep(UInt32(time / .microseconds(1)))
@@ -131,7 +132,7 @@ final class TestTurns {
     #expect(companion.process.terminationReason == .exit)
   }
 
-  /// How many commands the database gets in a pass that tells all users of a move.
+  /// The number of the database's commands in a pass that notifies all users of a move.
   func countCommands() throws -> Int {
     let count = Atomic(0)
     let proxy = MariaDBProxy(delivery.account(of: "companion")) { _ in
@@ -144,7 +145,8 @@ final class TestTurns {
     return count.load(ordering: .relaxed)
   }
 
-  /// - Parameter isExecuted: whether the server still gets the command at which the program ends.
+  /// - Parameter isExecuted: whether the server still gets the command at which the program is
+  ///   killed.
   func run(killedAtCommand last: Int, isExecuted: Bool) throws {
     let count = Atomic(0)
     let pid = Mutex<pid_t?>(nil)
@@ -158,13 +160,13 @@ final class TestTurns {
     let companion = try start(through: proxy.settings)
     pid.withLock { $0 = companion.process.processIdentifier }
     companion.process.waitUntilExit()
-    // The number of commands is not always the same: the last ones may not come.
+    // The number of commands varies, so the last commands may not occur.
     #expect(
       companion.process.terminationReason == .uncaughtSignal
         || companion.process.terminationStatus == 0, "\(companion.log)")
   }
 
-  /// Runs until nothing is open, once what the one that was killed held is free, and looks at all.
+  /// Frees the leases of the killed run, runs until no delivery is open, and checks everything.
   func recover() throws {
     for _ in 1...4 {
       delivery.letLeasesEnd()
@@ -187,8 +189,8 @@ final class TestTurns {
         == "\(users)")
   }
 
-  /// What Apple has got: every turn to each device, each under one id and one collapse id; the devices
-  /// show the last one alone.
+  /// Checks Apple's record: every turn reached each device, with one id and one collapse id; the
+  /// devices show only the last turn.
   fileprivate static func look(_ fake: FakeAPNs, _ turns: TestTurns) throws {
     struct Turn: Hashable {
       let token: String
@@ -234,7 +236,7 @@ private func withTurns(
 }
 
 extension RunningCompanion {
-  /// Waits for its end, at most two minutes.
+  /// Waits for the program's end, at most two minutes.
   func end(expecting status: Int32) throws {
     let hasEnded = holds(within: .seconds(120)) { !process.isRunning }
     if !hasEnded { kill(process.processIdentifier, SIGKILL) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// Limits at a terminal.
+/// Terminal commands for limits.
 @Suite struct LimitDirectoryTests {
   private func fill(_ delivery: TestDelivery) {
     delivery.sql(
@@ -17,7 +17,7 @@ import Testing
       """)
   }
 
-  /// ann@example.org, as counts name her.
+  /// The subject of ann@example.org in the counts.
   private static let ann = "email:438c4c7afe600cdf1e455c369bec76dc"
 
   private func subjects(

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Delivery
 
-/// Serialized: a child of another test that starts in the same moment could hold a pipe open.
+/// Serialized, because a child of another test that starts at the same moment could hold a pipe
+/// open.
 @Suite(.serialized) struct MailerTests {
   private static let message = Array("To: <ann@example.org>\n\nä line\n".utf8)
 
@@ -138,12 +139,12 @@ import Testing
         return
       }
       let pid = try #require(pid_t(folder.text("pid").dropLast()))
-      // Its parent is dead, so somebody else takes its end.
+      // Its parent is dead, so another process reaps it.
       #expect(holds { kill(pid, 0) == -1 || (try? status(of: pid)) == "Z" })
     }
   }
 
-  /// The letter of its state, as `ps` shows it.
+  /// The letter of a process's state, as in `ps`.
   private func status(of process: pid_t) throws -> String {
     let line = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
     return String(line.split(separator: ")").last?.split(separator: " ").first ?? "")
@@ -163,7 +164,7 @@ import Testing
       #expect(try outcome(lines, in: folder) == "delivered")
       let signals = try folder.text("signals")
       #expect(signals.contains("SigBlk:\t0000000000000000"))
-      // SIGPIPE is 13: bit 12 of the ignored ones.
+      // SIGPIPE is 13, so bit 12 of the ignored signals.
       let ignored = signals.split(separator: "\n").last?.split(separator: "\t").last ?? ""
       #expect((UInt64(ignored, radix: 16) ?? .max) & 0x1000 == 0)
     }
@@ -187,7 +188,8 @@ import Testing
 
   @Test func aMailAppearsWholeOrNotAtAll() throws {
     try withFolder { folder throws in
-      // A folder in the mail's place: it can be written beside it, and not be moved there.
+      // A folder has the mail's name: the temporary file can be written, but not moved to that
+      // name.
       try FileManager.default.createDirectory(
         atPath: "\(folder.folder)/id.eml/x", withIntermediateDirectories: true)
       let outcome = Mailer.directory(folder.folder).send(Self.message, named: "id")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// The site in numbers, and the files for Prometheus and Grafana.
+/// The metrics of the site, and the files for Prometheus and Grafana.
 @Suite(.serialized) struct MetricsTests {
   private func fail(_ delivery: TestDelivery) {
     delivery.sql(
@@ -16,8 +16,8 @@ import Testing
       """)
   }
 
-  /// What an independent reader makes of Prometheus's text format: a line `name type` for each family, and then
-  /// `sample{labels} value`.
+  /// The result of an independent reader of Prometheus's text format: a line `name type` for each
+  /// family, and then `sample{labels} value`.
   private func parsed(_ text: String, in folder: String) throws -> [String] {
     let file = "\(folder)/metrics.prom"
     try text.write(toFile: file, atomically: true, encoding: .utf8)
@@ -43,7 +43,7 @@ import Testing
       try companion.pass()
       let lines = try parsed(try companion.metrics(), in: delivery.folder)
       for line in [
-        // This host has sent a mail, but the other one fails.
+        // This host has sent a mail, but the other host fails.
         "switchboard_problem{name=mail} 1", "switchboard_problem{name=apns} 0",
         "switchboard_mails_total{outcome=delivered} 1", "switchboard_mails counter",
         "switchboard_queue_length{queue=mails} 0",
@@ -86,7 +86,8 @@ import Testing
     }
   }
 
-  /// Whatever the companion's umask is: that of its unit lets nobody else read what it makes.
+  /// The file is readable in spite of the umask in the companion's unit, which hides new files from
+  /// other users.
   @Test(.enabled(if: geteuid() == 0)) func theExportersUserReadsThemAndPromtoolFindsNothingWrong()
     throws
   {
@@ -101,7 +102,7 @@ import Testing
         let read = runProgram(
           "setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "cat", file])
         #expect(read.status == 0)
-        // A mail may be sent after the pass has ended.
+        // A mail may be sent after the end of the pass.
         let isCounted = read.output.contains("switchboard_mails_total{outcome=\"delivered\"} 1\n")
         #expect(isCounted || run == 1)
         let checked = runProgram("sh", ["-c", "\(Self.promtool) check metrics <\(file)"])
@@ -119,7 +120,7 @@ import Testing
     }
   }
 
-  /// Without the database a pass fails, and whoever reads the file is told.
+  /// Without the database a pass fails, and the file says so.
   @Test func aPassWithoutItsDatabaseStillSaysSo() throws {
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(
@@ -135,7 +136,7 @@ import Testing
     }
   }
 
-  // MARK: What ships beside the program
+  // MARK: Files that ship with the program
 
   private static let folder = projectSchema.deletingLastPathComponent()
     .appending(path: "Sources/companion/monitoring")
@@ -160,7 +161,8 @@ import Testing
     #expect(rules.last?.name == "SwitchboardMetrics")
   }
 
-  /// As Prometheus computes them: each fires for its own problem, and none while all is well.
+  /// Evaluates the alerts like Prometheus: each fires for its own problem, and none fires while all
+  /// is well.
   @Test func eachAlertFires() throws {
     try withFolder { folder throws in
       let all = try alerts()
@@ -218,7 +220,7 @@ import Testing
         try String(contentsOf: Self.folder.appending(path: "alerts.yml"), encoding: .utf8),
       ] {
         let named = Set(file.matches(of: #/switchboard_\w+/#).map { String($0.output) })
-        // The companion's system user has a name like theirs.
+        // The companion's system user has a similar name.
         #expect(named.subtracting(families).subtracting(["switchboard_companion"]) == [])
       }
       let text = try String(contentsOf: manual, encoding: .utf8)
@@ -231,7 +233,7 @@ import Testing
   }
 }
 
-/// A rule of `alerts.yml`, and how `promtool test rules` tries it.
+/// A rule of `alerts.yml`, and its test for `promtool test rules`.
 private struct AlertRule {
   let text: String
 
@@ -243,7 +245,7 @@ private struct AlertRule {
       .first { $0.hasPrefix("\(name): ") }.map(String.init) ?? ""
   }
 
-  /// - Parameter labels: one for each alert that fires then, besides the severity.
+  /// - Parameter labels: the labels of each firing alert, without the severity.
   func expected(at time: String, _ labels: [String] = []) -> String {
     let alerts = labels.map {
       """
@@ -254,7 +256,7 @@ private struct AlertRule {
     return "{eval_time: \(time), alertname: \(name), exp_alerts: [\(list)]}"
   }
 
-  /// - Parameter series: with their values, one each 15 seconds.
+  /// - Parameter series: the series with their values, one every 15 seconds.
   static func test(_ series: [(String, String)], _ expectations: [String]) -> String {
     let inputs = series.map { "{series: '\($0)', values: '\($1)'}" }
     return """

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Delivery
 
-/// The outbox at a terminal: what waits, sent at once or never.
+/// Terminal commands for the outbox: list, send now, or discard.
 @Suite struct OutboxDirectoryTests {
   private static let later = "UTC_TIMESTAMP(3) + INTERVAL 1 HOUR"
 
-  /// One delivery for each of `states`, which name the rest of its columns, too.
+  /// Inserts one delivery for each of `states`, which also set other columns.
   private func insert(_ states: [String], in delivery: TestDelivery) -> [String] {
     for (number, state) in states.enumerated() {
       delivery.sql(

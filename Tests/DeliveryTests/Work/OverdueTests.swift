@@ -5,9 +5,9 @@ import Testing
 
 @testable import Delivery
 
-/// Deliveries that nobody sends are a problem, whatever the channel says of itself.
+/// Unsent overdue deliveries are a problem, even if the channel reports none.
 @Suite struct OverdueTests {
-  /// An open delivery by each channel, due for so many seconds.
+  /// Inserts an open delivery by each channel, due for so many seconds.
   private func insert(_ delivery: TestDelivery, _ waits: [(channel: String, seconds: Int)]) {
     for wait in waits {
       delivery.sql(
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// What a channel has tried is due later, so that its own problem is told alone.
+  /// A failed attempt moves the due time, so only the channel's own problem is reported.
   @Test func whatAServiceRefusesForNowIsNotOverdue() throws {
     try withBrowsers { browsers in
       let browser = try browsers.subscribe("a")

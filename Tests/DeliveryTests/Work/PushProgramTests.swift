@@ -7,12 +7,12 @@ import Testing
 
 @testable import Delivery
 
-/// What `switchboard-companion run` does with pushes.
+/// Pushes of `switchboard-companion run`.
 @Suite(.serialized) struct PushProgramTests {
   @Test func whereAllTokensAreWrongNoneGoesAndTheRunFails() throws {
     try withDelivery { delivery throws in
       delivery.insert(50)
-      // What nobody has registered for a year goes.
+      // The purge deletes registrations older than a year.
       _ = delivery.sql(
         "UPDATE ogs_registrations SET registered_at = UTC_TIMESTAMP(3) - INTERVAL 1 DAY")
       try withAPNs { other throws in
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Each run fails alike; only the first has news.
+  /// Each run fails in the same way; only the first failure is logged.
   @Test func anAlarmThatGoesOnIsLoggedOnce() throws {
     try withDelivery { delivery throws in
       delivery.insert(1)
@@ -69,8 +69,8 @@ import Testing
     }
   }
 
-  /// `SWITCHBOARD_ROUNDS` runs by four processes, spread over an hour of the database's and Apple's
-  /// clock.
+  /// Four processes do `SWITCHBOARD_ROUNDS` runs, spread over an hour of the database's and Apple's
+  /// clocks.
   @Test func inAnHourFourProcessesUseTwoProviderTokens() throws {
     try withDeliveryOnItsOwnServer { delivery throws in
       let start = Timestamp.now()

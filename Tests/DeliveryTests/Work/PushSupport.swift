@@ -7,9 +7,9 @@ import Testing
 
 @testable import Delivery
 
-/// The outbox of notifications, as tests fill it, send from it and look at it.
+/// Access of tests to the outbox of notifications: fill, send, read.
 extension TestDelivery {
-  /// One notification to each of `count` devices, all registered for user 1.
+  /// Inserts one notification to each of `count` devices, all registered for user 1.
   func insert(_ count: Int, registeredAt: String = "2020-01-01") {
     sql(
       """
@@ -26,7 +26,7 @@ extension TestDelivery {
 
   var companionDatabase: Database { Database(account(of: "companion")) }
 
-  /// One sending of what is due.
+  /// Sends the due deliveries once.
   func send(
     by fake: FakeAPNs, elsewhere other: FakeAPNs? = nil, otherEndpoint: APNsEndpoint? = nil,
     through own: Database? = nil
@@ -41,7 +41,7 @@ extension TestDelivery {
     ).send()
   }
 
-  /// State, status, reason and attempts of all deliveries, and how many have them.
+  /// State, status, reason and attempts of all deliveries, with their number.
   var states: String {
     sql(
       """
@@ -50,7 +50,7 @@ extension TestDelivery {
       """)
   }
 
-  /// As if the time had passed for which whoever has ended holds something, or something waits.
+  /// Ends the leases of dead processes and the waiting times of deliveries.
   func letLeasesEnd() {
     sql(
       """

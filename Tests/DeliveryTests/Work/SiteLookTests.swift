@@ -7,9 +7,9 @@ import Testing
 
 @testable import Delivery
 
-/// What a companion says of the site: whether it answers, and which certificate it shows.
+/// A companion's notes on the site: whether it answers, and its certificate.
 @Suite(.serialized) struct SiteLookTests {
-  /// A line for each thing that fails, but the companion itself.
+  /// One line for each problem except that of the companion itself.
   private func failing(_ delivery: TestDelivery) -> String {
     delivery.sql(
       "SELECT CONCAT_WS(': ', name, reason) FROM conditions WHERE reason <> '' ORDER BY 1")
@@ -19,7 +19,8 @@ import Testing
     "The site does not answer at its address: Couldn't connect to server."
   private static let dead = "The web server gets no answer from the responder: it answers 502."
 
-  /// Calls `body` with the URL of an nginx whose requests `location` answers, by TLS if the folder has a certificate.
+  /// Calls `body` with the URL of an nginx that answers with `location`, over TLS if the folder has
+  /// a certificate.
   private func withNginx(
     _ folder: String, port: UInt16 = freePort(), location: String = "fastcgi_pass unix:nobody;",
     _ body: (_ url: String) throws -> Void
@@ -47,7 +48,7 @@ import Testing
     try body(url)
   }
 
-  /// Makes a certificate that signs itself.
+  /// Makes a self-signed certificate.
   ///
   /// - Returns: its fingerprint, as OpenSSL prints it.
   @discardableResult
@@ -74,7 +75,7 @@ import Testing
     }
   }
 
-  /// It is looked at in each pass then, so that its return is told as soon.
+  /// While it is gone, each pass checks it, so that its return is reported as soon as possible.
   @Test func aWebServerThatIsGone() throws {
     try withDelivery { delivery throws in
       let port = freePort()
@@ -157,7 +158,7 @@ import Testing
         == problem)
   }
 
-  /// That of the fake, which OpenSSL reads as well.
+  /// Reads the fake's certificate, and compares it with OpenSSL's output.
   @Test func theCertificateOfAnAddressIsReadWithoutTrustingIt() throws {
     try withAPNs { fake throws in
       let found = try #require(SiteCertificate(at: "\(fake.endpoint)/"))

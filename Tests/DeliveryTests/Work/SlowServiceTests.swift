@@ -7,9 +7,9 @@ import Testing
 
 @testable import Delivery
 
-/// Services that answer late or never: nobody waits for them without end, and nothing else stops.
+/// Services that answer late or never. No request waits forever, and other work continues.
 @Suite struct SlowServiceTests {
-  /// Has one run send what is due, one delivery at a time, each by a call of its own.
+  /// Sends the due deliveries in one run, one delivery at a time, each with its own call.
   private func sendOneByOne(
     _ delivery: TestDelivery, by channel: DeliveryChannel
   ) throws -> [DeliveryOutcome] {
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  // MARK: A slow answer, and one that never comes
+  // MARK: A slow answer, and an answer that never comes
 
   @Test func whatFallsDueWhileAPushServiceIsSlowIsSentToo() throws {
     try withBrowsers { browsers in
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  /// As where the request has no end in spite of its limit.
+  /// The request has no end in spite of its limit.
   @Test func aRequestThatDoesNotEndKeepsNobodyWaiting() throws {
     try withBrowsers { browsers in
       browsers.service.gate.close("a")
@@ -182,7 +182,7 @@ import Testing
         fake.gate.close(androidToken(1))
         let report = try delivery.send(by: fake, answerLimit: .seconds(2))
         #expect(report.alarm == nil)
-        // The one behind it on the same connection, if there is one, is not sent to the same silence.
+        // The next delivery on the same connection, if any, is not sent to the silent server.
         #expect((1...2).contains(report.later) && report.later + report.delivered == 16)
         let open = "SELECT reason, attempts FROM deliveries WHERE token = '\(androidToken(1))'"
         #expect(delivery.sql(open) == "no answer\t1")
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  /// Without the stop, Apple's silence would be waited for on four connections.
+  /// Without the stop, the run would wait for Apple on four connections.
   @Test func aStopEndsARunToWhichAppleSaysNothing() throws {
     try withDelivery { delivery throws in
       delivery.insert(2)
@@ -217,7 +217,7 @@ import Testing
         stopping.set()
         try run.finish()
         channel.close()
-        // Whether they had gone to Apple already when the stop came.
+        // The reason depends on whether the stop came before or after Apple got the deliveries.
         let others = delivery.sql(
           """
           SELECT DISTINCT CONCAT_WS(' ', state, reason, attempts) FROM deliveries

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// What administrators are told: `status`, and why it fails.
+/// Reports to administrators: `status`, and the reasons of its failure.
 @Suite(.serialized) struct StatusTests {
   private func fail(_ delivery: TestDelivery) {
     delivery.sql(
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// One that takes connections and says nothing, and one that is away.
+  /// A server that accepts connections and never answers, and a server that does not run.
   @Test(arguments: [true, false])
   func withoutADatabaseCheckNamesItFirstAndBlamesNoChannel(isFrozen: Bool) throws {
     try withDelivery { delivery throws in

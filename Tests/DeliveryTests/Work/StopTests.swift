@@ -8,9 +8,9 @@ import Testing
 
 @testable import Delivery
 
-/// SIGTERM ends the companion's program within ten seconds, whoever does not answer it.
+/// SIGTERM ends the companion's program within ten seconds, whatever service does not answer.
 @Suite struct StopTests {
-  /// Ten seconds, and what a busy machine needs to run the program.
+  /// Ten seconds, and the time that a busy machine needs to run the program.
   private static let limit = Duration.seconds(15)
 
   private func stop(_ companion: RunningCompanion) throws {

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// Twelve workers and the pass find it, again and again.
+  /// Twelve workers and the pass meet the problem repeatedly.
   @Test func aDatabaseThatIsAwayIsLoggedOnce() throws {
     try withDelivery { delivery throws in
       let companion = try RunningCompanion(
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// A run that the wake socket started does what it was woken for, though a pass asks no bank.
+  /// A run started by the wake socket also runs bank jobs, which a pass does not.
   @Test func oneRunDoesTheJobsOfBanks() throws {
     try withDelivery { delivery throws in
       let exchange = BankExchange(
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// systemd starts `run` again for a connection that waits on the socket when a run has ended.
+  /// If a connection waits on the socket at the end of a run, systemd starts `run` again.
   @Test(arguments: [[:], ["SWITCHBOARD_COMPANION_KEYS": ""]])
   func aRunAcceptsAllConnectionsOfTheWakeSocket(_ changes: [String: String]) throws {
     try withDelivery { delivery throws in
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  /// By `systemd-socket-activate`, which hands over a socket as systemd does.
+  /// Uses `systemd-socket-activate`, which passes a socket like systemd.
   @Test func aRunThatTheWakeSocketStartedIsWokenAgain() throws {
     try withPolling { polling throws in
       try polling.register()
@@ -174,7 +174,7 @@ import Testing
   }
 }
 
-/// `switchboard-companion` as it was built with these tests, or as `SWITCHBOARD_BIN` names it.
+/// `switchboard-companion` from the build of these tests, or from `SWITCHBOARD_BIN`.
 final class RunningCompanion {
   let process = Process()
   private let socket: Int32
@@ -186,7 +186,7 @@ final class RunningCompanion {
     wakeUps: Int = 0, socketIsSystemds: Bool = false, umask: String? = nil
   ) throws {
     folder = delivery.folder
-    // Short, because the path of a unix socket holds 107 bytes.
+    // The path is short, because the path of a unix socket holds 107 bytes.
     path = "/tmp/switchboard-wake-\(UUID().uuidString.prefix(8))"
     socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let status = withAddress(of: path) { bind(socket, $0, $1) }
@@ -240,23 +240,23 @@ final class RunningCompanion {
 
   var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
 
-  /// What it has printed on standard output.
+  /// The program's standard output.
   var output: String { (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? "" }
 
-  /// Connects, once somebody listens, and closes, as the responder does.
+  /// Connects as soon as the program listens, and closes the connection, like the responder.
   func wake() {
     let connection = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     #expect(holds { withAddress(of: path) { connect(connection, $0, $1) } == 0 })
     close(connection)
   }
 
-  /// Wakes the companion, and waits until it has sent this mail.
+  /// Wakes the companion and waits until it has sent this mail.
   func expectMail(of id: String) {
     wake()
     #expect(holds { FileManager.default.fileExists(atPath: "\(folder)/mails/\(id).eml") })
   }
 
-  /// Whether there is a connection that the companion has not accepted.
+  /// Whether a connection waits that the companion has not accepted.
   var isConnectionWaiting: Bool {
     var polled = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     return poll(&polled, 1, 0) == 1

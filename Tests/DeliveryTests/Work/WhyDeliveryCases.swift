@@ -1,4 +1,4 @@
-/// What became of notifications.
+/// Cases about the fate of notifications.
 extension WhyTests {
   static func delivery(_ columns: String) -> String {
     "UPDATE deliveries SET \(columns) WHERE token LIKE 'b%'"

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Delivery
 
-/// Why a phone did not ring: each sentence, and what is asked.
+/// Reasons for a silent phone: each sentence with its question.
 @Suite struct WhyTests {
-  /// A site on which all is well: Ann's phone has the token `a…`, and user 7 the token `b…` and a turn
-  /// in game 77. Both were told of it, and Apple took both notifications.
+  /// A site without problems: Ann's phone has the token `a…`, and user 7 has the token `b…` and a
+  /// turn in game 77. Both got a notification, and Apple accepted both.
   static let arrangement = """
     SET time_zone = '+00:00';
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1', NOW(3));
@@ -38,9 +38,9 @@ import Testing
   struct Case: Sendable, CustomTestStringConvertible {
     let code: String
     let question: String
-    /// What makes the difference, in SQL.
+    /// The SQL that causes the sentence.
     let change: String
-    /// Of the sentence.
+    /// Words of the sentence.
     let words: String
     let isCause: Bool
 
@@ -181,7 +181,7 @@ import Testing
       try #require(!said.isEmpty, "\(explanation.text)")
       #expect(said.contains { $0.sentence.contains(example.words) }, "\(said)")
       #expect(said.allSatisfy { $0.isCause == example.isCause })
-      // What is well is no cause: the change alone is.
+      // Only the change is a cause; everything else is well.
       let causes = Set(explanation.statements.filter(\.isCause).map(\.code.description))
       #expect(causes.isSubset(of: [example.code]), "\(explanation.text)")
     }
@@ -239,7 +239,7 @@ import Testing
     }
   }
 
-  /// As apps and people write tokens.
+  /// Tokens in the notations of apps and people.
   @Test(arguments: ["BBBBBBBB", "<bbbbbbbb bbbbbbbb>", String(repeating: "b", count: 64)])
   func aTokenIsFoundAsPeopleWriteIt(_ question: String) throws {
     try withDelivery { delivery throws in
@@ -284,7 +284,7 @@ import Testing
     }
   }
 
-  /// A number may be a user's and a game's.
+  /// A number may belong to a user and to a game.
   @Test func aNumberThatIsSeveralThingsIsExplainedAsEach() throws {
     try withDelivery { delivery throws in
       delivery.sql(

@@ -64,7 +64,7 @@ struct APNs: ParsableCommand {
   }
 }
 
-/// A self-signed certificate by the command `openssl`, unless the folder has one.
+/// Makes a self-signed certificate with the command `openssl`, unless the folder has one.
 private func makeCertificate(for host: String, in folder: String) throws {
   guard !FileManager.default.fileExists(atPath: "\(folder)/certificate.pem") else { return }
   let isAddress = host.allSatisfy { $0.isHexDigit || $0 == "." || $0 == ":" }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What goes wrong, and when. Requests are counted from 1 over all connections.
+/// The faults, and the requests that they hit. Requests are counted from 1 over all connections.
 struct Faults {
   static let grammar = """
     `answer every N STATUS REASON [TIMESTAMP]`, `answer token TOKEN STATUS REASON [TIMESTAMP]`, \
@@ -23,7 +23,7 @@ struct Faults {
   private(set) var refuseEvery: Int?
   /// MAX_CONCURRENT_STREAMS from the start.
   private(set) var streams: UInt32 = 1000
-  /// By the number of the request after which it changes.
+  /// The new limit, by the number of the request after which it applies.
   private(set) var streamsAfter: [Int: UInt32] = [:]
   private(set) var flapEvery: Int?
   private(set) var silentAfter: Int?
@@ -35,7 +35,7 @@ struct Faults {
   private(set) var offersHTTP2 = true
   private(set) var speaksTLS = true
 
-  /// - Parameter lines: empty ones and those that begin with `#` say nothing.
+  /// - Parameter lines: empty lines and lines that begin with `#` are ignored.
   init(_ lines: [String]) throws {
     for line in lines where !line.isEmpty && !line.hasPrefix("#") {
       guard add(line.split(separator: " ").map(String.init)) else {
@@ -90,7 +90,7 @@ struct Faults {
     return true
   }
 
-  /// The answer that request `number` to `token` gets whatever it says.
+  /// The answer to request `number` with `token`, independent of the content of the request.
   func answer(_ number: Int, token: String) -> Answer? {
     if let answer = answerTo.isEmpty ? nil : answerTo[token] { return answer }
     return answerEvery.first { number % $0.0 == 0 }?.1

@@ -6,7 +6,7 @@ import Glibc
 
 /// Apple's side of one connection. The corresponding C types are `SSL` and `nghttp2_session`.
 final class PushConnection {
-  /// A request that is on its way, and then its answer.
+  /// A request in progress, and then its answer.
   private struct Exchange {
     var request = PushRequest()
     var body: [UInt8] = []
@@ -32,10 +32,10 @@ final class PushConnection {
   private var output: [UInt8] = []
   private var written = 0
   private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
-  /// Streams above it are not looked at any more.
+  /// The highest stream that is processed; later streams are ignored.
   private var lastStreamID = Int32.max
   private var isDropped = false
-  /// After all that is to be said comes half a frame, and then nothing.
+  /// Whether half a frame follows all pending output, and then nothing.
   private var isStalling = false
   private var isStalled = false
 
@@ -63,7 +63,7 @@ final class PushConnection {
 
   // MARK: Bytes
 
-  /// - Returns: false when the connection is over.
+  /// - Returns: false when the connection has ended.
   func proceed() -> Bool {
     guard read() else { return false }
     while hasLateAnswer {
@@ -86,7 +86,7 @@ final class PushConnection {
       }
       let bytes = input.baseAddress!.assumingMemoryBound(to: UInt8.self)
       if nghttp2_session_mem_recv(session, bytes, Int(count)) < 0 { return false }
-      // What is read ahead wakes no poll, so all of it is read; but one write for many answers.
+      // Read-ahead bytes wake no poll, so all of them are read; many answers share one write.
       if SSL_has_pending(ssl) == 0 { return true }
     }
     return true
@@ -168,7 +168,7 @@ final class PushConnection {
     nghttp2_session_get_stream_user_data(session, streamID).map { Int(bitPattern: $0) - 1 }
   }
 
-  /// The whole request is here.
+  /// Processes a complete request.
   fileprivate func receive(_ streamID: Int32) {
     guard !isDropped, !isStalling, streamID <= lastStreamID, let index = index(of: streamID)
     else { return }

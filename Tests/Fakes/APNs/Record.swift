@@ -3,12 +3,12 @@ import Cryptography
 import Foundation
 import Store
 
-/// What has come, and what the devices show of it.
+/// The received pushes, and the notifications that the devices show.
 final class Record {
   private let folder: String
   private let file: FileHandle
   private var lines: [UInt8] = []
-  /// By device token, then by collapse id, or apns-id where there is none.
+  /// By device token, then by collapse id, or apns-id without a collapse id.
   private var visible: [String: [String: String]] = [:]
   private var tokenHashes: [[UInt8]: String] = [:]
 
@@ -19,7 +19,7 @@ final class Record {
     file = try FileHandle(forWritingTo: URL(filePath: path))
   }
 
-  /// - Parameter status: 0 for one that gets no answer.
+  /// - Parameter status: 0 for a request without an answer.
   func add(_ request: PushRequest, connection: Int, status: Int, reason: String?) {
     let payload = String(decoding: request.payload, as: UTF8.self)
     let id = String(decoding: request.id, as: UTF8.self)

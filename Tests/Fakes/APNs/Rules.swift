@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// What a client has sent.
+/// A client's request.
 struct PushRequest {
   var method: [UInt8] = []
   var path: [UInt8] = []
@@ -33,7 +33,7 @@ struct PushRequest {
     store(&priority, ifNamed: "apns-priority")
   }
 
-  /// Makes room for the next request, in the memory of this one.
+  /// Clears the request, and keeps its memory for the next one.
   mutating func clear() {
     path.removeAll(keepingCapacity: true)
     method.removeAll(keepingCapacity: true)
@@ -54,7 +54,7 @@ struct PushRequest {
   }
 }
 
-/// What Apple takes, and with which word it refuses the rest.
+/// Apple's rules: the accepted requests, and the reason for each refusal.
 struct Rules {
   private let topics: [[UInt8]]
   private var tokens: ProviderTokens?
@@ -66,7 +66,7 @@ struct Rules {
     self.faults = faults
   }
 
-  /// nil is 200.
+  /// The refusal of a request; nil means 200.
   mutating func refusal(of request: PushRequest, number: Int) -> Faults.Answer? {
     if let fault = faults.answer(number, token: faults.answerTo.isEmpty ? "" : request.token) {
       return fault
@@ -107,7 +107,7 @@ struct Rules {
     Faults.Answer(status: status, reason: reason, timestamp: nil)
   }
 
-  /// None is none, and Apple then makes one.
+  /// True also for a missing id: Apple then makes one.
   private func isUUID(_ id: [UInt8]) -> Bool {
     id.isEmpty
       || id.count == 36
@@ -126,7 +126,7 @@ private func isHex(_ byte: UInt8) -> Bool {
   }
 }
 
-/// The provider tokens of a team, as Apple sees them.
+/// Apple's view of a team's provider tokens.
 struct ProviderTokens {
   /// In seconds.
   static let lifetime: Int64 = 60 * 60
@@ -136,9 +136,9 @@ struct ProviderTokens {
   private let teamID: String
   private let key: P256PublicKey
   private let clock: String?
-  /// When the signed ones were issued.
+  /// The issue times of tokens with a valid signature.
   private var issuedAt: [[UInt8]: Int64] = [:]
-  /// The one that counts now, and since when.
+  /// The current token, and the time since when it is current.
   private var current: (token: [UInt8], since: Int64)?
 
   init(keyID: String, teamID: String, key: P256PublicKey, clock: String?) {
@@ -160,7 +160,7 @@ struct ProviderTokens {
     if let current, now - current.since < Self.interval, issued >= issuedAt[current.token] ?? 0 {
       return (429, "TooManyProviderTokenUpdates")
     }
-    // An older one in use elsewhere stays good, but does not become the current one again.
+    // An older token in use elsewhere stays valid, but does not become the current one again.
     if issued >= current.flatMap({ issuedAt[$0.token] }) ?? 0 { current = (authorization, now) }
     return nil
   }
@@ -170,7 +170,7 @@ struct ProviderTokens {
     return (try? text(of: clock)).flatMap { Int64($0.filter(\.isNumber)) } ?? 0
   }
 
-  /// `iat` of a bearer token with our key's signature.
+  /// The `iat` of a bearer token that our key signed.
   private func verified(_ authorization: [UInt8]) -> Int64? {
     struct Header: Decodable {
       let alg: String

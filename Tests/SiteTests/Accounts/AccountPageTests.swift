@@ -3,14 +3,14 @@ import Foundation
 import Support
 import Testing
 
-/// The page at `/account` as a browser shows it.
+/// The page at `/account` in a browser.
 @Suite(.serialized) struct AccountPageSiteTests {
-  /// Where passkeys work without https.
+  /// Uses `localhost`, where passkeys work without https.
   private func withPage(_ body: (Site, Browser) throws -> Void) async throws {
     try await withSite(host: "localhost") { site in
       let browser = try Browser(size: (900, 1000))
       try body(site, browser)
-      // The pages' own policy refused nothing, and nothing came from another host.
+      // The pages' Content Security Policy blocked nothing, and every request went to the site.
       let complaints = browser.parameters(of: "Log.entryAdded").map { "\($0)" }
       #expect(complaints.filter { $0.contains("Content Security Policy") } == [])
       let urls = browser.parameters(of: "Network.requestWillBeSent").compactMap {
@@ -28,7 +28,7 @@ import Testing
     return try #require(try site.mailedCode(to: person.email))
   }
 
-  /// Somebody with a proven address, a bank, a card and a payment.
+  /// Signs up a person with a proven address, a bank, a card and a payment.
   private func signUp(at site: Site) throws -> Person {
     let person = try site.signUp()
     try site.confirm(person, "yes")
@@ -54,7 +54,7 @@ import Testing
       """)
   }
 
-  /// Presses the tabulator until `selector` has the focus, which must be seen.
+  /// Presses Tab until `selector` has the focus, and expects a visible focus.
   private func tab(to selector: String, in browser: Browser) throws {
     for _ in 1...60 {
       try browser.press("Tab", code: 9)
@@ -89,7 +89,7 @@ import Testing
       try enter(in: browser)
       #expect(try browser.html().contains("<bdi>ann@example.org</bdi>"))
 
-      // The tabulator selects what a field has.
+      // Tab selects the content of a field.
       try tab(to: "#name", in: browser)
       try browser.type("Ann B.")
       try enter(in: browser)
@@ -151,8 +151,8 @@ import Testing
     }
   }
 
-  /// axe-core finds nothing that hinders people, nothing has to be scrolled sideways on a small phone, what is to be pressed
-  /// is high enough for a thumb, and at most one button is filled.
+  /// axe-core finds no problem, a small phone needs no horizontal scrolling, buttons and links are
+  /// high enough for a thumb, and at most one button is filled.
   @Test(arguments: [
     ("light", 900, "en"), ("dark", 320, "en"), ("light", 320, "fa"), ("dark", 900, "fa"),
     ("light", 320, "de"),

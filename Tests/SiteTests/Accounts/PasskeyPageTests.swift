@@ -2,14 +2,15 @@ import Foundation
 import Support
 import Testing
 
-/// Signing in at `/account` with a passkey, in a browser with a virtual authenticator.
+/// Sign-ins at `/account` with a passkey, in a browser with a virtual authenticator.
 @Suite(.serialized) struct PasskeyPageTests {
-  /// A browser whose authenticator holds a passkey of an account. Nobody is at the authenticator until
-  /// ``setPresence(_:of:in:)`` says so; a conditional request waits meanwhile, as for somebody who has not chosen yet.
+  /// Opens a browser whose authenticator holds a passkey of an account. No user is present until
+  /// ``setPresence(_:of:in:)``; until then a conditional request waits, like for a person who has
+  /// not chosen yet.
   private func withPasskey(
     _ body: (Site, Browser, _ authenticator: String) throws -> Void
   ) async throws {
-    // Where passkeys work without https.
+    // Passkeys work on `localhost` without https.
     try await withSite(host: "localhost") { site in
       let browser = try Browser(size: (900, 1000))
       let person = try site.signUp()
@@ -24,7 +25,7 @@ import Testing
           ]
         ])
       let authenticator = try #require(added["authenticatorId"] as? String)
-      // The page at / has no request of its own that waits.
+      // The page at / makes no passkey request of its own.
       try browser.open("\(site.url)/")
       let options = site.post("/api/mobile/auth/passkey/register/options", "{}", person.bearer)
       let created = try browser.text(
@@ -51,7 +52,7 @@ import Testing
       ["authenticatorId": authenticator, "enabled": isPresent])
   }
 
-  /// Has pages note which passkeys they ask for.
+  /// Makes pages note their requests for passkeys.
   private func note(in browser: Browser) throws {
     try browser.call(
       "Page.addScriptToEvaluateOnNewDocument",
@@ -75,7 +76,7 @@ import Testing
   }
 
   private func isSignedIn(_ browser: Browser) -> Bool {
-    // try?: between two pages there is none.
+    // try?: between two pages there is no document.
     (try? browser.html().contains("Signed in as")) == true
   }
 
@@ -103,7 +104,7 @@ import Testing
 
   @Test func theFieldOffersThePasskeyByItself() async throws {
     try await withPasskey { site, browser, authenticator in
-      // Whoever is at the authenticator chooses what the field offers.
+      // The user chooses the passkey that the field offers.
       try setPresence(true, of: authenticator, in: browser)
       try browser.open("\(site.url)/account")
       #expect(holds { isSignedIn(browser) })
@@ -112,7 +113,7 @@ import Testing
     }
   }
 
-  /// A browser without conditional mediation asks for nothing before the button is pressed.
+  /// A browser without conditional mediation makes no request before the button is pressed.
   @Test func withoutConditionalMediationTheButtonSignsIn() async throws {
     try await withPasskey { site, browser, authenticator in
       try browser.call(
@@ -127,7 +128,7 @@ import Testing
     }
   }
 
-  /// A code that is asked for meanwhile is not lost to the passkey's visit.
+  /// A code requested during the offer stays valid in spite of the passkey's visit.
   @Test func aMailedCodeWorksBesideTheOffer() async throws {
     try await withPasskey { site, browser, _ in
       try browser.open("\(site.url)/account")
@@ -149,7 +150,7 @@ import Testing
     }
   }
 
-  /// Somebody who is signed in stays so until they press the button.
+  /// A signed-in person stays signed in until the button is pressed.
   @Test func aPageThatAsksToSignInAgainSignsNobodyOut() async throws {
     try await withPasskey { site, browser, authenticator in
       try setPresence(true, of: authenticator, in: browser)

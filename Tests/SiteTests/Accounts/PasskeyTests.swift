@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Passkeys as an app uses them, through nginx and the programs.
+/// Passkeys of an app, through nginx and the programs.
 @Suite struct PasskeySiteTests {
   private func json(_ members: [String: any Sendable]) throws -> String {
     String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
@@ -24,7 +24,7 @@ import Testing
       #expect(added.status == 200, "\(added.body)")
 
       var newest = person.bearer
-      // On the site's own page, then in an app of another origin.
+      // First on the site's own page, then in an app with another origin.
       for (phone, origin) in [("phone-2", site.url), ("phone-3", app)] {
         let login = site.post(
           "/api/mobile/auth/login",

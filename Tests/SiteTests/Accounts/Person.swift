@@ -3,13 +3,13 @@ import Foundation
 import Support
 import Testing
 
-/// Somebody who has signed in on the phone `phone-1`.
+/// A person who is signed in on the phone `phone-1`.
 struct Person: Sendable {
   let email: String
   let token: String
   let refreshToken: String
 
-  /// What both `auth/register` and `auth/login` take.
+  /// A body for both `auth/register` and `auth/login`.
   var body: String { Self.body(email, "phone-1") }
   var bearer: String { "Authorization: Bearer \(token)" }
 
@@ -36,7 +36,7 @@ extension Site {
       refreshToken: try answer.token("refreshToken"))
   }
 
-  /// Answers the mail that asks whether the account is wanted, on its page.
+  /// Answers the mail about the new account on its page.
   func confirm(_ person: Person, _ answer: String) throws {
     let token = try mailedToken(/account\/confirm\?token=(\S+)/, to: person.email)
     #expect(curl("/account/confirm?token=\(token)").body.contains("Is this you?"))
@@ -44,7 +44,7 @@ extension Site {
     #expect(page.status == 200, "\(page.body)")
   }
 
-  /// The token of a link in a mail to `recipient`, when it has come.
+  /// Waits for a mail to `recipient` and returns the token in its link.
   func mailedToken(
     _ pattern: Regex<(Substring, Substring)>, to recipient: String
   ) throws -> String {
@@ -54,7 +54,7 @@ extension Site {
     return token
   }
 
-  /// The code in a mail to `recipient`, if one has come.
+  /// The code in a mail to `recipient`; nil before the mail arrives.
   func mailedCode(to recipient: String) throws -> String? {
     let code = try firstMatch(of: /code is (\d{6})/, inMailTo: recipient)
     if let code { Evidence.keep(code: code, of: evidenceName) }
@@ -77,7 +77,7 @@ extension Site {
     return nil
   }
 
-  /// Every key and password that `nginx/run` made.
+  /// Every key and password in the site's secrets folder.
   func developmentSecrets() throws -> [String] {
     let folder = URL(filePath: state).appending(path: "secrets")
     return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -102,7 +102,8 @@ extension Site.Answer {
 extension String {
   var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 
-  /// Whether `secret` is in it; six digits only where they stand alone, for any long number holds them.
+  /// Whether the text contains `secret`. A code of six digits must stand alone, because any long
+  /// number may contain it.
   func holds(_ secret: String) -> Bool {
     guard secret.count == 6 else { return contains(secret) }
     return range(of: "(?<![0-9a-f])\(secret)(?![0-9a-f])", options: .regularExpression) != nil

@@ -5,7 +5,7 @@ import Store
 import Support
 import Testing
 
-/// The tokens of a phone that has paired.
+/// The tokens of a paired phone.
 struct Phone: Sendable {
   let access: String
   let refresh: String
@@ -32,8 +32,8 @@ extension Site {
     try post("/api/auth/ticket", "{}", "Authorization: Bearer \(access)").string("ticket")
   }
 
-  /// Tokens of the same server and phone as an access token, signed with the site's key, that were
-  /// good until a second ago.
+  /// Tokens for the server and phone of an access token, signed with the site's key, that expired a
+  /// second ago.
   func expiredTokens(like access: String) throws -> [String] {
     let text = try String(contentsOfFile: "\(state)/secrets/credential-keys", encoding: .utf8)
     let keys = try Keyring(parsing: text)
@@ -48,7 +48,7 @@ extension Site {
     }
   }
 
-  /// The status that nginx answers to the opening of a web socket; a socket that opens is tried.
+  /// The status of nginx's answer to a WebSocket handshake; also tests a socket that opens.
   func upgrade(_ target: String, _ field: String = "Accept: */*") -> Int {
     let wire = Wire(port: port)
     wire.write(

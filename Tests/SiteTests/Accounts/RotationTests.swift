@@ -2,18 +2,19 @@ import Foundation
 import Support
 import Testing
 
-/// All keys of a site are rotated while it is used. lighttpd cannot start its child anew without a pause.
+/// Rotates all keys of a site in use. lighttpd cannot restart its child without a pause.
 @Suite(.serialized, .enabled(if: WebServer.ofTests != .lighttpdChild)) struct RotationTests {
   private static let files = ["jwt-keys", "hmac-keys", "credential-keys", "companion-keys"]
 
-  /// `keys COMMAND FILE [ID]` for every file, and the restarts that it asks for.
+  /// Runs `keys COMMAND FILE [ID]` for every file, and then restarts the programs as the command
+  /// says.
   private func keys(_ command: String, _ id: String? = nil, of site: Site) {
     for file in Self.files {
       let arguments = ["keys", command, "\(site.state)/secrets/\(file)"] + (id.map { [$0] } ?? [])
       let outcome = site.companion(arguments)
       #expect(outcome.status == 0, "\(outcome.output)")
     }
-    // As the manual says: the companion knows a key before the responder seals with it.
+    // The order of the manual: the companion must know a key before the responder seals with it.
     site.restart("companion")
     let printed = site.companion("keys", "public", "\(site.state)/secrets/companion-keys")
     #expect(printed.status == 0, "\(printed.output)")
@@ -21,7 +22,7 @@ import Testing
     #expect(throws: Never.self) {
       try printed.output.write(toFile: file, atomically: true, encoding: .utf8)
     }
-    // As CGI it reads its keys at each request.
+    // As CGI, the responder reads its keys at each request.
     if WebServer.ofTests.hasResponder { site.restart("responder") }
   }
 
@@ -39,7 +40,7 @@ import Testing
       #expect(statuses.keys.allSatisfy { $0 == 200 }, "\(statuses)")
       #expect(statuses[200, default: 0] > 100)
 
-      // What the old keys signed has gone by then: so have those who did not come back.
+      // Tokens of the old keys end now, so a person who has not returned is signed out.
       let later = try site.underLoad(by: journey.person) {
         keys("remove", "k1", of: site)
         try journey.go(on: "removed") {}
@@ -58,10 +59,11 @@ import Testing
   }
 }
 
-/// What a person does of all that depends on keys, begun before each step of the rotation and ended after it.
+/// A person's actions that depend on keys. They begin before a step of the rotation and end after
+/// it.
 private struct Journey {
   private let site: Site
-  /// With the tokens of the last step.
+  /// The person with the tokens of the last step.
   private(set) var person: Person
   private var phone: Phone
 

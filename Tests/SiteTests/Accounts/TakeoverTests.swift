@@ -2,7 +2,8 @@ import Foundation
 import Support
 import Testing
 
-/// A stranger signs up with the address of somebody else, who comes later: on the whole site.
+/// A stranger signs up with another person's address, and the owner comes later. Tests the whole
+/// site.
 @Suite struct TakeoverTests {
   private func json(_ members: [String: any Sendable]) throws -> String {
     String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct AttestationTests {
   private static let bundle = "app.hamrah.ios"
 
-  /// Calls `body` with a site that refuses writes without proof, and trusts ``FakeApple``.
+  /// Calls `body` with a site that trusts ``FakeApple`` and refuses writes without an assertion.
   private func withEnforcingSite(_ body: (Site) async throws -> Void) async throws {
     let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FakeApple.shared.rootCertificate.write(to: root, atomically: true, encoding: .utf8)

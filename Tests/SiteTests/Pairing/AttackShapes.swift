@@ -1,9 +1,9 @@
-/// Requests by which somebody who may not tries to get a pairing token or to reach the agent. In each,
-/// PORT stands for the site's port.
+/// Attackers' requests for a pairing token or for access to the agent. PORT stands for the site's
+/// port.
 enum AttackShapes {
   struct Shape: Sendable {
     let name: String
-    /// The request line and the fields.
+    /// The request line and the header fields.
     let lines: [String]
 
     init(_ name: String, _ lines: String...) {
@@ -16,8 +16,9 @@ enum AttackShapes {
       lines = [line] + fields
     }
 
-    /// Whether lighttpd makes an ordinary request of this one: it drops fields without a value, and the dot at the end of
-    /// a host's name. No browser sends the first; a name server cannot give `localhost.` another address.
+    /// Whether lighttpd turns this request into a valid one: it drops fields without a value, and
+    /// the dot at the end of a host's name. No browser sends such a field, and a name server cannot
+    /// give `localhost.` another address.
     var isMendedByLighttpd: Bool {
       lines.contains { $0.hasSuffix(": ") || $0 == "Host: localhost.:PORT" }
     }
@@ -35,7 +36,7 @@ enum AttackShapes {
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
   ]
 
-  /// Pages of others; the web socket has a token that is good.
+  /// Pages of other sites; the WebSocket has a valid token.
   private static let origins = [
     "http://evil.example", "https://evil.example", "null", "", "http://127.0.0.1",
     "http://127.0.0.1:1", "http://localhost:PORT", "http://127.0.0.1:PORT.evil.example",
@@ -50,14 +51,14 @@ enum AttackShapes {
       }
   }
 
-  /// Names that a stranger's name server gives this address to.
+  /// Names that an attacker's name server resolves to this address.
   private static let hosts = [
     "evil.example", "evil.example:PORT", "127.0.0.1.evil.example:PORT", "localhost.evil.example",
     "127.0.0.1:PORT.evil.example", "foo.localhost:PORT", "localhost.:PORT", "127.0.0.1.nip.io",
     "xn--localhost-9za", "[::1].evil.example", "a@127.0.0.1",
   ].flatMap { name in pairing.map { Shape($0, fields: ["Host: \(name)"]) } }
 
-  /// Proxies that nobody has named.
+  /// Header fields of proxies that are not configured.
   private static let forwarded = [
     "X-Forwarded-For: 127.0.0.1", "X-Forwarded-For: 203.0.113.9", "X-Forwarded-For: ::1, 127.0.0.1",
     "x-forwarded-for: ", "Forwarded: for=127.0.0.1", "X-Real-IP: 127.0.0.1", "Via: 1.1 proxy",
@@ -69,7 +70,7 @@ enum AttackShapes {
     [pairing[0], pairing[3], pairing[2]].map { Shape($0, fields: [host, field]) }
   }
 
-  /// What browsers say of a page of another origin that shows the answer as a part of itself.
+  /// A browser's header fields for a page of another origin that embeds the answer.
   private static let fetches = ["cross-site", "same-site"].flatMap { site in
     pairing.map { Shape($0, fields: [host, "Sec-Fetch-Site: \(site)", "Sec-Fetch-Mode: no-cors"]) }
   }
@@ -88,7 +89,7 @@ enum AttackShapes {
     "/ws?token=cdev_s_x&token=TOKEN",
   ].map { Shape("GET \($0) HTTP/1.1", fields: [host]) }
 
-  /// Fields that could stand for a token, or for what nginx says.
+  /// Header fields that a server could mistake for a token, or for nginx's own fields.
   private static let credentials = [
     "X-Admitted-By: anyone", "X_Admitted_By: anyone", "X-Admitted-By: phone x y",
     "X-Paired-Device: id=\"x\"", "Authorization: Basic TOKEN", "Authorization: TOKEN",
@@ -101,7 +102,7 @@ enum AttackShapes {
     ["GET /ws HTTP/1.1", "GET /api/file HTTP/1.1"].map { Shape($0, fields: [host, field]) }
   }
 
-  /// Targets with a server in them, old versions, and more than one host.
+  /// Targets that contain a server, old versions, and several hosts.
   private static let targets = [
     Shape("GET http://evil.example/api/pair/info HTTP/1.1", fields: [host]),
     Shape("GET http://evil.example:PORT/pair HTTP/1.1", fields: [host]),

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// What a stranger tries against the deployed web server, the responder and the relay.
+/// Attacks against the deployed web server, the responder and the relay.
 @Suite(.serialized) struct AttackTests {
   @Test func noAttackReachesTheAgentOrAPairingToken() async throws {
     try await withAgent { site, agent in
@@ -37,7 +37,7 @@ import Testing
         #expect(answer.fields["x-request-id"]?.count == 32)
         for name in FakeAgent.hostileNames { #expect(answer.fields[name] == nil, "\(name)") }
       }
-      // What the apps read is as it was.
+      // The apps' answers are unchanged.
       let plain = site.curl("/api/claude/run", "--header", bearer)
       #expect(plain.body == #"{"agent":true}"#)
       #expect(plain.fields["content-type"] == "application/json")
@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  /// The rule about pages of other sites knows the method of the request, not that of the question.
+  /// The rule about other sites' pages uses the method of the original request, not of the
+  /// subrequest.
   @Test func withoutAuthenticationAPageOfAnotherSiteMayOnlyLink() async throws {
     let agent = FakeAgent()
     defer { agent.end() }
@@ -90,7 +91,7 @@ import Testing
 }
 
 extension Site {
-  /// Everything that comes back until the connection ends.
+  /// Sends the request and returns all bytes until the connection ends.
   fileprivate func answer(to shape: AttackShapes.Shape, token: String) -> String {
     let wire = Wire(port: port)
     let fields = shape.lines.map {

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The page at `/pair` as a browser shows it, with scripts off.
+/// The page at `/pair` in a browser without scripts.
 @Suite(.serialized) struct PairingPageTests {
   private func withPage(_ body: (Site, Browser) throws -> Void) async throws {
     try await withSite { site in
@@ -10,7 +10,7 @@ import Testing
       try browser.call("Emulation.setScriptExecutionDisabled", ["value": true])
       try browser.open("\(site.url)/pair")
       try body(site, browser)
-      // The page's own policy refused nothing, and nothing came from another host.
+      // The page's Content Security Policy blocked nothing, and every request went to the site.
       let complaints = browser.parameters(of: "Log.entryAdded").map { "\($0)" }
       #expect(complaints == [])
       let urls = browser.parameters(of: "Network.requestWillBeSent").compactMap {

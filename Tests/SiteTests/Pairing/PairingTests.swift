@@ -5,7 +5,7 @@ import Store
 import Support
 import Testing
 
-/// The guarded agent behind the deployed web server.
+/// The protected agent behind the deployed web server.
 @Suite(.serialized) struct PairingTests {
   private static let web = WebServer.ofTests
   private static let agentPaths = ["/api/claude/run", "/api/git/status", "/api/file"]
@@ -120,7 +120,7 @@ import Testing
         #expect(gone.fields["retry-after"] == "2")
         #expect(gone.fields["content-type"] == "application/json")
       }
-      // lighttpd has a responder of its own where none runs by itself.
+      // As a child of lighttpd the responder has no keeper.
       guard Self.web.hasResponder || Self.web.isApache else { return }
       kill(try #require(site.keeper(of: Self.web.authorizer)), SIGKILL)
       let responder = try #require(site.pid(of: Self.web.authorizer))
@@ -129,7 +129,7 @@ import Testing
       for path in ["/api/git/status", "/ws"] {
         let unasked = site.curl(path, "--header", bearer)
         #expect(unasked.status == (Self.web.isApache ? 500 : 503))
-        // lighttpd cannot tell who does not answer.
+        // lighttpd cannot tell which program does not answer.
         let body = #"{"error":"Temporarily unavailable"}"#
         #expect(Self.web.isLighttpd || unasked.body == body)
         #expect(unasked.fields["retry-after"] == "2")
@@ -153,7 +153,8 @@ import Testing
 
   @Test func onlyThisMachineSeesTheCode() async throws {
     try await withSite { site in
-      // Of the web servers only nginx has a list of its own. A proxy is on it: then the responder alone refuses.
+      // Only nginx has its own list of addresses. A proxy is on the list, so then only the
+      // responder refuses.
       let isRefusedByNginx = Self.web == .nginx && !WebServer.isBehindProxy
       for path in ["/pair", "/api/pair/info", "/api/pair/qr", "/api/pair/nothing"] {
         let refused = site.curl(path, "--interface", "127.0.0.2")
@@ -162,7 +163,7 @@ import Testing
           continue
         }
         #expect(refused.status == 403, "\(path)")
-        // The responder tells people so on a page.
+        // The responder refuses with a page for people.
         let isPage = path == "/pair" && !isRefusedByNginx
         if isRefusedByNginx {
           #expect(refused.body == #"{"error":"Forbidden"}"#)
@@ -284,7 +285,7 @@ import Testing
   }
 }
 
-/// Calls `body` with a site that guards an agent.
+/// Calls `body` with a site that protects an agent.
 func withAgent(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site, FakeAgent) async throws -> Void
@@ -294,8 +295,8 @@ func withAgent(
   try await withSite(agent: agent.address) { try await body($0, agent) }
 }
 
-/// The content of a QR code in half blocks on a terminal. A half block is two modules, one above the
-/// other.
+/// The content of a QR code in half blocks on a terminal. A half block shows two modules, one above
+/// the other.
 private func reading(ofTerminal text: String) throws -> String {
   var rows: [[UInt8]] = []
   for line in text.split(separator: "\n") where line.hasPrefix("\u{1b}[38;5;16;48;5;231m") {

@@ -2,8 +2,8 @@ import Foundation
 import Support
 import Testing
 
-/// What the relay does with requests that its socket gets from somebody who is not the web server, or whom the
-/// responder has let in wrongly: it asks the database.
+/// Checks of the relay against the database. They refuse requests from processes other than the web
+/// server, and requests that the responder admitted wrongly.
 @Suite(.serialized) struct RelayAdmissionTests {
   private func status(_ site: Site, admittedBy client: String) -> Int? {
     let outcome = Site.run([

@@ -2,9 +2,9 @@ import Foundation
 import Support
 import Testing
 
-/// Open connections to the agent behind the deployed web server, and how they end.
+/// Open connections to the agent behind the deployed web server, and their end.
 @Suite(.serialized) struct RelayTests {
-  /// Who ends the pairing of the phone, and how.
+  /// The ways to end the pairing of the phone.
   private static let ways: [(name: String, end: @Sendable (Site, Phone, String) throws -> Void)] = [
     ("the phone's own API call", { site, phone, _ in try site.revoke(phone) }),
     (
@@ -18,7 +18,7 @@ import Testing
       { site, phone, _ in
         let next = try site.phone(site.refresh(phone.refresh))
         _ = site.curl("/api/file", "--header", "Authorization: Bearer \(next.access)")
-        // Long ago, so that it counts as theft.
+        // A use long after the rotation counts as theft.
         _ = try site.sql("UPDATE pairings SET rotated_at = rotated_at - INTERVAL 5 MINUTE")
         #expect(site.refresh(phone.refresh).status == 401)
       }
@@ -40,7 +40,7 @@ import Testing
       let (other, legacy) = (try site.pair(), try site.pairingToken())
       let kept = [try site.webSocket(other.access), try site.webSocket(legacy)]
       for (name, end) in Self.ways {
-        // Pairing spends the token that is shown: not this one.
+        // A pairing uses up the token on the page. The reset makes a new token, so `legacy` stays.
         _ = try site.sql("UPDATE pairing_server SET current_nonce = NULL")
         let stolen = try site.pair()
         let id = try site.sql("SELECT id FROM pairings ORDER BY paired_at DESC LIMIT 1").trimmed
@@ -107,7 +107,7 @@ import Testing
         "token=\(phone.access);TOKEN=\(secret)", "token=\(phone.access)&+token=\(secret)",
         "token=\(phone.access)&next=/x?token%3d\(phone.access)",
         "token=\(phone.access)&access_token=\(secret)&x=\(phone.refresh.lowercased())",
-      ].filter { !(WebServer.ofTests.isLighttpd && $0.contains("?")) }  // it refuses a second ?
+      ].filter { !(WebServer.ofTests.isLighttpd && $0.contains("?")) }  // lighttpd allows one ?
       let fields = [
         "Authorization: Bearer \(phone.access)", "Proxy-Authorization: \(secret)",
         "Cookie: a=\(secret)", "X-Device-Credential: \(secret)", "X-API-Key: \(secret)",
@@ -155,7 +155,7 @@ import Testing
 }
 
 extension Site {
-  /// A web socket that is open, and works.
+  /// Opens a WebSocket and checks that it works.
   func webSocket(_ token: String) throws -> Wire {
     let wire = Wire(port: port)
     wire.write(
@@ -168,7 +168,7 @@ extension Site {
     return wire
   }
 
-  /// An answer that has begun and does not end.
+  /// Opens an answer that does not end.
   func stream(_ token: String) throws -> Wire {
     let wire = Wire(port: port)
     wire.write(
@@ -189,7 +189,7 @@ extension Site {
 }
 
 extension Wire {
-  /// Whether the other side sends the same back.
+  /// Whether the other side echoes the text.
   func echoes(_ text: String) -> Bool {
     write(text)
     return bytes(text.utf8.count).elementsEqual(text.utf8)

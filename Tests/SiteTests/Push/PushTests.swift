@@ -8,7 +8,7 @@ import Testing
     try await withSite(environment: ["SWITCHBOARD_ALLOWED_ORIGINS": "tauri://localhost"]) { site in
       let file = site.state + "/body"
       try Data(repeating: 32, count: 65_537).write(to: URL(filePath: file))
-      // An empty body would remove every token, so the action matters.
+      // The action matters because an empty body would remove every token.
       for framing in ["Accept: */*", "Transfer-Encoding: chunked"] {
         func post(from origin: String) -> Site.Answer {
           site.curl(
@@ -55,7 +55,7 @@ import Testing
       #expect(registered.body == #"{"success":true,"token":"\#(token)","platform":"ios"}"#)
       #expect(post("register", "{}", origin: "http://evil.example").status == 403)
 
-      // The first pass of the companion records that the settings of APNs are missing.
+      // The companion's first pass records that the settings of APNs are missing.
       #expect(try holds { try site.sql("SELECT COUNT(*) FROM companion_status") == "1\n" })
       let tested = post("test", "{}")
       #expect(tested.status == 500)

@@ -3,13 +3,14 @@ import Foundation
 import Support
 import Testing
 
-/// A notification on its whole way into a browser.
+/// The whole way of a notification into a browser.
 ///
-/// Real are: the page's calls through nginx with CORS, responder, companion and its connection by TLS, the service
-/// worker and its push event, the browser's own cryptography (WebCrypto), and the notification that it shows. The push
-/// service is a fake; the test itself, not the browser's maker, carries what it has to the browser, by the DevTools
-/// protocol. For `pushManager.subscribe` Chromium asks servers of Google and, without them, waits for good. So the page
-/// makes its keys itself, and its worker decrypts, as RFC 8291 says.
+/// Real parts: the page's calls through nginx with CORS, responder, companion and its TLS
+/// connection, the service worker and its push event, the browser's own cryptography (WebCrypto),
+/// and the visible notification. The push service is a fake, and the test carries its messages to
+/// the browser by the DevTools protocol. Chromium's `pushManager.subscribe` needs servers of Google
+/// and waits forever without them. Therefore the page makes its keys itself, and its worker
+/// decrypts (RFC 8291).
 @Suite(.serialized) struct WebPushBrowserTests {
   @Test func aBrowserShowsWhatTheCompanionSent() async throws {
     let folder = makeTemporaryFolder()
@@ -40,7 +41,7 @@ import Testing
       let body = base64URLEncoded(message.body)
       #expect(!String(decoding: message.body, as: UTF8.self).contains("passkey"))
       var shown = "nothing"
-      // A busy machine may not start the worker in time for the first.
+      // On a busy machine the worker may start too late for the first attempt.
       for _ in 1...3 where shown == "nothing" {
         try browser.call(
           "ServiceWorker.deliverPushMessage",
@@ -69,7 +70,7 @@ import Testing
     return try #require(registrations.last?["registrationId"] as? String)
   }
 
-  /// The owner is told of it.
+  /// Adds a passkey, which causes a notification to the owner.
   private func addPasskey(of person: Person, on site: Site) throws {
     let authenticator = Authenticator(partyID: "127.0.0.1", origin: site.url)
     let options = site.post("/api/mobile/auth/passkey/register/options", "{}", person.bearer)

@@ -1,8 +1,8 @@
-/// The scripts of a page that takes notifications, as the manual describes it, but for two things: it makes its keys
-/// itself, and decrypts itself what the push service has. A browser does both behind `pushManager.subscribe`, which
-/// needs the push service of the browser's maker.
+/// The scripts of a page for notifications, like those in the manual, with two differences: the
+/// page makes its keys and decrypts the messages itself. A browser does both in
+/// `pushManager.subscribe`, which needs the push service of the browser's maker.
 enum WebPushPage {
-  /// Shows what a message says. Its keys are in the cache, where the page has put them.
+  /// Shows the content of a message, with the keys that the page has put into the cache.
   static let worker = #"""
     const bytes = text =>
       Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), c => c.charCodeAt(0))
@@ -69,7 +69,7 @@ enum WebPushPage {
     """#
   }
 
-  /// Title and text of the notification that the browser shows, when it does.
+  /// Waits for the browser's notification and returns its title and text.
   static let shown = #"""
     (async () => {
       const registration = await navigator.serviceWorker.ready

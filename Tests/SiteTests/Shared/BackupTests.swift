@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// What people notice of a restore, and of keys that are lost.
+/// Effects of a restore and of lost keys on people.
 @Suite(.serialized) struct BackupTests {
   private func restart(_ site: Site, _ order: String) {
     for program in ["companion", "relay", "responder"] {
@@ -36,7 +36,7 @@ import Testing
         ["backup", "--to", file, "--recipient", String(recipient), "--root", site.state])
       try #require(made.status == 0, "\(made.output)")
 
-      // Since then: somebody comes, somebody gets new tokens, somebody signs out.
+      // After the backup a person signs up, a person gets new tokens, and a person signs out.
       let late = try site.signUp(email: "late@example.org", device: "l")
       let renewed = site.post(
         "/api/mobile/auth/token/refresh", #"{"refreshToken":"\#(busy.refreshToken)"}"#)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// For each file of keys: the commands of the manual, and what works afterwards.
+  /// The manual's commands for each file of keys, and the credentials that work afterwards.
   @Test(arguments: [
     // file, session, device credential and paired phone
     ("jwt-keys", 401, 200), ("hmac-keys", 401, 200), ("credential-keys", 200, 401),
@@ -96,7 +96,7 @@ import Testing
       #expect(refresh(person, at: site) == session)
       let renewed = site.post("/api/auth/refresh", #"{"refresh_token":"\#(paired.refresh)"}"#)
       #expect(renewed.status == phone)
-      // Everybody can sign in again by a mailed code, and pair a phone again.
+      // People can sign in again with a mailed code, and pair a phone again.
       #expect(site.post("/api/mobile/auth/login", person.body).status == 200)
       #expect(try holds { try site.mailedCode(to: person.email) != nil })
       let code = try #require(try site.mailedCode(to: person.email))

@@ -2,9 +2,9 @@ import Foundation
 import Support
 import Testing
 
-/// The products of the contracts' own examples, as an app and an administrator would use them.
+/// The contracts' own examples, run like an app and an administrator.
 @Suite(.serialized) struct ContractTests {
-  /// The three commands of the preferences contract, but for host and token.
+  /// The three commands of the preferences contract, with another host and token.
   @Test func theCurlExamplesOfThePreferencesContractWork() async throws {
     try await withSite { site in
       let person = try site.signUp()
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aCodeIsInTheMailboxWithinTwoSeconds() async throws {
-    // The interval never ends here: only waking the companion is that fast.
+    // The interval never ends in this test, so only a wake-up can be this fast.
     try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"]) { site in
       let person = try site.signUp()
       _ = site.post("/api/mobile/auth/login", person.body)
@@ -67,7 +67,8 @@ import Testing
     }
   }
 
-  /// Everything that lets anyone in, issued and used in every way, is nowhere to be read afterwards.
+  /// Issues and uses every kind of secret in every way, and expects no secret in the database and
+  /// the logs.
   @Test func noSecretIsInTheDatabaseOrTheLogs() async throws {
     try await withSite { site in
       var secrets = try site.developmentSecrets()
@@ -93,7 +94,7 @@ import Testing
         "/api/mobile/auth/token/refresh", #"{"refreshToken":"\#(newest)"}"#)
       secrets += try [refreshed.string("accessToken"), refreshed.string("refreshToken")]
 
-      // What fails is logged: wrong places, wrong shapes, a spent code, a token in a URL.
+      // Causes logged errors: wrong places, wrong formats, a used code, a token in a URL.
       for secret in secrets {
         _ = site.curl(
           "/api/v1/device-prefs?token=\(secret)", "--header", "X-Device-Credential: \(secret)")
@@ -105,7 +106,7 @@ import Testing
           "/api/mobile/auth/login/verify",
           #"{"email":"\#(person.email)","deviceId":"phone-1","code":"\#(secret)"}"#)
       }
-      // With the database away, errors are longer.
+      // Without the database the logged errors are longer.
       kill(try #require(site.pid(of: "mariadb")), SIGKILL)
       _ = site.post("/api/mobile/auth/login", person.body)
       #expect(holds { site.curl("/health").status == 200 })

@@ -2,13 +2,13 @@ import Foundation
 import Support
 import Testing
 
-/// The web server with the deployed files: what it answers itself, and what it hands on.
+/// The web server with the deployed files: its own answers, and the requests that it passes on.
 @Suite(.serialized) struct EdgeTests {
   private static let web = WebServer.ofTests
 
   @Test func theSiteIsHealthy() async throws {
     try await withSite { site in
-      // Once the companion has ended its first pass.
+      // Waits for the end of the companion's first pass.
       #expect(holds { site.curl("/health").body.contains(#""status":"ok""#) })
       let answer = site.curl("/health")
       #expect(answer.status == 200)
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// What certbot writes, so that a certificate authority sees whose the name is.
+  /// certbot's files, with which a certificate authority checks the owner of the name.
   @Test func theFilesForACertificateAuthorityAreServed() async throws {
     try await withSite { site in
       let (path, acme) = ("/.well-known/acme-challenge", "\(site.state)/acme")
@@ -185,7 +185,7 @@ import Testing
       }
       for path in malformed {
         let answer = site.curl(path)
-        // Apache and lighttpd pass some on, and the responder knows no such path.
+        // Apache and lighttpd pass some of these paths on; the responder does not know them.
         let isPassedOn = Self.web != .nginx && answer.status == 404
         #expect(answer.status == 400 || isPassedOn, "\(path)")
         let body = #"{"error":"\#(isPassedOn ? "Not found" : "Bad request")"}"#
@@ -207,7 +207,7 @@ import Testing
   }
 
   @Test func theAccessLogHoldsTheIdButNoSecret() async throws {
-    // Where a token belongs, and where somebody puts it by mistake.
+    // Correct places for a token, and places where people put it by mistake.
     let paths = [
       "/users-by-token/SECRET", "/Users-By-Token/SECRET", "/users%2Dby-token/SECRET",
       "/users-by-token%2fSECRET", "//users-by-token/SECRET", "/x/users-by-token/SECRET",
@@ -226,10 +226,10 @@ import Testing
       }
       for path in paths {
         let answer = site.curl(path.replacingOccurrences(of: "SECRET", with: secret))
-        // A path that cannot be read gets no id.
+        // An unreadable path gets no request id.
         if let id = answer.fields["x-request-id"] { ids.append(id) }
       }
-      // The web server writes the lines after the answers.
+      // The web server writes the log lines after the answers.
       #expect(
         try holds {
           let log = try site.log("web-access")
@@ -256,7 +256,7 @@ import Testing
     }
   }
 
-  /// The web server waits for a whole request, or else the responder does.
+  /// The web server waits for the whole request; otherwise the responder waits.
   @Test func slowBodiesStopNobody() async throws {
     try await withSite { site in
       let slow = (0..<24).map { _ in

@@ -4,8 +4,8 @@ import Store
 import Support
 import Testing
 
-/// With which status `switchboard-responder` ends. systemd starts a program again that ended with 1,
-/// and leaves one alone that ended with 78.
+/// Exit statuses of `switchboard-responder`. systemd restarts a program that ended with 1, and does
+/// not restart a program that ended with 78.
 @Suite struct ExitCodeTests {
   private static let complete = [
     "SWITCHBOARD_PUBLIC_URL": "https://api.example.org", "SWITCHBOARD_JWT_KEYS": "k1:\(key)",
@@ -15,7 +15,7 @@ import Testing
   private static let key = String(repeating: "A", count: 43)
   private static let publicKey = "MdSras7slhE3kXA3k25gcW-sVzr-lNnahKgCBEjfwRI"
 
-  /// - Returns: its status, and what it logged.
+  /// - Returns: the status and the log.
   private func run(_ environment: [String: String]) -> (status: Int32, output: String) {
     let words = environment.map { "\($0)=\($1)" }
     return runProgram("env", ["-i"] + words + [builtProgram("switchboard-responder").path()])

@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 
-/// The site under load while its parts end. More rounds: `SWITCHBOARD_ROUNDS`.
+/// The site under load while its parts end. `SWITCHBOARD_ROUNDS` sets the number of rounds.
 @Suite(.serialized) struct FaultTests {
   @Test func whileMariaDBDiesUnderLoadAnswersAreRightOr503() async throws {
     try await withSite { site in
@@ -74,7 +74,8 @@ import Testing
     }
   }
 
-  /// More requests than workers: those behind the first ones are not kept waiting for the same.
+  /// The requests outnumber the workers. The later requests must not wait once more for the
+  /// database.
   @Test func whileMariaDBIsFrozenRequestsAre503() async throws {
     try await withSite { site in
       let person = try site.signUp()

@@ -2,11 +2,11 @@ import Foundation
 import Support
 import Testing
 
-/// `switchboard`, which runs the companion's commands with the settings of its unit.
+/// `switchboard`, which runs the companion's commands with the settings of the companion's unit.
 @Suite struct LauncherTests {
   private static let folder = projectFolder.appending(path: "Sources/companion").path()
 
-  /// What read_environment makes of one file.
+  /// The value that read_environment reads from a file.
   private func value(of name: String, in text: String) throws -> String {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try Data(text.utf8).write(to: file)
@@ -20,7 +20,7 @@ import Testing
     return Site.run(["bash", "-c", script, "bash", Self.folder, file.path(), name]).output
   }
 
-  /// systemd.exec(5), EnvironmentFile=.
+  /// The format of systemd.exec(5), EnvironmentFile=.
   @Test(arguments: [
     ("A=b", "[b]"), ("  A = b c \t", "[b c]"), ("A=", "[]"), ("A=b\nA=c", "[c]"),
     ("A=\"b \\\"c\\\" \\\\ \\$d\"", "[b \"c\" \\ $d]"), ("A='b \\ \"c\"'", "[b \\ \"c\"]"),

@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 
-/// How `nginx/run` starts, keeps and stops a site that has a responder of its own.
+/// The start, supervision and stop of a site with a separate responder by `nginx/run`.
 @Suite(.serialized, .enabled(if: WebServer.ofTests.hasResponder)) struct LifeTests {
   @Test func startingTwiceIsStartingOnce() async throws {
     try await withSite { site in
@@ -49,7 +49,7 @@ import Testing
     try await withSite { site in
       let restarted = Atomic(false)
       let statuses = Mutex<[String: Set<Int>]>([:])
-      // Threads, not tasks: what blocks would leave the tasks' few threads to nobody.
+      // Threads instead of tasks, because blocking calls would occupy all threads of the tasks.
       let load = DispatchGroup()
       for (path, options) in [("/health", []), ("/nothing", ["--data", "{}"])] {
         DispatchQueue.global().async(group: load) {
@@ -107,7 +107,7 @@ import Testing
         "SWITCHBOARD_COMPANION_KEYS_FILE", "SWITCHBOARD_MAIL_DIRECTORY", "APNS_PRIVATE_KEY",
       ],
     ]
-    // A key made for this: it opens nothing.
+    // This key was made for the test and opens nothing.
     let key =
       #"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg8dqzcCXUpe7eivW2\n"#
       + #"cOgWGiqB/J/x9ZS/lx34czoiNnmhRANCAASyAEEVZPhHVWyRNYawaufsGrwDaUC2\n"#

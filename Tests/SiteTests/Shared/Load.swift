@@ -4,9 +4,10 @@ import Synchronization
 import Testing
 
 extension Site {
-  /// How often each status came while `body` ran: eight connections, of which four write.
+  /// The number of answers with each status while `body` runs, on eight connections of which four
+  /// write.
   ///
-  /// The writes are one write repeated, which the rate limit does not count.
+  /// The four repeat one write, which the rate limit does not count.
   func underLoad(by person: Person, _ body: () throws -> Void) throws -> [Int: Int] {
     let counts = Mutex<[Int: Int]>([:])
     let isOver = Atomic(false)
@@ -31,7 +32,7 @@ extension Site {
     return counts.withLock { $0 }
   }
 
-  /// Ends a program as systemd does, and waits for the next one.
+  /// Ends a program like systemd, and waits for its successor.
   func restart(_ program: String, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let ended = pid(of: program) else {
       Issue.record("\(program) does not run", sourceLocation: sourceLocation)

@@ -2,11 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// The commands of `switchboard` in the manual's pages for administrators, as they stand there.
+/// The commands of `switchboard` in the manual's pages for administrators, unchanged.
 ///
-/// `Tests/boot` follows the page Install, `Tests/shared` the page Shared hosting, `RotationTests` the rotation of keys.
+/// `Tests/boot` follows the page Install, `Tests/shared` the page Shared hosting, `RotationTests`
+/// the rotation of keys.
 @Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct ManualCommandTests {
-  /// The commands in the blocks of a page that are marked `sh`, each with its further lines.
+  /// The commands in a page's blocks with the mark `sh`, each with its continuation lines.
   private func commands(on page: String) throws -> [String] {
     let text = try String(
       contentsOf: projectFolder.appending(path: "Sources/Manual/\(page).md"), encoding: .utf8)
@@ -38,7 +39,7 @@ import Testing
       for command in found {
         let own = command.replacing(".build/site/", with: "\(site.state)/")
         let outcome = site.administratorsShell(own, in: folder)
-        // A check may find that something is not set up; it was understood all the same.
+        // A check may report a missing setting; its command line is still valid.
         let isReport = ["status", "check"].contains(command.split(separator: " ")[1])
         #expect(
           outcome.status == 0 || isReport && outcome.status == 1, "\(command): \(outcome.output)")

@@ -2,9 +2,10 @@ import Foundation
 import Support
 import Testing
 
-/// How many connections nginx has, and whose count together.
+/// The number of nginx's connections, and the networks that share a limit.
 @Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct NginxConnectionTests {
-  /// Runs `script` with the functions of setup and of the package's postrm that edit nginx's configuration.
+  /// Runs `script` with the functions of setup and of the package's postrm that edit nginx's
+  /// configuration.
   private func edit(_ configuration: String, by script: String) throws -> String {
     let folder = makeTemporaryFolder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -49,7 +50,7 @@ import Testing
 
   @Test(arguments: [
     "events { }", "events {\n  worker_connections 10000;\n}",
-    // nginx refuses it with and without the change.
+    // nginx rejects this configuration with and without the change.
     "events {\n  worker_connections 768;\n  nonsense;\n}",
   ])
   func whatIsEnoughOrUnknownStays(_ configuration: String) throws {
@@ -72,7 +73,8 @@ import Testing
     }
   }
 
-  /// Calls `body` with what nginx takes for the network of an address, by the site's own files.
+  /// Calls `body` with a function that returns nginx's network of an address, by the site's own
+  /// files.
   private func withNetworks(_ body: ((String) -> String) throws -> Void) throws {
     let folder = makeTemporaryFolder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -105,7 +107,7 @@ import Testing
       nginx.waitUntilExit()
     }
     let network = { (address: String) -> String in
-      // Octets that are no text, so in hexadecimal digits.
+      // The octets are not text, so they are shown in hexadecimal.
       Site.run([
         "bash", "-c",
         "curl -s --noproxy '*' -H 'X-Client: \(address)' http://127.0.0.1:\(port)/ | od -An -tx1",

@@ -6,13 +6,13 @@ import Testing
 @Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct SecureSiteTests {
   private static let name = "switchboard.example.org"
 
-  /// nginx with `site.conf`, of which only what each host changes is replaced.
+  /// nginx with `site.conf`, in which only host-specific values are replaced.
   private struct SecureSite {
     let folder: String
     let http = freePort()
     let https = freePort()
 
-    /// One request by `curl` to the port of `scheme`, for the host `name`.
+    /// Sends one request with `curl` to the port of `scheme`, for the host `name`.
     func curl(_ scheme: String, _ path: String, host: String = name, _ more: String...)
       -> (answer: Site.Answer, status: Int32)
     {
@@ -43,7 +43,7 @@ import Testing
       try #require(made.status == 0, "\(made.output)")
       try configuration(of: secure, at: site).write(
         toFile: "\(folder)/nginx.conf", atomically: true, encoding: .utf8)
-      // Not as a daemon, for whose end Process would wait.
+      // In the foreground, because Process would also wait for the end of a daemon.
       let nginx = Process()
       nginx.executableURL = URL(filePath: "/usr/bin/env")
       nginx.arguments = [
@@ -91,7 +91,8 @@ import Testing
 
   @Test func everyAnswerTellsBrowsersToComeBackByHTTPS() async throws {
     try await withSecureSite { secure in
-      // Of a handler, of a family, of nginx, and for the pairing page, of which this is not the host.
+      // Answers of a handler, a family, nginx, and of the pairing page, which does not serve this
+      // host.
       for (path, status) in [
         ("/health", 200), ("/api/v1/models", 200), ("/api/mobile/nothing", 404), ("/%", 400),
         ("/pair", 403),
@@ -107,13 +108,13 @@ import Testing
         String(repeating: "x", count: 65_537))
       #expect(large.answer.status == 413)
       #expect(large.answer.fields["strict-transport-security"] == "max-age=31536000")
-      // Of a password not even the length is logged.
+      // The log must not even contain the length of a password.
       let log = try String(contentsOfFile: "\(secure.folder)/error.log", encoding: .utf8)
       #expect(!log.contains("65537"))
     }
   }
 
-  /// A page names `nosniff` itself, for other web servers.
+  /// Pages send `nosniff` themselves, for other web servers.
   @Test func aSiteWithoutTLSDoesNotSpeakOfIt() async throws {
     try await withSite { site in
       for path in ["/pair", "/health"] {
@@ -138,7 +139,7 @@ import Testing
     }
   }
 
-  /// What certbot writes is served on the port where the authority asks, and under the name that it asks for.
+  /// nginx serves certbot's files on the authority's port and for the requested name.
   @Test func anAuthorityFindsWhatItAsksFor() async throws {
     try await withSecureSite { secure in
       let folder = "\(secure.folder)/acme/.well-known/acme-challenge"

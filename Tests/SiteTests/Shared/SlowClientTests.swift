@@ -2,11 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// What clients can take away from others by being slow. Behind a proxy, that has to see to it.
+/// Effects of slow clients on other clients. Behind a proxy, the proxy is responsible.
 @Suite(.serialized, .enabled(if: !WebServer.isBehindProxy)) struct SlowClientTests {
   private static let web = WebServer.ofTests
 
-  /// `SWITCHBOARD_SLOW_CLIENTS` says how many. With 2,000, each answer must come within a second.
+  /// The number of slow clients, from `SWITCHBOARD_SLOW_CLIENTS`. With 2,000, each answer must come
+  /// within a second.
   private static let count =
     ProcessInfo.processInfo.environment["SWITCHBOARD_SLOW_CLIENTS"].flatMap { Int($0) } ?? 200
 
@@ -43,7 +44,7 @@ import Testing
           if ![200, 401].contains(answer.status) { refused = answer }
           return refused != nil
         })
-      // Apache closes the connection.
+      // Apache closes the connection without an answer.
       #expect(refused?.status == (Self.web.isApache ? 0 : 429))
       if !Self.web.isApache {
         let body = #"{"error":{"code":"rate_limited","message":"Too many requests"}}"#
@@ -55,7 +56,8 @@ import Testing
     }
   }
 
-  /// As CGI behind lighttpd a body has a time from one octet to the next only: see the manual's page Web servers.
+  /// As CGI behind lighttpd, a body has only a time limit between octets: see the manual's page Web
+  /// servers.
   @Test(.enabled(if: web != .lighttpdCGI)) func aSlowBodyEndsAsAWhole() async throws {
     try await withSite { site in
       let slow = SlowClients(

@@ -2,17 +2,17 @@ import Foundation
 import Support
 import Synchronization
 
-/// Clients of one address that open connections and send almost nothing, until ``end()``. Each opens another connection when
-/// the web server ends the one that it has.
+/// Clients of one address that open connections and send almost nothing until ``end()``. A client
+/// reconnects when the web server closes its connection.
 final class SlowClients: Sendable {
   private struct Client {
     var descriptor: CInt = -1
     var hasBegun = false
-    /// When to send the next octet.
+    /// The time of the next octet.
     var next = ContinuousClock.now
   }
 
-  /// How often a client sends an octet.
+  /// The time between two octets of a client.
   private static let interval = Duration.seconds(2)
   static let ofBody =
     "POST /api/v1/device-prefs HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n{"
@@ -22,13 +22,14 @@ final class SlowClients: Sendable {
   private let address: String
   private let beginnings: [String]
   private let isOver = Atomic(false)
-  /// How many have sent their beginning by now, and how many connections were ended.
+  /// The clients that have sent their beginning, and the connections that the server has closed.
   private let counts = Mutex((begun: 0, ended: 0))
   private let thread = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - beginnings: what they send at once, by turns; an octet now and then follows, but not after nothing.
-  ///   - address: of this machine, from which they come.
+  ///   - beginnings: the first octets, in turns; more octets follow slowly, but not after an empty
+  ///     beginning.
+  ///   - address: the clients' address on this machine.
   init(
     _ count: Int, sending beginnings: [String] = [ofBody, ofHead, ""], from address: String,
     to port: UInt16

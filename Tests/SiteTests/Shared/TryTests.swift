@@ -2,11 +2,13 @@ import Foundation
 import Support
 import Testing
 
-/// What `nginx/run` prints to try, pasted as it is printed, by a person who told it nothing but its options.
+/// The commands that `nginx/run` prints to try, pasted unchanged by a person who gave it only
+/// options.
 @Suite(.serialized) struct TryTests {
   private static let fakes = ["--fakes", "--agent", "127.0.0.1:8766"]
 
-  /// The blocks in what `nginx/run` printed: each begins with a comment and ends before an empty line.
+  /// The blocks in the output of `nginx/run`. A block begins with a comment and ends before an
+  /// empty line.
   private func blocks(in printed: String) throws -> [String] {
     let whole = try #require(printed.range(of: "Try next, in another terminal"))
     let parts = printed[whole.upperBound...].components(separatedBy: "\n\n")
@@ -41,7 +43,7 @@ import Testing
       shell.end()
       expectEverything(in: output, of: site)
 
-      // What the first start left is good for the second one.
+      // The second start uses the files of the first start.
       let again = site.start()
       #expect(again.status == 0, "\(again.output)")
       #expect(again.output.hasSuffix("\nready http://localhost:\(site.port)\n"))
@@ -110,7 +112,7 @@ import Testing
 }
 
 extension Site {
-  /// The names of the variables that a program sees.
+  /// The names of a program's environment variables.
   fileprivate func variables(of program: String) throws -> Set<String> {
     let pid = try #require(self.pid(of: program))
     let block = try Data(contentsOf: URL(filePath: "/proc/\(pid)/environ"))
@@ -121,19 +123,19 @@ extension Site {
   }
 }
 
-/// A bash as a person has it in a terminal, where `!` and comments mean what they mean there.
+/// An interactive bash like in a terminal, so that `!` and comments have their special meaning.
 private final class InteractiveShell {
   private let pid: pid_t
   private let terminal: FileHandle
   private var count = 0
 
   init() {
-    // A session of its own: where there is a terminal, another process owns it.
+    // A new session, because another process may own the terminal.
     let script = "exec setsid --wait bash --noprofile --norc -i 2>/dev/null"
     (pid, terminal) = spawn("/bin/sh", ["-c", script])
   }
 
-  /// What the shell prints until it has done all of `block`.
+  /// The output of the shell until `block` is done.
   func paste(_ block: String) -> String {
     count += 1
     let marker = "printf '%s\\n' 'end of' 'block \(count)'\n"
@@ -148,7 +150,7 @@ private final class InteractiveShell {
 }
 
 extension FileHandle {
-  /// What comes, until it ends with `end` or nothing more comes.
+  /// Reads until the text ends with `end` or the input ends.
   fileprivate func text(until end: String) -> String {
     var bytes = Data()
     while !bytes.suffix(end.utf8.count).elementsEqual(end.utf8) {

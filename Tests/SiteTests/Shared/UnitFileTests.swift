@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The units beside the programs, as systemd judges them.
+/// Checks of the programs' unit files by systemd.
 @Suite struct UnitFileTests {
   private static let names = [
     "responder/switchboard-responder.service", "responder/switchboard-responder.socket",
@@ -11,8 +11,8 @@ import Testing
     "relay/switchboard-relay.service", "relay/switchboard-relay.socket",
   ]
 
-  /// Copies in a folder of their own. Of the paths only those of the programs are replaced, because
-  /// systemd looks whether they are there.
+  /// Copies the units into a folder. Only the paths of the programs are replaced, because systemd
+  /// checks that they exist.
   private func withUnits(_ body: (_ folder: String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -33,7 +33,7 @@ import Testing
     try String(contentsOf: projectFolder.appending(path: "Sources/\(name)"), encoding: .utf8)
   }
 
-  /// Writes the drop-in that the responder's unit explains, for MariaDB on another host.
+  /// Writes the drop-in from the comments in the responder's unit, for MariaDB on another host.
   private func writeDropIn(into folder: String) throws {
     let dropIn = try text(of: "responder/switchboard-responder.service").split(separator: "\n")
       .filter { $0.hasPrefix("#   ") }.map { $0.dropFirst(4) }.joined(separator: "\n")
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// Threshold: tenths of what `systemd-analyze security` calls exposure.
+  /// The threshold is in tenths of the exposure of `systemd-analyze security`.
   @Test(arguments: [
     ("responder", false, 10), ("responder", true, 10), ("companion", false, 12),
     ("relay", false, 12),
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// What a stranger may make a program use up, the machine does not lose.
+  /// Memory and tasks of each program are limited, so an attacker cannot use up the machine.
   @Test(arguments: names.filter { $0.hasSuffix(".service") })
   func everyProgramHasABound(_ name: String) throws {
     let lines = try text(of: name).split(separator: "\n")

@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// Somebody at online-go.com who has an API key.
+/// A player of online-go.com with an API key.
 struct Player: Sendable {
   let userID: Int64
   let key: String
@@ -12,7 +12,7 @@ struct Player: Sendable {
 }
 
 extension Site {
-  /// Has a key issued, as the administrator does.
+  /// Issues a key, like the administrator.
   func issueKey(for userID: Int64) throws -> Player {
     let masterKey = try String(contentsOfFile: "\(state)/secrets/master-api-key", encoding: .utf8)
     let answer = post(
@@ -28,7 +28,7 @@ extension Site {
     try game.write(toFile: "\(folder)/\(id)", atomically: true, encoding: .utf8)
   }
 
-  /// Has `player` polled twice, so that what the first poll found has been sent.
+  /// Polls `player` twice, so that the result of the first poll is sent.
   func pollTwice(_ player: Player) throws -> Bool {
     try (1...2).allSatisfy { _ in
       let polled = "SELECT checked_at FROM ogs_users WHERE id = \(player.userID)"
@@ -38,7 +38,7 @@ extension Site {
     }
   }
 
-  /// What APNs has accepted, in its order.
+  /// The pushes that APNs has accepted, in order.
   func pushes() throws -> [Push] {
     try String(contentsOfFile: "\(state)/apns/received.jsonl", encoding: .utf8).split(
       separator: "\n"
@@ -46,7 +46,7 @@ extension Site {
     .map { try JSONDecoder().decode(Push.self, from: Data($0.utf8)) }
   }
 
-  /// What the administrator's account reads: one line for each row.
+  /// The result of a query by the administrator's account: one line per row.
   func administrator(_ query: String) throws -> String {
     let outcome = Self.run([
       "mariadb", "--defaults-file=\(state)/administrator.cnf", "--batch", "--skip-column-names",
@@ -60,7 +60,7 @@ extension Site {
 struct Push: Decodable {
   let token: String
   let topic: String
-  /// A device shows one notification of those that share it.
+  /// A device shows only one notification per collapse id.
   let collapseID: String
   let payload: String
   let status: Int

@@ -3,7 +3,8 @@ import Foundation
 import Support
 import Testing
 
-/// One player with phones of two apps, an Android phone and a browser: from a move at online-go.com to each push service.
+/// A player with phones of two apps, an Android phone and a browser: from a move to each push
+/// service.
 @Suite(.serialized) struct TurnDevicesTests {
   private static let apps = ["com.example.first", "com.example.second"]
   private static let tokens = ["a", "b"].map { String(repeating: $0, count: 64) }
@@ -27,7 +28,7 @@ import Testing
             + fields.flatMap { ["--header", $0] })
         #expect(answer.status == 200, "\(answer.body)")
       }
-      // As the app of the contract does, whose system says which language it is in.
+      // Like the contract's app, whose system sends its language.
       register(#""device_token":"\#(Self.tokens[0])""#, "Accept-Language: fr-FR,fr;q=0.9")
       register(
         #""device_token":"\#(Self.tokens[1])","language":"de""#,
@@ -38,7 +39,7 @@ import Testing
         "subscription":{"endpoint":"\(outside.browsers.endpoint("one"))","expirationTime":null,"keys":\(keys)},\
         "language":"fa"
         """)
-      // A device that comes after the turn was told of is not told.
+      // A device that registers after the notification of a turn gets no notification of that turn.
       outside.play([FakeGame(name: "test game", lastMove: "1000")])
       #expect(
         try holds(within: .seconds(60)) {
@@ -85,7 +86,7 @@ import Testing
     return (object?["aps"] as? [String: Any])?["alert"] as? String
   }
 
-  /// online-go.com, Apple, Google and the push service of browsers.
+  /// Fakes of online-go.com, Apple, Google and the browsers' push service.
   private final class Outside {
     let google = FakeFCM()
     let browsers: FakePushService
@@ -121,7 +122,7 @@ import Testing
     }
 
     func end() {
-      // A thread of tests blocks signals, and what it starts does so too.
+      // A thread of tests blocks signals, and its child processes inherit the mask.
       kill(apple.processIdentifier, SIGKILL)
       apple.waitUntilExit()
       google.end()
@@ -137,7 +138,7 @@ import Testing
         "key_file":"\(folder)/key.pem"}
         """
       }
-      // As it is written when it is there; the fake has it before it takes connections.
+      // The file is complete when it exists, and the fake writes it before it accepts connections.
       let port = (try? String(contentsOfFile: "\(folder)/apns/port", encoding: .utf8)) ?? ""
       return [
         "CHECK_INTERVAL_SECONDS": "1", "OGS_BASE_URL": ogs.url,
@@ -153,7 +154,7 @@ import Testing
 
     func play(_ games: [FakeGame]) { ogs.answer(7, .body(full(games))) }
 
-    /// What Apple has accepted, in its order.
+    /// The pushes that Apple has accepted, in order.
     func pushes() throws -> [Push] {
       try String(contentsOfFile: "\(folder)/apns/received.jsonl", encoding: .utf8)
         .split(separator: "\n").map { try JSONDecoder().decode(Push.self, from: Data($0.utf8)) }

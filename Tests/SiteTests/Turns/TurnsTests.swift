@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// From a move at online-go.com to the push at Apple's, both of them fakes.
+/// From a move at a fake online-go.com to the push at a fake Apple.
 @Suite(.serialized) struct TurnsTests {
   private let token = String(repeating: "0123456789abcdef", count: 4)
 
@@ -58,9 +58,9 @@ import Testing
   }
 
   @Test func aCheckAnswersTheGamesAndPushesAtOnce() async throws {
-    // Within the test, only waking the companion can cause a push: the interval is too long.
+    // The interval is too long for this test, so only a wake-up can cause a push.
     try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"], hasFakes: true) { site in
-      // The first pass is over: it would poll the player too.
+      // Waits for the first pass, because it would poll the player too.
       #expect(try holds { try site.sql("SELECT COUNT(*) FROM companion_status") == "1\n" })
       let player = try site.issueKey(for: 7)
       _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
@@ -79,7 +79,7 @@ import Testing
       let player = try site.issueKey(for: 7)
       try "silence".write(toFile: "\(site.state)/ogs/fault", atomically: true, encoding: .utf8)
       _ = site.post("/register", #"{"user_id":"7","device_token":"\#(token)"}"#, player.header)
-      // The poll hangs and holds its lease.
+      // The poll waits and holds its lease.
       #expect(
         try holds {
           try site.sql("SELECT COUNT(*) FROM ogs_users WHERE claim_id IS NOT NULL") == "1\n"

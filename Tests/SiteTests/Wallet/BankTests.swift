@@ -5,7 +5,8 @@ import Support
 import Synchronization
 import Testing
 
-/// Enrollments at a bank through nginx, responder and companion. curl is the app and the browser.
+/// Enrollments at a bank through nginx, responder and companion. curl plays the app and the
+/// browser.
 @Suite(.serialized) struct BankTests {
   @Test func theBanksCardsAreInTheWallet() async throws {
     try await withBank { site, ann, bank in
@@ -13,9 +14,9 @@ import Testing
       #expect(
         banks.body == #"{"banks":[{"bsimId":"test-bank","name":"Test Bank","logoUrl":null}]}"#)
       let location = try site.consent(of: ann, at: bank.url)
-      // HEAD spends nothing.
+      // HEAD does not use the state.
       #expect(site.curl(location, "--head").fields["allow"] == "GET, POST")
-      // One of many callbacks at once asks the bank; the others wait, or are told the same.
+      // One of many parallel callbacks calls the bank; the others wait, or get the same answer.
       let ends = Mutex<[String]>([])
       DispatchQueue.concurrentPerform(iterations: 64) { _ in
         let end = site.end(location)
@@ -129,7 +130,7 @@ import Testing
       let tampered = try site.consent(of: ann, at: bank.url) {
         $0.replacing(#/code_challenge=[^&]*&/#, with: other)
       }
-      // Whoever comes back again is told the same.
+      // A second visit gets the same answer.
       for _ in 1...2 { try expect("bank_refused", at: tampered) }
       let faults: [(FakeBank.Endpoint, FakeBank.Fault, String)] = [
         (.authorize, .refusal("access_denied"), "user_cancelled"),
@@ -165,7 +166,7 @@ import Testing
   @Test func withoutACompanionThereIsNoAnswerAndNothingIsStoredLater() async throws {
     try await withBank { site, ann, bank in
       let location = try site.consent(of: ann, at: bank.url)
-      // The companion is killed after the code was exchanged and before anything is stored.
+      // The companion is killed after the exchange of the code and before anything is stored.
       bank.play { $0.beforeCards = { site.pid(of: "companion").map { _ = kill($0, SIGKILL) } } }
       #expect(site.end(location).contains("&error=no_answer&"))
       #expect(bank.exchanges == 1)
@@ -181,14 +182,14 @@ import Testing
       #expect(site.start().status == 0)
       #expect(site.end(second).contains("&error=no_answer&"))
 
-      // The companion is back. Nothing waited for it.
+      // The companion runs again, and no old job was waiting for it.
       #expect(site.end(try site.consent(of: ann, at: bank.url)) == Self.success)
       #expect(try site.stored() == 3)
       #expect(bank.exchanges == 2)
     }
   }
 
-  /// As `nginx/run --fakes` tells a newcomer to try.
+  /// The example that `nginx/run --fakes` prints.
   @Test func aNewcomerEnrollsAtTheFakeBank() async throws {
     try await withSite(hasFakes: true) { site in
       let ann = try site.signUp()
@@ -230,7 +231,7 @@ import Testing
         _ = site.end(location)
         _ = site.end(location)
       }
-      // Without a responder the web server logs the requests that fail.
+      // Without a responder the web server logs the failed requests.
       if WebServer.ofTests.hasResponder {
         kill(try #require(site.keeper(of: "responder")), SIGKILL)
         kill(try #require(site.pid(of: "responder")), SIGKILL)
@@ -261,7 +262,7 @@ extension String {
 }
 
 extension Site {
-  /// Connects `bank` as an administrator does.
+  /// Connects `bank`, like an administrator.
   @discardableResult
   fileprivate func connect(
     _ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank"
@@ -276,12 +277,12 @@ extension Site {
     post("/api/mobile/enrollment/start/test-bank", "", person.bearer)
   }
 
-  /// A person is sent to the bank and consents.
+  /// Sends a person to the bank, who consents.
   ///
   /// - Parameters:
   ///   - cookies: a file for the browser's cookies; nil if the app begins.
-  ///   - tamper: changes the URL that the bank gets.
-  /// - Returns: the path and query at which the bank sends the browser back.
+  ///   - tamper: changes the URL for the bank.
+  /// - Returns: the path and query to which the bank redirects the browser.
   fileprivate func consent(
     of person: Person, at bank: String, cookies: String? = nil,
     tamper: (String) -> String = { $0 }
@@ -304,7 +305,7 @@ extension Site {
     return String(sent.dropFirst(self.url.count))
   }
 
-  /// The URL that the callback sends the app to, after the person has said yes.
+  /// The URL to which the callback redirects the app after the person has agreed.
   fileprivate func end(_ location: String) -> String {
     let parts = location.split(separator: "?", maxSplits: 1).map(String.init)
     let form = ["--data", parts.count > 1 ? parts[1] : ""]
@@ -317,14 +318,14 @@ extension Site {
   }
 }
 
-/// Calls `body` with Ann and a site to which a bank is connected.
+/// Calls `body` with Ann and a site with a connected bank.
 private func withBank(
   isolation: isolated (any Actor)? = #isolation,
   _ body: (Site, Person, FakeBank) async throws -> Void
 ) async throws {
   let bank = try #require(FakeBank())
   defer { bank.end() }
-  // The interval is too long to matter: only wake-ups start the companion in time.
+  // The interval is too long for the test, so only wake-ups start the companion in time.
   try await withSite(environment: ["CHECK_INTERVAL_SECONDS": "3600"]) { site in
     let outcome = site.connect(bank)
     try #require(outcome.status == 0, "\(outcome.output)")

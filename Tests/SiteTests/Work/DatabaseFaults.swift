@@ -58,7 +58,7 @@ extension Fault {
 }
 
 extension FaultSite {
-  /// Opens connections, and closes those of the programs, until there are no others.
+  /// Opens connections, and closes those of the programs, until all connections are taken.
   fileprivate func takeAllConnections() throws {
     let close = ["responder", "companion"].map { "KILL USER switchboard_\($0)@localhost" }
       .joined(separator: ";")
@@ -86,7 +86,7 @@ extension FaultSite {
   fileprivate func giveConnectionsBack() throws {
     try FileManager.default.removeItem(atPath: "\(folder)/crowd")
     let open = "SET GLOBAL max_connections = 151; KILL USER switchboard_administrator@localhost"
-    // The one connection that administrators have besides may be in use.
+    // The extra connection for administrators may be in use.
     try #require(holds { (try? site.sql(open)) != nil })
   }
 }

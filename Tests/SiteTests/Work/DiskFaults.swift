@@ -2,12 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// Disks that are full: small ones, which only the site's programs see.
+/// Full disks: small ones, which only the site's programs see.
 extension FaultSite {
   private var data: String { "\(site.state)/mariadb" }
 
-  /// Brings the database to a small disk, if it is not there yet, and fills that, and the pages that the audit log has
-  /// free. Other tables may still have some.
+  /// Moves the database to a small disk, if it is not there yet, and fills the disk and the free
+  /// pages of the audit log. Other tables may still have free pages.
   func fillDatabaseDisk() throws {
     let server = try #require(site.pid(of: "mariadb"))
     try end("mariadb")
@@ -29,9 +29,9 @@ extension FaultSite {
 
   func makeRoomForDatabase() throws { try site.mount("rm \(data)/filler") }
 
-  /// Writes rows until the audit log has used all pages that it has, and would have to grow.
+  /// Writes rows until the audit log has used all of its pages and would have to grow.
   ///
-  /// - Returns: the number of the error that ends it.
+  /// - Returns: the number of the final error.
   private func fillAuditLog() -> String {
     Site.run([
       "mariadb", "--no-defaults", "--batch", "--skip-column-names", "--delimiter=//",
@@ -50,7 +50,7 @@ extension FaultSite {
     ]).output
   }
 
-  /// Where mails become files instead of going to the mail command.
+  /// The folder for mails that become files instead of input of the mail command.
   private var files: String { "\(folder)/files" }
 
   func sendMailsToFullDisk() throws {
@@ -61,7 +61,7 @@ extension FaultSite {
       after: "env --unset=SWITCHBOARD_MAIL_COMMAND SWITCHBOARD_MAIL_DIRECTORY=\(files)")
   }
 
-  /// Makes room, waits until all mails are there, and puts them with those of the mail command.
+  /// Frees space, waits for all mails, and moves them to those of the mail command.
   func makeRoomForMails() throws {
     try site.mount("rm \(files)/filler")
     let isWell = try holds(within: .seconds(120)) {
@@ -78,11 +78,13 @@ extension FaultSite {
       "dd if=/dev/zero of=\(directory)/filler bs=64k 2>&1 | grep -q 'No space left on device'")
   }
 
-  /// Gives MariaDB another clock, or the true one, and returns when a pass has ended by it.
+  /// Sets MariaDB's clock by an offset, or back to the true time, and waits for the end of a pass
+  /// with it.
   func setDatabaseClock(_ offset: String?) throws {
     let words = try offset.map { try clock($0) }
     try restart("mariadb", after: words ?? "")
-    // Apple takes one new provider token in 20 minutes: it forgets the earlier ones.
+    // Apple accepts one new provider token in 20 minutes; the restart makes it forget the earlier
+    // tokens.
     try restart("apns")
     let isSeen = holds(within: .seconds(60)) {
       (try? site.sql(

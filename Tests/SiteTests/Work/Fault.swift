@@ -1,21 +1,21 @@
 import Store
 
-/// Something that breaks in a running site, and how it is mended.
+/// A problem in a running site, and its repair.
 struct Fault: Sendable {
-  /// In the table.
+  /// The name in the table.
   let name: String
-  /// What `/health`, metrics and alerts call it.
+  /// The name in `/health`, metrics and alerts.
   let condition: Condition.Name
-  /// In the sentence of `status`.
+  /// Words in the sentence of `status`.
   let words: String
-  /// What clients ask for meanwhile.
+  /// The clients' requests during the problem.
   var requests = FaultSite.Request.usual
-  /// In the table.
+  /// The repair, in the words of the table.
   let mended: String
   let inject: @Sendable (FaultSite) throws -> Void
   let mend: @Sendable (FaultSite) throws -> Void
 
-  /// Those of one site, one after the other.
+  /// Faults that are tried on one site, one after the other.
   enum Group: String, CaseIterable, Sendable {
     case database, parts, outside
 

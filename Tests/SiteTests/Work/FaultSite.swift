@@ -3,20 +3,20 @@ import Store
 import Support
 import Testing
 
-/// A site in which something breaks, with a person, a player and a command that takes mails. Used by one thread.
+/// A site for faults, with a person, a player and a mail command. Used by one thread.
 final class FaultSite {
-  /// Who asks the site for something.
+  /// A client of the site.
   struct Client: Sendable {
     let site: Site
     let person: Person
     let player: Player
-    /// Where the site may be asked by TLS.
+    /// The port for TLS.
     let securePort: UInt16
-    /// The file of the certificate there.
+    /// The file of that port's certificate.
     let certificate: String
   }
 
-  /// A request, and what its answer is called in the table.
+  /// A request, and the name of its answer in the table.
   struct Request: Sendable {
     let name: String
     let send: @Sendable (Client) throws -> String
@@ -25,19 +25,20 @@ final class FaultSite {
   let client: Client
   /// Holds the mail command, its mails and the metrics.
   let folder: String
-  /// The latest: each move is in a game of its own, so that its notification can be told from others.
+  /// The number of the latest game. Each move is in a new game, so that its notification is
+  /// recognizable.
   private var game = 100
   private var acknowledged = 0
 
   var site: Site { client.site }
 
-  /// Of the app that registers for pushes.
+  /// The origin of the app that registers for pushes.
   static let origin = "Origin: tauri://localhost"
 
   private static let pushToken = String(repeating: "0a", count: 32)
   private static let turnToken = String(repeating: "0b", count: 32)
 
-  /// - Throws: where the site does not let anybody sign up.
+  /// - Throws: an error if a sign-up fails.
   init(_ site: Site, folder: String, securePort: UInt16) throws {
     self.folder = folder
     let (person, player) = (try site.signUp(), try site.issueKey(for: 7))
@@ -57,7 +58,7 @@ final class FaultSite {
 
   // MARK: Requests
 
-  /// Sends all requests at once, and says in the table's words what came back.
+  /// Sends all requests at once, and returns the answers in the table's words.
   func answers(to requests: [Request] = Request.usual) throws -> String {
     let client = client
     let answers = try inParallel(requests.count) { number in try requests[number].send(client) }
@@ -66,13 +67,13 @@ final class FaultSite {
     return zip(requests, answers).map { "\($0.name) \($1)" }.joined(separator: ", ")
   }
 
-  /// A new game in which it is the player's turn.
+  /// Adds a new game in which it is the player's turn.
   func move() throws {
     game += 1
     try site.write("mine", as: game, of: client.player)
   }
 
-  /// Ends waits between two tries, and forgets what limits have counted. A database that is away has to be waited for.
+  /// Ends waiting times between retries, and resets limits. Does nothing without a database.
   func hurry() {
     for statement in [
       "DELETE FROM rate_limits", "UPDATE health SET full_at = '1970-01-01'",
@@ -82,15 +83,16 @@ final class FaultSite {
     ] { _ = try? site.sql(statement) }
   }
 
-  /// Has passes that end no more be missed 50 seconds sooner. Where they end, the next one writes it anew.
+  /// Shortens the wait for a missing companion by 50 s. A running companion overwrites the value in
+  /// its next pass.
   func agePasses() {
     _ = try? site.sql(
       "UPDATE companion_status SET last_pass_at = last_pass_at - INTERVAL 50 SECOND")
   }
 
-  // MARK: What says that something fails
+  // MARK: Reports of a problem
 
-  /// The sentence of `status` about `fault`; nil where there is none.
+  /// The sentence of `status` about `fault`; nil if there is none.
   func sentence(about fault: Fault) -> String? {
     let lines = site.companion("status", "--json").output.split(separator: "\n").map(String.init)
     guard let report = lines.first(where: { $0.hasPrefix("{") }) else {
@@ -101,7 +103,8 @@ final class FaultSite {
     return problems(in: report).compactMap { $0["reason"] }.first { $0.contains(fault.words) }
   }
 
-  /// How `/health` names `fault`, in the table's words; nil where it does not.
+  /// The answer of `/health` about `fault`, in the table's words; nil if it does not name the
+  /// fault.
   func health(about fault: Fault) -> String? {
     let answer = site.curl("/health")
     let names = problems(in: answer.body).compactMap { $0["name"] }
@@ -117,7 +120,7 @@ final class FaultSite {
     return problems.map { $0.compactMapValues { $0 as? String } }
   }
 
-  /// The alert that the metrics in the file raise because of `fault`; nil where none does.
+  /// The alert that the metrics in the file raise because of `fault`; nil if there is none.
   func alert(about fault: Fault) throws -> String? {
     let rules = try String(
       contentsOf: projectFolder.appending(path: "Sources/companion/monitoring/alerts.yml"),
@@ -134,7 +137,7 @@ final class FaultSite {
     return isRaised ? rule?.split(separator: "\n").first.map { "`\($0)`" } : nil
   }
 
-  /// Whether no pass has ended for ten intervals, as far as is known.
+  /// Whether no pass has ended for ten intervals, or no pass is known.
   private func isStale(_ metrics: String) -> Bool {
     let time = metrics.firstMatch(of: /\nswitchboard_last_pass_timestamp_seconds (\d+)\n/)
     return time.flatMap { Double($0.1) }.map { Date.now.timeIntervalSince1970 - $0 > 10 } ?? true
@@ -142,9 +145,9 @@ final class FaultSite {
 
   var metricsFile: String { "\(folder)/switchboard.prom" }
 
-  // MARK: What says that all is well
+  // MARK: The healthy site
 
-  /// Whether everybody says so, and everybody is served.
+  /// Whether `status` and `/health` report no problem, and all requests succeed.
   func isWell() throws -> Bool {
     hurry()
     guard site.companion("status").status == 0,
@@ -153,7 +156,7 @@ final class FaultSite {
     return try answers() == "all 200"
   }
 
-  /// Whether each mail and each notification has gone out once, and none waits or was given up.
+  /// Whether each mail and each notification has been sent, and none waits or has failed for good.
   func hasSentAll() throws -> Bool {
     let waiting = try site.sql(
       """
@@ -161,12 +164,12 @@ final class FaultSite {
         + (SELECT COUNT(*) FROM deliveries WHERE state IN ('open', 'dead'))
       """)
     let pushes = try site.pushes().filter { $0.status == 200 && $0.token == Self.turnToken }
-    // One that got no answer may come twice, and is shown once.
+    // A push without an answer may be sent twice, but is shown once.
     let shown = Set(pushes.filter { $0.payload.contains("\"game_id\":\(game)") }.map(\.collapseID))
     return try waiting == "0\n" && shown.count == 1 && mails() >= acknowledged
   }
 
-  /// The number of codes that were mailed.
+  /// The number of mailed codes.
   private func mails() throws -> Int {
     let files = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/mails")
       .filter { $0.hasSuffix(".eml") }
@@ -180,7 +183,7 @@ final class FaultSite {
 }
 
 extension FaultSite.Request {
-  /// What every client does.
+  /// The usual requests of clients.
   static let usual = [
     Self(name: "sign-in") { client in
       "\(client.site.post("/api/mobile/auth/login", client.person.body).status)"

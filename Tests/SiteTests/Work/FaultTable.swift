@@ -8,12 +8,12 @@ enum FaultTable {
   /// Whether the tests write the table instead of comparing it: `SWITCHBOARD_WRITE_TABLES=1`.
   static let isWritten = ProcessInfo.processInfo.environment["SWITCHBOARD_WRITE_TABLES"] == "1"
 
-  /// Whether all faults are tried, and not only the first two of each site.
+  /// Whether all faults are tried instead of the first two of each site.
   static let areAllTried =
     isWritten || ProcessInfo.processInfo.environment["SWITCHBOARD_FAULTS"] == "all"
 
   private static let page = projectFolder.appending(path: "Sources/Manual/faults.md")
-  /// Held while the page is read and written.
+  /// Protects the page while it is read and written.
   private static let lock = Mutex(())
 
   static func rows() throws -> [String] {
@@ -26,7 +26,7 @@ enum FaultTable {
     row.split(separator: "|").first.map { String($0).trimmed } ?? ""
   }
 
-  /// Compares `row` with the page, or writes it there.
+  /// Compares `row` with the page, or writes it into the page.
   static func expect(_ row: String) throws {
     guard isWritten else {
       let told = try rows().first { name(in: $0) == name(in: row) }
@@ -39,7 +39,7 @@ enum FaultTable {
     try lock.withLock { _ in try write(row) }
   }
 
-  /// Puts the rows into the order of the faults, and leaves out those of no fault.
+  /// Sorts the rows in the order of the faults, and removes rows without a fault.
   private static func write(_ row: String) throws {
     let text = try String(contentsOf: page, encoding: .utf8)
     let old = try rows()

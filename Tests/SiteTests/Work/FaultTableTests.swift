@@ -3,9 +3,9 @@ import Foundation
 import Support
 import Testing
 
-/// What breaks, what clients see then, who says so, and what mends it: tried, and told in the manual. The first two of each
-/// site; all of them, which takes some minutes, with `SWITCHBOARD_FAULTS=all`. By root, because some
-/// disks are full.
+/// Tries faults and compares the answers to clients, the reports and the repair with the manual.
+/// Tries the first two faults of each site; `SWITCHBOARD_FAULTS=all` tries all, which takes some
+/// minutes. Needs root for the full disks.
 @Suite struct FaultTableTests {
   @Test(arguments: Fault.Group.allCases)
   func eachFaultIsNamedAndMendedAsTheManualSays(group: Fault.Group) async throws {
@@ -40,7 +40,7 @@ import Testing
 }
 
 extension FaultSite {
-  /// Lets `fault` happen, waits until it is named and, after it has been mended, until all is well.
+  /// Causes `fault`, waits for the reports, repairs it, and waits until all is well.
   ///
   /// - Returns: the row of the table; nil after an issue.
   fileprivate func row(of fault: Fault) throws -> String? {
@@ -71,7 +71,7 @@ extension FaultSite {
   }
 }
 
-/// Who has named a fault, in the table's words.
+/// The reports of a fault, in the table's words.
 private struct Told {
   var status: String?
   var health: String?

@@ -4,7 +4,7 @@ import Testing
 
 /// The ways to break a program of a site.
 extension FaultSite {
-  /// Kills a program, and keeps it from being started again until ``revive(_:)``.
+  /// Kills a program, and prevents its restart until ``revive(_:)``.
   func end(_ program: String) throws {
     kill(try #require(site.keeper(of: program)), SIGSTOP)
     kill(try #require(site.pid(of: program)), SIGKILL)
@@ -18,7 +18,8 @@ extension FaultSite {
 
   func thaw(_ program: String) throws { kill(try #require(site.pid(of: program)), SIGCONT) }
 
-  /// Starts a program again with `words` before or after its command line; none: as it was.
+  /// Restarts a program with `words` before or `more` after its command line; without both, as
+  /// before.
   func restart(_ program: String, after words: String = "", before more: String = "") throws {
     let file = "\(site.state)/services/\(program)/run"
     let original = "\(folder)/\(program).run"
@@ -26,7 +27,7 @@ extension FaultSite {
       try FileManager.default.copyItem(atPath: file, toPath: original)
     }
     let text = try String(contentsOfFile: original, encoding: .utf8).trimmed
-    // In its place: runsv has to find it, and its mode stays.
+    // Writes the same file, because runsv must find it and its mode must stay.
     let changed = text.replacing("\nexec ", with: "\nexec \(words) ") + " \(more)\n"
     let handle = try #require(FileHandle(forWritingAtPath: file))
     try handle.truncate(atOffset: 0)
@@ -35,14 +36,14 @@ extension FaultSite {
     try restartAsItIs(program)
   }
 
-  /// Ends a program, and returns when another one runs in its place and it has answered its last request.
+  /// Ends a program, and waits until the old process has ended and a new one runs.
   func restartAsItIs(_ program: String) throws {
     let ended = try #require(site.pid(of: program))
     kill(ended, SIGTERM)
     #expect(holds { site.pid(of: program) != ended && kill(ended, 0) != 0 })
   }
 
-  /// Replaces a file of the site's secrets, or brings it back.
+  /// Replaces a file of the site's secrets, or restores it.
   func replaceSecret(_ name: String, with text: String?) throws {
     let (file, original) = ("\(site.state)/secrets/\(name)", "\(folder)/original-\(name)")
     let files = FileManager.default
@@ -51,18 +52,18 @@ extension FaultSite {
     try writeSecret(text ?? old, to: file)
   }
 
-  /// Writes a file that its owner alone can read.
+  /// Writes a file that only its owner can read.
   func writeSecret(_ text: String, to file: String) throws {
     try text.write(toFile: file, atomically: true, encoding: .utf8)
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
   }
 
-  /// What the mail command does: `fail`, `hang`, or nothing wrong.
+  /// Sets the behavior of the mail command: `fail`, `hang`, or any other word for success.
   func mailCommand(_ mode: String) throws {
     try mode.write(toFile: "\(folder)/mode", atomically: true, encoding: .utf8)
   }
 
-  /// Sets what the fake in the folder `name` does; nil: what it should.
+  /// Sets the fault of the fake in the folder `name`; nil removes it.
   func setFault(of name: String, in file: String, _ fault: String?) throws {
     let path = "\(site.state)/\(name)/\(file)"
     if let fault {
@@ -72,9 +73,9 @@ extension FaultSite {
     }
   }
 
-  /// A command for mails that works until ``mailCommand(_:)`` says otherwise.
+  /// Makes a mail command that works until ``mailCommand(_:)`` changes it.
   ///
-  /// - Returns: its folder.
+  /// - Returns: the command's folder.
   static func makeMailCommand() throws -> String {
     let folder = makeTemporaryFolder()
     try FileManager.default.createDirectory(
@@ -96,7 +97,7 @@ extension FaultSite {
   }
 }
 
-/// The words before a command that give it another clock. Time that only passes is left as it is.
+/// The words before a command that change its clock. They do not change durations.
 func clock(_ offset: String) throws -> String {
   let libraries = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib").map {
     "/usr/lib/\($0)/faketime/libfaketimeMT.so.1"

@@ -72,7 +72,7 @@ extension Fault {
 }
 
 extension FaultSite {
-  /// Lets the time pass in which the companion and Apple take no other provider token.
+  /// Ages the provider token, so that the companion and Apple accept another one.
   fileprivate func forgetProviderToken() throws {
     _ = try site.sql("UPDATE provider_tokens SET issued_at = issued_at - INTERVAL 30 MINUTE")
     try restart("apns")
@@ -85,12 +85,12 @@ extension [FaultSite.Request] {
 }
 
 extension FaultSite.Request {
-  /// Asks for the games of the player.
+  /// Requests the player's games.
   fileprivate static let check = Self(name: "check of a game") { client in
     "\(client.site.curl("/check/7", "--header", client.player.header).status)"
   }
 
-  /// Enrolls at the fake bank, where everybody consents at once.
+  /// Enrolls at the fake bank, which consents at once.
   fileprivate static let enrollment = Self(name: "enrollment") { client in
     let site = client.site
     let started = site.post("/api/mobile/enrollment/start/test-bank", "", client.person.bearer)
@@ -98,7 +98,7 @@ extension FaultSite.Request {
       "curl", "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out",
       "%{redirect_url}", try started.string("authUrl"),
     ]).output
-    // As the form of the page does that asks first.
+    // Sends the form of the page that asks first.
     let parts = consent.dropFirst(site.url.count).split(separator: "?").map(String.init)
     try #require(parts.count == 2, "\(consent)")
     let back = site.curl(parts[0], "--data", parts[1])

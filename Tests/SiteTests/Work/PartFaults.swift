@@ -66,9 +66,9 @@ extension FaultSite {
     try FileManager.default.moveItem(atPath: "\(folder)/\(file)", toPath: "\(other)/\(file)")
   }
 
-  /// Has nginx answer by TLS as well, with a certificate that is good for 90 days.
+  /// Makes nginx also serve TLS, with a certificate that is valid for 90 days.
   ///
-  /// - Parameter words: stand before the command that makes it.
+  /// - Parameter words: precede the command that makes the certificate.
   func showCertificate(from words: String) throws {
     let made = Site.run([
       "sh", "-c",
@@ -97,7 +97,7 @@ extension FaultSite {
 }
 
 extension FaultSite.Request {
-  /// Asks by TLS, as a client that knows when the certificate expires.
+  /// Sends a request with TLS, as a client that checks the expiry of the certificate.
   fileprivate static let byTLS = Self(name: "by TLS") { client in
     let outcome = Site.run([
       "curl", "--silent", "--noproxy", "*", "--cacert", client.certificate, "--output",

@@ -9,7 +9,7 @@ extension ConstraintTests {
     """
   }
 
-  /// Those of the page for people.
+  /// Cases for the tables of the page at `/account`.
   static let accountPage: [Case] = [
     Case(
       "address_changes.PRIMARY",

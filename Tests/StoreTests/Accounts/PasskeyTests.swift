@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-/// Stored passkeys as sign-ins and payments use them.
+/// Stored passkeys in sign-ins and payments.
 @Suite struct PasskeyTests {
   private static let id = Array(repeating: UInt8(ascii: "i"), count: 16)
 
@@ -26,7 +26,7 @@ import Testing
     try records.read { try $0.passkeys.find(credentialID: id, of: account) }
   }
 
-  /// - Parameter meanwhile: runs after the transaction has first read.
+  /// - Parameter meanwhile: runs after the transaction's first read.
   private func record(
     _ count: UInt32, isBackedUp: Bool = true, in records: Records, meanwhile: () -> Void = {}
   ) throws -> PasskeyUseOutcome {
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// Also at the same instant, when nothing else in the row changes.
+  /// A second use works even at the same instant, when nothing else in the row changes.
   @Test func authenticatorsThatDoNotCountMayBeUsedAgain() throws {
     try withPasskey { store, records throws in
       store.sql("UPDATE passkeys SET sign_count = 0")

@@ -1,4 +1,4 @@
-/// The cases of the pairing's tables.
+/// Cases for the tables of pairings.
 extension ConstraintTests {
   static let pairing: [Case] = [
     Case(

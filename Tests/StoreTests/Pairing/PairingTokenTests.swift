@@ -74,7 +74,7 @@ import Testing
     #expect(PairingToken(text, signedWith: try Keyring(parsing: newer)) == nil)
   }
 
-  /// A token with any `payload` and any spelling of its two parts, correctly signed.
+  /// A correctly signed token with any `payload` and any encoding of its two parts.
   private func forged(
     _ payload: String, prefix: String = "cdev_p_", parts: (String, String) -> String = Self.compact
   ) -> String {
@@ -168,15 +168,15 @@ import Testing
     }
   }
 
-  /// `SWITCHBOARD_FUZZ` inputs, 20,000 if it is not set.
+  /// `SWITCHBOARD_FUZZ` sets the number of inputs; the default is 20,000.
   @Test func fuzzNoMutatedTokenIsAccepted() {
     let count =
       ProcessInfo.processInfo.environment["SWITCHBOARD_FUZZ"].flatMap(Int.init) ?? 20_000
     var generator = SeededGenerator(state: 5)
-    // Without the token with an unknown prefix: its signature is valid under another prefix.
+    // Omits the token with an unknown prefix: its signature is valid under another prefix.
     let outer = Self.file.vectors.map(\.token).filter { !$0.hasPrefix("cdev_x_") }
     let prefixes = PairingToken.Kind.allCases.map(\.prefix) + ["cdev_c_"]
-    // The decoded parts, so that mutations reach them.
+    // Decodes the parts, so that mutations reach their content.
     let inner = outer.map {
       String(decoding: base64URLDecoded(String($0.dropFirst(7)))!, as: UTF8.self)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// The rows of refusals in the audit log are limited for each address and kind.
+/// The audit log's refusals are limited per address and kind.
 @Suite struct AuditLimitTests {
   private static let start = Timestamp(seconds: 1_795_000_000)
   private static let refused = AuditEvent.refusal("code_refused")
@@ -17,7 +17,7 @@ import Testing
     try records.transaction { transaction in try transaction.audit.write(event) }
   }
 
-  /// A store whose audit log is empty, with `hits` counted refusals of 192.0.2.1.
+  /// A store with an empty audit log and `hits` counted refusals of 192.0.2.1.
   private static func withHits(
     _ hits: Int, _ body: (_ store: TestStore, _ database: Database) throws -> Void
   ) throws {

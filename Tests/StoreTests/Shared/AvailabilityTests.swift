@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// Which errors of the database mean that the same request may succeed later.
+/// Database errors after which the same request may succeed later.
 @Suite struct AvailabilityTests {
   @Test func aTimeoutMeansUnavailable() throws {
     try withStore { store throws in

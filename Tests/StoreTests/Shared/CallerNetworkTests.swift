@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Limits per address: who counts as one caller.
+/// The addresses that count as one caller in the limits per address.
 @Suite struct CallerNetworkTests {
   private static let limit = Limit(name: "test", allowed: 3, window: .seconds(60))
 
@@ -58,7 +58,7 @@ import Testing
       #expect(
         store.sql("SELECT hits, allowed FROM rate_limits WHERE subject = '2001:db8:1::/48'")
           == "30\t30")
-      // A refused hit counts for no network.
+      // A refused hit does not count for any network.
       #expect(store.sql("SELECT COUNT(*) FROM rate_limits WHERE subject LIKE '%:31::%'") == "0")
     }
   }

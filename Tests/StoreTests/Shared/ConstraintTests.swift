@@ -2,14 +2,14 @@ import Testing
 
 @testable import Store
 
-/// Every constraint of `schema.sql` refuses what it is there to refuse.
+/// Every constraint of `schema.sql` rejects a row that violates it.
 @Suite struct ConstraintTests {
   /// A statement that violates one constraint of a database with the ``SampleRows``.
   struct Case: Sendable, CustomTestStringConvertible {
     /// `table.constraint`
     let constraint: String
     let statement: String
-    /// What the server says; nil where it names the constraint.
+    /// The server's error text; nil if the text contains the constraint's name.
     let words: String?
 
     init(_ constraint: String, _ statement: String, words: String? = nil) {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// Each of `columns` of `table` taken from its own row, but those that `changes` names.
+  /// Copies each of `columns` from the row of `table`, except those in `changes`.
   private static func copy(
     _ table: String, _ columns: String, changing changes: [String: String] = [:]
   ) -> String {

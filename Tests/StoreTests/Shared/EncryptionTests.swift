@@ -5,9 +5,9 @@ import Testing
 
 @testable import Store
 
-/// MariaDB on another host: the certificate decides, and nothing goes in the clear.
+/// MariaDB on another host: the connection requires a valid certificate and encryption.
 @Suite struct EncryptionTests {
-  /// A server that demands TLS, with a certificate of 127.0.0.1 and another of a name that is not its.
+  /// A server that requires TLS, with a certificate for 127.0.0.1 and another for a foreign name.
   private struct RemoteServer {
     let folder: String
     let server: MariaDBServer
@@ -77,14 +77,14 @@ import Testing
     #expect(found.filter { !$0.isRight }.map(\.text) == [])
     #expect(
       found.contains { $0.text.hasPrefix("the connection to the database is encrypted with TLS_") })
-    // An authority that is not the system's, and is not named.
+    // The certificate's authority is neither one of the system's nor configured.
     let unknown = try #require(refusal(remote.database(.verified(authorities: nil))))
     #expect(unknown.contains("certificate"), "\(unknown)")
-    // Another authority of the same name.
+    // Another authority with the same name.
     let other = try #require(
       refusal(remote.database(.verified(authorities: remote.folder + "/other.pem"))))
     #expect(other.contains("certificate"), "\(other)")
-    // The server refuses who does not encrypt.
+    // The server refuses unencrypted connections.
     #expect(refusal(remote.database(.off)) != nil)
   }
 
@@ -105,7 +105,7 @@ import Testing
       faults == ["the connection to the database is not encrypted: SWITCHBOARD_DB_TLS is false"])
   }
 
-  /// `check` says it of each, also where one is enough for the site to go on.
+  /// `check` reports each server, even if one server is enough for the site.
   @Test func eachOfSeveralServersIsNamed() throws {
     let remote = try RemoteServer(encrypts: false)
     defer { remote.end() }
@@ -127,7 +127,7 @@ import Testing
     #expect(refused.contains("127.0.0.1:\(remote.port) is read-only"), "\(refused)")
   }
 
-  /// Whoever records the network sees neither the statements nor what comes back.
+  /// A recording of the network contains neither the statements nor the results.
   @Test func nothingGoesInTheClear() throws {
     let remote = try RemoteServer()
     defer { remote.end() }
@@ -157,7 +157,7 @@ import Testing
     let bytes = try recorded(remote.verified)
     #expect(bytes.utf8.count > 1000)
     #expect(!bytes.contains("UTC_TIMESTAMP") && !bytes.contains("own") && !bytes.contains("secret"))
-    // The recorder sees what is not encrypted.
+    // A recording of an unencrypted connection contains them.
     remote.server.run("ALTER USER remote@'127.0.0.1' REQUIRE NONE")
     #expect(try recorded(.off).contains("UTC_TIMESTAMP"))
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// What `switchboard-companion check` says of the database.
+/// The database part of `switchboard-companion check`.
 @Suite struct InspectionTests {
   private func faults(_ database: Database) throws -> [String] {
     try database.inspect().filter { !$0.isRight }.map(\.text)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// The companion's rights do not reach the responder's tables, but a cluster needs those as well.
+  /// The companion cannot access the responder's tables, but a cluster needs them too.
   @Test func aTableOfTheRespondersThatNoClusterCanKeepIsAFault() throws {
     try withStore { store throws in
       store.sql("ALTER TABLE models DROP PRIMARY KEY")

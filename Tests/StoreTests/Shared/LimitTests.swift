@@ -10,7 +10,7 @@ import Testing
   private static let limit = Limit(name: "test", allowed: 10, window: .seconds(60))
   private static let start = Timestamp(seconds: 1_795_000_000)
 
-  /// Whether a hit of `subject` at `now` is within the limit, or how long until it is.
+  /// Hits the limit; nil if allowed, otherwise the error with the waiting time.
   private static func hit(
     _ database: Database, _ subject: String = "a", limit: Limit = limit, at now: Timestamp = start
   ) throws -> RateLimited? {

@@ -4,16 +4,17 @@ import Testing
 
 @testable import Store
 
-/// No statement of `Sources/Store` reads a whole table, but those that are small whatever the site.
+/// Statements of `Sources/Store` never read a whole table, except tables that are always small.
 @Suite struct PlanTests {
-  /// Named by administrators or some per host: a few rows. `TABLES` is InnoDB's list of tables.
+  /// Tables with few rows: made by administrators, or a few per host. `TABLES` is InnoDB's list of
+  /// tables.
   private static let smallTables: Set = [
     "TABLES", "banks", "companion_status", "conditions", "counters", "delivery_leases",
     "fcm_access_tokens", "health", "merchants", "models", "ogs_pause",
     "pairing_server", "provider_tokens", "schema_version",
   ]
 
-  /// Ten thousand rows in every table that grows.
+  /// Inserts ten thousand rows into every table that grows.
   private static let manyRows = """
     SET time_zone = '+00:00';
     INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
@@ -129,21 +130,21 @@ import Testing
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_alerts, turn_notices, pairing_tokens, pairings, pairing_tickets;
     """
 
-  /// The id of kind `kind` in row `seq`.
+  /// The id of the given kind in row `seq`.
   private static func id(_ kind: Int) -> String {
     "CONCAT('01890a5d-ac96-774b-bcc\(kind)-', LPAD(seq, 12, '0'))"
   }
 
-  /// All string literals of `Sources/Store` that are statements which look for rows.
+  /// All string literals of `Sources/Store` with a statement that searches rows.
   private func statements() throws -> [String] {
     let folder = projectSchema.deletingLastPathComponent().appending(path: "Sources/Store")
     let files = try #require(
       FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
     var found: [String] = []
     for case let file as URL in files where file.pathExtension == "swift" {
-      // What `check` alone asks, of the server's own tables.
+      // Statements of `check` on the server's own tables.
       if file.lastPathComponent == "Inspection.swift" { continue }
-      // A backup reads every row anyway; the others ask for the server's own tables.
+      // A backup reads every row anyway; its other statements use the server's own tables.
       if file.lastPathComponent == "BackupScripts.swift" { continue }
       let source = try String(contentsOf: file, encoding: .utf8)
       for literal in source.matches(of: #/"""\n(?<long>(?s).*?)\n *"""|"(?<short>[^"\n]+)"/#) {
@@ -155,7 +156,7 @@ import Testing
     return found
   }
 
-  /// `statement` with values that fit its places, some of which rows have.
+  /// `statement` with fitting values, of which some occur in rows.
   private func filled(_ statement: String) -> String {
     let id = "'01890a5d-ac96-774b-bcc0-000000005000'"
     return
@@ -196,7 +197,7 @@ import Testing
     }
   }
 
-  /// The tables that `statement` calls by another name.
+  /// The tables with an alias in `statement`.
   private func aliases(in statement: String) -> [String: String] {
     let pairs = statement.matches(of: #/(?:FROM|JOIN|UPDATE) (\w+) (\w+)/#).map {
       (String($0.output.2), String($0.output.1))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Store
 
-/// What each account may do: the wall between the programs, and what administrators see.
+/// The rights of each account: the separation of the programs, and the administrators' views.
 @Suite struct RightsTests {
   private func names(_ store: TestStore, ofType type: String) -> [String] {
     store.column(
@@ -12,7 +12,7 @@ import Testing
       """)
   }
 
-  /// The programs delete by it what was learned of tokens that nobody has registered.
+  /// The view with which the programs delete rows about tokens without a registration.
   private static let viewOfPrograms = "hosts_of_no_device"
 
   @Test func administratorsReadEveryViewAndNoTable() throws {
@@ -64,7 +64,7 @@ import Testing
           AND t.TABLE_NAME <> '\(Self.viewOfPrograms)' AND t.TABLE_SCHEMA = DATABASE()
           AND c.COLUMN_NAME REGEXP 'hash|mac|sealed|token|secret|digest|credential|claim|code'
         """)
-      // The number of a device's push tokens is none.
+      // The number of a device's push tokens is not a token.
       #expect(columns == ["every_device.push_tokens"])
       let shown = names(store, ofType: "VIEW").filter { $0 != Self.viewOfPrograms }
         .map { store.sql("SELECT * FROM \($0)") }.joined()
@@ -212,8 +212,8 @@ import Testing
     }
   }
 
-  /// A table or view that nobody of the three may touch is forgotten; one that all may read is no
-  /// wall.
+  /// A table or view without rights for the three accounts was forgotten; a table that all may read
+  /// does not separate the programs.
   @Test func everyTableBelongsToSomebody() throws {
     try withStore { store throws in
       store.sql(SampleRows.statements)

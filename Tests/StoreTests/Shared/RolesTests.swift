@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// The roles of a database where a server has several, or where an account may make none.
+/// The roles on a server with several databases, or with an account that may not create roles.
 @Suite struct RolesTests {
   private let server = MariaDBServer.shared
 
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// The roles of a database that is upgraded keep the names that `@roles` gives them.
+  /// `@roles` sets the beginning of the roles' names.
   @Test func theRolesAreCalledAsTheAdministratorSays() throws {
     try withStore { store throws in
       let roles = store.column(

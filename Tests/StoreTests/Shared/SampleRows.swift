@@ -1,4 +1,4 @@
-/// One valid row in every table, on which the cases of ``ConstraintTests`` build.
+/// One valid row in every table, as the basis of the cases of ``ConstraintTests``.
 enum SampleRows {
   static let account = "01890a5d-ac96-774b-bcce-b302099a8001"
   static let device = "01890a5d-ac96-774b-bcce-b302099a8002"
@@ -13,11 +13,11 @@ enum SampleRows {
   static let merchant = "01890a5d-ac96-774b-bcce-b302099a8011"
   static let passkey = "01890a5d-ac96-774b-bcce-b302099a8012"
   static let state = "01890a5d-ac96-774b-bcce-b302099a8013"
-  /// An id that no row has.
+  /// An id without a row.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
 
-  /// The tables that ``statements`` fill, in an order that suits their foreign keys.
+  /// The tables that ``statements`` fill, in an order that fits their foreign keys.
   static let tables = statements.matches(of: #/INSERT INTO (\w+)/#).map { String($0.output.1) }
 
   static let statements = """

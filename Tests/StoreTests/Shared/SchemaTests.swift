@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 @Suite struct SchemaTests {
-  /// All of the database as SQL, the data included.
+  /// The whole database as SQL, including the data.
   private func dump(_ store: TestStore) throws -> String {
     let outcome = runProgram(
       "mariadb-dump",
@@ -146,7 +146,7 @@ import Testing
       ] {
         #expect(store.sql("SELECT COUNT(*) FROM \(table)") == "0", "\(table)")
       }
-      // What happened stays known.
+      // The audit log stays.
       #expect(store.sql("SELECT COUNT(*) FROM audit_log") == "1")
     }
   }

@@ -1,13 +1,13 @@
 import Foundation
 import Support
 
-/// What the project's `schema.sql` says of itself, so that a test counts exactly.
+/// Facts from the project's `schema.sql`, for exact counts in tests.
 enum SchemaText {
   static let all = try! String(contentsOf: projectSchema, encoding: .utf8)
 
   private static let lines = all.split(separator: "\n").map(String.init)
 
-  /// The version that it gives a database.
+  /// The version of a database with this schema.
   static let version = Int(all.firstMatch(of: #/\nSET @version = (\d+);/#)!.output.1)!
 
   static let tables = lines.compactMap {
@@ -23,7 +23,7 @@ enum SchemaText {
     line.firstMatch(of: #/^  ([a-z]\w*) +[A-Z]/#).map { (String($0.output.1), line) }
   }
 
-  /// Primary and unique keys, foreign keys and CHECKs: every table has a primary key.
+  /// The number of primary and unique keys, foreign keys and CHECKs. Every table has a primary key.
   static let constraintCount =
     tables.count + lines.count { $0.hasPrefix("  CONSTRAINT ") || $0.hasPrefix("  UNIQUE KEY ") }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Store
 
-/// A database of its own, seen as each of its accounts sees it.
+/// A new database, accessed as any of its accounts.
 struct TestStore: Sendable {
   let root: ConnectionSettings
 
@@ -17,17 +17,17 @@ struct TestStore: Sendable {
       sealing: try! BoxKeys(parsing: text).publicKeys, links: try! Keyring(parsing: text))
   }()
 
-  /// With the rights of `account`: `responder`, `companion`, `administrator`.
+  /// The database with the rights of `account`: `responder`, `companion`, `administrator`.
   func database(_ account: String) -> Database {
     Database(accountSettings(of: account, in: root), mailKeys: Self.mailKeys)
   }
 
-  /// The same, at one instant and for one origin.
+  /// The records with the rights of `account`, at one time and with one origin.
   func records(_ account: String, at now: Timestamp = .now()) -> Records {
     database(account).records(at: now, from: Origin(requestID: "request", address: "a"))
   }
 
-  /// What SQL prints as root: a line for each row, tabs between columns.
+  /// The result of SQL as root: one line per row, tabs between columns.
   @discardableResult
   func sql(_ statements: String) -> String {
     MariaDBServer.shared.run(statements, database: root.database)
@@ -39,7 +39,7 @@ struct TestStore: Sendable {
     sql(query).split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
   }
 
-  /// The error of the first of `statements` that fails: its number and its words; nil if none does.
+  /// The first error of `statements`: number and text; nil without an error.
   func error(of statements: String) -> String? {
     let printed = sql(
       """
@@ -56,7 +56,7 @@ struct TestStore: Sendable {
     return printed.hasSuffix("no error") ? nil : printed
   }
 
-  /// What the account may or may not do with `statement`: nil, or what the server says.
+  /// The server's refusal of `statement` for the account; nil if it is allowed.
   func refusal(of statement: String, to account: String) -> String? {
     let settings = accountSettings(of: account, in: root)
     let outcome = runProgram(

@@ -52,7 +52,7 @@ final class UpgradeClients: Sendable {
     }
   }
 
-  /// Returns when each client has executed ten more statements, or one has failed.
+  /// Waits until each client has executed ten more statements, or one has failed.
   func awaitTenStatements() {
     let target = records.withLock { $0.map { $0.count + 10 } }
     while true {
@@ -65,7 +65,7 @@ final class UpgradeClients: Sendable {
     }
   }
 
-  /// Stops the clients and returns what they saw.
+  /// Stops the clients and returns their records.
   func stop() -> [Record] {
     isStopped.store(true, ordering: .relaxed)
     let count = records.withLock(\.count)
@@ -74,7 +74,7 @@ final class UpgradeClients: Sendable {
   }
 }
 
-/// A connection that tells how long each statement took, and why it failed.
+/// A connection that reports each statement's duration and error.
 struct TimedConnection: ~Copyable {
   private let connection: Connection
   private let report: (Duration, String?) -> Void

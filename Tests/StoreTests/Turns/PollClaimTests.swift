@@ -4,9 +4,9 @@ import Testing
 
 @testable import Store
 
-/// ``Polls/claim(_:as:)``, by which a check goes before the polls.
+/// ``Polls/claim(_:as:)``, with which a check runs before the polls.
 @Suite struct PollClaimTests {
-  /// A check that finds the user busy waits; one that is told of a pause gives up.
+  /// A check waits for a busy user and gives up during a pause.
   @Test func ofSimultaneousClaimsOneWinsAndTheOthersSeeThatTheUserIsBusy() throws {
     try withStore { store throws in
       store.sql(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// The database's clock was set back by an hour: what was written before it lies an hour ahead.
+/// The database's clock was set back by an hour, so earlier times are an hour ahead.
 @Suite struct ClockSetBackTests {
   private static let claimID = "01890a5d-ac96-774b-bcce-b302099a8057"
   private static let otherID = "01890a5d-ac96-774b-bcce-b302099a8058"
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// Whoever holds a lease when the clock is set back keeps it, for two minutes from then.
+  /// A process that holds a lease when the clock is set back keeps it for two minutes.
   @Test func aHolderKeepsItsLease() throws {
     try withStore { store throws in
       let deliveries = store.records("companion").deliveries
@@ -53,7 +53,7 @@ import Testing
       ('test', 'ten seconds ahead', NOW(3) + INTERVAL 10 SECOND, 3600, 9, 9);
     """
 
-  /// How many minutes each still waits.
+  /// The remaining waiting time of each row, in minutes.
   private static let minutes = """
     SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), due_at) DIV 60 FROM outbox UNION ALL
     SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), due_at) DIV 60 FROM jobs UNION ALL
@@ -74,7 +74,7 @@ import Testing
       #expect(try upkeep.shortenWaitsIfClockWasSetBack() == isSetBack)
       let limits = store.sql(
         "SELECT COUNT(*) FROM rate_limits WHERE window_started_at > UTC_TIMESTAMP(3)")
-      // That of ten seconds ahead stays: clocks of hosts may differ so much.
+      // A limit ten seconds ahead stays, because the clocks of hosts may differ so much.
       #expect(limits == (isSetBack ? "1" : "2"))
       let longest = store.column(Self.minutes).compactMap { Int($0) }
       #expect(longest.count >= 5)

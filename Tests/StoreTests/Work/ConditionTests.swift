@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// Each table that the purge is measured by, with a row that is two days late.
+  /// Each table that measures the purge, with a row that is two days late.
   @Test(arguments: [
     ("audit_log", "UPDATE audit_log SET at = UTC_TIMESTAMP(3) - INTERVAL 32 DAY"),
     (
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  /// Tables whose rows the companion may not read are counted too.
+  /// The list includes tables whose rows the companion may not read.
   @Test func everyTableHasASize() throws {
     try withStore { store throws in
       #expect(

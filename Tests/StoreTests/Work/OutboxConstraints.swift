@@ -1,4 +1,4 @@
-/// The cases of the tables between responder and companion, and of the turns.
+/// Cases for the tables between responder and companion, and for the tables of turns.
 extension ConstraintTests {
   private static let other = "'\(SampleRows.other)'"
   private static let token = "REPEAT('ab', 32)"

@@ -9,7 +9,7 @@ import Testing
   private static let first = "01890a5d-ac96-774b-bcce-b302099a9001"
   private static let second = "01890a5d-ac96-774b-bcce-b302099a9002"
 
-  /// Puts `count` mails into the outbox that are due and expire in five minutes.
+  /// Inserts `count` due mails that expire in five minutes into the outbox.
   private func fill(_ store: TestStore, count: Int = 1) {
     store.sql(
       """
@@ -20,7 +20,7 @@ import Testing
       """)
   }
 
-  /// Whether the only mail is due so many seconds after a moment between `began` and now.
+  /// Whether the only mail is due `seconds` after a moment between `began` and now.
   private func isDue(in seconds: Int, since began: String, _ store: TestStore) -> Bool {
     store.sql(isAhead("due_at", in: "outbox", by: seconds...seconds, since: began)) == "1"
   }

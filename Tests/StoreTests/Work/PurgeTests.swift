@@ -7,7 +7,7 @@ import Testing
 @Suite struct PurgeTests {
   static let now = Timestamp.now()
 
-  /// SQL for an instant before (or, with a minus, after) `now`.
+  /// SQL for a time before `now`; with a minus, after `now`.
   func ago(_ span: String) -> String {
     "(FROM_UNIXTIME(\(Double(Self.now.milliseconds) / 1000)) - INTERVAL \(span))"
   }
@@ -25,7 +25,7 @@ import Testing
     return report.deleted
   }
 
-  /// Runs the statements in UTC, as the programs' sessions are.
+  /// Runs the statements in UTC, like the programs' sessions.
   func insert(_ store: TestStore, _ statements: String) {
     store.sql("SET time_zone = '+00:00'; \(statements)")
   }
@@ -109,7 +109,8 @@ import Testing
     }
   }
 
-  /// An account that somebody uses, whose address is proven, or that is older than the question stays.
+  /// An account stays if it is used, if its address is proven, or if it was made before the first
+  /// mails about unproven addresses.
   @Test func unprovenAccountsGoAfterThirtyDaysWithoutASession() throws {
     try withStore { store throws in
       let cases = [
@@ -138,7 +139,7 @@ import Testing
             FROM devices d JOIN accounts a ON a.id = d.account_id WHERE a.name = '\(name)'
           """)
       }
-      // Its address would be free for another sign-up.
+      // The deletion would free its address for another sign-up.
       store.sql("UPDATE accounts SET banned_at = NOW(3), ban_reason = 'x' WHERE name = 'banned'")
       try expect(
         ["banned", "new", "proven", "unasked", "used"],
@@ -266,7 +267,7 @@ import Testing
     }
   }
 
-  /// Somebody uses a row that is to go.
+  /// Another transaction locks a row that the purge must delete.
   @Test func aRuleThatFailsLeavesTheOthersAlone() throws {
     try withStore { store throws in
       insert(store, Self.manyOldRows)
@@ -283,7 +284,7 @@ import Testing
     }
   }
 
-  /// More rows that must stay than one purge looks at stand before one that must go.
+  /// More remaining rows than one purge reads stand before a row that must be deleted.
   @Test func rowsThatStayHideNoneThatGo() throws {
     try withStore { store throws in
       insert(
@@ -303,7 +304,7 @@ import Testing
       }
       #expect(deleted == 1 && purges == 2)
       #expect(store.column("SELECT COUNT(*) FROM notifications") == ["5999"])
-      // From the beginning again.
+      // Begins again at the start of the table.
       store.sql("DELETE FROM deliveries")
       for _ in 0..<2 { deleted += try purge(store) }
       #expect(deleted == 6000)

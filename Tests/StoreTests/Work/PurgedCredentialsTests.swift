@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// What let people and phones in, after its end.
+/// The purge of credentials after their end.
 extension PurgeTests {
   @Test func revokedKeysGoAfterThirtyDays() throws {
     try withStore { store throws in
@@ -77,7 +77,7 @@ extension PurgeTests {
       store.sql("DELETE FROM enrollment_states; DELETE FROM login_codes")
       store.sql("DELETE FROM rate_limits; DELETE FROM phone_challenges")
       store.sql("DELETE FROM device_registrations")
-      // The verifier is the name.
+      // The verifier contains the name.
       for (name, age) in [("old", "86401 SECOND"), ("border", "1 DAY"), ("young", "-5 MINUTE")] {
         insert(
           store,
@@ -142,7 +142,7 @@ extension PurgeTests {
       store.sql("DELETE FROM sessions; DELETE FROM login_codes; DELETE FROM device_registrations")
       store.sql("DELETE FROM rate_limits; DELETE FROM phone_challenges")
       store.sql("DELETE FROM passkey_challenges")
-      // The generation is the name.
+      // The generation contains the number.
       for (number, expiry, end) in [
         (1, "-1 DAY", nil), (2, "2591999 SECOND", nil), (3, "2592001 SECOND", nil),
         (4, "-1 DAY", "2591999 SECOND"), (5, "-1 DAY", "2592001 SECOND"),
@@ -187,7 +187,7 @@ extension PurgeTests {
 
   @Test func pairingsGoThirtyDaysAfterTheirEnd() throws {
     try withStore { store throws in
-      // The generation is the name.
+      // The generation contains the number.
       for (number, expiry, end) in [
         (1, "-1 DAY", nil), (2, "2591999 SECOND", nil), (3, "2592001 SECOND", nil),
         (4, "-1 DAY", "2591999 SECOND"), (5, "-1 DAY", "2592001 SECOND"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// What nobody uses any more, though nothing has ended it.
+/// The purge of unused rows that nothing has ended.
 extension PurgeTests {
   @Test func attestedKeysThatNobodyBoundGoAfterNinetyDays() throws {
     try withStore { store throws in
@@ -26,7 +26,7 @@ extension PurgeTests {
     }
   }
 
-  /// A user who is polled or has a key comes back.
+  /// The settings stay for a user who is polled or has a key.
   @Test func settingsOfUsersWhoAreGoneGoAfterThirtyDays() throws {
     try withStore { store throws in
       let cases = [
@@ -51,7 +51,7 @@ extension PurgeTests {
     }
   }
 
-  /// Phones that registered for turns a year ago; what they show is forgotten as at an unregistration.
+  /// Year-old registrations for turns are deleted, with their alerts, as at an unregistration.
   @Test func registrationsOfTurnsGoAfterAYear() throws {
     try withStore { store throws in
       insert(store, "INSERT INTO ogs_users (id) VALUES (1), (2)")
@@ -67,7 +67,7 @@ extension PurgeTests {
           INSERT IGNORE INTO ogs_devices (device_token) SELECT REPEAT('\(letter)', 64) FROM DUAL WHERE '\(letter)' <> 'd'
           """)
       }
-      // Three registrations, and the two devices that show something.
+      // Three registrations and the rows of two devices with alerts.
       try expect(
         ["1 a", "2 b"],
         of:
@@ -93,7 +93,7 @@ extension PurgeTests {
     }
   }
 
-  /// A host whose passes fail still says what its companion finds.
+  /// A host with failing passes still updates its companion's notes.
   @Test func whatHostsLeaveGoesAfterThirtyDaysWithoutThem() throws {
     try withStore { store throws in
       for (host, pass, look) in [
@@ -110,7 +110,7 @@ extension PurgeTests {
           INSERT INTO counters (host, name, outcome, total) VALUES ('\(host)', 'mails', 'delivered', 7)
           """)
       }
-      // Two rows of hosts, two of what they found, one count.
+      // Two rows of hosts, two notes, one count.
       try expect(
         ["alive", "failing", "young"], of: "SELECT host FROM counters ORDER BY 1", in: store,
         deleted: 5)

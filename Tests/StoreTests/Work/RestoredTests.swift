@@ -2,9 +2,9 @@ import Testing
 
 @testable import Store
 
-/// What the rooms close after a restore.
+/// The rows that are closed after a restore.
 @Suite struct RestoredTests {
-  /// A table with a column `spent_at` holds what is good only once.
+  /// A table with a column `spent_at` holds single-use values.
   @Test func everyTableOfWhatCanBeSpentIsClosed() throws {
     try withStore { store throws in
       let tables = store.column(

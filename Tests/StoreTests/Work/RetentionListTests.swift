@@ -4,9 +4,9 @@ import Testing
 
 @testable import Store
 
-/// No table is forgotten: a rule deletes its old rows, or the manual says why they stay.
+/// Each table has a rule that deletes old rows, or a reason in the manual to keep them.
 @Suite struct RetentionListTests {
-  /// The section of the manual before and behind the heading of what stays.
+  /// The manual's section, split at the heading of the tables that keep their rows.
   private static let parts: [Substring] = {
     let page = projectSchema.deletingLastPathComponent()
       .appending(path: "Sources/Manual/data-model.md")
@@ -18,7 +18,7 @@ import Testing
   private let kept = rows(of: parts[0])
   private let staying = rows(of: parts[1])
 
-  /// What the last column says of each table that the first one names.
+  /// The text in the last column, by the table names in the first column.
   private static func rows(of part: Substring) -> [String: String] {
     var found: [String: String] = [:]
     for line in part.split(separator: "\n") where line.hasPrefix("| `") {
@@ -42,14 +42,14 @@ import Testing
           WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'
           """))
       #expect(tables.count > 50)
-      // Polls delete the users whom no device is registered for.
+      // Polls delete the users without registered devices.
       #expect(Set(kept.keys) == deleted.union(["ogs_users"]))
       #expect(Set(staying.keys) == tables.subtracting(kept.keys))
       for sentence in staying.values { #expect(sentence.hasSuffix("."), "\(sentence)") }
     }
   }
 
-  /// Where the manual says that rows go with those of another table, a foreign key takes them along.
+  /// If the manual says that rows go with those of another table, a foreign key deletes them.
   @Test func rowsThatGoWithOthersDo() throws {
     try withStore { store throws in
       for (table, sentence) in staying {
