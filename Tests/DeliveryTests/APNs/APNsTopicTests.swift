@@ -1,3 +1,4 @@
+import Base
 import Store
 import Support
 import Testing
