@@ -10,7 +10,7 @@ extension Room {
     ],
     whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"],
     earlierSeals: [
-      // An older one is replaced where it cannot be opened.
+      // An older token is replaced if it cannot be opened.
       """
       SELECT COUNT(*) FROM provider_tokens
       WHERE issued_at > UTC_TIMESTAMP(3) - INTERVAL 20 MINUTE AND sealed NOT LIKE 'box:%'
@@ -25,11 +25,11 @@ package enum APNsEnvironment: String, Sendable {
   package var other: APNsEnvironment { self == .production ? .sandbox : .production }
 }
 
-/// Where Apple takes notifications to a token, as far as it was learned.
+/// The APNs hosts that accept notifications to tokens, as far as they are known.
 package struct APNsHosts: Sendable {
   let records: Records
 
-  /// The environment of each of `tokens` for which one was learned.
+  /// The known environments of `tokens`.
   package func environments(
     of tokens: [String], topic: String
   ) throws -> [String: APNsEnvironment] {
@@ -48,8 +48,8 @@ package struct APNsHosts: Sendable {
     return Dictionary(known) { first, _ in first }
   }
 
-  /// Remembers that Apple takes notifications of `topic` to `token` in `environment`, while somebody has registered the
-  /// token here.
+  /// Remembers that Apple accepts notifications of `topic` to `token` in `environment`, if the
+  /// token is registered here.
   package func learn(_ environment: APNsEnvironment, topic: String, ofToken token: String) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(
