@@ -30,7 +30,8 @@ extension Database {
     guard found == Self.schemaVersion else { throw SchemaMismatch(found: found) }
   }
 
-  /// Looks at what the companion's own account can see: server, schema, engine, keys, rights, statements.
+  /// Checks all that the companion's own account can see: server, schema, engine, keys, rights,
+  /// statements.
   ///
   /// - Parameter isAccountShared: whether all programs use one account, because the host gives no other.
   package func inspect(isAccountShared: Bool = false) throws -> [Inspection] {
@@ -43,7 +44,7 @@ extension Database {
         try connection.inspectSchema(), try connection.inspectTables(),
         try connection.inspectRights(isAccountShared: isAccountShared),
       ]
-      // Of another schema nothing more can be said.
+      // Another schema cannot be checked further.
       guard try connection.schemaVersion() == Self.schemaVersion else { return general }
       return general + [
         try connection.inspectChanges(), inspectStatements(connection),
@@ -52,7 +53,7 @@ extension Database {
     }
   }
 
-  /// Whether an earlier version has sealed something that the companion still needs.
+  /// Checks whether an earlier version has sealed something that the companion still needs.
   private func inspectSeals(_ connection: borrowing Connection) throws -> Inspection {
     var count: Int64 = 0
     for statement in rooms.flatMap(\.earlierSeals) {
@@ -67,7 +68,8 @@ extension Database {
     return Inspection(isRight: count == 0, text: text)
   }
 
-  /// Whether the server would execute the statements that the rooms declare for the companion.
+  /// Checks whether the server would execute the statements that the rooms declare for the
+  /// companion.
   private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
     let statements = rooms.flatMap { room in
       let families = [
@@ -111,7 +113,7 @@ extension Connection {
       isRight: isRight, text: "the server is \(version); MariaDB 10.11 or later is needed")
   }
 
-  /// The way to the server, and how it is protected.
+  /// Checks the way to the server, and its encryption.
   fileprivate func inspectEncryption(isLocal: Bool) throws -> Inspection {
     if isLocal {
       return Inspection(isRight: true, text: "the database is reached by a unix socket")
@@ -144,7 +146,7 @@ extension Connection {
         : "not InnoDB, or without a primary key: \(wrong.joined(separator: ", "))")
   }
 
-  /// Whether columns and indexes are as schema.sql made them.
+  /// Checks whether columns and indexes are as schema.sql made them.
   fileprivate func inspectChanges() throws -> Inspection {
     let changed = try rows(
       """
