@@ -11,7 +11,7 @@ package enum BiometricOutcome: Sendable {
 }
 
 extension Biometrics {
-  /// Keeps a challenge for the keys of a phone.
+  /// Stores a challenge for the keys of a phone.
   ///
   /// - Throws: ``RateLimited`` at more than 10 a minute from one network, or from the device that shows
   ///   its credential; ``Refusal/credential(account:device:)``.

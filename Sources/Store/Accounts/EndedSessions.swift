@@ -1,6 +1,6 @@
 import MariaDB
 
-/// Sign-outs by administrators. They end the same as a sign-out in the app.
+/// Sign-outs by administrators. They end the same things as a sign-out in the app.
 extension Sessions {
   /// Ends the session and all others of its device, and removes the push tokens of that device.
   ///

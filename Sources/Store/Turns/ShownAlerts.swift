@@ -37,7 +37,7 @@ extension TurnNotices {
     }
   }
 
-  /// Makes the devices remove the alerts of which no game waits for the user any more.
+  /// Makes the devices remove the alerts whose games do not wait for the user any more.
   ///
   /// - Parameter games: all games of the user, as stored now.
   /// - Returns: the devices that get such a message, and with it the badge.

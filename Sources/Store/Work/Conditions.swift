@@ -42,19 +42,19 @@ extension Condition {
     /// A sentence that is true while the problem exists.
     package var meaning: String {
       switch self {
-      case .database: "The database does not do what it is asked."
+      case .database: "The database does not answer, or accepts no writes."
       case .schema: "The database has another version of the schema than the programs."
       case .companion: "No companion ends its passes, so nothing is sent or polled."
       case .site: "The site does not answer requests."
       case .mail: "Mails are not sent."
       case .keys: "Something was sealed for keys that the companion does not have."
-      case .secrets: "Anybody on the host can read a secret."
+      case .secrets: "Every user of the host can read a secret."
       case .apns: "Apple does not take notifications."
       case .fcm: "Google does not take notifications for Android."
       case .webPush: "Push services do not take notifications for browsers."
-      case .deliveries: "Notifications are overdue by more than five minutes: nobody sends them."
+      case .deliveries: "Notifications are over five minutes late: no companion sends them."
       case .ogs: "online-go.com does not answer polls."
-      case .bank: "A bank does not answer, so nobody can enroll there."
+      case .bank: "A bank does not answer, so enrollments there fail."
       case .disk: "A disk is nearly full."
       case .clock: "Clocks differ by more than a minute."
       case .certificate: "The site's certificate has expired or soon will."
@@ -62,11 +62,11 @@ extension Condition {
       }
     }
 
-    /// The remedy.
+    /// The action that solves the problem.
     package var advice: String {
       switch self {
       case .database:
-        "Look at the database's log. Where its disk is full, make room; where it is read-only, make it writable again."
+        "Look at the database's log. If its disk is full, make room; if it is read-only, make it writable again."
       case .schema: "Apply the schema.sql of the installed programs, then restart them."
       case .companion:
         "Look at the log of switchboard-companion, and see that switchboard-companion.timer runs."
@@ -79,8 +79,8 @@ extension Condition {
         "See that SWITCHBOARD_COMPANION_PUBLIC_KEYS of the responder are the public halves of the companion's keys, "
           + "and that the companion has all its keys."
       case .secrets:
-        "Take the files from everybody else: chmod 700 for their folder, chmod 600 for each. Then replace what they hold, "
-          + "because somebody may have read it."
+        "Let only their owner read the files: chmod 700 for their folder, chmod 600 for each. Then replace their secrets, "
+          + "because another user may have read them."
       case .apns:
         "Compare APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_USE_SANDBOX with Apple's developer site, and see "
           + "that this host reaches Apple."
@@ -93,10 +93,10 @@ extension Condition {
       case .deliveries:
         "Look at the log of switchboard-companion, and see that it is set up for this channel. Then restart it."
       case .ogs:
-        "See that this host reaches online-go.com. Where it refuses, lower OGS_REQUESTS_PER_SECOND."
+        "See that this host reaches online-go.com. If it refuses polls, lower OGS_REQUESTS_PER_SECOND."
       case .bank:
         "Ask the bank, and compare its addresses with those that switchboard banks lists."
-      case .disk: "Make room, or give the disk more."
+      case .disk: "Make room, or enlarge the disk."
       case .clock: "See that every host sets its clock by NTP."
       case .certificate: "Renew the certificate, and reload nginx."
       case .purge:

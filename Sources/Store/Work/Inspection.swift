@@ -61,7 +61,7 @@ extension Database {
     }
     let text =
       count == 0
-      ? "all that only the companion may read is sealed with its own keys: no pass needs "
+      ? "all values for the companion alone are sealed with its own keys: it does not need "
         + "SWITCHBOARD_CREDENTIAL_KEYS"
       : "values still sealed with the credential keys: \(count). Give the companion "
         + "SWITCHBOARD_CREDENTIAL_KEYS until there are none: see upgrade.md"
@@ -89,7 +89,7 @@ extension Database {
     return Inspection(
       isRight: refusals.isEmpty,
       text: refusals.first.map { "the database refuses \(refusals.count) statements: \($0)" }
-        ?? "the database takes the \(statements.count) statements that the rooms declare")
+        ?? "the database accepts the \(statements.count) statements that the rooms declare")
   }
 }
 
@@ -167,8 +167,8 @@ extension Connection {
       return Inspection(
         isRight: true,
         text:
-          "one database account serves all programs (SWITCHBOARD_DB_ROLES=one): the database does not keep the "
-          + "responder from what only the companion needs, or anybody who has the password from any table"
+          "one database account serves all programs (SWITCHBOARD_DB_ROLES=one): the database does not protect "
+          + "the companion's secrets from the responder, or any table from an attacker who has the password"
       )
     }
     do {
@@ -179,7 +179,7 @@ extension Connection {
     return Inspection(
       isRight: false,
       text:
-        "the database account may read accounts: give it its own role only, or, where the host gives you no more than "
+        "the database account may read accounts: give it only its own role, or, if the host gives you only "
         + "one account, set SWITCHBOARD_DB_ROLES=one")
   }
 }

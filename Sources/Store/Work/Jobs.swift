@@ -50,7 +50,7 @@ package struct Jobs: Sendable {
 
   /// Writes a job for the companion.
   ///
-  /// - Parameter account: the account of the job, which is deleted with it; nil: no account.
+  /// - Parameter account: deleting this account deletes the job; nil: no account.
   /// - Throws: ``Refusal/sessionEnded`` if the account is gone.
   /// - Returns: its id.
   package func post(

@@ -179,7 +179,7 @@ struct MailStatements: ~Copyable {
   /// Posts a mail to the outbox.
   ///
   /// - Parameters:
-  ///   - account: the account of the mail, which is deleted with it; nil: no account.
+  ///   - account: deleting this account deletes the mail; nil: no account.
   ///   - id: the id of the row; by default a new one.
   ///   - isSuppressed: whether the mail is never sent.
   func post(

@@ -51,7 +51,7 @@ package struct NewNotification: Sendable {
   /// The time after which it is neither sent nor stored for the device.
   package let lifetime: Duration
   package let addresses: [PushAddress]
-  /// The account that it tells; it is deleted with the account. nil: no account.
+  /// The account that it tells: deleting the account deletes the notification; nil: no account.
   package let accountID: String?
   /// The wait before it is sent; its lifetime begins after the wait.
   package let delay: Duration
