@@ -35,7 +35,7 @@ extension UInt8 {
 }
 
 extension String {
-  /// Whether it has between 1 and `limit` characters, all visible ASCII.
+  /// Whether the string has between 1 and `limit` characters, all visible ASCII.
   package func isVisibleASCII(atMost limit: Int) -> Bool {
     (1...limit).contains(utf8.count) && utf8.allSatisfy(\.isVisible)
   }

@@ -1,14 +1,15 @@
-/// A URL that a row of the database or a stranger named, as it was written.
+/// A URL, as it was written, from a row of the database or from an untrusted client.
 ///
-/// Its text cannot be had: only a ``Destination`` can be made of it, which has the rule for its connections.
+/// The text is private: it can only become a ``Destination``, which has the rule for its
+/// connections.
 package struct ForeignURL: Sendable, Equatable {
   fileprivate let text: String
 
   package init(_ text: String) { self.text = text }
 }
 
-/// The addresses that a connection to a ``ForeignURL`` may have: those of the internet, and those that the
-/// administrator allows besides.
+/// Addresses that a connection to a ``ForeignURL`` may use: those of the internet, and those that
+/// the administrator allows.
 package struct OutboundRule: Sendable, Equatable {
   private let allowed: [IPNetwork]
 
@@ -20,22 +21,22 @@ package struct OutboundRule: Sendable, Equatable {
   }
 }
 
-/// Where a request of ours goes.
+/// The target of an outgoing request.
 package struct Destination: Sendable {
   package let url: WebURL
-  /// What the addresses of its connections must keep to; nil: the administrator has named the place in the
-  /// configuration, wherever it is.
+  /// The rule for the addresses of its connections; nil allows all addresses, because the
+  /// administrator named the URL in the configuration.
   package let rule: OutboundRule?
 
-  /// - Parameter text: from the configuration, or made of what the configuration names.
-  /// - Returns: nil unless it is an address of HTTP.
+  /// - Parameter text: from the configuration, or built from its values.
+  /// - Returns: nil unless `text` is a URL of HTTP or HTTPS.
   package init?(configured text: String) {
     guard let url = WebURL(text), url.isHTTP else { return nil }
     self.url = url
     rule = nil
   }
 
-  /// - Returns: nil unless `foreign` is an address of HTTP.
+  /// - Returns: nil unless `foreign` is a URL of HTTP or HTTPS.
   package init?(_ foreign: ForeignURL, under rule: OutboundRule) {
     guard let url = WebURL(foreign.text), url.isHTTP else { return nil }
     self.url = url

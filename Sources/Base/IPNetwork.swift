@@ -2,9 +2,9 @@ import Glibc
 
 /// An IP address, or a network of addresses.
 package struct IPNetwork: Hashable, Sendable {
-  /// An IPv6 address; one of IPv4 as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
+  /// An IPv6 address; an IPv4 address as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
   private let bytes: [UInt8]
-  /// How many bits of ``bytes`` count.
+  /// The number of leading bits of ``bytes`` that count.
   private let length: Int
 
   /// - Parameter text: `192.0.2.1`, `192.0.2.0/24`, `2001:db8::1` or `2001:db8::/32`.
@@ -27,7 +27,7 @@ package struct IPNetwork: Hashable, Sendable {
   /// This machine's own addresses.
   package static let loopback = [IPNetwork("127.0.0.1")!, IPNetwork("::1")!]
 
-  /// Whether the address is in the network; false for text that is no address.
+  /// Whether the address is in the network; false for text that is not an address.
   package func contains(_ address: String) -> Bool {
     Self.bytes(of: address).map(contains) ?? false
   }
@@ -52,12 +52,12 @@ package struct IPNetwork: Hashable, Sendable {
 }
 
 extension IPNetwork {
-  /// Whether `address` may be anywhere in the internet: not private, of this machine or this link, shared by many
-  /// networks, or of no single machine (IANA's registries of special-purpose addresses). False for text that is no
-  /// address.
+  /// Whether `address` is a public address of the internet: not private, not of this machine or
+  /// this link, not shared by several networks or machines (IANA's registries of special-purpose
+  /// addresses). False for text that is not an address.
   package static func isPublic(_ address: String) -> Bool {
     guard var bytes = bytes(of: address) else { return false }
-    // Where only IPv6 leads out, translators carry IPv4 in these (RFC 6052 §2.1).
+    // Translators of networks with only IPv6 carry IPv4 addresses in these (RFC 6052 §2.1).
     if translated.contains(bytes) {
       bytes = [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + bytes.suffix(4)
     }
@@ -73,7 +73,7 @@ extension IPNetwork {
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
     "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
     "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-    // Teredo, 6to4 and others hold an IPv4 address that nobody checks.
+    // Addresses of Teredo, 6to4 and others hold an IPv4 address that is not checked here.
     "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
   ].map { IPNetwork($0)! }
 }

@@ -8,8 +8,8 @@ package enum InheritedSocket: Equatable {
   case notListening
   case none
 
-  /// The socket of systemd (descriptor 3, by `LISTEN_PID` and `LISTEN_FDS`; sd_listen_fds(3)), or else
-  /// standard input, if it listens.
+  /// Returns the socket from systemd (descriptor 3, by `LISTEN_PID` and `LISTEN_FDS`;
+  /// sd_listen_fds(3)), or else standard input, if it listens.
   ///
   /// Removes `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES` from the environment: call it once,
   /// before any thread starts.

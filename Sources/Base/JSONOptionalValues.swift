@@ -1,8 +1,8 @@
-/// Reads values that may be of another type: such a value is passed over.
+/// Reads values of one type and skips values of other types.
 extension JSONReader {
   /// Reads an object as ``object(_:)`` does.
   ///
-  /// - Returns: false where the value is no object.
+  /// - Returns: false if the value is not an object.
   package mutating func optionalObject(
     _ member: (_ name: String, inout JSONReader) throws -> Void
   ) throws -> Bool {
@@ -13,7 +13,7 @@ extension JSONReader {
 
   /// Reads an array as ``array(_:)`` does.
   ///
-  /// - Returns: false where the value is no array.
+  /// - Returns: false if the value is not an array.
   package mutating func optionalArray(
     _ element: (inout JSONReader) throws -> Void
   ) throws -> Bool {
@@ -22,7 +22,7 @@ extension JSONReader {
     return true
   }
 
-  /// A number without its fraction; nil where the value is no number, or does not fit.
+  /// Reads a number without its fraction; nil if the value is not a number, or does not fit.
   package mutating func optionalInteger() throws -> Int64? {
     let first = try start()
     guard first == UInt8(ascii: "-") || first.isDigit else {
@@ -36,10 +36,10 @@ extension JSONReader {
     return Int64(exactly: number.rounded(.towardZero))
   }
 
-  /// A string; nil where the value is no string.
+  /// Reads a string; nil if the value is not a string.
   ///
-  /// - Parameter size: in bytes of the text as it is written; the rest of a longer string is left out
-  ///   in lenient mode.
+  /// - Parameter size: the limit in bytes of the text as it is written; lenient mode cuts a longer
+  ///   string.
   package mutating func optionalString(atMost size: Int = .max) throws -> String? {
     guard try isNext("\"") else { return nil }
     return mode == .strict ? try string() : try lenientString(atMost: size)
@@ -52,7 +52,7 @@ extension JSONReader {
     return isTrue
   }
 
-  /// Whether a value comes that begins with `mark`; another value is passed over.
+  /// Whether the next value begins with `mark`; skips any other value.
   private mutating func isNext(_ mark: Unicode.Scalar) throws -> Bool {
     if try start() == UInt8(ascii: mark) { return true }
     try skip()

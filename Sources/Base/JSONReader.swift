@@ -1,23 +1,24 @@
-/// Reads JSON text (RFC 8259) value by value, and builds only what is asked for.
+/// Reads JSON text (RFC 8259) value by value, and builds only the requested values.
 ///
-/// FoundationEssentials' decoder accepts malformed text in members that are not decoded, so this reader
-/// checks bodies first. It alone reads the claims of access tokens, on every request.
+/// FoundationEssentials' decoder accepts malformed text in members that are not decoded, so this
+/// reader checks bodies first. It also reads the claims of access tokens, on every request and
+/// without that decoder.
 package struct JSONReader {
   package enum Mode: Sendable {
     /// All of the text is checked.
     case strict
-    /// For large answers of which little is read. What is passed over is checked for its brackets and
-    /// the ends of its strings alone, and U+FFFD replaces what is wrong in a string.
+    /// For large answers from which few values are read. In skipped values, only the brackets and
+    /// the ends of strings are checked. U+FFFD replaces invalid parts of a string.
     case lenient
 
-    /// Arrays and objects inside each other.
+    /// The limit of arrays and objects inside each other.
     package var maximumDepth: Int { self == .strict ? 128 : 64 }
   }
 
   package enum Failure: Error, Equatable {
     /// Not JSON; in strict mode also nested deeper than ``Mode/maximumDepth``.
     case malformed
-    /// JSON, but of another type than was asked for.
+    /// JSON, but not of the requested type.
     case wrongType
     /// In lenient mode: nested deeper than ``Mode/maximumDepth``.
     case tooDeep
@@ -141,14 +142,14 @@ package struct JSONReader {
     }
   }
 
-  /// Reads `null`, if that is what comes.
+  /// Reads `null` if it is the next value.
   package mutating func null() throws(Failure) -> Bool {
     guard try start() == UInt8(ascii: "n") else { return false }
     try literal("null")
     return true
   }
 
-  /// Passes over a value of any type.
+  /// Skips a value of any type.
   package mutating func skip() throws {
     guard mode == .strict else { return try skipLeniently() }
     switch try start() {
@@ -163,7 +164,7 @@ package struct JSONReader {
     }
   }
 
-  /// Passes over a value of any type.
+  /// Skips a value of any type.
   ///
   /// - Returns: the value as it is written.
   package mutating func written() throws -> ArraySlice<UInt8> {
@@ -181,7 +182,7 @@ package struct JSONReader {
 }
 
 extension JSONReader {
-  /// The first byte of the value that comes.
+  /// The first byte of the next value.
   mutating func start() throws(Failure) -> UInt8 {
     skipWhiteSpace()
     guard position < bytes.count else { throw .malformed }

@@ -1,6 +1,7 @@
-/// How strict mode reads strings.
+/// Reading of strings in strict mode.
 extension JSONReader {
-  /// Goes on to the quotation mark, backslash or control that ends plain text, or to the end.
+  /// Advances to the quotation mark, backslash or control character that ends plain text, or to the
+  /// end.
   ///
   /// - Returns: whether the text is ASCII.
   mutating func skipPlainText() -> Bool {
@@ -21,7 +22,7 @@ extension JSONReader {
     do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw .malformed }
   }
 
-  /// The rest of a string that holds a backslash; it began at `start`, and what is before
+  /// Reads the rest of a string with a backslash. The string begins at `start`; its text before
   /// ``position`` is plain.
   mutating func escapedString(from start: Int) throws(Failure) -> String {
     var unescaped = Array(bytes[start..<position])
@@ -38,7 +39,7 @@ extension JSONReader {
     throw .malformed
   }
 
-  /// What stands behind a backslash, as UTF-8.
+  /// Reads the escape after a backslash and returns it as UTF-8.
   private mutating func escape() throws(Failure) -> [UInt8] {
     guard position < bytes.count else { throw .malformed }
     defer { position += 1 }
@@ -54,7 +55,7 @@ extension JSONReader {
     }
   }
 
-  /// The scalar of `uXXXX`, or of the two halves of a surrogate pair; ends at its last digit.
+  /// Reads the scalar of `uXXXX` or of a surrogate pair; stops at the last digit.
   private mutating func escapedScalar() throws(Failure) -> Unicode.Scalar {
     let first = try fourDigits()
     if let scalar = Unicode.Scalar(first) { return scalar }
@@ -70,7 +71,7 @@ extension JSONReader {
     return scalar
   }
 
-  /// The value of the four hexadecimal digits behind the `u` at ``position``; ends at the last.
+  /// Reads the four hexadecimal digits after the `u` at ``position``; stops at the last digit.
   private mutating func fourDigits() throws(Failure) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<4 {

@@ -1,4 +1,4 @@
-/// A language in which people are written to: its tag (RFC 5646).
+/// A language of messages to people; the raw value is its tag (RFC 5646).
 package enum Language: String, Sendable, CaseIterable {
   case english = "en"
   case german = "de"
@@ -6,7 +6,7 @@ package enum Language: String, Sendable, CaseIterable {
   case spanish = "es"
   case persian = "fa"
 
-  /// The one of ours that `Accept-Language` (RFC 9110 §12.5.4) prefers; nil where it names none.
+  /// The language that `Accept-Language` (RFC 9110 §12.5.4) prefers; nil if it names none of these.
   package init?(accepting field: String) {
     var best: (language: Language, weight: Int)?
     for item in field.utf8.prefix(500).split(separator: UInt8(ascii: ",")) {
@@ -23,7 +23,7 @@ package enum Language: String, Sendable, CaseIterable {
     self = best.language
   }
 
-  /// `q=0.8` in thousandths; nil where it is malformed.
+  /// `q=0.8` in thousandths; nil if it is malformed.
   private static func weight(_ text: String) -> Int? {
     guard text.hasPrefix("q=") else { return nil }
     let digits = text.dropFirst(2).filter { $0 != "." }

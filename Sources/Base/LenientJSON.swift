@@ -1,11 +1,11 @@
-/// How lenient mode reads and passes over values.
+/// Reading and skipping of values in lenient mode.
 extension JSONReader {
   mutating func skipLeniently() throws(Failure) {
     let depth = depth
     try withSkipper { skipper throws(Failure) in try skipper.skipValue(at: depth) }
   }
 
-  /// The string that begins at ``position``, as far as its first `size` bytes go.
+  /// Reads the string at ``position`` and returns the text of at most its first `size` bytes.
   mutating func lenientString(atMost size: Int) throws(Failure) -> String {
     try withSkipper { skipper throws(Failure) in
       let text = try skipper.skipString()
@@ -13,7 +13,7 @@ extension JSONReader {
     }
   }
 
-  /// The number or literal that begins at ``position``.
+  /// Reads the number or literal at ``position``.
   mutating func lenientScalar() -> ArraySlice<UInt8> {
     let start = position
     withSkipper { skipper in _ = skipper.skipScalar() }
@@ -31,7 +31,7 @@ extension JSONReader {
   }
 }
 
-/// Passes over JSON text at the cost of a look at each byte.
+/// Skips JSON text in one pass over its bytes.
 struct JSONSkipper {
   typealias Bytes = UnsafeBufferPointer<UInt8>
 
@@ -43,12 +43,12 @@ struct JSONSkipper {
     self.position = position
   }
 
-  /// Passes over one value.
+  /// Skips one value.
   ///
-  /// - Parameter outer: how many arrays and objects the value lies in.
+  /// - Parameter outer: the number of arrays and objects around the value.
   mutating func skipValue(at outer: Int) throws(JSONReader.Failure) {
     var depth = outer
-    // Which bracket each depth began with: a bit each.
+    // One bit for each depth: 1 in an object, 0 in an array.
     var isObject: UInt64 = 0
     repeat {
       let byte = try next()
@@ -74,9 +74,9 @@ struct JSONSkipper {
     } while depth > outer
   }
 
-  /// Passes over the string that begins here.
+  /// Skips the string that begins here.
   ///
-  /// - Returns: what stands between its quotation marks.
+  /// - Returns: the text between its quotation marks.
   mutating func skipString() throws(JSONReader.Failure) -> Slice<Bytes> {
     position += 1
     let start = position
@@ -92,9 +92,9 @@ struct JSONSkipper {
     throw .malformed
   }
 
-  /// Passes over a number or a literal.
+  /// Skips a number or a literal.
   ///
-  /// - Returns: how many bytes it has.
+  /// - Returns: its size in bytes.
   mutating func skipScalar() -> Int {
     let start = position
     scan: while position < bytes.count {
@@ -108,7 +108,7 @@ struct JSONSkipper {
     return position - start
   }
 
-  /// The first byte of what follows white space.
+  /// The first byte after white space.
   private mutating func next() throws(JSONReader.Failure) -> UInt8 {
     while position < bytes.count {
       guard bytes[position].isJSONWhiteSpace else { return bytes[position] }
@@ -118,7 +118,7 @@ struct JSONSkipper {
   }
 }
 
-/// Undoes the escapes of a string (RFC 8259 §7). U+FFFD replaces what is no Unicode.
+/// Decodes the escapes of a string (RFC 8259 §7). U+FFFD replaces invalid Unicode.
 enum LenientText {
   typealias Bytes = UnsafeBufferPointer<UInt8>
 
@@ -142,7 +142,8 @@ enum LenientText {
     return String(text)
   }
 
-  /// The escape at the front of `raw` and how long it is; no scalar where it is cut off.
+  /// The scalar and the size of the escape at the front of `raw`; no scalar if the escape is cut
+  /// off.
   private static func escape(_ raw: Slice<Bytes>) -> (Unicode.Scalar?, length: Int) {
     guard let letter = raw.dropFirst().first else { return (nil, 1) }
     switch letter {
@@ -164,7 +165,7 @@ enum LenientText {
     return (Unicode.Scalar(value), 12)
   }
 
-  /// The four hexadecimal digits behind `\u`.
+  /// The four hexadecimal digits after `\u`.
   private static func codeUnit(_ raw: Slice<Bytes>) -> UInt16? {
     let digits = raw.dropFirst(2).prefix(4)
     return digits.count == 4 ? UInt16(String(decoding: digits, as: UTF8.self), radix: 16) : nil

@@ -1,6 +1,7 @@
-/// The push services of browsers to which notifications may go: whatever a subscription says, no other host is asked.
+/// The push services of browsers that may receive notifications. Requests go to no other host,
+/// whatever a subscription says.
 package struct PushServices: Sendable {
-  /// Those of Chrome, Edge and their kin, of Firefox, Safari, and Edge on Windows.
+  /// The services of Chrome and related browsers, Firefox, Safari, and Edge on Windows.
   package static let known = [
     "fcm.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
     "*.notify.windows.com",
@@ -8,13 +9,14 @@ package struct PushServices: Sendable {
 
   private let entries: [String]
 
-  /// - Parameter more: hosts beside ``known``, as ``isEntry(_:)`` takes them.
+  /// - Parameter more: hosts in addition to ``known``, as ``isEntry(_:)`` accepts them.
   package init(more: [String] = []) { entries = Self.known + more }
 
-  /// Those that have one name each: what is below a host cannot be listed.
+  /// The entries without `*.`: the names below a host cannot be listed.
   package var hosts: [String] { entries.filter { !$0.hasPrefix("*.") } }
 
-  /// Whether `text` is a host, `*.` and a host for all below it, or either with `:` and a port.
+  /// Whether `text` is a host, `*.` and a host (for all names below it), or one of these with `:`
+  /// and a port.
   package static func isEntry(_ text: String) -> Bool {
     let host = text.hasPrefix("*.") ? String(text.dropFirst(2)) : text
     guard let url = WebURL("https://\(host)") else { return false }

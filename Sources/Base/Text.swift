@@ -1,5 +1,5 @@
 extension String {
-  /// Without the white space at both ends.
+  /// The string without white space at both ends.
   package var trimmed: String {
     guard let first = firstIndex(where: { !$0.isWhitespace }),
       let last = lastIndex(where: { !$0.isWhitespace })
@@ -7,15 +7,16 @@ extension String {
     return String(self[first...last])
   }
 
-  /// Whether a control character is in it, or one that changes the direction of the text around it.
+  /// Whether the string has a control character, or one that changes the direction of the text
+  /// around it.
   package var hasControls: Bool {
-    // By bytes first: nearly all text is visible ASCII, and a character's category takes long to find.
+    // Checks the bytes first: nearly all text is visible ASCII, and looking up a category is slow.
     var text = self
     let isPlain = text.withUTF8 { bytes in bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
     return !isPlain && unicodeScalars.contains(where: \.isControl)
   }
 
-  /// With U+FFFD in place of each character for which ``hasControls`` is true.
+  /// The string with U+FFFD instead of each character for which ``hasControls`` is true.
   package var withoutControls: String {
     guard hasControls else { return self }
     var text = UnicodeScalarView()
@@ -23,8 +24,8 @@ extension String {
     return String(text)
   }
 
-  /// With every octet but letters, digits, `-`, `.`, `_` and `~` as `%XX` (RFC 3986 §2.3): good in a
-  /// query, and in a form, which is its own subset.
+  /// The string with `%XX` for every octet except letters, digits, `-`, `.`, `_` and `~` (RFC 3986
+  /// §2.3), for queries and forms.
   package var percentEncoded: String {
     let hex = Array("0123456789ABCDEF".utf8)
     let octets = utf8.flatMap { octet -> [UInt8] in

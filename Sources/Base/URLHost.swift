@@ -1,10 +1,11 @@
 import Glibc
 
-/// The host of a URL (RFC 3986 §3.2.2) in a spelling that every reader understands alike.
+/// The host of a URL (RFC 3986 §3.2.2), in a spelling that all URL parsers read in the same way.
 ///
-/// None are: percent-encoded octets and others beyond ASCII, which some readers decode; a dot at the end, which some
-/// drop; numbers that some take for an IPv4 address (`2130706433`, `0177.0.0.1`, `127.1`, `0x7f.0.0.1`); an IPv4
-/// address inside of an IPv6 address, and an IPv6 address in another spelling than that of RFC 5952.
+/// Rejects percent-encoded octets and octets beyond ASCII, which some parsers decode; a dot at the
+/// end, which some remove; numbers that some read as an IPv4 address (`2130706433`, `0177.0.0.1`,
+/// `127.1`, `0x7f.0.0.1`); an IPv4 address inside an IPv6 address; and an IPv6 address in another
+/// spelling than that of RFC 5952.
 struct URLHost {
   /// In lower case; an IPv6 address in brackets.
   let text: String
@@ -24,10 +25,11 @@ struct URLHost {
         && label.utf8.allSatisfy { $0.isAlphanumeric || "-_".utf8.contains($0) }
     }
     guard areLabels, text.utf8.count <= 253 else { return false }
-    return !isNumber(labels.last!) || isAddress(labels)  // split gives one at least
+    return !isNumber(labels.last!) || isAddress(labels)  // split returns at least one
   }
 
-  /// Whether some readers take a name that ends with the label for an IPv4 address (WHATWG URL, "ends in a number").
+  /// Whether some parsers read a name with this last label as an IPv4 address (WHATWG URL, "ends in
+  /// a number").
   private static func isNumber(_ label: Substring) -> Bool {
     let text = label.lowercased()
     return text.utf8.allSatisfy(\.isDigit)
@@ -52,7 +54,8 @@ struct URLHost {
       return nil
     }
     let known = String(decoding: written.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
-    // Another spelling some readers keep, and others replace. ::ffff:7f00:1 is written ::ffff:127.0.0.1.
+    // Some parsers keep another spelling, others replace it. ::ffff:7f00:1 is written
+    // ::ffff:127.0.0.1.
     return known == inner.lowercased() ? "[\(known)]" : nil
   }
 }

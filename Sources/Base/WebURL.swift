@@ -1,21 +1,22 @@
 /// The parts of an absolute URL with an authority (RFC 3986 §3): `scheme://host[:port]` and the rest.
 ///
-/// The one reader of URLs. It takes the generic syntax of RFC 3986 and of that only what every reader takes apart in
-/// the same way: curl, browsers and others disagree about `\`, user information, controls, and odd spellings of hosts,
-/// ports and paths. What one reader has checked must not lead another one elsewhere.
+/// The only parser of URLs. It accepts the generic syntax of RFC 3986, but only URLs that all
+/// parsers split in the same way: curl, browsers and others disagree about `\`, user information,
+/// control characters, and odd spellings of hosts, ports and paths. A URL that one parser has
+/// checked must not lead another parser elsewhere.
 package struct WebURL: Equatable, Sendable {
   /// In lower case.
   package let scheme: String
   /// A name or an IPv4 address in lower case, or an IPv6 address in brackets, as RFC 5952 spells it.
   package let host: String
-  /// nil where the URL names none; never 0.
+  /// nil if the URL names none; never 0.
   package let port: UInt16?
   /// Path, query and fragment as written.
   package let rest: String
 
-  /// - Returns: nil unless `text` is such a URL. One with user information (`user@host`) is none.
+  /// - Returns: nil unless `text` is such a URL. User information (`user@host`) is rejected.
   package init?(_ text: String) {
-    // ASCII first: below, a character is an octet.
+    // ASCII first: then each character is one octet.
     guard text.utf8.allSatisfy(\.isVisible), let mark = text.firstRange(of: "://") else {
       return nil
     }
@@ -36,19 +37,20 @@ package struct WebURL: Equatable, Sendable {
     self.rest = String(rest)
   }
 
-  /// `file` has a host of its own meaning. Longer schemes are cut by some readers.
+  /// Rejects `file`, whose host has another meaning, and long schemes, which some parsers cut.
   private static func isScheme(_ text: Substring) -> Bool {
     text.utf8.first?.isLetter == true && text.utf8.count <= 32 && text.lowercased() != "file"
       && text.utf8.allSatisfy { $0.isAlphanumeric || "+-.".utf8.contains($0) }
   }
 
-  /// Without leading zeros.
+  /// Reads a port without leading zeros.
   private static func port(_ digits: Substring) -> UInt16? {
     guard digits.utf8.allSatisfy(\.isDigit), digits.first != "0" else { return nil }
     return UInt16(digits)
   }
 
-  /// Path, query and fragment (RFC 3986 §3.3–3.5), without `.` and `..` as segments: some readers remove them.
+  /// Whether `text` is a path, query and fragment (RFC 3986 §3.3–3.5), without the segments `.` and
+  /// `..`: some parsers remove them.
   private static func isRest(_ text: Substring) -> Bool {
     var octets = text.utf8[...]
     var fragments = 0
@@ -72,21 +74,21 @@ package struct WebURL: Equatable, Sendable {
     [".", ".."].contains(segment.lowercased().replacing("%2e", with: "."))
   }
 
-  /// The URL made again from its parts.
+  /// The URL, built from its parts.
   package var text: String { "\(scheme)://\(authority)\(rest)" }
 
   private var authority: String { port.map { "\(host):\($0)" } ?? host }
 
-  /// Never empty: `/` where the URL has none (RFC 3986 §6.2.3).
+  /// Never empty: `/` if the URL has none (RFC 3986 §6.2.3).
   package var path: String {
     let path = rest.prefix { !"?#".contains($0) }
     return path.isEmpty ? "/" : String(path)
   }
 
-  /// What follows `?`; nil where there is none.
+  /// The text after `?`; nil if there is no `?`.
   package var query: String? { part(after: "?", in: rest.prefix { $0 != "#" }) }
 
-  /// What follows `#`; nil where there is none.
+  /// The text after `#`; nil if there is no `#`.
   package var fragment: String? { part(after: "#", in: rest[...]) }
 
   private func part(after mark: Character, in text: Substring) -> String? {
@@ -97,7 +99,7 @@ package struct WebURL: Equatable, Sendable {
 
   package var isHTTPS: Bool { scheme == "https" }
 
-  /// The port named, or else that of the scheme; nil for schemes other than HTTP's.
+  /// The port in the URL, or else the default port of `http` or `https`; nil if there is neither.
   package var effectivePort: UInt16? {
     switch scheme {
     case "http": port ?? 80
@@ -112,7 +114,7 @@ package struct WebURL: Equatable, Sendable {
     return isDefault ? "\(scheme)://\(host)" : "\(scheme)://\(authority)"
   }
 
-  /// The IP address that stands in place of a name, without brackets; nil where the host is a name.
+  /// The IP address of a host that is not a name, without brackets; nil if the host is a name.
   package var address: String? {
     if host.hasPrefix("[") { return String(host.dropFirst().dropLast()) }
     return IPNetwork.isAddress(host) ? host : nil

@@ -1,22 +1,22 @@
 import Glibc
 
-/// When the clocks of a time zone change: a file of the system's database (RFC 8536).
+/// Clock changes of a time zone, from a file of the system's database (RFC 8536).
 package struct ZoneRules: Sendable {
   private struct Change {
     /// Unix seconds.
     let at: Int64
-    /// From then on, in seconds east of UTC.
+    /// The offset from then on, in seconds east of UTC.
     let offset: Int64
   }
 
   private let changes: [Change]
-  /// Before the first change.
+  /// The offset before the first change.
   private let firstOffset: Int64
-  /// After the last change; nil where its offset stays.
+  /// The rule after the last change; nil if the last offset stays.
   private let rule: YearlyRule?
 
   /// - Parameter name: such as `Europe/Berlin`.
-  /// - Returns: nil where the system has no such zone.
+  /// - Returns: nil if the system has no such zone.
   package init?(named name: String) {
     let isName = name.utf8.allSatisfy {
       $0.isLetter || $0.isDigit || "+-_/".utf8.contains($0)
@@ -71,7 +71,7 @@ package struct ZoneRules: Sendable {
 /// The counts before a block of data (RFC 8536 §3.1).
 private struct Header {
   let version: UInt8
-  /// Of the data.
+  /// Position of the data.
   let start: Int
   let timeCount: Int
   let typeCount: Int
@@ -100,9 +100,9 @@ private struct Header {
 private struct YearlyRule {
   private struct Day {
     let month: Int64
-    /// 5: the last.
+    /// 5 means the last.
     let week: Int64
-    /// 0: Sunday.
+    /// 0 means Sunday.
     let weekday: Int64
     /// Seconds after midnight by the clock before the change.
     let time: Int64
@@ -111,7 +111,7 @@ private struct YearlyRule {
   private let standard: Int64
   private let summer: (offset: Int64, from: Day, to: Day)?
 
-  /// - Returns: nil where it is none that we can read.
+  /// - Returns: nil if the text is not a rule of this form.
   init?(_ text: [UInt8]) {
     var text = Scanner(text)
     guard text.skipName(), let west = text.time() else { return nil }
@@ -173,7 +173,7 @@ private struct Scanner {
     return true
   }
 
-  /// Letters, or anything between angle brackets.
+  /// Skips letters, or any text between angle brackets.
   mutating func skipName() -> Bool {
     if take("<") {
       rest = rest.drop { $0 != UInt8(ascii: ">") }

@@ -1,4 +1,4 @@
-/// Why App Attest's verification failed: one case for each step. Logs show its raw value.
+/// The failed step of App Attest's verification. Logs show its raw value.
 package enum AppAttestError: String, Error, Equatable, Sendable {
   /// Not CBOR as ``CBOR`` accepts it, or bytes are left over.
   case malformed
@@ -16,7 +16,7 @@ package enum AppAttestError: String, Error, Equatable, Sendable {
   case credentialID = "credential_id"
   /// The credential's key is not for ES256, or is not the leaf's.
   case publicKey = "public_key"
-  /// What follows the key is not one map, or has an unreadable member.
+  /// The data after the key are not one map, or have an unreadable member.
   case extensions
   /// The leaf does not have exactly one nonce.
   case nonceMissing = "nonce_missing"
@@ -50,7 +50,8 @@ package enum AppAttestError: String, Error, Equatable, Sendable {
   case outOfOrder = "assertion_out_of_order"
 }
 
-/// Verifies what Apple's App Attest service signs, and what the keys sign that it attests to.
+/// Verifies attestations, which Apple's App Attest service signs, and assertions, which the
+/// attested keys sign.
 ///
 /// App Attest hashes once more than WebAuthn does, so this shares no step with ``RelyingParty``.
 package struct AppAttest: Sendable {
@@ -81,7 +82,7 @@ package struct AppAttest: Sendable {
     self.root = root
   }
 
-  /// What Apple adds to authenticator data since 2026. Unknown members are ignored.
+  /// Data that Apple adds to authenticator data since 2026. Unknown members are ignored.
   package struct Extensions: Equatable, Sendable {
     package var bundleVersion: String?
     package var category: UInt32?

@@ -15,15 +15,15 @@ extension AppAttest {
     }
   }
 
-  /// What an assertion says besides its signature.
+  /// The content of an assertion without its signature.
   package struct Assertion: Equatable, Sendable {
-    /// Store it only if it is above the stored counter: of two assertions with one counter, one
-    /// wins.
+    /// Store the counter only if it is above the stored one, so that only one of two assertions
+    /// with the same counter succeeds.
     package let counter: UInt32
     package let extensions: Extensions
   }
 
-  /// What `object` asserts, if `key` signed it together with `clientData`.
+  /// Returns the content of `object` if `key` signed it together with `clientData`.
   ///
   /// - Parameters:
   ///   - object: the assertion, in CBOR.
@@ -42,7 +42,7 @@ extension AppAttest {
     let extensions = try Extensions(data.rest)
     guard data.rpIDHash.elementsEqual(sha256(key.appID)) else { throw .app }
 
-    // Any error means this step.
+    // Every error here means that the stored key is unusable.
     guard let verifier = try? P256PublicKey(uncompressedPoint: key.publicKey)
     else { throw .publicKey }
     // The nonce is the signed message: ECDSA hashes it again.

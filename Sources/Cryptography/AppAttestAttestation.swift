@@ -1,5 +1,5 @@
 extension AppAttest {
-  /// A key of which Apple says that an app made it on a device.
+  /// A key that an app made on a device, as Apple certifies.
   package struct Attestation: Equatable, Sendable {
     /// SHA-256 of the key, 32 bytes.
     package let keyID: [UInt8]
@@ -8,11 +8,12 @@ extension AppAttest {
     package let appID: String
     package let environment: Environment
     package let extensions: Extensions
-    /// To ask Apple about the device with. It is not authenticated, so do not read it.
+    /// The receipt for later questions to Apple about the device. It is not authenticated, so do
+    /// not read it.
     package let receipt: [UInt8]
   }
 
-  /// The key that `object` attests to.
+  /// Returns the key that `object` attests to.
   ///
   /// - Parameters:
   ///   - object: the attestation object, in CBOR.

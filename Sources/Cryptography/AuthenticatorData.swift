@@ -1,4 +1,4 @@
-/// What an authenticator says and signs (WebAuthn §6.1). App Attest uses the same layout.
+/// The data that an authenticator signs (WebAuthn §6.1). App Attest uses the same layout.
 struct AuthenticatorData {
   struct Flags: OptionSet {
     let rawValue: UInt8
@@ -15,7 +15,7 @@ struct AuthenticatorData {
   let flags: Flags
   let counter: UInt32
 
-  /// What follows the first 37 bytes, without what has been taken.
+  /// The bytes after the first 37 that have not been taken yet.
   var rest: ArraySlice<UInt8>
 
   /// nil for fewer than 37 bytes.

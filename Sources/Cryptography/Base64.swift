@@ -125,7 +125,7 @@ private struct Base64 {
     return seen != notASymbol && strayBits == 0
   }
 
-  /// How many characters of `text` come before its padding; nil if the padding is wrong.
+  /// The number of characters of `text` before its padding; nil if the padding is wrong.
   private func symbolCount(of text: Span<UInt8>) -> Int? {
     guard isPadded else { return text.count }
     guard text.count.isMultiple(of: 4) else { return nil }

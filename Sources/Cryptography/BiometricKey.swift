@@ -10,11 +10,11 @@ package struct BiometricKey: Sendable {
     key = try P256PublicKey(subjectPublicKeyInfo: bytes)
   }
 
-  /// Whether `signature`, DER in base64, is one of `challenge`, 32 bytes.
+  /// Whether `signature` (DER in base64) is a signature of `challenge` (32 bytes) by this key.
   ///
-  /// Clients differ in what they sign: the bytes, or the text in which the bytes came, base64 or
-  /// base64url. All three are accepted. They cannot be confused, because the text is longer than 32
-  /// bytes.
+  /// Clients differ in what they sign: the bytes, or the text in which they received the bytes,
+  /// base64 or base64url. All three are accepted. They cannot be confused, because the text is
+  /// longer than 32 bytes.
   package func isSignature(_ signature: String, of challenge: [UInt8]) -> Bool {
     guard let signature = base64Decoded(signature), challenge.count == 32 else { return false }
     return key.isECDSA(signature, of: challenge.span)

@@ -1,4 +1,4 @@
-/// The public halves of ``BoxKeys``, newest first. Whoever has them can seal, and cannot open.
+/// The public halves of ``BoxKeys``, newest first. They can seal values, but not open them.
 package struct BoxPublicKeys: Sendable {
   /// At least one key, newest first; no two have the same id.
   let keys: [BoxPublicKey]
@@ -9,8 +9,8 @@ package struct BoxPublicKeys: Sendable {
   /// The key that seals.
   var newest: BoxPublicKey { keys[0] }
 
-  /// Reads `public:id:base64url` entries of 32 bytes, newest first, separated by commas or newlines. Nobody takes
-  /// them for private keys, nor those for them.
+  /// Reads `public:id:base64url` entries of 32 bytes, newest first, separated by commas or
+  /// newlines. The prefix keeps public and private keys from being mixed up.
   ///
   /// - Throws: ``CryptographyError/malformed`` if an entry has another form;
   ///   ``CryptographyError/invalidKey`` if an id or a key is not usable, if an id occurs twice, or if there is no entry.
@@ -33,12 +33,12 @@ package struct BoxPublicKeys: Sendable {
 
 /// Keys of sealed boxes, newest first: the newest seals, all of them open.
 ///
-/// To rotate, put a new key in front. Remove an old key when nothing is left that was sealed with it.
+/// To rotate, put a new key in front. Remove an old key when no value sealed with it is left.
 package struct BoxKeys: Sendable {
   /// At least one key, newest first; no two have the same id.
   let keys: [BoxKey]
 
-  /// What may be given to those who only seal.
+  /// The public keys, for programs that only seal.
   package let publicKeys: BoxPublicKeys
 
   /// Reads `id:base64url` entries of 32 bytes, newest first, separated by commas or newlines.

@@ -1,17 +1,19 @@
-/// What boxed values begin with. The id of a ``Key`` has no colon, so no other sealed value begins like this.
+/// The prefix of boxed values. The id of a ``Key`` has no colon, so no other sealed value begins
+/// like this.
 private let prefix = "box:"
 
-/// What a value begins with that the newest of `keys` sealed.
+/// The prefix of values that the newest of `keys` sealed.
 package func boxPrefix(of keys: BoxPublicKeys) -> String { "\(prefix)\(keys.newest.id)." }
 
-/// `plaintext`, encrypted under the newest public key, so that only the owner of its private half can read it:
-/// `box:kid.base64url`.
+/// Encrypts `plaintext` under the newest public key, so that only the owner of its private half can
+/// read it: `box:kid.base64url`.
 ///
-/// The base64url part is a sealed box of libsodium (`crypto_box_seal`). A box has no associated data, so its content begins
-/// with a SHA-256 digest of key id and context. A box does not tell who sealed it: everybody who knows the public key can.
+/// The base64url part is a sealed box of libsodium (`crypto_box_seal`). A box has no associated
+/// data, so its content begins with a SHA-256 digest of key id and context. A box does not show who
+/// sealed it: the public key is enough to seal.
 ///
-/// - Parameter context: says what is sealed and which row it belongs to. Only the same context opens the value, so
-///   that nobody can move it to another row or column.
+/// - Parameter context: names the kind of value and its row. Only the same context opens the value,
+///   so that a value moved to another row or column does not open.
 package func seal(
   _ plaintext: [UInt8], authenticating context: String, for keys: BoxPublicKeys
 ) -> String {

@@ -1,4 +1,4 @@
-/// A value in CBOR (RFC 8949): what the canonical form of CTAP2 has, without floats.
+/// A value in CBOR (RFC 8949): the types of CTAP2's canonical form, without floats.
 ///
 /// Each value has one accepted spelling: definite lengths, integers and lengths in their shortest
 /// form, no tags, no member twice (CTAP 2.1 §8). Members may come in any order.
@@ -23,7 +23,7 @@ package enum CBOR: Equatable, Sendable {
   /// Values, at all depths together.
   package static let maximumCount = 256
 
-  /// The value that `bytes` are the whole of.
+  /// Decodes `bytes`, which must be exactly one value.
   ///
   /// - Throws: ``CryptographyError/malformed``, also over a limit.
   package init(decoding bytes: ArraySlice<UInt8>) throws(CryptographyError) {

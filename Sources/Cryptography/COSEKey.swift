@@ -30,7 +30,7 @@ package struct COSEKey: Sendable {
     }
   }
 
-  /// Whether `signature` is one of `message` by this key's private half.
+  /// Whether `signature` is a signature of `message` by this key's private half.
   package func verifies(_ signature: [UInt8], of message: Span<UInt8>) -> Bool {
     key.verifies(signature, of: message, digest: algorithm == .edDSA ? nil : "SHA256")
   }

@@ -1,14 +1,14 @@
 import Base
 
-/// The challenge in client data, to find it in the database with. Nothing else is checked: verify
-/// the ceremony too.
+/// The challenge in client data, for its lookup in the database. Checks nothing else: verify the
+/// ceremony too.
 ///
 /// - Returns: nil if `json` is not client data, or if the challenge is not base64url.
 package func challenge(inClientData json: [UInt8]) -> [UInt8]? {
   do { return base64URLDecoded(try ClientData(json).challenge) } catch { return nil }
 }
 
-/// What the browser says of the ceremony that was signed (WebAuthn §5.8.1).
+/// The browser's description of the signed ceremony (WebAuthn §5.8.1).
 struct ClientData {
   static let maximumSize = 4096
 

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Why a cryptographic operation failed. It never carries a value.
+/// The reason why a cryptographic operation failed. It never carries a value.
 package enum CryptographyError: Error, Equatable {
   /// The input does not have the form that its standard or this module prescribes.
   case malformed

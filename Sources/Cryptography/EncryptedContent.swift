@@ -1,10 +1,10 @@
 /// `content` in the content coding `aes128gcm` (RFC 8188), as one record without padding.
 ///
 /// - Parameters:
-///   - keyMaterial: what both sides know. Never use it twice with the same salt.
+///   - keyMaterial: the secret of both sides. Never use it twice with the same salt.
 ///   - salt: 16 bytes.
-///   - keyID: says which key material it is, at most 255 bytes.
-///   - recordSize: bytes; it has room for the content and 17 bytes more.
+///   - keyID: names the key material, at most 255 bytes.
+///   - recordSize: in bytes; at least 17 more than the content.
 func encryptedContent(
   _ content: [UInt8], with keyMaterial: borrowing Secret, salt: [UInt8], keyID: [UInt8],
   recordSize: Int = 4096

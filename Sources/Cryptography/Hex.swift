@@ -36,7 +36,7 @@ private func value(of digit: UInt8) -> UInt8? {
   digit.isUppercaseLetter ? nil : digit.hexDigitValue
 }
 
-/// 16 bytes as a UUID is written (RFC 9562 §4).
+/// The text form of a UUID of 16 bytes (RFC 9562 §4).
 package func uuid(of bytes: ArraySlice<UInt8>) -> String {
   precondition(bytes.count == 16, "a UUID has 16 bytes")
   let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]

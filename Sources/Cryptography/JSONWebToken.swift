@@ -3,7 +3,7 @@
 /// A key has exactly one header: `{"alg":"HS256","kid":"…","typ":"JWT"}`. Headers are compared, not
 /// parsed, so that no algorithm, key or address in a header can have an effect (RFC 8725 §3.1).
 package enum JSONWebToken {
-  /// Longer tokens are refused unread, in bytes.
+  /// The largest size of a token in bytes. Longer tokens are rejected unread.
   package static let maximumSize = 4096
 
   private static let dot = UInt8(ascii: ".")

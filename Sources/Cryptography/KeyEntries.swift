@@ -1,6 +1,7 @@
 import Base
 
-/// What `make` makes of each `id:base64url` entry of `text`, in the order of the entries.
+/// Returns the result of `make` for each `id:base64url` entry of `text`, in the order of the
+/// entries.
 ///
 /// Entries are separated by commas or newlines. Blank entries and whitespace around an entry are ignored. The bytes that
 /// `make` gets are wiped after it returns.

@@ -47,17 +47,18 @@ package final class P256PublicKey: Sendable {
     guard P256.isCurve(of: handle) else { throw .invalidKey }
   }
 
-  /// Whether `signature` (r and s, 64 bytes) is one of `message` by this key's private half.
+  /// Whether `signature` (r and s, 64 bytes) is a signature of `message` by this key's private
+  /// half.
   package func isES256(_ signature: [UInt8], of message: Span<UInt8>) -> Bool {
     guard let der = P256.derSignature(signature) else { return false }
     return isECDSA(der, of: message)
   }
 
-  /// Whether `signature`, an ECDSA-Sig-Value in DER (RFC 3279 §2.2.3), is one of `message`, with
-  /// SHA-256.
+  /// Whether `signature`, an ECDSA-Sig-Value in DER (RFC 3279 §2.2.3), is a signature of `message`,
+  /// with SHA-256.
   ///
-  /// Anyone who has such a signature can make another one of the same message (r, −s). Do not use
-  /// it to identify what was signed.
+  /// Such a signature is not unique: without the key, (r, s) can be turned into (r, −s) for the
+  /// same message. Do not use it to identify what was signed.
   package func isECDSA(_ signature: [UInt8], of message: Span<UInt8>) -> Bool {
     key.verifies(signature, of: message, digest: "SHA256")
   }
@@ -84,12 +85,12 @@ package final class P256PublicKey: Sendable {
 }
 
 extension P256PublicKey {
-  /// Whether `signature` is one of `message`.
+  /// Whether `signature` is a signature of `message`.
   package func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
     isES256(signature, of: message.span)
   }
 }
 
-/// What precedes the point in a SubjectPublicKeyInfo: the algorithm and the curve (RFC 5480 §2).
+/// The bytes before the point in a SubjectPublicKeyInfo: the algorithm and the curve (RFC 5480 §2).
 private let subjectPublicKeyInfoPrefix = hexDecoded(
   "3059301306072a8648ce3d020106082a8648ce3d030107034200")!

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What `read` finds in a PEM text.
+/// Returns the object that `read` finds in a PEM text.
 ///
 /// - Throws: ``CryptographyError/malformed`` if it finds nothing.
 func parse(

@@ -11,7 +11,7 @@ final class PublicKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// Whether `signature` is one of `message` by this key's private half.
+  /// Whether `signature` is a signature of `message` by this key's private half.
   ///
   /// The corresponding C function is `EVP_DigestVerify`.
   ///

@@ -1,8 +1,8 @@
 /// A WebAuthn relying party (W3C Web Authentication Level 3, §7). It registers passkeys and
 /// verifies sign-ins.
 ///
-/// The database checks what outlives a ceremony: that a challenge is fresh and used once, that a
-/// credential's id is new, and that the sign count rises when sign-ins run at the same time.
+/// The database checks the rest: a challenge is fresh and used once, a credential's id is new, and
+/// the sign count rises when sign-ins run at the same time.
 package struct RelyingParty: Sendable {
   /// A domain, such as `example.org`.
   package let id: String

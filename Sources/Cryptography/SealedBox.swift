@@ -2,14 +2,14 @@ import CSodium
 
 /// libsodium's sealed boxes: X25519, XSalsa20 and Poly1305, with a new key pair of the sender in each box.
 enum SealedBox {
-  /// Of a public and of a private key, in bytes.
+  /// The size of a public or private key, in bytes.
   static let keySize = Int(crypto_box_PUBLICKEYBYTES)
-  /// What a box adds to its content, in bytes.
+  /// The number of bytes that a box adds to its content.
   static let overhead = crypto_box_sealbytes()
 
   private static let isReady = sodium_init() >= 0
 
-  /// The public half of `secret`, which has 32 bytes; nil where it has none.
+  /// The public half of `secret` (32 bytes); nil if it has no public half.
   ///
   /// The corresponding C function is `crypto_scalarmult_base`.
   static func publicHalf(of secret: borrowing Secret) -> [UInt8]? {
@@ -21,7 +21,7 @@ enum SealedBox {
     return status == 0 ? key : nil
   }
 
-  /// A box with `content` for the owner of `publicKey`; nil where the key cannot seal.
+  /// A box with `content` for the owner of `publicKey`; nil if the key cannot seal.
   ///
   /// The corresponding C function is `crypto_box_seal`.
   static func seal(_ content: [UInt8], for publicKey: [UInt8]) -> [UInt8]? {
@@ -31,7 +31,7 @@ enum SealedBox {
     return status == 0 ? box : nil
   }
 
-  /// The content of `box`; nil where it was not sealed for `key`, or a bit of it differs.
+  /// The content of `box`; nil if it was not sealed for `key`, or if a bit of it differs.
   ///
   /// The corresponding C function is `crypto_box_seal_open`.
   static func open(_ box: [UInt8], with key: BoxKey) -> [UInt8]? {

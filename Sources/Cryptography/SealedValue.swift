@@ -2,10 +2,10 @@
 ///
 /// The base64url part holds nonce (12 bytes), ciphertext and tag (16 bytes) of AES-256-GCM (NIST SP
 /// 800-38D). The AES key is HMAC-SHA256 of a fixed label under the key's secret, so that no token
-/// or message tag says anything about it. Nonces are random: use one key for at most 2³² values.
+/// or message tag reveals anything about it. Nonces are random: use one key for at most 2³² values.
 ///
-/// - Parameter context: says what is sealed and which row it belongs to. Only the same context opens the value, so
-///   that nobody can move it to another row or column.
+/// - Parameter context: names the kind of value and its row. Only the same context opens the value,
+///   so that a value moved to another row or column does not open.
 package func seal(
   _ plaintext: [UInt8], authenticating context: String, with keyring: Keyring
 ) -> String {

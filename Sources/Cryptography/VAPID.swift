@@ -1,11 +1,11 @@
 package import Base
 
-/// How an application server names itself to push services (RFC 8292).
+/// The identity of an application server for push services (RFC 8292).
 package struct VAPID: Sendable {
   private let key: P256PrivateKey
   /// The public half in its uncompressed form, in base64url: the `applicationServerKey` of a page.
   package let publicKey: String
-  /// The address of a person that a push service may ask about us: a `mailto:` or `https:` address.
+  /// The contact address for push services: a `mailto:` or `https:` address.
   private let subject: String
 
   package init(key: P256PrivateKey, subject: String) throws(CryptographyError) {

@@ -1,5 +1,5 @@
-/// What a client sends to sign in with a passkey (`AuthenticatorAssertionResponse`), after decoding
-/// from base64url.
+/// The client's answer in a sign-in with a passkey (`AuthenticatorAssertionResponse`), after
+/// decoding from base64url.
 package struct PasskeyAssertion: Sendable {
   package var credentialID: [UInt8]
   package var clientDataJSON: [UInt8]
@@ -20,7 +20,7 @@ package struct PasskeyAssertion: Sendable {
   }
 }
 
-/// What a sign-in changes of its passkey.
+/// The changes to a passkey by a sign-in.
 package struct PasskeyUse: Equatable, Sendable {
   /// Store it only if it is above the stored one, or if both are 0.
   package let signCount: UInt32
@@ -33,11 +33,11 @@ package struct PasskeyUse: Equatable, Sendable {
 }
 
 extension RelyingParty {
-  /// What `assertion` changes of `passkey`, whose owner has signed in (WebAuthn §7.2).
+  /// Returns the changes to `passkey` if `assertion` signs its owner in (WebAuthn §7.2).
   ///
   /// - Parameters:
-  ///   - passkey: the passkey with the assertion's credential id. nil if there is none: that is
-  ///     refused like a wrong signature and takes as long.
+  ///   - passkey: the passkey with the assertion's credential id. nil if it is unknown: the call
+  ///     then fails like a wrong signature and takes as long.
   ///   - owner: the user handle of the passkey's owner, 1 to 64 bytes.
   ///   - offered: the credential ids that the client was offered. If empty, the assertion must have
   ///     a user handle.
@@ -71,8 +71,7 @@ extension RelyingParty {
   }
 }
 
-/// Stands in for the key of an unknown passkey, so that verifying takes as long: the base point of
-/// P-256.
+/// The key for an unknown passkey, so that verifying takes as long: the base point of P-256.
 private let decoyKey = hexDecoded(
   """
   a5010203262001\

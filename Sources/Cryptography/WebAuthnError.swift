@@ -1,4 +1,4 @@
-/// Why a WebAuthn ceremony failed: one case for each step. Clients get the same answer for all.
+/// The failed step of a WebAuthn ceremony. Clients get the same answer for all.
 package enum WebAuthnError: Error, Equatable, Sendable {
   /// The client data are not a JSON object with the required members, each once.
   case clientData

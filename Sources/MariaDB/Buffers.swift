@@ -2,7 +2,7 @@ import CMariaDB
 
 /// Binds that own their buffers: `buffer` is allocated, `buffer_length` is its capacity.
 extension UnsafeMutablePointer<MYSQL_BIND> {
-  /// Lets the library, which copies the binds, report into the fields of this one.
+  /// Points the results of the bind at its own fields, because the library copies the binds.
   func pointToOwnFields(at index: Int) {
     let bind = self + index
     bind.pointee.length = bind.pointer(to: \.length_value)
@@ -10,7 +10,7 @@ extension UnsafeMutablePointer<MYSQL_BIND> {
     bind.pointee.error = bind.pointer(to: \.error_value)
   }
 
-  /// Replaces the buffer; its content is lost. The library has to be told by binding again.
+  /// Replaces the buffer; its content is lost. Bind again afterwards, to tell the library.
   func allocateBuffer(at index: Int, capacity: Int) {
     self[index].buffer?.deallocate()
     self[index].buffer = .allocate(byteCount: capacity, alignment: MemoryLayout<Int>.alignment)

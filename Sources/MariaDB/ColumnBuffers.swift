@@ -1,7 +1,7 @@
 import CMariaDB
 
 /// The memory into which the library writes the row just fetched. Allocated when the columns' types
-/// become known, grown when a longer value comes.
+/// are known; grows for longer values.
 struct ColumnBuffers: ~Copyable {
   let binds: UnsafeMutablePointer<MYSQL_BIND>
   let count: Int
@@ -26,8 +26,8 @@ struct ColumnBuffers: ~Copyable {
     binds.deallocateWithBuffers(count: count)
   }
 
-  /// Whether these buffers fit the columns. A type can change between executions: of `SELECT ?`
-  /// with the parameter's, of any column by ALTER TABLE.
+  /// Whether these buffers fit the columns. A type can change between executions: the type of
+  /// `SELECT ?` with its parameter, the type of any column by ALTER TABLE.
   func fit(_ fields: UnsafeBufferPointer<MYSQL_FIELD>) -> Bool {
     guard fields.count == count else { return false }
     for index in 0..<count where fields[index].type != fieldTypes[index] { return false }

@@ -3,21 +3,23 @@
 /// Its session keeps UTC, utf8mb4 and strict mode, waits at most 3 s for a lock, and commits each statement
 /// by itself outside of ``Pool/transaction(_:)``.
 package final class Connection {
-  /// By the address of the statement's text: a `StaticString` has one for the life of the process.
+  /// Keyed by the address of the statement's text: a `StaticString` keeps its address for the life
+  /// of the process.
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
   /// Declared after the statements, so that it is closed after them.
   private let session: Session
-  /// The error after which a transaction cannot be committed, whether or not the body let it pass.
+  /// The error that prevents a commit of the transaction, even if the body caught it.
   private(set) var abortion: DatabaseError?
-  /// The transaction that begins with the next statement; nil where none does.
+  /// The transaction that begins with the next statement, if any.
   private var pending: (isolation: Isolation, learned: LearnedStatements)?
-  /// How the transaction began; nil outside of one.
+  /// The first statement of the current transaction; nil outside of a transaction.
   private var current: (first: StaticString, learned: LearnedStatements)?
-  /// Whether the transaction has prepared a statement, so that it must not be committed. Autocommit is off then.
+  /// Whether the transaction has prepared a statement. Then it must not be committed, and
+  /// autocommit is off.
   private(set) var hasPrepared = false
   /// Whether the connection can only be closed.
   private(set) var isBroken = false
-  /// nil where it goes through a unix socket.
+  /// nil for a connection through a unix socket.
   let host: ConnectionSettings.Host?
 
   /// Connects to the only server of `settings`, and sets up the session.
@@ -73,8 +75,9 @@ package final class Connection {
 
   /// The row that this transaction has written or read before.
   ///
-  /// - Throws: where there is none, an error after which the transaction runs again. That happens only to an attempt that
-  ///   has prepared a statement, if its transaction was lost; see ``Pool/transaction(isolation:_:)``.
+  /// - Throws: an error that makes the transaction run again, if there is no such row. That happens
+  ///   only to an attempt that has prepared a statement and whose transaction was lost; see
+  ///   ``Pool/transaction(isolation:_:)``.
   package func knownRow<T>(
     _ sql: StaticString, _ parameters: [Parameter] = [],
     _ decode: (borrowing Row) throws(DatabaseError) -> T
@@ -101,13 +104,13 @@ package final class Connection {
     }
   }
 
-  /// Has the server look whether it could execute `sql`, and keeps the prepared statement.
+  /// Lets the server check that it can execute `sql`, and keeps the prepared statement.
   package func prepare(_ sql: StaticString) throws(DatabaseError) {
     do throws(DatabaseError) { _ = try statement(sql) } catch { throw noted(error) }
   }
 
-  /// Executes `sql` unprepared: what begins and ends transactions is not worth one of the server's 16,382
-  /// prepared statements.
+  /// Executes `sql` unprepared: statements that begin or end transactions should not take up the
+  /// server's 16,382 prepared statements.
   func run(_ sql: StaticString) throws(DatabaseError) {
     do throws(DatabaseError) {
       try session.query(sql)
@@ -119,7 +122,7 @@ package final class Connection {
   /// Forgets the error of the last attempt.
   func begin() { abortion = nil }
 
-  /// Lets nobody use the connection again: its server cannot do the work.
+  /// Prevents further use of the connection: its server cannot do the work.
   func retire() { isBroken = true }
 
   /// Whether the server has closed this idle connection.
@@ -141,13 +144,13 @@ package final class Connection {
 }
 
 extension Connection {
-  /// Defers START TRANSACTION until the first statement, so that this one is prepared before it, with those that are
-  /// known to follow it.
+  /// Defers START TRANSACTION until the first statement, so that this statement, and those known to
+  /// follow it, are prepared before.
   func startTransaction(_ isolation: Isolation, _ learned: LearnedStatements) {
     pending = (isolation, learned)
   }
 
-  /// Ends the transaction by `sql`, if it has begun, and turns autocommit on again.
+  /// Ends the transaction with `sql`, if it has begun, and turns autocommit on again.
   func end(_ sql: StaticString) throws(DatabaseError) {
     defer { (pending, current) = (nil, nil) }
     if pending == nil { try run(sql) }
@@ -156,7 +159,7 @@ extension Connection {
     hasPrepared = false
   }
 
-  /// Rolls back. Where that fails, the connection can only be closed, which rolls back as well.
+  /// Rolls back. If that fails, the connection can only be closed, which also rolls back.
   func rollBack() throws(DatabaseError) {
     do throws(DatabaseError) { try end("ROLLBACK") } catch {
       retire()
@@ -182,8 +185,9 @@ extension Connection {
 
   /// Prepares `sql` in a transaction, which must not be committed then.
   ///
-  /// If another Galera node aborts the transaction meanwhile, MariaDB rolls it back and tells nobody. Without autocommit,
-  /// ROLLBACK then also undoes the statements that follow; with it, each of them would commit by itself.
+  /// If another Galera node aborts the transaction meanwhile, MariaDB rolls it back without an
+  /// error. With autocommit off, ROLLBACK also undoes the statements that follow; with autocommit
+  /// on, each of them would commit by itself.
   private func prepareInside(_ sql: StaticString) throws(DatabaseError) -> Statement {
     do throws(DatabaseError) {
       if !hasPrepared {
@@ -199,7 +203,7 @@ extension Connection {
     }
   }
 
-  /// Where it fails, the connection can only be closed: nobody knows whether autocommit is on.
+  /// If it fails, the connection can only be closed: it is unknown whether autocommit is on.
   private func setAutocommit(_ sql: StaticString) throws(DatabaseError) {
     do throws(DatabaseError) { try run(sql) } catch {
       retire()
@@ -209,7 +213,7 @@ extension Connection {
 }
 
 extension Statement {
-  /// `decode`s the current row; if that throws, leaves the rest unread.
+  /// Decodes the current row; if `decode` throws, discards the other rows.
   fileprivate func decode<T>(
     _ decode: (borrowing Row) throws(DatabaseError) -> T
   ) throws(DatabaseError) -> T {

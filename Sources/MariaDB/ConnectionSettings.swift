@@ -1,27 +1,27 @@
-/// Where MariaDB is, who we are to it, and how long we wait for it.
+/// The address of MariaDB, our account there, and the wait limits.
 package struct ConnectionSettings: Sendable {
   /// Path of the server's unix socket; preferred to `hosts`.
   package var socket: String?
-  /// The servers to connect to by TCP. Of several, the first that answers and takes writes is used.
+  /// The servers to connect to by TCP. The first that answers and accepts writes is used.
   package var hosts: [Host]
-  /// How a connection by TCP is protected; a unix socket needs nothing.
+  /// The protection of TCP connections; a unix socket needs none.
   package var encryption: Encryption
-  /// The database that statements mean.
+  /// The database that statements use.
   package var database: String
-  /// MariaDB's user; without a password, one who logs in by `unix_socket`.
+  /// MariaDB's user; without a password, a user who logs in by `unix_socket`.
   package var user: String
-  /// Never printed, whatever prints these settings.
+  /// Never shown when these settings are printed.
   package var password: String?
 
-  /// The longest a connection may take to be made. Whole seconds, rounded up.
+  /// The wait limit for making a connection. Whole seconds, rounded up.
   package var connectTimeout = Duration.seconds(3)
-  /// The longest the server may keep silent after a statement was sent; the server itself ends a
-  /// statement half a second earlier. Whole seconds, rounded up.
+  /// The wait limit for the answer to a statement; the server itself ends a statement half a second
+  /// earlier. Whole seconds, rounded up.
   package var readTimeout = Duration.seconds(5)
-  /// The longest a statement waits for a row that another transaction has locked; less where `readTimeout` is
+  /// The wait limit for a row that another transaction has locked; less if `readTimeout` is
   /// shorter. Whole seconds, rounded up.
   package var lockTimeout = Duration.seconds(3)
-  /// The longest the server may leave a statement unread.
+  /// The wait limit for the server to read a statement.
   package var writeTimeout = Duration.seconds(5)
 
   /// Settings with the usual timeouts.
@@ -54,7 +54,7 @@ extension ConnectionSettings {
     package var description: String { name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)" }
   }
 
-  /// The same, where a server that does not answer within `limit` is given up.
+  /// The same settings with `limit` as the limit for connecting, reading and writing.
   package func answering(within limit: Duration) -> ConnectionSettings {
     var settings = self
     settings.connectTimeout = limit
@@ -64,10 +64,10 @@ extension ConnectionSettings {
   }
 
   package enum Encryption: Sendable, Equatable {
-    /// TLS 1.2 or later, with a certificate of the host by one of the authorities in this PEM file, or by
-    /// one that the system trusts. Without it there is no connection.
+    /// TLS 1.2 or later, with a certificate of the host by one of the authorities in this PEM file,
+    /// or by one that the system trusts. Otherwise connecting fails.
     case verified(authorities: String?)
-    /// None: whoever is on the way reads everything, but the password.
+    /// No encryption: an attacker on the network can read everything except the password.
     case off
   }
 }
@@ -78,7 +78,7 @@ extension ConnectionSettings: CustomStringConvertible, CustomReflectable {
     "\(user)@\(socket ?? hosts.map(\.description).joined(separator: ","))/\(database)"
   }
 
-  /// Shows what ``description`` shows, whoever dumps these settings.
+  /// Shows only ``description`` when these settings are dumped.
   package var customMirror: Mirror {
     Mirror(self, children: ["description": description])
   }

@@ -1,9 +1,9 @@
-/// Why MariaDB did not do what a statement asked.
+/// An error of MariaDB or of the connection to it.
 ///
-/// It carries the statement's text but never a value: what the server says about an executed
+/// It carries the statement's text but never a value: the server's message about an executed
 /// statement is dropped, because it quotes values (1062 shows the duplicate key).
 package struct DatabaseError: Error {
-  /// What the client was doing.
+  /// The activity of the client when the error occurred.
   package enum Stage: Sendable {
     /// Connecting, authenticating, setting up the session.
     case connecting
@@ -13,16 +13,15 @@ package struct DatabaseError: Error {
     case executing
   }
 
-  /// What went wrong.
   package let code: Code
-  /// When it went wrong.
   package let stage: Stage
-  /// The statement, unless the error is one of connecting.
+  /// The statement; nil for an error of connecting.
   package let sql: StaticString?
-  /// The server's or the library's words. Only where no value can be in them: connecting, preparing.
+  /// The message of the server or the library. Only from connecting and preparing, where it can
+  /// hold no value.
   let message: String?
-  /// Whether MariaDB may or may not have done what was asked: the connection was lost after a
-  /// COMMIT, or a statement that commits by itself, had been sent. Never repeated by ``Pool``.
+  /// Whether MariaDB may have executed the statement: the connection was lost after a COMMIT, or a
+  /// statement that commits by itself, was sent. ``Pool`` never repeats it.
   package private(set) var isOutcomeUnknown = false
 
   init(_ code: Code, _ stage: Stage, sql: StaticString? = nil, message: String? = nil) {
@@ -32,7 +31,7 @@ package struct DatabaseError: Error {
     self.message = stage == .executing ? nil : message
   }
 
-  /// This error, where it leaves open whether the statement took effect.
+  /// This error, marked as one with an unknown outcome.
   var withUnknownOutcome: DatabaseError {
     var error = self
     error.isOutcomeUnknown = true
@@ -41,13 +40,13 @@ package struct DatabaseError: Error {
 }
 
 extension DatabaseError {
-  /// The connection is gone, and with it any transaction that was not committed; whether it was can
-  /// be unknown: ``isOutcomeUnknown``.
+  /// The connection is lost, and with it any transaction that was not committed. The outcome of a
+  /// COMMIT can be unknown: ``isOutcomeUnknown``.
   package var isConnectionLost: Bool {
     stage != .connecting && Code.lost.contains(code)
   }
 
-  /// The connection cannot be used any more: lost, or the conversation on it out of step.
+  /// The connection cannot be used any more: it is lost, or client and server are out of step.
   var breaksConnection: Bool {
     stage == .connecting || isConnectionLost || code.isOfClient || code == .packetTooLarge
   }
@@ -60,31 +59,31 @@ extension DatabaseError {
   /// The server is not MariaDB.
   package var isForeign: Bool { code == .foreign }
 
-  /// The server does not let this program in: its account or password is wrong.
+  /// The server rejects this program: its account or password is wrong.
   package var isRefused: Bool { stage == .connecting && code == .accessDenied }
 
-  /// The server has as many connections as it or an account may have.
+  /// The server or an account has reached its limit of connections.
   package var isCrowded: Bool { stage == .connecting && Code.crowded.contains(code) }
 
-  /// The server has ended the statement because it took too long: it has too much to do.
+  /// The server has ended the statement because it took too long: the server is overloaded.
   package var isTimeout: Bool { code == .statementTimeout }
 
   /// The server refuses every write for now: it is a replica, or an administrator has made it read-only.
   package var isReadOnly: Bool { Code.readOnlyServer.contains(code) }
 
-  /// The server refused the statement unread, and another server may take it: this one is read-only, or a
-  /// Galera node that does not belong to the cluster now.
+  /// The server rejected the statement unread, and another server may accept it: this one is
+  /// read-only, or a Galera node that does not belong to the cluster now.
   var isUnfit: Bool { stage != .connecting && (isReadOnly || code == .nodeNotReady) }
 
   /// The server cannot write: most often its disk is full.
   package var isStorageFull: Bool { Code.storageFull.contains(code) }
 
-  /// Others were in the way, and nothing was written: a deadlock, a lock wait, a Galera node that is
-  /// not ready or refuses to commit.
+  /// Another transaction or node prevented the statement, and nothing was written: a deadlock, a
+  /// lock wait, a Galera node that is not ready or refuses to commit.
   package var isConflict: Bool { !isOutcomeUnknown && Code.conflicts.contains(code) }
 
-  /// The whole transaction may be run again: a conflict, or a row that was deleted since the transaction has
-  /// read it, while another is to refer to it.
+  /// The whole transaction may be run again: a conflict, or a foreign key to a row that was deleted
+  /// after the transaction read it.
   package var isRetryable: Bool { isConflict || !isOutcomeUnknown && code == .noReferencedRow }
 
   /// Whether the server certainly did not execute the statement.
@@ -96,7 +95,7 @@ extension DatabaseError {
 }
 
 extension DatabaseError {
-  /// - Parameter version: of the server, as it greets.
+  /// - Parameter version: the version in the server's greeting.
   static func isForeign(version: String) -> DatabaseError {
     DatabaseError(
       .foreign, .connecting,
@@ -149,9 +148,9 @@ extension DatabaseError {
     package static let connectionLost = Code(rawValue: 2013)  // CR_SERVER_LOST
     package static let checkViolated = Code(rawValue: 4025)  // ER_CONSTRAINT_FAILED
 
-    /// Ours: the server is known to keep silent.
+    /// Our own code: the server is known not to answer.
     static let silent = Code(rawValue: 0)
-    /// Ours: the server is not MariaDB.
+    /// Our own code: the server is not MariaDB.
     static let foreign = Code(rawValue: 1)
 
     static let lost: Set = [shutdown, connectionKilled, serverGone, connectionLost]

@@ -1,2 +1,2 @@
-/// What transactions see of each other.
+/// The isolation level of a transaction.
 package enum Isolation: Sendable { case repeatableRead, readCommitted }

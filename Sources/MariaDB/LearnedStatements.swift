@@ -1,11 +1,12 @@
 import Synchronization
 
-/// What transactions have prepared after their first statement, so that later ones that begin alike prepare it before they
-/// begin: on each new connection, and before any row is locked.
+/// Statements that transactions have prepared after their first statement. Later transactions with
+/// the same first statement prepare them before they begin: on each new connection, and before any
+/// row is locked.
 package final class LearnedStatements: Sendable {
   package static let ofThisProcess = LearnedStatements()
 
-  /// By the address of the first statement, and then by that of the later one.
+  /// Keyed by the address of the first statement, and then by the address of the later one.
   private let later = Mutex<[UInt: [UInt: StaticString]]>([:])
 
   package init() {}

@@ -1,11 +1,11 @@
 import CMariaDB
 
-/// The memory from which the library reads a statement's parameters. Allocated once, grown when a
-/// longer value comes, so that an execution allocates nothing.
+/// The memory from which the library reads a statement's parameters. Allocated once; grows for
+/// longer values, so that an execution allocates nothing.
 struct ParameterBuffers: ~Copyable {
   let binds: UnsafeMutablePointer<MYSQL_BIND>
   let count: Int
-  /// Whether the library has to be given `binds` (again): an address or a type has changed.
+  /// Whether `binds` must be bound (again): an address or a type has changed.
   var needBinding = true
 
   init(count: Int) {

@@ -1,19 +1,20 @@
 import Glibc
 import Synchronization
 
-/// Connections for threads that each need one for a moment, and the rules by which work is repeated.
+/// Connections for threads that each need one for a short time, and the rules for retries.
 ///
-/// There are never more connections than there were callers at one time, and no caller waits for
-/// another. A connection that fails is dropped, with all idle ones: after a restart of the server
-/// they are as dead. So is one, by TCP, to a server that has become read-only or has lost its cluster; then the work is
-/// done by another server, or behind a proxy by the one that it chooses now. While the server is known to keep silent, one caller at a time finds out whether
-/// it answers again; the others fail at once.
+/// There are never more connections than simultaneous callers, and no caller waits for another. A
+/// connection that fails is closed together with all idle ones: a restart of the server has broken
+/// them too. So is a TCP connection to a server that has become read-only or has lost its cluster;
+/// then another server does the work, or behind a proxy the server that the proxy chooses now.
+/// While the server is known not to answer, one caller at a time checks whether it answers again;
+/// the others fail at once.
 package final class Pool: Sendable {
   private let settings: ConnectionSettings
   private let servers: Servers
   /// Whether the server is reached by a unix socket.
   package var isLocal: Bool { settings.socket != nil }
-  /// Whether one of several servers is chosen.
+  /// Whether there are several servers to choose from.
   package var areSeveral: Bool { servers.areSeveral }
   private let waitLimit: Duration
   private let beginWaiting: @Sendable () -> Bool
@@ -21,9 +22,10 @@ package final class Pool: Sendable {
   private let idle = Mutex(IdleConnections())
 
   /// - Parameters:
-  ///   - waitLimit: how long an operation waits for a server that cannot be reached.
-  ///   - learned: which statements are prepared before a transaction begins.
-  ///   - beginWaiting: asked once before an operation waits; false makes it fail at once.
+  ///   - waitLimit: the wait limit of an operation for a server that cannot be reached.
+  ///   - learned: the statements to prepare before a transaction begins.
+  ///   - beginWaiting: called once before an operation waits; false makes the operation fail at
+  ///     once.
   package init(
     _ settings: ConnectionSettings, waitLimit: Duration = .seconds(3),
     learned: LearnedStatements = .ofThisProcess,
@@ -36,15 +38,15 @@ package final class Pool: Sendable {
     self.beginWaiting = beginWaiting
   }
 
-  /// Runs `body`, which only reads. It is run again, once, if the connection is lost.
+  /// Runs `body`, which only reads. Retries once if the connection is lost.
   ///
   /// - Throws: ``DatabaseError``, or what `body` throws.
   package func read<T>(_ body: (Connection) throws -> T) throws -> T {
     try repeating { connection in try connection.attempt(body) }
   }
 
-  /// Runs `body`, which executes exactly one statement, and that commits by itself. It is run again
-  /// if the statement certainly was not executed.
+  /// Runs `body`, which executes exactly one statement that commits by itself. Retries if the
+  /// statement certainly was not executed.
   ///
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
   ///   after the statement had been sent; or what `body` throws.
@@ -60,15 +62,17 @@ package final class Pool: Sendable {
 
   /// Runs `body` between START TRANSACTION and COMMIT; rolls back if it throws.
   ///
-  /// The whole is run again if MariaDB asks for it (deadlock, lock wait, Galera), also at COMMIT,
-  /// and, once, if the connection is lost before COMMIT was sent. So `body` has no other effect.
+  /// Runs the whole transaction again if MariaDB asks for it (deadlock, lock wait, Galera), also at
+  /// COMMIT, and, once, if the connection is lost before COMMIT was sent. So `body` must have no
+  /// other effect.
   ///
-  /// Statements are prepared before the transaction begins, as far as one of this process that began alike has needed
-  /// them. An attempt that has prepared a further one is always rolled back, and `body` runs again, with all
-  /// its statements prepared: Galera does not report that another node has aborted a transaction, if that happens during
-  /// a PREPARE. So neither what such an attempt returned counts nor what it threw.
+  /// Prepares statements before the transaction begins: those that earlier transactions of this
+  /// process with the same first statement needed. An attempt that has prepared a further statement
+  /// is always rolled back, and `body` runs again with all its statements prepared: if another node
+  /// aborts a transaction during a PREPARE, Galera does not report it. So neither the result nor
+  /// the error of such an attempt counts.
   ///
-  /// - Parameter isolation: READ COMMITTED locks only the rows that are changed, and nothing between them.
+  /// - Parameter isolation: READ COMMITTED locks only the rows that are changed, and no gaps.
   /// - Throws: ``DatabaseError``, with ``DatabaseError/isOutcomeUnknown`` if the connection was lost
   ///   after COMMIT had been sent; or what `body` throws.
   package func transaction<T>(
@@ -94,7 +98,7 @@ package final class Pool: Sendable {
     }
   }
 
-  /// Asks each of the servers how it is, on connections of its own.
+  /// Reads the state of each server, on separate connections.
   package func survey() -> [(host: String, state: Result<ServerState, DatabaseError>)] {
     settings.hosts.map { host in
       do throws(DatabaseError) {
@@ -140,8 +144,8 @@ package final class Pool: Sendable {
 
   /// Takes an idle connection, or makes one.
   ///
-  /// Over TCP, but not through a unix socket, a statement can still be sent to a server that has
-  /// gone, and then its outcome is unknown; so there a look comes first.
+  /// Over TCP, but not through a unix socket, a statement can still be sent to a server that is
+  /// gone, and then its outcome is unknown. So a TCP connection is checked first.
   private func take(_ waiting: inout Waiting) throws(DatabaseError) -> Lease {
     while true {
       let (lease, generation) = idle.withLock { idle in (idle.leases.popLast(), idle.generation) }
@@ -163,8 +167,9 @@ package final class Pool: Sendable {
     }
   }
 
-  /// Asks the server of the connection, at most once a second, whether it still takes writes. A program that only reads
-  /// is refused nothing, and would go on to read what was true before another server took over.
+  /// Asks the server of the connection, at most once a second, whether it still accepts writes. A
+  /// program that only reads would get no error, and would read old data after another server took
+  /// over.
   private func isFit(_ lease: Lease) -> Bool {
     let start = ContinuousClock.now
     guard servers.areSeveral, start - lease.checkedAt > .seconds(1) else { return true }
@@ -180,7 +185,7 @@ package final class Pool: Sendable {
     return false
   }
 
-  /// Makes a connection, if the server is not known to keep silent, or nobody else is finding out.
+  /// Makes a connection, unless the server is known not to answer and another caller is trying it.
   private func connect() throws(DatabaseError) -> Connection {
     guard idle.withLock({ $0.beginConnecting() }) else { throw .serverIsSilent }
     let start = ContinuousClock.now
@@ -220,11 +225,12 @@ package final class Pool: Sendable {
 }
 
 private struct IdleConnections {
-  /// The last one given back is the first one taken: the others can grow old.
+  /// The last connection given back is taken first, so that the others can grow old.
   var leases: [Lease] = []
-  /// Connections of an earlier generation are not taken back: one of their time was lost.
+  /// Connections of an earlier generation are closed when given back: one of that generation
+  /// failed.
   var generation = 0
-  /// The server took connections or statements and did not answer.
+  /// The server accepted a connection or a statement and did not answer.
   var isSilent = false
   private var isBeingTried = false
 
@@ -241,18 +247,18 @@ private struct IdleConnections {
 }
 
 extension ConnectionSettings {
-  /// Whether an operation that failed has waited as long as for a silent server.
+  /// Whether a failed operation has waited as long as for a server that does not answer.
   fileprivate func isSilence(since start: ContinuousClock.Instant) -> Bool {
     ContinuousClock.now - start >= min(readTimeout, connectTimeout) - .milliseconds(100)
   }
 }
 
-/// A connection on its way between threads: it is idle in the pool, or owned by one operation.
+/// A connection that moves between threads: idle in the pool, or owned by one operation.
 private final class Lease: @unchecked Sendable {
   let connection: Connection
   let generation: Int
   let madeAt = ContinuousClock.now
-  /// When its server was last seen to take writes, if there are several.
+  /// The last time its server was seen to accept writes, if there are several servers.
   var checkedAt = ContinuousClock.now
 
   init(_ connection: Connection, generation: Int) {
@@ -261,7 +267,7 @@ private final class Lease: @unchecked Sendable {
   }
 }
 
-/// How long one operation, however often it is repeated, waits for the server.
+/// The wait of one operation, with all its retries, for the server.
 private struct Waiting {
   let waitLimit: Duration
   let begin: @Sendable () -> Bool
@@ -274,7 +280,7 @@ private struct Waiting {
 
   /// Waits 50 ms and returns true, or false if the operation has waited enough or may not wait.
   ///
-  /// - Parameter start: when it began to connect, which can have taken its time.
+  /// - Parameter start: the start of the last attempt, which can have taken long.
   mutating func goesOn(since start: ContinuousClock.Instant) -> Bool {
     if deadline == nil {
       guard begin() else { return false }
@@ -287,12 +293,12 @@ private struct Waiting {
 }
 
 extension DatabaseError {
-  /// Nothing was sent: somebody else has found that the server does not answer.
+  /// The server is known not to answer.
   fileprivate static let serverIsSilent = DatabaseError(
     .silent, .connecting, message: "the server does not answer")
 
-  /// The pauses between eight retries sum up to a quarter of a second. A lock wait has already taken 3 s: more of them
-  /// outlast the client.
+  /// Eight, with pauses of a quarter of a second in sum; one after a lock wait, which has already
+  /// taken 3 s: more would outlast the client.
   fileprivate var mostRetries: Int { code == .lockWaitTimeout ? 1 : 8 }
 
   /// This error of a statement that commits: if its answer is missing, the outcome is unknown.
@@ -302,8 +308,8 @@ extension DatabaseError {
 }
 
 extension Connection {
-  /// Runs `body`. An error that ended its transaction or its connection counts whatever `body` made
-  /// of it: what it returned or threw rests on work that is undone.
+  /// Runs `body`. An error that ended the transaction or the connection is thrown even if `body`
+  /// caught it: the result of `body` rests on work that is undone.
   fileprivate func attempt<T>(_ body: (Connection) throws -> T) throws -> T {
     begin()
     do {

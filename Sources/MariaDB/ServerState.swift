@@ -1,24 +1,24 @@
-/// What one of several servers says about itself.
+/// The state of a server, as it reports it.
 package struct ServerState: Sendable {
   package let isReadOnly: Bool
-  /// nil where the server belongs to no Galera cluster.
+  /// nil if the server belongs to no Galera cluster.
   package let galera: GaleraState?
 
-  /// Why no statement may be sent there now; nil where it may.
+  /// The reason not to send statements to this server now, if there is one.
   package var obstacle: String? {
     if let galera, !galera.isPrimary { return "is cut off from its cluster" }
     return isReadOnly ? "is read-only" : nil
   }
 
-  /// Whether it takes writes, but is busy with bringing another node up to date.
+  /// Whether it accepts writes, but is busy bringing another node up to date.
   var isDonor: Bool { galera?.isSynced == false }
 }
 
-/// What a Galera node says about itself.
+/// The state of a Galera node, as it reports it.
 package struct GaleraState: Sendable {
   /// Whether the node belongs to the majority.
   package let isPrimary: Bool
-  /// Whether the node has applied what the others have written, and is not copied by another one.
+  /// Whether the node has applied the writes of the others, and no other node is copying it.
   package let isSynced: Bool
   /// The number of nodes in the cluster.
   package let size: Int
@@ -27,8 +27,8 @@ package struct GaleraState: Sendable {
 }
 
 extension Connection {
-  /// Asks the server. A Galera node answers also where it takes no other statement, and while it catches up: it is
-  /// asked by SHOW, because a SELECT waits for what other nodes have written.
+  /// Asks the server for its state. The statements are SHOW: a Galera node answers SHOW even if it
+  /// accepts no other statement, while a SELECT waits for writes of other nodes.
   package func serverState() throws(DatabaseError) -> ServerState {
     var values: [String: String] = [:]
     let pairs =

@@ -1,16 +1,17 @@
 import Synchronization
 
-/// The servers that a pool may connect to. Of several, the first that answers, belongs to the majority of its
-/// cluster and is not read-only is used.
+/// The servers that a pool may connect to. If there are several, it uses the first that answers,
+/// belongs to the majority of its cluster and is not read-only.
 final class Servers: Sendable {
-  /// A server that failed is tried after the others for so long. A frozen one makes whoever tries it wait.
+  /// The time for which a failed server is tried after the others. A frozen server makes callers
+  /// wait.
   private static let avoidance = Duration.seconds(10)
-  /// A connection to a server that is not the first is used for so long, so that all programs return to the
-  /// first, when it is back.
+  /// The time for which a connection to a server other than the first is used, so that all programs
+  /// return to the first when it is back.
   private static let stay = Duration.seconds(30)
 
   private let settings: ConnectionSettings
-  /// Until when a server is tried last.
+  /// The time until which a server is tried last.
   private let avoided = Mutex<[ConnectionSettings.Host: ContinuousClock.Instant]>([:])
 
   init(_ settings: ConnectionSettings) {
@@ -19,10 +20,10 @@ final class Servers: Sendable {
 
   var areSeveral: Bool { settings.socket == nil && settings.hosts.count > 1 }
 
-  /// Connects. Asks the server whether it takes writes only where there are several.
+  /// Connects. Asks the server whether it accepts writes, if there are several servers.
   ///
-  /// - Throws: where none can be used, ``DatabaseError/Code/readOnlyMode`` if one of them is read-only, or else an
-  ///   error after which it is worth to wait, if one of them may come back.
+  /// - Throws: if no server can be used, ``DatabaseError/Code/readOnlyMode`` if one of them is
+  ///   read-only, or else an error that is worth a wait, if one of them may come back.
   func open() throws(DatabaseError) -> Connection {
     guard areSeveral else { return try Connection(settings) }
     var donor: Connection?
@@ -42,7 +43,7 @@ final class Servers: Sendable {
       ?? failures[0]
   }
 
-  /// Has `host` tried after the others for a while.
+  /// Makes `host` the last choice for a while.
   func avoid(_ host: ConnectionSettings.Host) {
     avoided.withLock { $0[host] = .now + Self.avoidance }
   }
@@ -52,7 +53,7 @@ final class Servers: Sendable {
     areSeveral && connection.host != settings.hosts[0] && ContinuousClock.now - time > Self.stay
   }
 
-  /// Those that have not failed lately come first.
+  /// The servers, with those that failed lately at the end.
   private func inOrder() -> [ConnectionSettings.Host] {
     avoided.withLock { avoided in
       let late = settings.hosts.filter { avoided[$0].map { $0 > .now } ?? false }
@@ -63,7 +64,7 @@ final class Servers: Sendable {
   private func open(
     at host: ConnectionSettings.Host
   ) throws(DatabaseError) -> (Connection, isDonor: Bool) {
-    // Whoever tries it again may wait for long. Others do not.
+    // This caller may wait long for a server that failed. Others try it last meanwhile.
     if avoided.withLock({ $0[host] != nil }) { avoid(host) }
     let connection = try Connection(settings, at: host)
     let state = try connection.serverState()

@@ -1,14 +1,14 @@
 import CMariaDB
 import Glibc
 
-/// An open conversation with the server. The corresponding C type is `MYSQL`.
+/// An open session with the server. The corresponding C type is `MYSQL`.
 struct Session: ~Copyable {
   let handle: UnsafeMutablePointer<MYSQL>
 
   /// Connects and sets the session up. The corresponding C function is `mysql_real_connect`.
   ///
-  /// - Parameter host: where no unix socket is set; nil is this machine.
-  /// - Throws: ``DatabaseError/Code/foreign`` where the server is not MariaDB.
+  /// - Parameter host: the server, if no unix socket is set; nil is this machine.
+  /// - Throws: ``DatabaseError/Code/foreign`` if the server is not MariaDB.
   init(
     _ settings: ConnectionSettings, at host: ConnectionSettings.Host?
   ) throws(DatabaseError) {
@@ -21,7 +21,8 @@ struct Session: ~Copyable {
     guard mysql_real_query(handle, set, UInt(set.utf8.count)) == 0 else {
       throw handle.connectingError
     }
-    // A child process would keep the session open after us. The library does not think of it.
+    // Otherwise a child process would keep the session open after us: the library sets no such
+    // flag.
     _ = fcntl(mysql_get_socket(handle), F_SETFD, FD_CLOEXEC)
   }
 
@@ -41,15 +42,15 @@ struct Session: ~Copyable {
     }
   }
 
-  /// Whether the server has closed the connection, or sent something unasked, which it does only
-  /// before closing.
+  /// Whether the server has closed the connection, or sent something unrequested, which it does
+  /// only before closing.
   var hasInput: Bool {
     var socket = pollfd(fd: mysql_get_socket(handle), events: Int16(POLLIN), revents: 0)
     return poll(&socket, 1, 0) != 0
   }
 }
 
-/// Initialises the library once per process, which is not safe to do on two threads.
+/// Initializes the library once per process, which is not safe to do on two threads.
 ///
 /// libmariadb keeps nothing per thread: its `mysql_thread_init` and `mysql_thread_end` are empty,
 /// so no thread calls them.
@@ -101,7 +102,7 @@ extension UnsafeMutablePointer<MYSQL> {
     return DatabaseError(.init(rawValue: mysql_errno(self)), .connecting, message: message)
   }
 
-  /// The version of a server that is not MariaDB, which says so in its greeting; nil of MariaDB.
+  /// The version of a server that is not MariaDB, from its greeting; nil for MariaDB.
   fileprivate var foreignVersion: String? {
     let version = String(cString: mysql_get_server_info(self))
     return version.contains("MariaDB") ? nil : version
@@ -109,8 +110,8 @@ extension UnsafeMutablePointer<MYSQL> {
 }
 
 extension ConnectionSettings {
-  /// One statement, hence one round trip. The server gives a statement up before we would give up the
-  /// server, so that a slow statement is an error and not a lost connection.
+  /// One statement, hence one round trip. The server's limit for a statement is shorter than our
+  /// wait limit, so that a slow statement is an error and not a lost connection.
   fileprivate var sessionVariables: String {
     """
     SET time_zone = '+00:00', autocommit = 1, \
@@ -122,7 +123,7 @@ extension ConnectionSettings {
 }
 
 extension Duration {
-  /// Rounded up; at least 1, because 0 means for ever to the library.
+  /// Rounded up; at least 1, because 0 means no limit to the library.
   fileprivate var wholeSeconds: Int {
     let (seconds, attoseconds) = components
     return max(1, Int(seconds) + (attoseconds > 0 ? 1 : 0))

@@ -9,7 +9,8 @@ final class Statement {
   private var parameters = ParameterBuffers(count: 0)
   private var columns = ColumnBuffers(UnsafeBufferPointer(start: nil, count: 0))
 
-  /// Prepares `sql`; `session` has to outlive the statement. The corresponding C functions are `mysql_stmt_init` and `mysql_stmt_prepare`.
+  /// Prepares `sql`; `session` has to outlive the statement. The corresponding C functions are
+  /// `mysql_stmt_init` and `mysql_stmt_prepare`.
   init(_ session: borrowing Session, _ sql: StaticString) throws(DatabaseError) {
     guard let handle = mysql_stmt_init(session.handle) else {
       throw DatabaseError(.outOfMemory, .preparing, sql: sql)
@@ -39,7 +40,7 @@ final class Statement {
       parameters.needBinding = false
     }
     guard mysql_stmt_execute(handle) == 0 else {
-      // The library sends the types only after binding; the server may have refused unread.
+      // The library sends the types only after binding; the server may have rejected them unread.
       parameters.needBinding = true
       throw failure(.executing)
     }
@@ -73,7 +74,7 @@ final class Statement {
   /// The number of rows that were inserted, deleted or really changed.
   var affectedRows: Int { Int(truncatingIfNeeded: mysql_stmt_affected_rows(handle)) }
 
-  /// Leaves the rest of the rows unread.
+  /// Discards the remaining rows.
   func discardRows() {
     mysql_stmt_free_result(handle)
   }
@@ -89,7 +90,7 @@ final class Statement {
   private func failure(_ stage: DatabaseError.Stage) -> DatabaseError {
     var code = mysql_stmt_errno(handle)
     var message = mysql_stmt_error(handle)
-    // An error that comes instead of a row is only told to the connection.
+    // An error instead of a row is set only on the connection.
     if code == 0, let connection = handle.pointee.mysql {
       code = mysql_errno(connection)
       message = mysql_error(connection)

@@ -9,9 +9,9 @@ extension Room {
 
 extension Database {
   /// - Parameters:
-  ///   - mailKeys: nil where no mail is posted.
-  ///   - beginWaiting: asked before a request waits for the database server to come back; false
-  ///     refuses to wait.
+  ///   - mailKeys: nil if no mail is posted.
+  ///   - beginWaiting: called before a request waits for the database server to come back; false
+  ///     makes the request fail at once.
   package convenience init(
     _ settings: ConnectionSettings, mailKeys: MailKeys? = nil,
     beginWaiting: @escaping @Sendable () -> Bool = { true }

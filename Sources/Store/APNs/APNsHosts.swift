@@ -18,11 +18,11 @@ package enum APNsEnvironment: String, Sendable {
   package var other: APNsEnvironment { self == .production ? .sandbox : .production }
 }
 
-/// Where Apple takes notifications to a token, as far as it was learned.
+/// The APNs hosts that accept notifications to tokens, as far as they are known.
 package struct APNsHosts: Sendable {
   let records: Records
 
-  /// The environment of each of `tokens` for which one was learned.
+  /// The known environments of `tokens`.
   package func environments(
     of tokens: [String], topic: String
   ) throws -> [String: APNsEnvironment] {
@@ -41,8 +41,8 @@ package struct APNsHosts: Sendable {
     return Dictionary(known) { first, _ in first }
   }
 
-  /// Remembers that Apple takes notifications of `topic` to `token` in `environment`, while somebody has registered the
-  /// token here.
+  /// Remembers that Apple accepts notifications of `topic` to `token` in `environment`, if the
+  /// token is registered here.
   package func learn(_ environment: APNsEnvironment, topic: String, ofToken token: String) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(

@@ -9,7 +9,7 @@ package struct SharedProviderToken: Sendable, Equatable {
   /// By the database's clock.
   package let age: Duration
 
-  /// Whether the clock was set back since it was issued: Apple refuses a token of the future.
+  /// Whether the clock was set back since it was issued: Apple rejects a token from the future.
   package var isOfTheFuture: Bool { age < .seconds(-10) }
 }
 
@@ -35,9 +35,10 @@ package struct ProviderTokens: Sendable {
   }
 
   /// Replaces the token of `generation`, if it is still the newest and was issued at least
-  /// `minimumAge` ago: Apple takes one new token for a team in 20 minutes. One of the future is replaced at once.
+  /// `minimumAge` ago: Apple accepts one new token for a team in 20 minutes. A token from the
+  /// future is replaced at once.
   ///
-  /// - Parameter generation: 0 where there was none.
+  /// - Parameter generation: 0 if there was no token.
   /// - Returns: whether this call replaced it.
   package func replace(
     team: String, key: String, sealed: String, generation: Int64, minimumAge: Duration

@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// A person, as the apps see one.
+/// A person's account, as the apps see it.
 package struct Account: Sendable, Equatable {
   package let id: String
   /// Lower-cased.
@@ -9,10 +9,10 @@ package struct Account: Sendable, Equatable {
   package let name: String
   /// `wsim_` and 12 letters or digits.
   package let walletID: String
-  /// Of the mails; nil where no sign-in named one.
+  /// The language of mails; nil if no sign-in named one.
   package let language: Language?
 
-  /// How long an account stays whose e-mail address nobody has proven and that nobody uses.
+  /// Lifetime of an unused account whose e-mail address is not proven.
   package static let unprovenLifetime = Duration.seconds(30 * 86_400)
 }
 

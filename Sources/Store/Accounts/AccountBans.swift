@@ -1,16 +1,17 @@
 import Base
 import MariaDB
 
-/// What administrators do with accounts against the will of their owners, or for them. Each is audited with the
-/// reason, and owners whose address is proven are told by mail. The mails hold no word of the reason: their texts are
-/// the companion's own.
+/// Actions of administrators on accounts. Each is audited with the reason, and owners whose address
+/// is proven are told by mail. The mails do not contain the reason: their texts are the companion's
+/// own.
 package struct AccountBans: Sendable {
   let records: Records
 
-  /// Bans an account: all that signs in to it is refused until ``lift(_:because:)``. What lives ends: sessions, visits
-  /// of browsers, device credentials, push tokens and what is under way. All else stays.
+  /// Bans an account: rejects every sign-in to it until ``lift(_:because:)``. Ends its sessions,
+  /// visits of browsers, device credentials, push tokens and unfinished operations. Everything else
+  /// stays.
   ///
-  /// A sign-in that is under way holds the account: it ends here, or finds the ban.
+  /// A sign-in locks the account: one that comes first is ended here, a later one finds the ban.
   ///
   /// - Returns: false if the account is gone or banned already.
   package func ban(_ account: String, because reason: String) throws -> Bool {
@@ -45,7 +46,7 @@ package struct AccountBans: Sendable {
     }
   }
 
-  /// Deletes an account as its owner can, also a banned one.
+  /// Deletes an account, as its owner can; also a banned one.
   ///
   /// - Returns: false if the account is gone.
   package func delete(_ account: String, because reason: String) throws -> Bool {
@@ -80,14 +81,14 @@ extension Transaction {
   fileprivate var bans: BanStatements { BanStatements(transaction: Transaction(sharing: self)) }
 }
 
-/// Whom a mail about an account goes to.
+/// The recipient of mails about an account.
 struct AccountOwner {
   let email: String
   let language: Language
 }
 
 extension AccountStatements {
-  /// - Returns: nil where nobody has proven the address, which may be a stranger's.
+  /// - Returns: nil if the address is not proven: it may be a stranger's.
   func owner(of id: String) throws(DatabaseError) -> AccountOwner? {
     try transaction.connection.row(
       "SELECT email, language FROM accounts WHERE id = ? AND email_verified_at IS NOT NULL",
@@ -101,9 +102,9 @@ extension AccountStatements {
 }
 
 extension MailStatements {
-  /// Tells an owner what became of the account.
+  /// Mails an owner about a change of the account.
   ///
-  /// - Parameter account: whose mail it is; nil where the account is gone.
+  /// - Parameter account: the account of the mail; nil if it is deleted.
   func tell(
     _ kind: MailKind, _ owner: AccountOwner, of account: String? = nil
   ) throws(DatabaseError) {

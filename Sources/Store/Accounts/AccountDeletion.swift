@@ -1,10 +1,10 @@
 import MariaDB
 
 extension Accounts {
-  /// Deletes the caller's account with everything that it owns, also its mails that wait, and tells its owner.
-  /// Payments stay without the account, and audit rows with an id that names nobody any more.
+  /// Deletes the caller's account with everything that it owns, also its waiting mails, and tells
+  /// its owner. Payments stay without the account, and audit rows with an id that no account has.
   ///
-  /// - Throws: ``Refusal``, also where the caller shows no fresh proof.
+  /// - Throws: ``Refusal``, also if the caller shows no fresh proof.
   package func delete(by caller: Caller) throws {
     try records.transaction { transaction in
       // First, as in every transaction that takes both: the account before its sessions.
@@ -18,7 +18,7 @@ extension Accounts {
 }
 
 extension AccountStatements {
-  /// Deletes an account, which is locked, with everything that names it, whatever the foreign keys reach.
+  /// Deletes a locked account with everything that names it, also rows that no foreign key reaches.
   func remove(_ id: String) throws(DatabaseError) {
     try transaction.traces.erase(ofAccount: id)
     let tokens = try transaction.traces.tokens(of: id)
@@ -27,8 +27,8 @@ extension AccountStatements {
   }
 
   /// - Parameters:
-  ///   - device: the id of the device that asks for it, if a device does.
-  ///   - detail: of the audit row.
+  ///   - device: the id of the device that asks for the deletion, if a device does.
+  ///   - detail: the detail of the audit row.
   /// - Returns: false if the account is gone.
   @discardableResult
   func delete(_ id: String, by device: String?, detail: String? = nil) throws(DatabaseError) -> Bool

@@ -91,9 +91,10 @@ extension Holding {
 }
 
 extension SessionStatements {
-  /// Ends one session. With the last one of its device go the push tokens, as at a sign-out.
+  /// Ends one session. If it is the last of its device, removes the push tokens, as a sign-out
+  /// does.
   ///
-  /// - Returns: false if the account has no such session that is alive.
+  /// - Returns: false if the account has no such live session.
   fileprivate func end(session id: String, of account: String) throws(DatabaseError) -> Bool {
     let locked = try transaction.connection.row(
       """

@@ -6,7 +6,7 @@ package struct AccountRecord: Sendable {
   package let id: String
   package let email: String
   package let createdAt: Timestamp
-  /// When somebody first proved that the e-mail address is theirs; nil: nobody has.
+  /// When the e-mail address was first proven; nil: it is not.
   package let provenAt: Timestamp?
   /// When an administrator banned the account, and why; nil: it is not banned.
   package let bannedAt: Timestamp?
@@ -44,9 +44,9 @@ package struct SessionRecord: Sendable {
   package let expiresAt: Timestamp
 }
 
-/// Accounts as administrators look at them.
+/// Accounts as administrators see them.
 extension Accounts {
-  /// At most `limit` accounts with e-mail addresses behind `email`, in their order.
+  /// At most `limit` accounts whose e-mail addresses sort after `email`, in that order.
   package func list(after email: String, limit: Int) throws -> FirstRows<AccountRecord> {
     let found = try records.read { transaction in
       try transaction.connection.rows(

@@ -1,17 +1,20 @@
 import MariaDB
 
-/// Statements on rows that name an account, its address or its devices, and that no foreign key takes along when the
-/// account goes: codes, counts of limits, registrations, challenges, and what was learned of push tokens.
+/// Statements on rows that name an account, its address or its devices, and that no foreign key
+/// deletes with the account: codes, counts of limits, registrations, challenges, and APNs hosts of
+/// push tokens.
 ///
-/// Where the responder may not delete rows, it overwrites the names in them, and the purge deletes them later. Rows are
-/// read first and then changed one by one, by key: ranges would lock the gaps between them.
+/// Some rows the responder may not delete: it overwrites the names in them, and the purge deletes
+/// them later. Rows are read first and then changed one by one, by key: ranges would lock the gaps
+/// between them.
 struct AccountTraceStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Erases all of an account, which is locked and still there.
+  /// Erases the traces of an account, which is locked and still exists.
   ///
-  /// An address that it only wishes for may be somebody else's, whose codes stay. The counts of an address stay
-  /// too, under a digest: else somebody could sign up with an address, delete the account, and begin anew.
+  /// Codes of an address that it only asked for stay if another account has that address. The
+  /// counts of an address stay too, under a digest: otherwise deleting an account would reset the
+  /// limits of its address.
   func erase(ofAccount id: String) throws(DatabaseError) {
     let emails =
       try column("SELECT email FROM accounts WHERE id = ?", [.text(id)])
@@ -36,10 +39,10 @@ struct AccountTraceStatements: ~Copyable {
           """, [.text(id)]))
   }
 
-  /// Erases what names an address that no account has any more.
+  /// Erases the traces of an address that no account has any more.
   func erase(ofAddress email: String) throws(DatabaseError) { try eraseCodes(of: email) }
 
-  /// Forgets where Apple takes notifications to `tokens`, unless somebody has registered them.
+  /// Forgets the APNs hosts of those `tokens` that are not registered any more.
   func eraseHosts(ofTokens tokens: [String]) throws(DatabaseError) {
     for token in tokens {
       _ = try transaction.connection.execute(
@@ -47,7 +50,7 @@ struct AccountTraceStatements: ~Copyable {
     }
   }
 
-  /// The phones of the account that are of no other account.
+  /// The phones that only this account uses.
   private func phonesOfNobodyElse(than account: String) throws(DatabaseError) -> [String] {
     try column(
       """
@@ -79,7 +82,8 @@ struct AccountTraceStatements: ~Copyable {
     }
   }
 
-  /// The challenges that the device has asked for with its credential, where its phone has other accounts.
+  /// Erases the challenges that the device asked for with its credential: other accounts may use
+  /// its phone.
   private func eraseChallenges(ofDevice id: String) throws(DatabaseError) {
     for hash in try hashes(
       """
@@ -118,12 +122,12 @@ struct AccountTraceStatements: ~Copyable {
       "DELETE FROM phone_challenges WHERE challenge_hash = ?", [.bytes(hash)])
   }
 
-  /// Erases the counts of subjects that are, or begin with, one of `names` and a space.
+  /// Erases the counts of subjects that equal one of `names`, or begin with one and a space.
   private func eraseCounts(of names: [String]) throws(DatabaseError) {
     for limit in try column("SELECT DISTINCT name FROM rate_limits") {
       for name in names {
         let subjects = try column(
-          // After the space comes the exclamation mark.
+          // The exclamation mark is the character after the space.
           "SELECT subject FROM rate_limits WHERE name = ? AND subject >= ? AND subject < ?",
           [.text(limit), .text(name), .text(name + "!")])
         for subject in subjects {

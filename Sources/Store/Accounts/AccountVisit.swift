@@ -1,14 +1,14 @@
 import Base
 import MariaDB
 
-/// A browser at the page for people, named by its cookie.
+/// A visit of a browser to the account page, named by its cookie.
 package struct NewVisit: Sendable {
-  /// How long a cookie is good.
+  /// Lifetime of a cookie.
   package static let lifetime = Duration.seconds(3600)
 
   /// SHA-256 of the cookie.
   package let id: [UInt8]
-  /// Of the visit whose cookie the browser showed, if it showed one: it ends.
+  /// The visit of the cookie that the browser showed, if it showed one: it ends.
   package let replaced: [UInt8]?
 
   package init(id: [UInt8], replacing replaced: [UInt8]?) {
@@ -17,7 +17,7 @@ package struct NewVisit: Sendable {
   }
 }
 
-/// What a browser sends with a form.
+/// The cookie and the token that a browser sends with a form.
 package struct SentForm: Sendable {
   /// SHA-256 of the cookie.
   package let visit: [UInt8]
@@ -30,23 +30,23 @@ package struct SentForm: Sendable {
   }
 }
 
-/// Why nothing is done with a form.
+/// The reason to reject a form.
 package enum FormRefusal: Error {
   /// The form was sent before, or another page has been shown since.
   case stale
-  /// Nobody has signed in with this cookie, or an hour ago.
+  /// The cookie has no sign-in, or has expired.
   case signedOut
-  /// What opens the account needs a sign-in of the last ten minutes.
+  /// The action needs a sign-in of the last ten minutes.
   case noFreshProof
-  /// The account has no such thing, or not any more.
+  /// The account does not have the item, or not any more.
   case gone
 }
 
-/// How far a browser has come.
+/// The state of a browser's sign-in.
 package enum VisitState: Sendable {
   /// A code was mailed, if an account has the address.
   case awaitsCode
-  /// A passkey is to sign.
+  /// A passkey must sign.
   case awaitsPasskey
   case signedIn(AccountOverview)
 }
@@ -54,9 +54,9 @@ package enum VisitState: Sendable {
 /// An account as its owner sees it.
 package struct AccountOverview: Sendable {
   package let profile: Profile
-  /// Whether the sign-in is of the last ten minutes.
+  /// Whether the sign-in was in the last ten minutes.
   package let isFresh: Bool
-  /// What `browsers` among ``holdings`` calls the browser that asks.
+  /// The id of the caller's browser in `browsers` of ``holdings``.
   package let browserID: String
   package let holdings: [HeldItems]
 }
@@ -65,11 +65,11 @@ package struct AccountOverview: Sendable {
 package struct AccountVisits: Sendable {
   let records: Records
 
-  /// What to show to a browser, at most 50 things of a kind. The page's forms have the token with the hash
-  /// `form`, and forms of earlier pages are stale then.
+  /// The state to show to a browser, with at most 50 items of a kind. The page's forms have the
+  /// token with the hash `form`; forms of earlier pages become stale.
   ///
-  /// - Parameter challenge: SHA-256 of the challenge that the page has, if a passkey is to sign.
-  /// - Returns: nil where nobody has the cookie, or its hour is over.
+  /// - Parameter challenge: SHA-256 of the challenge on the page, if a passkey must sign.
+  /// - Returns: nil if the cookie is unknown or has expired.
   package func show(
     _ visit: [UInt8], form: [UInt8], challenge: [UInt8]
   ) throws -> VisitState? {
@@ -86,7 +86,7 @@ package struct AccountVisits: Sendable {
     }
   }
 
-  /// All that is known of the account that has signed in; nil if none has.
+  /// All data of the account that is signed in; nil if none is.
   package func download(_ visit: [UInt8]) throws -> AccountOverview? {
     try records.read { transaction in
       guard let found = try transaction.visits.find(visit), let account = found.account else {
@@ -96,7 +96,7 @@ package struct AccountVisits: Sendable {
     }
   }
 
-  /// Ends a visit, whether somebody has signed in or not.
+  /// Ends a visit, signed in or not.
   ///
   /// - Throws: ``FormRefusal/stale``.
   package func signOut(_ form: SentForm) throws {
@@ -110,20 +110,20 @@ package struct AccountVisits: Sendable {
 extension Records {
   package var accountVisits: AccountVisits { AccountVisits(records: self) }
 
-  /// Spends a form and does what it asks for, in one transaction. Nothing is done where it throws.
+  /// Spends a form and runs `body`, in one transaction. If it throws, nothing changes.
   ///
   /// - Throws: ``FormRefusal``, and what `body` throws.
   func answering<T>(
     _ form: SentForm, needsFreshProof: Bool = false,
     _ body: (borrowing Transaction, _ account: String) throws -> T
   ) throws -> T {
-    // A visit never becomes that of another account, so this may be read before the account is locked.
+    // A visit never changes to another account, so this may be read before the account is locked.
     guard let account = try read({ try $0.visits.find(form.visit)?.account }) else {
       throw FormRefusal.signedOut
     }
     return try transaction { transaction in
-      // What is locked is locked before the first read, so that all later reads see the rows as they are; and the
-      // account first, as in every transaction that takes both: deleting it takes its visits too.
+      // Locks come before the first read, so that all later reads see current rows. The account
+      // comes first, as in every transaction that locks both: deleting it deletes its visits too.
       guard try transaction.accounts.lock(account) else { throw FormRefusal.signedOut }
       let isSpent = try transaction.visits.spend(form)
       guard let visit = try transaction.visits.lock(form.visit) else { throw FormRefusal.signedOut }
@@ -136,9 +136,9 @@ extension Records {
   }
 }
 
-/// A visit whose hour is not over.
+/// A visit that has not expired.
 struct StoredVisit {
-  /// nil where nobody has signed in.
+  /// nil before the sign-in.
   let account: String?
   private let provedAt: Timestamp?
   let hasChallenge: Bool
@@ -159,8 +159,8 @@ struct VisitStatements: ~Copyable {
   let transaction: Transaction
 
   /// - Parameters:
-  ///   - account: who has signed in; nil: nobody yet.
-  ///   - challenge: SHA-256 of a challenge for a passkey; nil where a code is asked for.
+  ///   - account: the account that is signed in; nil before the sign-in.
+  ///   - challenge: SHA-256 of a challenge for a passkey; nil for a sign-in by code.
   func insert(
     _ new: NewVisit, account: String? = nil, challenge: [UInt8]? = nil
   ) throws(DatabaseError) {
@@ -188,7 +188,7 @@ struct VisitStatements: ~Copyable {
     ) { row in StoredVisit(row: row) }
   }
 
-  /// ``find(_:)``, as the visit is now; it does not change before the transaction's end.
+  /// Returns the visit like ``find(_:)``, and keeps it from changing before the transaction's end.
   func lock(_ id: [UInt8]) throws(DatabaseError) -> StoredVisit? {
     try transaction.connection.row(
       """
@@ -231,7 +231,7 @@ struct VisitStatements: ~Copyable {
       "DELETE FROM account_visits WHERE id = ?", [.bytes(id)])
   }
 
-  /// Ends the visits of all browsers in which somebody has signed in to the account.
+  /// Ends the visits of all browsers that are signed in to the account.
   func endAll(of account: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "DELETE FROM account_visits WHERE account_id = ?", [.text(account)])

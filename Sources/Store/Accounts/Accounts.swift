@@ -1,7 +1,7 @@
 import Base
 import MariaDB
 
-/// What a person who creates an account gives.
+/// The data of a person who creates an account.
 package struct NewAccount: Sendable {
   /// Lower-cased; compared byte by byte.
   package let email: String
@@ -18,7 +18,7 @@ package struct NewAccount: Sendable {
 package enum NewAccountOutcome: Sendable {
   case signedIn(Account, Session)
   case emailTaken
-  /// The device has five accounts already that were created in the caller's network.
+  /// Five accounts on the device were already created in the caller's network.
   case deviceFull
   /// The device is neither registered nor described.
   case deviceUnknown
@@ -28,14 +28,14 @@ package enum NewAccountOutcome: Sendable {
 package struct Accounts: Sendable {
   let records: Records
 
-  /// Creates an account, signs it in on the device, and mails the question whether the person of the
-  /// e-mail address wants it.
+  /// Creates an account, signs it in on the device, and mails the owner of the e-mail address a
+  /// question whether the account is wanted.
   ///
-  /// A try counts for the address even if it fails, so that nobody can try many e-mail addresses to
-  /// learn which ones have an account.
+  /// An attempt counts for the network address even if it fails, so that attackers cannot learn
+  /// which e-mail addresses have an account.
   ///
-  /// A device id is no secret: strangers sign up with it too. So what counts on a device are the sign-ups of the
-  /// caller's network.
+  /// A device id is no secret: strangers can sign up with it. So the limits of a device count only
+  /// the sign-ups from the caller's network.
   ///
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 20 tries an hour
   ///   from one address, or 60 on one device.
@@ -89,7 +89,7 @@ struct AccountStatements: ~Copyable {
     ) { row in Account(row: row) }
   }
 
-  /// Whether somebody has proven the account's e-mail address.
+  /// Whether the account's e-mail address is proven.
   func isProven(_ id: String) throws(DatabaseError) -> Bool {
     try transaction.connection.row(
       "SELECT email_verified_at IS NOT NULL FROM accounts WHERE id = ?", [.text(id)]
@@ -114,7 +114,7 @@ struct AccountStatements: ~Copyable {
     ) { row in row.boolean(0) }
   }
 
-  /// Keeps the account from changing before the transaction's end, where somebody may sign in to it.
+  /// Keeps the account from changing before the transaction's end, unless it is banned.
   ///
   /// - Throws: ``Refusal/banned(account:)``; ``Refusal/sessionEnded`` if the account is gone.
   func lockOpen(_ id: String) throws {
@@ -128,7 +128,7 @@ struct AccountStatements: ~Copyable {
     ) { row in Account(row: row) }
   }
 
-  /// How many accounts on the device were created in `network`.
+  /// The number of accounts on the device that were created in `network`.
   fileprivate func count(
     on clientDeviceID: String, from network: String
   ) throws(DatabaseError) -> Int {

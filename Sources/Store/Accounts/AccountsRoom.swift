@@ -28,7 +28,7 @@ extension Room {
       Retention(.after(Retention.day), "DELETE FROM phone_challenges WHERE expires_at < ? LIMIT ?"),
       Retention(
         .after(Retention.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
-      // An app registers at each start. Who has not used one for a year has another phone.
+      // Apps register at each start: a token that is a year old belongs to an app out of use.
       Retention(
         .after(Retention.day * 365), "DELETE FROM push_tokens WHERE registered_at < ? LIMIT ?"),
       Retention(.after(.zero), "DELETE FROM address_changes WHERE expires_at < ? LIMIT ?"),
@@ -41,7 +41,7 @@ extension Room {
       "DELETE FROM account_visits WHERE account_id = ?",
     ],
     whenAccountIsHandedOver: [
-      // The name is what a stranger said. The person has not said any yet.
+      // A stranger may have chosen the names. The owner has not chosen any yet.
       "UPDATE accounts SET name = SUBSTRING_INDEX(email, '@', 1), language = NULL WHERE id = ?",
       "UPDATE devices SET name = 'Unnamed device' WHERE account_id = ?",
     ],
@@ -71,7 +71,7 @@ extension Room {
       UPDATE address_changes FORCE INDEX (address_changes_expiry) SET expires_at = UTC_TIMESTAMP(3)
       WHERE expires_at > UTC_TIMESTAMP(3)
       """,
-      // Zeros: the challenge is spent.
+      // Zeros mark a spent challenge.
       """
       UPDATE account_visits FORCE INDEX (account_visits_expiry)
       SET form_hash = NULL, challenge_hash = IF(challenge_hash IS NULL, NULL, REPEAT(X'00', 32))
@@ -109,7 +109,7 @@ extension Limit {
     name: "code-wrong-email", allowed: 40, window: .seconds(86_400))
   static let wrongCodesByKnownDevice = Limit(
     name: "code-wrong-known-device", allowed: 40, window: .seconds(86_400))
-  /// Of a code that somebody else asked for.
+  /// Tries of a code by callers who did not ask for it.
   static let wrongCodesOfOthers = Limit(
     name: "code-wrong-other", allowed: 5, window: .seconds(300), widestFactor: 2)
   static let addressChanges = Limit(name: "address-change", allowed: 5, window: .seconds(3600))

@@ -2,14 +2,14 @@ package import Base
 import Cryptography
 import MariaDB
 
-/// A wish for another e-mail address.
+/// A request for another e-mail address.
 package struct NewAddressChange: Sendable {
-  /// How long the mailed link is good.
+  /// Lifetime of the mailed link.
   package static let lifetime = Duration.seconds(86_400)
 
   /// Lower-cased.
   package let email: String
-  /// In the mailed link.
+  /// The token in the mailed link.
   package let token: String
 
   package init(email: String, token: String) {
@@ -18,23 +18,24 @@ package struct NewAddressChange: Sendable {
   }
 }
 
-/// An account that is to get another address, as the person who has the address sees it: so that nobody takes the account
-/// of a stranger for their own.
+/// An account that asks for another address, as shown to the owner of that address, so that the
+/// owner does not confuse a stranger's account with their own.
 package struct WantedAddress: Sendable, Equatable {
   /// The new address.
   package let email: String
-  /// Of the account, as are those that follow.
+  /// Name of the account; the members below also belong to the account.
   package let name: String
   package let createdAt: Timestamp
-  /// The phone that was used last; nil where no phone is signed in.
+  /// The phone that was used last; nil if no phone is signed in.
   package let deviceName: String?
 }
 
-/// Changes of e-mail addresses, as the mailed link asks for and makes them.
+/// Changes of e-mail addresses by the mailed link.
 package struct AddressChanges: Sendable {
   let records: Records
 
-  /// What the link with this token proves, and for whom; nil if the link was used or has expired.
+  /// The address and the account of the link with this token; nil if the link was used or has
+  /// expired.
   package func wanted(by tokenHash: [UInt8]) throws -> WantedAddress? {
     try records.read { transaction in
       try transaction.connection.row(
@@ -54,8 +55,8 @@ package struct AddressChanges: Sendable {
     }
   }
 
-  /// Gives the account the address that the link proves, and tells the old address, if it was proven. The
-  /// token is spent.
+  /// Gives the account the address that the link proves, and mails the old address, if it was
+  /// proven. Spends the token.
   ///
   /// - Returns: false if the link was used before, has expired, or another account has the address by now.
   package func complete(_ tokenHash: [UInt8]) throws -> Bool {
@@ -98,14 +99,15 @@ extension Records {
 struct AddressChangeStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Keeps the wish of an account for another address, and posts the mail with the link. Where another
-  /// account has the address, the same happens but for the sending of the mail. The address that the account
-  /// has already withdraws an earlier wish.
+  /// Stores the request of an account for another address, and posts the mail with the link. If
+  /// another account has the address, the same happens, but the mail is not sent. A request for the
+  /// current address of the account withdraws an earlier request.
   ///
-  /// Of these mails and codes together an address that nobody has proven gets 6 a day from one network, and 30 in
+  /// An unproven address gets 6 of these mails and codes together a day from one network, and 30 in
   /// all; more are not sent.
   ///
-  /// - Throws: ``RateLimited`` at more than 5 wishes an hour of one account, or 20 from one address.
+  /// - Throws: ``RateLimited`` at more than 5 requests an hour of one account, or 20 from one
+  ///   address.
   func begin(_ change: NewAddressChange, of account: Account, by device: String?) throws {
     guard change.email != account.email else { return try withdraw(of: account.id) }
     try transaction.limits.countAddress(.addressChangesByAddress)
@@ -132,7 +134,7 @@ struct AddressChangeStatements: ~Copyable {
     try transaction.audit.write(.addressChangeBegun, account: account.id, device: device)
   }
 
-  /// Forgets the address that an account waits for: whoever asked for it may be a thief.
+  /// Forgets the address that an account waits for: the request may come from a thief.
   func withdraw(of account: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "DELETE FROM address_changes WHERE account_id = ?", [.text(account)])
@@ -161,7 +163,7 @@ struct AddressChangeStatements: ~Copyable {
       "DELETE FROM address_changes WHERE token_hash = ?", [.bytes(tokenHash)]) == 1
   }
 
-  /// The username follows where it was the old address. MariaDB assigns from left to right.
+  /// Replaces the username too, if it is the old address. MariaDB assigns from left to right.
   fileprivate func replaceAddress(of account: String, by email: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """

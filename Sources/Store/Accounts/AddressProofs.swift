@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// What became of the answer to a mail that asks whether an account is wanted.
+/// The result of an answer to the mail that asks whether an account is wanted.
 package enum ConfirmationOutcome: Sendable {
   /// The address is proven, by this answer or before.
   case confirmed
@@ -11,19 +11,19 @@ package enum ConfirmationOutcome: Sendable {
   case gone
 }
 
-/// An account that waits for the answer of the person whose e-mail address it has.
+/// An account that waits for the answer of the owner of its e-mail address.
 package struct UnprovenAccount: Sendable {
   package let email: String
   package let deviceName: String
-  /// The address that signed up.
+  /// The network address of the sign-up.
   package let address: String
   package let createdAt: Timestamp
 }
 
 /// Proofs that an account's e-mail address is that of the person who uses it.
 ///
-/// A sign-up proves nothing: anybody may name any address. Until the first proof, whoever signed up
-/// may use the account, and may be a stranger.
+/// A sign-up proves nothing: everyone may name any address. Until the first proof, the person who
+/// signed up may use the account, and may be a stranger.
 package struct AddressProofs: Sendable {
   let records: Records
 
@@ -46,7 +46,7 @@ package struct AddressProofs: Sendable {
     }
   }
 
-  /// Records that the person says yes: everything stays as it is.
+  /// Records that the owner wants the account: everything stays as it is.
   package func confirm(_ accountID: String) throws -> ConfirmationOutcome {
     try records.transaction { transaction in
       if try transaction.addressProofs.mark(accountID) {
@@ -57,10 +57,10 @@ package struct AddressProofs: Sendable {
     }
   }
 
-  /// Deletes the account of a person who says no, unless the address was proven before.
+  /// Deletes an account that the owner of the address does not want, unless the address is proven.
   package func deny(_ accountID: String) throws -> ConfirmationOutcome {
     try records.transaction { transaction in
-      // A ban stays: else its person could sign up again.
+      // A banned account stays: otherwise its user could sign up again.
       guard try transaction.accounts.lockForSignIn(accountID) == false,
         try !transaction.accounts.isProven(accountID)
       else { return .gone }
@@ -75,13 +75,13 @@ extension Records {
   package var addressProofs: AddressProofs { AddressProofs(records: self) }
 }
 
-/// Statements by which an account becomes that of the person who has its e-mail address.
+/// Statements that hand an account over to the owner of its e-mail address.
 struct AddressProofStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Records that a mailed code was typed on `device`. The first proof hands the account over: what was
-  /// set up before it ends, unless the proof comes with the bearer or the credential of the device that
-  /// signed up.
+  /// Records that a mailed code was typed on `device`. The first proof hands the account over:
+  /// sessions, keys and tokens end, unless the proof comes with the bearer or the credential of the
+  /// device that signed up.
   func record(of account: Account, on device: SigningDevice, bearer: Caller?) throws {
     guard try mark(account.id) else { return }
     guard let first = try registeringDevice(of: account.id),
@@ -99,10 +99,11 @@ struct AddressProofStatements: ~Copyable {
         : "first proof of the address, on another phone: sessions, keys, tokens and banks ended")
   }
 
-  /// Whether a code that is typed on `device` hands over the account with `email`, as far as is known before: nobody
-  /// has proven the address, and the request does not show the credential of the phone that signed up.
+  /// Whether a code that is typed on `device` hands over the account with `email`, as far as is
+  /// known before: the address is not proven, and the request does not show the credential of the
+  /// phone that signed up.
   ///
-  /// One statement, whether an account has the address or not.
+  /// Runs one statement, whether an account has the address or not.
   func wouldHandOver(_ email: String, by device: SigningDevice) throws(DatabaseError) -> Bool {
     let first = try transaction.connection.row(
       """
@@ -150,10 +151,10 @@ struct AddressProofStatements: ~Copyable {
     return deviceID == first.id
   }
 
-  /// Ends everything by which somebody could use the account so far, and resets what they have said of it.
+  /// Ends all earlier access to the account, and resets the names that its earlier user chose.
   ///
-  /// Keys go before sessions: a sign-in that is under way waits for the row of its key, or its session is
-  /// found here.
+  /// Deletes keys before sessions: a sign-in under way waits for the row of its key, or has begun a
+  /// session that ends here.
   private func handOver(_ account: String, toSamePhone isSamePhone: Bool) throws {
     let statements =
       transaction.rooms.flatMap(\.whenAuthenticatorsEnd)

@@ -11,7 +11,7 @@ package enum BiometricOutcome: Sendable {
 }
 
 extension Biometrics {
-  /// Keeps a challenge for the keys of a phone.
+  /// Stores a challenge for the keys of a phone.
   ///
   /// - Throws: ``RateLimited`` at more than 10 a minute from one network, or from the device that shows
   ///   its credential; ``Refusal/credential(account:device:)``.
@@ -42,9 +42,9 @@ extension Biometrics {
   /// Several accounts may have a key on the device: the key that verifies the signature decides who
   /// is signed in.
   ///
-  /// - Throws: ``RateLimited`` for 15 minutes after the fifth wrong signature from one network or from
-  ///   the device that shows its credential, and at more than 100 an hour from one address, of
-  ///   strangers; ``Refusal/credential(account:device:)``.
+  /// - Throws: ``RateLimited`` for 15 minutes after the fifth wrong signature from one network or
+  ///   from the device that shows its credential, and for strangers at more than 100 an hour from
+  ///   one address; ``Refusal/credential(account:device:)``.
   package func signIn(
     withSignature signature: String, of challenge: String, on device: SigningDevice
   ) throws -> BiometricOutcome {
@@ -73,7 +73,7 @@ extension Biometrics {
     }
   }
 
-  /// In a transaction of its own: a sign-in that is refused does not make the signature wrong.
+  /// Uses its own transaction: a rejected sign-in does not make the signature wrong.
   private func giveBack(
     _ tries: [BiometricTry], signedWith signer: BiometricTry, by known: KnownDevice
   ) throws {

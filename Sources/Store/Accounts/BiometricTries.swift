@@ -1,19 +1,19 @@
 import Base
 import MariaDB
 
-/// A signature that has been counted against a key before anybody verifies it.
+/// A signature that is counted against a key before it is verified.
 struct BiometricTry {
   let key: StoredBiometricKey
   /// 1 to 5
   let number: Int64
-  /// In `rate_limits`: the key, and who signs. What others sign wrong does not lock the key for them.
+  /// The subject in `rate_limits`: key and signer. Wrong signatures of others do not lock the key.
   fileprivate let subject: String
 }
 
 /// Statements on the tries to sign with a biometric key, which `rate_limits` counts.
 extension BiometricStatements {
-  /// How long all of `keys` stay locked after five wrong signatures each; nil if one of them is not
-  /// locked.
+  /// The time for which all of `keys` stay locked after five wrong signatures each; nil if one of
+  /// them is not locked.
   func lock(
     of keys: [StoredBiometricKey], for known: KnownDevice
   ) throws(DatabaseError) -> Duration? {
@@ -65,7 +65,7 @@ extension BiometricStatements {
     return tries
   }
 
-  /// After a right signature with this key.
+  /// Resets the count after a right signature with this key.
   func forgetTries(_ right: BiometricTry) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE rate_limits SET hits = 0 WHERE name = ? AND subject = ?",
@@ -77,7 +77,7 @@ extension BiometricStatements {
     try transaction.limits.giveBack(.biometricFailures, of: other.subject)
   }
 
-  /// Writes a row for the account of each key: nobody knows which of them tried to sign.
+  /// Writes a row for the account of each key: it is unknown which account tried to sign.
   func auditWrongSignature(of tries: [BiometricTry]) throws(DatabaseError) {
     for wrong in tries {
       try transaction.audit.write(

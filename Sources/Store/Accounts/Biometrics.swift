@@ -12,7 +12,7 @@ package struct NewBiometricKey: Sendable {
   package let publicKey: String
   package let type: BiometricType
 
-  /// How long a key that was set up with a bearer alone confirms no payment.
+  /// The time for which a key that was set up with only a bearer confirms no payment.
   static let probation = Duration.seconds(86_400)
 
   package init(publicKey: String, type: BiometricType) {
@@ -27,9 +27,9 @@ struct StoredBiometricKey {
   let publicKey: String
   let deviceID: String
   let accountID: String
-  /// From then on the key confirms payments.
+  /// The key confirms payments from this time on.
   let trustedAt: Timestamp
-  /// Whether it was set up with a proof, so that signing in with it is one. Waiting does not make a key one.
+  /// Whether it was set up with a proof. Only then is a sign-in with it a proof, whatever its age.
   let isProof: Bool
 
   fileprivate init(row: borrowing Row) {
@@ -46,10 +46,10 @@ struct StoredBiometricKey {
 package struct Biometrics: Sendable {
   let records: Records
 
-  /// Makes `key` the only biometric key of the caller's device. The first key needs no fresh proof, but
-  /// without one it never is a proof itself, and pays a day later only.
+  /// Makes `key` the only biometric key of the caller's device. The first key needs no fresh proof,
+  /// but without one it never counts as a proof, and confirms payments only after a day.
   ///
-  /// - Throws: ``Refusal``, also where it would replace a key and the caller shows no fresh proof.
+  /// - Throws: ``Refusal``, also if it would replace a key and the caller shows no fresh proof.
   /// - Returns: the key's id; nil if `clientDeviceID` is not the caller's device.
   package func setUp(
     _ key: NewBiometricKey, on clientDeviceID: String, by caller: Caller
@@ -82,8 +82,8 @@ package struct Biometrics: Sendable {
   /// Removes the biometric key of a device of the caller's account, if it has one. The owner is told if it
   /// is another device than the caller's.
   ///
-  /// - Throws: ``Refusal``, also where the caller shows no fresh proof to remove the key of another device.
-  /// - Returns: false where the account has no such device.
+  /// - Throws: ``Refusal``, also if the caller shows no fresh proof to remove the key of another device.
+  /// - Returns: false if the account has no such device.
   package func remove(from clientDeviceID: String, by caller: Caller) throws -> Bool {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)

@@ -1,20 +1,20 @@
 import Cryptography
 import MariaDB
 
-/// The browsers in which somebody has signed in to an account at the page for people: the rows of
-/// `account_visits` that have it.
+/// The browsers that are signed in to an account on the account page: the rows of `account_visits`
+/// with that account.
 package struct Browsers: Sendable {
   let records: Records
 
-  /// Whether the link in a mail about a browser still has an account to end browsers of.
+  /// Whether the account of the link in a mail about a browser still exists.
   package func canEnd(of account: String) throws -> Bool {
     try records.read { transaction in try transaction.accounts.find(id: account) != nil }
   }
 
-  /// Signs all browsers out, and forgets the address that somebody there may have asked for: whoever signed
-  /// in may have done so again, or be gone and wait for the address.
+  /// Signs all browsers out, and forgets the address that one of them may have asked for: a thief
+  /// may have signed in again, or may wait for that address.
   ///
-  /// - Returns: false where the account is gone.
+  /// - Returns: false if the account is gone.
   package func endAll(of account: String) throws -> Bool {
     try records.transaction { transaction in
       guard try transaction.accounts.lock(account) else { return false }
@@ -32,8 +32,8 @@ extension Records {
 }
 
 extension Holding {
-  /// The id is the first half of the visit's, written as a UUID; nobody can make the cookie of it. A cast to
-  /// UUID would not do: it moves bytes of what looks like a UUID of version 1.
+  /// The id is the first half of the visit's id, written as a UUID; it does not reveal the cookie.
+  /// A cast to UUID does not work: it moves bytes of values that look like a UUID of version 1.
   static let browsers = Holding(
     "browsers", [.text("address"), .time("signedInAt"), .time("expiresAt")],
     """
@@ -58,5 +58,5 @@ extension Holding {
   }
 }
 
-/// What ``Holding/browsers`` calls the visit whose cookie has this hash.
+/// The id in ``Holding/browsers`` of the visit whose cookie has this hash.
 func browserID(ofVisit id: [UInt8]) -> String { uuid(of: id.prefix(16)) }

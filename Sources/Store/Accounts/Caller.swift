@@ -1,7 +1,7 @@
 import Base
 
-/// What a verified access token says of its bearer. Only the database knows whether the session is
-/// still alive.
+/// The content of a verified access token. Only the database knows whether the session is still
+/// alive.
 package struct Caller: Sendable {
   /// `sub`
   package let accountID: String
@@ -13,7 +13,7 @@ package struct Caller: Sendable {
   package let generation: Int64
   /// SHA-256 of the `X-Device-Credential`, if the request has one.
   package let credentialHash: [UInt8]?
-  /// What `X-Username` names, where the family asks for it: it must be the account's username.
+  /// The content of `X-Username`, if the family requires it: it must be the account's username.
   package var username: String?
 
   package init(
@@ -29,7 +29,7 @@ package struct Caller: Sendable {
   }
 }
 
-/// Why a caller is not let in, whatever the request asks.
+/// The reason to reject a caller, whatever the request asks for.
 package enum Refusal: Error, Equatable {
   /// The session of the access token has ended, or its device is revoked.
   case sessionEnded
@@ -38,9 +38,9 @@ package enum Refusal: Error, Equatable {
   case credential(account: String?, device: String?)
   /// The username is not the account's.
   case username
-  /// What opens the account needs a proof of the last ten minutes, or the device credential.
+  /// The action needs a proof of the last ten minutes, or the device credential.
   case noFreshProof
-  /// An administrator has banned the account, whose person the caller has shown to be.
+  /// An administrator has banned the account, and the caller has proven to be its owner.
   case banned(account: String)
 }
 

@@ -2,9 +2,10 @@ import MariaDB
 
 /// Statements on the requests for codes, which `rate_limits` counts.
 ///
-/// Each network has a share of what strangers may do with an e-mail address, so that those of one network do not keep
-/// others out. A device of the account has budgets of its own. For an e-mail address without an account the
-/// statements are those of a stranger, so that neither answer nor time tells.
+/// Each network has a share of the budget of strangers for an e-mail address, so that strangers in
+/// one network cannot lock others out. A device of the account has its own budgets. An e-mail
+/// address without an account takes the statements of a stranger, so that neither answer nor time
+/// reveals it.
 struct CodeLimitStatements: ~Copyable {
   let transaction: Transaction
 
@@ -34,8 +35,8 @@ struct CodeLimitStatements: ~Copyable {
     }
   }
 
-  /// Counts a mail to an address that nobody has proven: whoever signed up may have named a stranger's. Other
-  /// addresses take the same statements, without a limit.
+  /// Counts a mail to an unproven address: the person who signed up may have named a stranger's.
+  /// Other addresses take the same statements, without a limit.
   ///
   /// - Returns: whether the mail may be sent.
   func admitMail(to email: String, by user: KnownDevice) throws(DatabaseError) -> Bool {
@@ -45,7 +46,8 @@ struct CodeLimitStatements: ~Copyable {
     return try admitMail(toUnproven: email, by: user, isLimited: isUnproven == true)
   }
 
-  /// Counts a mail: 6 a day for each network, and 30 in all; for a device that shows its credential only 6 of its own.
+  /// Counts a mail: 6 a day for each network, and 30 in all. A device that shows its credential has
+  /// its own 6 a day instead.
   ///
   /// - Returns: whether the mail may be sent.
   func admitMail(
@@ -58,7 +60,7 @@ struct CodeLimitStatements: ~Copyable {
     let address = countedSubject(ofEmail: email)
     let isWithin = try transaction.limits.admitShare(
       isLimited ? share : share.unlimited, of: address)
-    // What is not sent uses nothing up for others.
+    // A mail that is not sent does not count for others.
     return try transaction.limits.admit(
       isLimited ? all : all.unlimited, of: address, times: isWithin ? 1 : 0) && isWithin
   }

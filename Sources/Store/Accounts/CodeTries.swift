@@ -7,16 +7,17 @@ struct TypedCode {
   let email: String
   let challengeHash: [UInt8]
   let codeMAC: [UInt8]
-  /// Whether the try came from whoever asked for the code: from the same network or device, or with its challenge.
+  /// Whether the try came from the asker: from the same network or device, or with the code's
+  /// challenge.
   let isOwn: Bool
-  /// Tries of whoever asked, or of all others together; with this one, once it is counted.
+  /// Tries of the asker, or of all others together; includes this try, once it is counted.
   fileprivate(set) var attempts: Int64
-  /// How many there may be.
+  /// The limit of ``attempts``.
   fileprivate(set) var allowed: Int64
   let deviceName: String?
   let platform: DevicePlatform?
 
-  /// - Parameter asker: who types it; nil: whoever has its challenge.
+  /// - Parameter asker: the caller who types the code; nil for a caller with its challenge.
   fileprivate init(row: borrowing Row, triedBy asker: String?) {
     email = row.text(0)
     challengeHash = row.bytes(1)
@@ -31,22 +32,22 @@ struct TypedCode {
   var isDead: Bool { attempts >= allowed }
 }
 
-/// A try that was counted before anybody compares it with the codes.
+/// A try that is counted before it is compared with the codes.
 struct CountedCodeTry {
-  /// Those that it is compared with: of each asker at most one.
+  /// The codes to compare with: at most one of each asker.
   fileprivate(set) var codes: [TypedCode] = []
-  /// What it was counted in.
+  /// The limits that the try was counted in.
   fileprivate var budgets: [(limit: Limit, subject: String)] = []
   fileprivate var hits: Int64 = 0
 }
 
 /// Statements on the tries of mailed codes.
 ///
-/// A try counts against the codes that it names, while they live. Whoever asked for a code has five tries of it, which
-/// nobody else can use up. Others, who may be the same person in another network, have five for each network and 20
-/// together. Wrong tries also count for the e-mail address, or for the device of the account: when that budget of a day
-/// is used up, a code allows whoever asked one try in place of five, and others none. So the right code is never refused
-/// to whoever asked for it because of what others typed.
+/// A try counts against the live codes that it names. The asker of a code has five tries of it,
+/// which others cannot use up. Others, who may be the same person in another network, have five for
+/// each network and 20 together. Wrong tries also count for the e-mail address, or for the device
+/// of the account. When that daily budget is used up, a code allows its asker one try instead of
+/// five, and others none. So wrong tries of others never make the right code fail for its asker.
 struct CodeTryStatements: ~Copyable {
   let transaction: Transaction
 
@@ -93,8 +94,8 @@ struct CodeTryStatements: ~Copyable {
       [now, .bytes(code.challengeHash), .bytes(code.codeMAC), now]) == 1
   }
 
-  /// The codes that may still be tried, and who tries them. With an e-mail address they are at most 20: the one that
-  /// the caller has asked for, and then the newest.
+  /// The codes that may still be tried, and the caller who tries them. With an e-mail address they
+  /// are at most 20: the caller's own code, and then the newest.
   private func liveCodes(
     _ name: LoginCodeName, on device: SigningDevice
   ) throws(DatabaseError) -> (codes: [TypedCode], user: KnownDevice) {
@@ -138,7 +139,7 @@ struct CodeTryStatements: ~Copyable {
       guard try countShare(of: id, in: &counted) else { return false }
       return try count(.wrongCodesByKnownDevice, of: id, in: &counted)
     case .stranger:
-      // Counted with the tries that name no code, but never refused for it.
+      // Counted with the tries that name no code, but never rejected for it.
       for network in transaction.origin.networks {
         let limit = Limit.wrongCodesByAddress.times(network.factor)
         _ = try count(limit, of: network.subject, in: &counted)

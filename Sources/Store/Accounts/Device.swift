@@ -29,16 +29,16 @@ package struct DeviceRegistration: Sendable {
   }
 }
 
-/// The device on which somebody signs in, as the request describes it.
+/// The device of a sign-in, as the request describes it.
 package struct SigningDevice: Sendable {
   package let clientDeviceID: String
   package var name: String?
   package var platform: DevicePlatform?
   /// SHA-256 of the request's `X-Device-Credential`, if there is one.
   package let credentialHash: [UInt8]?
-  /// The one that the request asks for.
+  /// The language that the request asks for.
   package let language: Language?
-  /// Of a browser in which somebody has signed in to an account before.
+  /// The browser, if its cookie shows an earlier sign-in to an account.
   package let browser: KnownBrowser?
 
   package init(
@@ -53,14 +53,14 @@ package struct SigningDevice: Sendable {
     self.browser = browser
   }
 
-  /// Names the phone in `rate_limits`, which hold no ids of phones.
+  /// Names the phone in `rate_limits`, which contains no ids of phones.
   var digest: String { hexEncoded(Array(sha256(clientDeviceID).prefix(16))) }
 }
 
-/// A browser in which somebody has signed in to an account, as its cookie says.
+/// A browser with an earlier sign-in to an account, as its cookie says.
 package struct KnownBrowser: Sendable, Equatable {
   package let accountID: String
-  /// Random; not kept.
+  /// Random; not stored.
   package let id: String
 
   package init(accountID: String, id: String) {
@@ -101,7 +101,7 @@ struct StoredCredential {
   private let hash: [UInt8]
   private let expiresAt: Timestamp
 
-  /// nil where the column of the hash is NULL.
+  /// nil if the column of the hash is NULL.
   init?(row: borrowing Row, hash column: Int, expiresAt expiryColumn: Int) {
     guard !row.isNull(column) else { return nil }
     hash = row.bytes(column)

@@ -3,13 +3,13 @@ import MariaDB
 
 /// A device that is signed in and registers again.
 struct RenewedDevice {
-  /// What its new credential is worth.
+  /// The trust in its new credential.
   enum Trust {
-    /// As much as the trusted one that was shown.
+    /// Trusted, like the credential that was shown.
     case kept
     /// A proof began the bearer's session within the last ten minutes.
     case proven
-    /// A bearer alone: the credential proves nothing.
+    /// Only a bearer was shown: the credential proves nothing.
     case none
   }
 
@@ -18,21 +18,23 @@ struct RenewedDevice {
   let trust: Trust
   /// SHA-256 of the credential that was shown; nil: the bearer alone.
   let shownHash: [UInt8]?
-  /// The bearer's session; nil where none was shown.
+  /// The bearer's session; nil if none was shown.
   let sessionID: String?
 }
 
-/// Statements that renew what a device that is signed in has registered with.
+/// Statements that renew the registration of a device that is signed in.
 struct DeviceRenewalStatements: ~Copyable {
   let transaction: Transaction
 
-  /// The device that registers again: that of a live session, or the one whose trusted credential is
-  /// shown.
+  /// The device that registers again: the device of a live session, or the device whose trusted
+  /// credential is shown.
   ///
-  /// A bearer may be stolen. So a credential that it alone brings proves nothing, unless a proof began the
-  /// session just before. A credential that is not trusted may be a stranger's and renews nothing.
+  /// A bearer may be stolen. So a credential that comes with only a bearer proves nothing, unless a
+  /// proof began the session just before. A credential that is not trusted may be a stranger's and
+  /// renews nothing.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)`` where bearer and credential are of two accounts.
+  /// - Throws: ``Refusal/credential(account:device:)`` if bearer and credential belong to two
+  ///   accounts.
   func find(_ phone: SigningDevice, by bearer: Caller?) throws -> RenewedDevice? {
     if let bearer { try transaction.sessions.lock(bearer) }
     let holder = try credentialHolder(phone)
@@ -51,7 +53,7 @@ struct DeviceRenewalStatements: ~Copyable {
       shownHash: holder?.shownHash, sessionID: bearer.sessionID)
   }
 
-  /// The device whose credential is shown, also where it is not trusted.
+  /// The device whose credential is shown, trusted or not.
   private func credentialHolder(
     _ phone: SigningDevice
   ) throws(DatabaseError) -> RenewedDevice? {

@@ -4,13 +4,13 @@ import MariaDB
 struct DeviceStatements: ~Copyable {
   let transaction: Transaction
 
-  /// The id of the account's device, revoked or not; nil where it has none.
+  /// The id of the account's device, revoked or not; nil if it has no such device.
   ///
-  /// Without an account it runs the same statement, so that the time does not tell.
+  /// Runs the same statement without an account, so that the time reveals nothing.
   func id(
     of clientDeviceID: String, account: Account?
   ) throws(DatabaseError) -> String? {
-    // An id that nobody has: MariaDB does not look for NULL.
+    // An id that no account has: for NULL, MariaDB would skip the search.
     let accountID = account?.id ?? "00000000-0000-0000-0000-000000000000"
     return try transaction.connection.row(
       "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ?",
@@ -18,7 +18,7 @@ struct DeviceStatements: ~Copyable {
     ) { row in row.text(0) }
   }
 
-  /// Keeps a registration, in place of the one from the same address.
+  /// Stores a registration, and replaces that of the same phone from the same address.
   func keep(_ device: DeviceRegistration) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
@@ -38,7 +38,7 @@ struct DeviceStatements: ~Copyable {
 
   /// Keeps the account's device from changing before the transaction's end.
   ///
-  /// - Returns: its id; nil where there is none, or it is revoked.
+  /// - Returns: its id; nil if there is none, or it is revoked.
   func lock(
     _ clientDeviceID: String, of account: String
   ) throws(DatabaseError) -> String? {
@@ -131,7 +131,7 @@ struct DeviceStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Removes the biometric keys and device credentials of the account that no proof came with.
+  /// Removes the account's biometric keys and device credentials that were set up without a proof.
   func removeUntrusted(of account: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """

@@ -4,14 +4,14 @@ import MariaDB
 package struct Devices: Sendable {
   let records: Records
 
-  /// Renews a device that is signed in, or keeps a registration until somebody signs in on the device.
+  /// Renews a device that is signed in, or stores a registration for a later sign-in on the device.
   ///
-  /// What is renewed is the device of the bearer, or the one whose credential is shown. A registration
-  /// changes nothing of a device that has signed in.
+  /// The renewed device is that of the bearer, or the one whose credential is shown. A stored
+  /// registration changes nothing of a device that has signed in.
   ///
   /// - Parameters:
   ///   - shown: SHA-256 of the request's device credential, if there is one.
-  ///   - bearer: whose access token the request carries, if it is valid.
+  ///   - bearer: the caller whom the request's access token names, if it is valid.
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 60 an hour from one
   ///   address, or of one device that is renewed.
   package func register(
@@ -46,7 +46,7 @@ package struct Devices: Sendable {
   /// credential and what other rooms keep only for devices in use.
   ///
   /// - Throws: ``Refusal``.
-  /// - Returns: false where the account has no such device.
+  /// - Returns: false if the account has no such device.
   package func revoke(_ clientDeviceID: String, by caller: Caller) throws -> Bool {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
@@ -64,7 +64,7 @@ package struct Devices: Sendable {
   /// Gives a device of the caller's account another name.
   ///
   /// - Throws: ``Refusal``.
-  /// - Returns: false where the account has no such device.
+  /// - Returns: false if the account has no such device.
   package func rename(
     _ clientDeviceID: String, to name: String, by caller: Caller
   ) throws -> Bool {

@@ -1,10 +1,10 @@
 import MariaDB
 
-/// Sessions as administrators end them: what a sign-out in the app ends, ends here.
+/// Sign-outs by administrators. They end the same things as a sign-out in the app.
 extension Sessions {
   /// Ends the session and all others of its device, and removes the push tokens of that device.
   ///
-  /// - Returns: false where no live session has this id.
+  /// - Returns: false if no live session has this id.
   package func endByAdministrator(_ id: String) throws -> Bool {
     try records.transaction { transaction in
       let found = try transaction.connection.row(
@@ -24,7 +24,7 @@ extension Sessions {
 
   /// Ends all sessions of the account, also those of browsers, and removes the push tokens of its devices.
   ///
-  /// - Returns: on how many devices somebody may have been signed in.
+  /// - Returns: the number of devices that may have been signed in.
   @discardableResult
   package func endAll(of account: String) throws -> Int {
     try records.transaction { transaction in

@@ -1,13 +1,14 @@
 import MariaDB
 
-/// Who asks, as the limits see it. A device of the account has budgets of its own, so that strangers
-/// who use up the others cannot keep its owner out.
+/// The caller, as the limits see it. A device of the account has its own budgets, so that strangers
+/// who use up the others cannot lock its owner out.
 enum KnownDevice {
   case stranger
-  /// Names a device of the account. Strangers may name it too, so each network has a share of its budgets.
+  /// The request names a device of the account. Strangers may name it too, so each network has a
+  /// share of its budgets.
   case named(id: String)
-  /// Also shows the credential of that device, or is a browser with the cookie of an earlier sign-in. Knowing the
-  /// device id is not enough to exhaust these budgets.
+  /// The request also shows the credential of that device, or comes from a browser with the cookie
+  /// of an earlier sign-in. Knowing the device id is not enough to exhaust these budgets.
   case proven(id: String)
 
   /// The subject of the budgets of a device that shows its credential; nil for others.
@@ -23,7 +24,7 @@ enum KnownDevice {
 struct KnownDeviceStatements: ~Copyable {
   let transaction: Transaction
 
-  /// For an e-mail address without an account it runs the same statement, and finds a stranger.
+  /// Runs the same statement for an e-mail address without an account, and finds a stranger.
   func find(
     _ device: SigningDevice, of email: String
   ) throws(DatabaseError) -> KnownDevice {
@@ -52,7 +53,7 @@ struct KnownDeviceStatements: ~Copyable {
     return .proven(id: id)
   }
 
-  /// Where no account is named, only its credential makes a device known.
+  /// Finds a device without an account: only its credential makes it known.
   func find(_ device: SigningDevice) throws(DatabaseError) -> KnownDevice {
     guard let shown = device.credentialHash else { return .stranger }
     let id = try transaction.connection.row(
@@ -65,8 +66,8 @@ struct KnownDeviceStatements: ~Copyable {
     return id.map { .proven(id: $0) } ?? .stranger
   }
 
-  /// Whether the credential that `device` shows is one of its phone: of an account's device there, or
-  /// of a registration.
+  /// Whether the credential that `device` shows belongs to its phone: to an account's device there,
+  /// or to a registration.
   fileprivate func hasValidCredential(_ device: SigningDevice) throws(DatabaseError) -> Bool {
     guard let shown = device.credentialHash else { return true }
     let now = Parameter.time(transaction.now)
@@ -92,8 +93,8 @@ extension Transaction {
 }
 
 extension SignIns {
-  /// Refuses a device credential that is wrong, expired or another phone's. Call it before anything is
-  /// written. Whose it is tells nothing of any account.
+  /// Rejects a device credential that is wrong, expired or another phone's. Call it before anything
+  /// is written. The answer reveals nothing about any account.
   ///
   /// - Throws: ``Refusal/credential(account:device:)``.
   func requireValidCredential(of device: SigningDevice) throws {

@@ -1,6 +1,6 @@
 package import Base
 
-/// A mailed code, as it is kept.
+/// A mailed code, as it is stored.
 package struct NewLoginCode: Sendable {
   /// Lower-cased.
   package let email: String
@@ -8,7 +8,7 @@ package struct NewLoginCode: Sendable {
   package let challengeHash: [UInt8]
   /// HMAC of the code, bound to e-mail and device.
   package let codeMAC: [UInt8]
-  /// Of the mail's row in the outbox.
+  /// The id of the mail's row in the outbox.
   package let mailID: String
   /// The code itself, for the mail.
   package let digits: String
@@ -27,7 +27,7 @@ package struct NewLoginCode: Sendable {
   }
 }
 
-/// How somebody is to sign in.
+/// The next step of a sign-in.
 package enum SignInStart: Sendable, Equatable {
   case codeMailed
   /// With one of these passkeys, named by their ids as authenticators know them.
@@ -36,7 +36,7 @@ package enum SignInStart: Sendable, Equatable {
   case deviceUnknown
 }
 
-/// By what somebody who types a code names it.
+/// The way in which a request names a code.
 package enum LoginCodeName: Sendable {
   case email(String)
   /// SHA-256 of the challenge.

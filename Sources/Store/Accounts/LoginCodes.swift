@@ -6,14 +6,15 @@ import MariaDB
 package struct LoginCodes: Sendable {
   let records: Records
 
-  /// Offers the passkeys of the account that has the code's e-mail address, and keeps `challenge` for
-  /// them. Without passkeys it replaces the live code of e-mail, device and asker and posts the mail.
+  /// Offers the passkeys of the account that has the code's e-mail address, and stores `challenge`
+  /// for them. Without passkeys it replaces the live code of e-mail, device and asker and posts the
+  /// mail.
   ///
-  /// For an e-mail address that nobody has it runs the statements of an account without passkeys, and
-  /// posts a mail that is never sent, so that neither answer nor time tells. The same happens for an
-  /// address that nobody has proven, after six mails of a day from one network, or 30 in all.
+  /// For an e-mail address without an account it runs the statements of an account without
+  /// passkeys, and posts a mail that is never sent, so that neither answer nor time reveals it. The
+  /// same happens for an unproven address, after six mails a day from one network, or 30 in all.
   ///
-  /// - Parameter challenge: nil where a code is asked for.
+  /// - Parameter challenge: nil for a sign-in by code.
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited``: from one network 20 codes an hour, 10 in 15
   ///   minutes to one e-mail, 3 for one e-mail and one device, 15 a day to one e-mail; from all networks 60 a day to
   ///   one e-mail; for a device of the account only 3 in 15 minutes and 60 a day; 20 challenges a minute from one
@@ -37,12 +38,12 @@ package struct LoginCodes: Sendable {
   /// the code.
   ///
   /// - Parameters:
-  ///   - bearer: whose access token the request carries, if it is valid.
+  ///   - bearer: the caller whom the request's access token names, if it is valid.
   ///   - macs: the MACs that the typed code has for an e-mail address, one for each key.
   /// - Throws: ``Refusal/credential(account:device:)``; ``Refusal/banned(account:)`` for a right code;
   ///   ``RateLimited`` at more than 100 tries an hour from one address that name no live code.
-  /// - Returns: ``SignInOutcome/refused`` also where the code is dead after five tries, or after one where too many
-  ///   wrong codes were typed that day; see ``CodeTryStatements``.
+  /// - Returns: ``SignInOutcome/refused`` also if the code is dead: after five tries, or after one
+  ///   on a day with too many wrong codes; see ``CodeTryStatements``.
   package func signIn(
     with name: LoginCodeName, on device: SigningDevice, bearer: Caller?,
     macs: (_ email: String) -> [[UInt8]]
@@ -50,7 +51,7 @@ package struct LoginCodes: Sendable {
     try records.signIns.requireValidCredential(of: device)
     let signedIn = try redeem(name, on: device, macs: macs) { transaction, account, typed in
       try transaction.addressProofs.record(of: account, on: device, bearer: bearer)
-      // Another name, if the account was handed over.
+      // Read again: a handover of the account changes its name.
       let account = try transaction.accounts.find(id: account.id) ?? account
       var device = device
       device.name = device.name ?? typed.deviceName
@@ -60,10 +61,10 @@ package struct LoginCodes: Sendable {
     return signedIn.map { account, session in .signedIn(account, session) } ?? .refused
   }
 
-  /// Spends a code that is right, and does `body` in the same transaction, unless the account is banned.
+  /// Spends a right code, and runs `body` in the same transaction, unless the account is banned.
   ///
   /// - Throws: what ``signIn(with:on:bearer:macs:)`` throws.
-  /// - Returns: nil where the code is wrong, dead or nobody's.
+  /// - Returns: nil if the code is wrong, dead or of no account.
   func redeem<T>(
     _ name: LoginCodeName, on device: SigningDevice, macs: (_ email: String) -> [[UInt8]],
     _ body: (borrowing Transaction, Account, TypedCode) throws -> T
@@ -83,8 +84,8 @@ package struct LoginCodes: Sendable {
       try auditWrong(first, on: device)
       return nil
     }
-    // Found before: in the transaction the account is locked by its id, as everybody else locks it, and before the
-    // first read, so that all later reads see the rows as they are.
+    // Found before the transaction, which locks the account by its id, as all others do, and before
+    // the first read, so that all later reads see current rows.
     let id = try records.read { transaction in
       try transaction.accounts.find(email: right.email)?.id
     }
@@ -132,7 +133,7 @@ extension Records {
   package var loginCodes: LoginCodes { LoginCodes(records: self) }
 }
 
-/// What became of a right code.
+/// The result of a right code.
 private enum Redeemed<T> {
   case done(T)
   case banned(account: String)

@@ -2,14 +2,14 @@ package import Base
 import Cryptography
 import MariaDB
 
-/// What the owner of an account is told by mail.
+/// An event that the owner of an account is told by mail.
 package enum Notice: Sendable, Equatable {
-  /// Somebody signed in on a device on which the account was not before.
+  /// A sign-in on a device that was new to the account.
   case newDevice
   /// The id of the passkey.
   case passkeyAdded(String)
   case biometricKeyAdded
-  /// A device got a new credential from somebody who showed a bearer alone.
+  /// A device got a new credential with only a bearer.
   case deviceRenewed
   /// A passkey, or the biometric key of another device, was removed.
   case keyRemoved
@@ -29,7 +29,7 @@ package enum Notice: Sendable, Equatable {
     }
   }
 
-  /// What the link is about that ends the session; nil where it has ended.
+  /// The parts of the link that ends the session; nil if the session has already ended.
   fileprivate func linkParts(of sessionID: String) -> [String]? {
     switch self {
     case .newDevice, .biometricKeyAdded, .deviceRenewed, .keyRemoved: [sessionID, ""]
@@ -38,17 +38,17 @@ package enum Notice: Sendable, Equatable {
     }
   }
 
-  /// How long the mail may wait.
+  /// Lifetime of the mail.
   static let lifetime = Duration.seconds(7 * 86_400)
 }
 
-/// Statements that tell owners.
+/// Statements that mail owners about events.
 struct NoticeStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Mails the owner what happened in the session, with a link that ends it.
+  /// Mails the owner about an event in the session, with a link that ends the session.
   ///
-  /// Where nobody has proven the account's address, nobody is told: the address may be a stranger's.
+  /// Mails nothing if the account's address is not proven: it may be a stranger's.
   func tell(_ notice: Notice, of sessionID: String) throws(DatabaseError) {
     let owner = try transaction.connection.row(
       """
@@ -72,8 +72,8 @@ struct NoticeStatements: ~Copyable {
       link: link)
   }
 
-  /// Mails the owner of an account, whose address is proven, what happened at the page for people, with a
-  /// link that signs all browsers out.
+  /// Mails the owner of an account, whose address is proven, about an event on the account page,
+  /// with a link that signs all browsers out.
   func tell(_ kind: MailKind, inBrowserOf account: Account) throws(DatabaseError) {
     try post(
       kind, to: account.email, of: account.id, in: account.language, device: "",
@@ -104,7 +104,7 @@ package struct NotedSession: Sendable {
 }
 
 extension Sessions {
-  /// The session that a link is about; nil where it is gone.
+  /// The session of a link; nil if it is gone.
   package func noted(_ id: String) throws -> NotedSession? {
     try records.read { transaction in
       try transaction.connection.row(
@@ -117,10 +117,10 @@ extension Sessions {
     }
   }
 
-  /// Revokes the device of the session, removes the passkey that the session added, and ends what else
-  /// somebody may have begun in the account: visits of browsers, and the wish for another address.
+  /// Revokes the device of the session, removes the passkey that the session added, and ends visits
+  /// of browsers and the request for another address, which a thief may have begun.
   ///
-  /// - Parameter passkeyID: nil where the link is about no passkey.
+  /// - Parameter passkeyID: nil if the link is not about a passkey.
   package func endNoted(_ id: String, passkeyID: String?) throws -> EndedSession {
     try records.transaction { transaction in
       let found = try transaction.connection.row(
@@ -147,7 +147,7 @@ extension Sessions {
   }
 }
 
-/// What the link in a mail has ended.
+/// The things that the link in a mail has ended.
 package struct EndedSession: Sendable {
   package let device: Bool
   package let passkey: Bool
@@ -157,12 +157,12 @@ package struct EndedSession: Sendable {
 package struct Notices: Sendable {
   let records: Records
 
-  /// Puts a push beside a mail into the outbox, for all devices of the account that the mail goes to, where pushes
-  /// are not switched off. The same mail again makes no second push.
+  /// Posts a push in addition to a mail, to all devices of the mail's account that allow pushes.
+  /// The same mail again posts no second push.
   ///
   /// - Parameters:
   ///   - payload: JSON, at most 4096 bytes.
-  ///   - channels: for each platform to which something can be sent, by which way.
+  ///   - channels: the channel of each platform that can get a push.
   package func push(
     _ payload: [UInt8], with mail: Mail, by channels: [PushPlatform: Channel]
   ) throws {

@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// A challenge that was issued for a passkey, as it is kept.
+/// A challenge that was issued for a passkey, as it is stored.
 package struct NewPasskeyChallenge: Sendable {
   package static let lifetime = Duration.seconds(300)
 
@@ -15,14 +15,14 @@ package struct NewPasskeyChallenge: Sendable {
   }
 }
 
-/// What a challenge was issued for. It cannot be used for anything else.
+/// The purpose of a challenge, which cannot be used for another.
 enum PasskeyPurpose: String {
   case registration, authentication
 }
 
 struct SpentPasskeyChallenge {
   let accountID: String
-  /// As the request for the challenge described the device.
+  /// The name in the request for the challenge.
   let deviceName: String?
   let platform: DevicePlatform?
 

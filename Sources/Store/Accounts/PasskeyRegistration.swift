@@ -2,7 +2,7 @@ import Base
 package import Cryptography
 import MariaDB
 
-/// What an app sends to register a passkey (`AuthenticatorAttestationResponse`), with its name.
+/// An app's answer to register a passkey (`AuthenticatorAttestationResponse`), with its name.
 package struct NewPasskey: Sendable {
   package let name: String
   package let clientDataJSON: [UInt8]
@@ -29,7 +29,8 @@ package enum PasskeyRegistrationStart: Sendable {
 }
 
 package enum PasskeyRegistrationOutcome: Sendable {
-  /// - Parameter isOffered: whether sign-ins offer the passkey: not before somebody has proven the account's address.
+  /// - Parameter isOffered: whether sign-ins offer the passkey: only if the account's address is
+  ///   proven.
   case registered(ListedPasskey, isOffered: Bool)
   /// The challenge is not live, or the response does not verify.
   case refused
@@ -40,10 +41,12 @@ package enum PasskeyRegistrationOutcome: Sendable {
 }
 
 extension Passkeys {
-  /// Keeps a challenge for a new passkey of the caller's account, to be answered on the same device.
+  /// Stores a challenge for a new passkey of the caller's account, to be answered on the same
+  /// device.
   ///
-  /// - Throws: ``Refusal``, also where the caller shows no fresh proof; ``RateLimited`` at more than 20
-  ///   a minute from one address, or from the device that shows its credential, sign-ins counted.
+  /// - Throws: ``Refusal``, also if the caller shows no fresh proof; ``RateLimited`` at more than
+  ///   20 a minute from one address, or from the device that shows its credential, including
+  ///   sign-ins.
   package func startRegistration(
     _ challenge: NewPasskeyChallenge, by caller: Caller
   ) throws -> PasskeyRegistrationStart {
@@ -104,7 +107,7 @@ extension Passkeys {
         // First, because it also locks: the passkeys of one account are added one after the other,
         // and each call sees those that were added before.
         try transaction.limits.count(.passkeyRegistrations, of: caller.accountID)
-        // Whoever hands the account over ends this session before or after, not between.
+        // A handover of the account ends this session before or after, not in between.
         try transaction.sessions.lock(caller)
         _ = try transaction.sessions.live(caller)
         try transaction.sessions.spendSignUpForPasskey(caller)

@@ -2,7 +2,7 @@ import Base
 package import Cryptography
 import MariaDB
 
-/// What an app sends to sign in with a passkey.
+/// An app's request to sign in with a passkey.
 package struct PasskeySignIn: Sendable {
   package let assertion: PasskeyAssertion
   /// SHA-256 of the challenge that the app names, or else of the one in the client data.
@@ -18,7 +18,7 @@ package struct PasskeySignIn: Sendable {
 }
 
 extension Passkeys {
-  /// Keeps a challenge for any passkey of the site: the one that answers names the account.
+  /// Stores a challenge for any passkey of the site: the passkey that answers names the account.
   ///
   /// - Throws: ``RateLimited`` at more than 20 a minute from one address, or from the device that shows its
   ///   credential; ``Refusal/credential(account:device:)``.
@@ -41,8 +41,8 @@ extension Passkeys {
   /// Signs in with the assertion of a passkey. Its live challenge, issued for the same device, is
   /// spent whatever the outcome, before anything is verified.
   ///
-  /// It is refused if the challenge is not live, or if anything about the assertion is wrong. An
-  /// unknown passkey takes as long as a wrong signature.
+  /// The sign-in is refused if the challenge is not live, or if anything about the assertion is
+  /// wrong. An unknown passkey takes as long as a wrong signature.
   ///
   /// - Throws: ``Refusal/credential(account:device:)``.
   package func signIn(
@@ -95,31 +95,31 @@ extension Passkeys {
 private struct SpentChallenge {
   /// Whether the challenge was live.
   let wasLive: Bool
-  /// nil if it was not, or no account is known.
+  /// nil if the challenge was not live, or no account is known.
   let signIn: AskedSignIn?
 }
 
 /// A sign-in whose challenge was live.
 private struct AskedSignIn {
-  /// As the request for the challenge described the device.
+  /// The name in the request for the challenge.
   let deviceName: String?
   let platform: DevicePlatform?
   let account: Account
-  /// The account's device; nil if nobody has signed in on it yet.
+  /// The account's device; nil before its first sign-in.
   let deviceID: String?
   /// nil if the account does not have the passkey.
   let passkey: StoredPasskey?
 }
 
 extension PasskeyStatements {
-  /// Keeps a challenge for the account with `email`, if it has passkeys and its address is proven:
-  /// else the passkeys may be a stranger's.
+  /// Stores a challenge for the account with `email`, if it has passkeys and its address is proven:
+  /// otherwise the passkeys may be a stranger's.
   ///
   /// An account without passkeys and an unknown e-mail address take the same single statement.
   ///
   /// - Throws: ``RateLimited``
   /// - Returns: the ids of the account's passkeys as authenticators know them, the newest first. If
-  ///   there are none, no challenge is kept.
+  ///   there are none, no challenge is stored.
   func startSignIn(
     _ email: String, with challenge: NewPasskeyChallenge, on device: SigningDevice
   ) throws -> [[UInt8]] {
@@ -143,7 +143,7 @@ extension PasskeyStatements {
   ///
   /// - Throws: ``RateLimited``
   func countStart(by known: KnownDevice) throws {
-    // Not for who only names a device: a stranger could use up what its owner may ask.
+    // Naming a device is not enough: a stranger could use up its owner's limit.
     if case .proven(let id) = known {
       try transaction.limits.count(.passkeyStartsByKnownDevice, of: id)
     } else {
@@ -151,7 +151,7 @@ extension PasskeyStatements {
     }
   }
 
-  /// Spends the challenge, which was issued for an account or for whatever passkey answers.
+  /// Spends the challenge, which was issued for an account or for any passkey.
   fileprivate func spendChallenge(
     of given: PasskeySignIn, on device: SigningDevice
   ) throws -> SpentChallenge {
@@ -202,7 +202,8 @@ extension PasskeyStatements {
 }
 
 extension SignInStatements {
-  /// The request for the challenge describes what this request leaves out of the device.
+  /// Takes the device's name and platform from the request for the challenge, if this request has
+  /// none.
   fileprivate func begin(_ asked: AskedSignIn, on device: SigningDevice) throws -> Session {
     var device = device
     device.name = device.name ?? asked.deviceName

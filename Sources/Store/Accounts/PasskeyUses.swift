@@ -2,18 +2,18 @@ import Base
 import Cryptography
 import MariaDB
 
-/// What became of the use of a passkey whose assertion verified.
+/// The result of the use of a passkey whose assertion verified.
 enum PasskeyUseOutcome {
   case recorded
-  /// Another use has brought a sign count as high meanwhile: there may be two of the authenticator.
+  /// Another use has stored as high a sign count meanwhile: the authenticator may be copied.
   case cloned
   /// The passkey was removed meanwhile.
   case gone
 }
 
 extension PasskeyStatements {
-  /// Records a use of the passkey. Call it after every other check, in the transaction of what the
-  /// passkey is used for. Nothing may come of a use that is not recorded.
+  /// Records a use of the passkey. Call it after all other checks, in the transaction of the
+  /// action. If the use is not recorded, the action must not happen.
   func record(
     _ use: PasskeyUse, of passkey: StoredPasskey
   ) throws(DatabaseError) -> PasskeyUseOutcome {
@@ -34,8 +34,8 @@ extension PasskeyStatements {
     return isThere == nil ? .gone : .cloned
   }
 
-  /// Writes that an assertion or a new passkey was refused, with the reason: `passkey_cloned` for a
-  /// sign count that does not rise, else `passkey_refused`.
+  /// Audits a rejected assertion or a rejected new passkey, with the reason: `passkey_cloned` for a
+  /// sign count that does not rise, otherwise `passkey_refused`.
   func auditRefusal(
     _ error: WebAuthnError, in purpose: String, account: String, device: String?
   ) throws(DatabaseError) {
@@ -46,11 +46,11 @@ extension PasskeyStatements {
 }
 
 extension RelyingParty {
-  /// What `assertion` changes of `passkey`, which must be the account's.
+  /// Returns the changes to `passkey`, which must be the account's.
   ///
   /// - Parameters:
-  ///   - passkey: ``PasskeyStatements/find(credentialID:of:)``; nil is refused like a wrong
-  ///     signature and after as long.
+  ///   - passkey: ``PasskeyStatements/find(credentialID:of:)``; nil fails like a wrong signature
+  ///     and takes as long.
   ///   - account: the id of the account that is to sign in or pay; nil if there is none.
   ///   - challengeHash: SHA-256 of the challenge, which was issued for this use alone and is spent.
   func verify(

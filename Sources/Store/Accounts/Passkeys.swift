@@ -48,15 +48,15 @@ package struct Passkeys: Sendable {
 
   /// Removes a passkey of the caller's account, and tells the owner.
   ///
-  /// - Throws: ``Refusal``, also where the caller shows no fresh proof.
-  /// - Returns: the ids of the passkeys that stay, as authenticators know them; nil if the account has no
-  ///   such passkey.
+  /// - Throws: ``Refusal``, also if the caller shows no fresh proof.
+  /// - Returns: the ids of the remaining passkeys, as authenticators know them; nil if the account
+  ///   has no such passkey.
   package func remove(_ id: String, by caller: Caller) throws -> [[UInt8]]? {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let session = try transaction.sessions.live(caller)
       try transaction.sessions.requireFreshProof(caller)
-      // Compared here: to the database, text that is no UUID is an error.
+      // Compared here: to the database, text that is not a UUID is an error.
       let listed = try transaction.passkeys.list(of: caller.accountID)
       guard listed.contains(where: { $0.id == id }) else { return nil }
       let isRemoved = try transaction.passkeys.remove(
@@ -117,8 +117,8 @@ struct PasskeyStatements: ~Copyable {
     ) { row in StoredPasskey(row: row) }
   }
 
-  /// The passkey with `credentialID` of an account whose e-mail address is proven; else it may be a
-  /// stranger's. nil if the account has none.
+  /// The passkey with `credentialID` of an account whose e-mail address is proven; otherwise it may
+  /// be a stranger's. nil if the account has no such passkey.
   func find(
     credentialID: [UInt8], ofProven account: String
   ) throws(DatabaseError) -> StoredPasskey? {
@@ -126,8 +126,8 @@ struct PasskeyStatements: ~Copyable {
     return passkey?.accountID == account ? passkey : nil
   }
 
-  /// The passkey with `credentialID`, of whatever account whose e-mail address is proven: the passkeys
-  /// of others may be a stranger's.
+  /// The passkey with `credentialID` of any account whose e-mail address is proven: passkeys of
+  /// other accounts may be a stranger's.
   func findOfProven(credentialID: [UInt8]) throws(DatabaseError) -> StoredPasskey? {
     try transaction.connection.row(
       """
@@ -147,7 +147,7 @@ struct PasskeyStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// - Parameter device: the id of the device that asks for it, if a device does.
+  /// - Parameter device: the id of the device that asks for the removal, if a device does.
   /// - Returns: false if the account has no such passkey.
   func remove(
     _ id: String, of account: String, by device: String? = nil

@@ -2,7 +2,7 @@ import Base
 import Cryptography
 import MariaDB
 
-/// What a challenge of a phone was issued for. It cannot be used for anything else.
+/// The purpose of a phone's challenge, which cannot be used for another.
 enum PhoneChallengePurpose: String {
   case biometric, passkey
 }
@@ -11,8 +11,8 @@ enum PhoneChallengePurpose: String {
 struct PhoneChallengeStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Keeps a challenge. Of each asker, the newest ten for one phone and purpose stay: others who ask
-  /// displace none of them.
+  /// Stores a challenge. The newest ten of each asker for one phone and purpose stay: other askers
+  /// do not displace them.
   ///
   /// - Parameter asker: ``asker(_:)``
   func insert(
@@ -28,7 +28,7 @@ struct PhoneChallengeStatements: ~Copyable {
       """,
       [phone, .text(asker), .text(purpose.rawValue)]
     ) { row in row.bytes(0) }
-    // One by one, by primary key: a range of the index would lock the gaps beside it.
+    // One by one, by primary key: a range of the index would lock the gaps next to it.
     for hash in old {
       _ = try transaction.connection.execute(
         "DELETE FROM phone_challenges WHERE challenge_hash = ?", [.bytes(hash)])
@@ -61,7 +61,7 @@ struct PhoneChallengeStatements: ~Copyable {
       [now, .bytes(hash), .text(purpose.rawValue), .text(clientDeviceID), now]) == 1
   }
 
-  /// What the request for a challenge said of its device.
+  /// The description of the device in the request for a challenge.
   func description(
     of hash: [UInt8]
   ) throws(DatabaseError) -> (name: String?, platform: DevicePlatform?)? {
@@ -78,8 +78,9 @@ extension Transaction {
     PhoneChallengeStatements(transaction: Transaction(sharing: self))
   }
 
-  /// Who asks or signs, as codes, challenges and the locks of keys tell callers apart: a device that shows its
-  /// credential, or else the caller's network, with the device of the account that the request names, if it does.
+  /// The name that tells callers apart for codes, challenges and locks of keys: a device that shows
+  /// its credential, or else the caller's network, with the device of the account that the request
+  /// names, if any.
   func asker(_ known: KnownDevice) -> String {
     let network = origin.networks[0].subject
     return switch known {

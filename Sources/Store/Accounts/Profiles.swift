@@ -1,9 +1,9 @@
 import MariaDB
 
-/// What an account says of its person.
+/// An account with the state of its e-mail address.
 package struct Profile: Sendable {
   package let account: Account
-  /// Whether somebody has proven that the e-mail address is theirs.
+  /// Whether the e-mail address is proven.
   package let isProven: Bool
   /// The address that the account gets when the link mailed there is used.
   package let pendingEmail: String?
@@ -21,11 +21,11 @@ package struct Profiles: Sendable {
     }
   }
 
-  /// Changes the name at once, and the address when the mailed link is used. The address that the
-  /// account has already is no change.
+  /// Changes the name at once, and the address when the mailed link is used. The current address of
+  /// the account is no change.
   ///
-  /// - Throws: ``Refusal``, also where another address comes without a fresh proof; ``RateLimited``.
-  ///   Nothing is changed then.
+  /// - Throws: ``Refusal``, also if another address comes without a fresh proof; ``RateLimited``.
+  ///   Then nothing is changed.
   /// - Returns: the profile as it is now.
   package func change(
     name: String?, address change: NewAddressChange?, by caller: Caller
@@ -51,7 +51,7 @@ extension Records {
   package var profiles: Profiles { Profiles(records: self) }
 }
 
-/// Statements on what an account says of its person.
+/// Statements on the profile of an account.
 struct ProfileStatements: ~Copyable {
   let transaction: Transaction
 
@@ -70,7 +70,7 @@ struct ProfileStatements: ~Copyable {
       pendingEmail: try transaction.addressChanges.pending(of: id))
   }
 
-  /// - Parameter device: the id of the device that asks for it, if a device does.
+  /// - Parameter device: the id of the device that asks for the change, if a device does.
   func rename(_ account: String, to name: String, by device: String?) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE accounts SET name = ? WHERE id = ?", [.text(name), .text(account)])

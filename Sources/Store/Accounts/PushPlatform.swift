@@ -1,12 +1,12 @@
 import MariaDB
 
-/// What shows the notifications to a push token: an app of a platform, or a browser.
+/// The receiver of notifications to a push token: an app of a platform, or a browser.
 package enum PushPlatform: String, Sendable, CaseIterable {
   case ios, macos, android
   /// The token names a subscription of a browser: ``PushToken/isOfBrowser``.
   case web
 
-  /// Whether Apple makes its tokens.
+  /// Whether Apple issues its tokens.
   package var isApples: Bool { self == .ios || self == .macos }
 
   package init(_ device: DevicePlatform) {

@@ -11,7 +11,7 @@ package struct PushToken: Sendable, Equatable {
     self.text = text
   }
 
-  /// Whether it names a subscription of a browser: `web:` and the id of its row. Only the endpoint of subscriptions
-  /// makes such tokens.
+  /// Whether it names a subscription of a browser: `web:` and the id of its row. Only the endpoint
+  /// for subscriptions makes such tokens.
   package var isOfBrowser: Bool { text.hasPrefix("web:") }
 }

@@ -25,7 +25,7 @@ package struct PushTokenRecord: Sendable {
   }
 }
 
-/// Push tokens as administrators look at them.
+/// Push tokens as administrators see them.
 extension PushTokens {
   /// At most `limit` tokens that begin with `prefix`, which has only characters of tokens.
   package func find(beginning prefix: String, limit: Int) throws -> [PushTokenRecord] {

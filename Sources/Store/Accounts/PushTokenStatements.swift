@@ -5,8 +5,9 @@ import MariaDB
 struct PushTokenStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Gives `token` to the device, whoever had it before. Its app is the one that sends the request; where the app does
-  /// not name itself, the one that was known before, for a token never goes to another app.
+  /// Gives `token` to the device, and takes it from any other. Its app is the one that sends the
+  /// request; if the app does not name itself, the known app stays, because a token never moves to
+  /// another app.
   func store(
     _ token: PushToken, platform: PushPlatform, of deviceID: String
   ) throws(DatabaseError) {

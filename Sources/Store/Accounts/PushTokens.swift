@@ -21,7 +21,7 @@ package struct PushTokens: Sendable {
   /// Removes the push tokens of a device of the caller's account.
   ///
   /// - Throws: ``Refusal``.
-  /// - Returns: false where the account has no such device.
+  /// - Returns: false if the account has no such device.
   package func clear(ofDevice clientDeviceID: String, by caller: Caller) throws -> Bool {
     try records.transaction { transaction in
       try transaction.sessions.lock(caller)

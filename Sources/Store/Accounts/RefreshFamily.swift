@@ -1,8 +1,8 @@
 import Base
 
-/// A family of rotating refresh tokens as its row stands.
+/// A family of rotating refresh tokens, as its row has it.
 struct RefreshFamily {
-  /// Of the newest refresh token.
+  /// Generation of the newest refresh token.
   let generation: Int64
   /// Whether an access token of the newest generation has been used.
   let isConfirmed: Bool
@@ -11,7 +11,7 @@ struct RefreshFamily {
   let isAlive: Bool
 
   enum Verdict {
-    /// The newest: make a successor.
+    /// The token is the newest: make a successor.
     case rotate
     /// Its successor has not arrived, or not everywhere: hand it out again.
     case sameAgain
@@ -19,7 +19,7 @@ struct RefreshFamily {
     case tooLate
     /// The family has ended, or never had this token.
     case dead
-    /// The token had been used before: somebody copied it.
+    /// The token was used before: it was copied.
     case reused
   }
 

@@ -1,24 +1,24 @@
 import Base
 import MariaDB
 
-/// What became of a refresh token that was presented.
+/// The result of presenting a refresh token.
 package enum RefreshOutcome: Sendable {
   /// The token was the newest, and a successor was made; or its successor is handed out again.
   case refreshed(Session)
   /// Another call has just rotated the family; nothing has changed.
   case tooLate
-  /// The family has ended, or never was.
+  /// The family has ended, or never existed.
   case dead
-  /// The token had been used before: somebody copied it. The family has ended now.
+  /// The token was used before: it was copied. The family has ended now.
   case reused
 }
 
 extension Sessions {
-  /// Does with the refresh token of `generation` of a family what ``RefreshFamily/verdict(on:at:)``
-  /// says.
+  /// Handles the refresh token of `generation` of a family as ``RefreshFamily/verdict(on:at:)``
+  /// decides.
   ///
-  /// - Parameter credentialHash: SHA-256 of the request's device credential, if there is one. A wrong one
-  ///   changes nothing of the family, and counts as a dead token.
+  /// - Parameter credentialHash: SHA-256 of the request's device credential, if there is one. A
+  ///   wrong credential does not change the family, and counts as a dead token.
   /// - Throws: ``RateLimited`` at more than 30 rotations an hour; ``Refusal/credential(account:device:)``;
   ///   ``Refusal/banned(account:)``.
   package func refresh(
@@ -102,7 +102,8 @@ struct RefreshStatements: ~Copyable {
       """,
       [.time(now), .time(expiresAt), .text(family.id), .integer(family.generation)])
     guard rotated == 1 else { throw LostRace() }
-    // After the race: the loser is told the outcome even if this was the last that the limit allows.
+    // Counted after the race: the loser gets its outcome even if the winner used the last hit of
+    // the limit.
     try transaction.limits.count(.rotations, of: family.id)
     try transaction.audit.write(
       .refreshed, account: family.accountID, device: family.deviceID,

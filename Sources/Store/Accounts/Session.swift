@@ -7,22 +7,22 @@ package struct Session: Sendable, Equatable {
   package let id: String
   package let accountID: String
   package let clientDeviceID: String
-  /// Of the newest refresh token, from 1.
+  /// Generation of the newest refresh token, from 1.
   package let generation: Int64
   /// When the newest generation was made.
   package let rotatedAt: Timestamp
-  /// Of the newest refresh token.
+  /// Expiry of the newest refresh token.
   package let expiresAt: Timestamp
 
-  /// How long what began a session proves who holds the account.
+  /// The time for which the beginning of a session counts as a proof.
   static let proofLifetime = Duration.seconds(600)
-  /// A refresh token's life, if it is not used.
+  /// Lifetime of a refresh token that is not used.
   static let idleLifetime = Duration.seconds(30 * 86_400)
-  /// After this the family ends however busy it is.
+  /// Lifetime of a family, however often it is refreshed.
   static let lifetime = Duration.seconds(365 * 86_400)
 }
 
-/// The session of a caller who was let in.
+/// The session of an admitted caller.
 struct LiveSession {
   let deviceID: String
   let generation: Int64
@@ -39,7 +39,7 @@ struct LiveSession {
   }
 }
 
-/// How a session began: the column `began_by`. What the session may do never exceeds it.
+/// The beginning of a session: the column `began_by`. It limits the rights of the session.
 enum SessionBeginning: String {
   /// Proves nothing; the session may add the first passkey or trusted key of its account, once.
   case signUp = "sign_up"
@@ -47,10 +47,10 @@ enum SessionBeginning: String {
   case passkey
   /// A signature by a biometric key that was set up with a proof.
   case trustedKey = "trusted_key"
-  /// A signature by a biometric key that was set up with a bearer alone.
+  /// A signature by a biometric key that was set up with only a bearer.
   case untrustedKey = "untrusted_key"
 
-  /// Whether it proves who holds the account.
+  /// Whether it proves the identity of the owner.
   var isProof: Bool {
     switch self {
     case .code, .passkey, .trustedKey: true
@@ -59,15 +59,15 @@ enum SessionBeginning: String {
   }
 }
 
-/// Why a session ended: the column `end_reason`.
+/// The reason for the end of a session: the column `end_reason`.
 enum EndReason: String {
   case logout
   case logoutAll = "logout_all"
   case deviceRevoked = "device_revoked"
   case reuse
-  /// Somebody signed in to the same account on the same device.
+  /// A new sign-in to the same account on the same device.
   case signedInAgain = "signed_in_again"
   case administrator
-  /// Somebody else proved that the e-mail address is theirs.
+  /// Another person proved to be the owner of the e-mail address.
   case handedOver = "handed_over"
 }

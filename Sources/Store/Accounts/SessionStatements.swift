@@ -6,7 +6,7 @@ struct SessionStatements: ~Copyable {
   let transaction: Transaction
 
   /// Keeps the caller's session and its device from changing before the transaction's end. Call it
-  /// first, so that all later reads see the rows as they are then.
+  /// first, so that all later reads see current rows.
   func lock(_ caller: Caller) throws(DatabaseError) {
     _ = try transaction.connection.row(
       "SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE",
@@ -31,10 +31,10 @@ struct SessionStatements: ~Copyable {
     return session
   }
 
-  /// Checks the username and the device credential, where they came, and confirms the newest
-  /// generation at the first use of its access token.
+  /// Checks the username and the device credential, if the request has them, and confirms the
+  /// newest generation at the first use of its access token.
   ///
-  /// The confirmation may be repeated without harm, so it may stand among reads.
+  /// The confirmation is safe to repeat, so it may run among reads.
   ///
   /// - Throws: ``Refusal``.
   func admit(_ caller: Caller, to session: LiveSession) throws {
@@ -64,7 +64,7 @@ struct SessionStatements: ~Copyable {
       [.time(transaction.now), .text(deviceID)])
   }
 
-  /// Refuses callers who show a bearer alone: an access token may be stolen.
+  /// Rejects callers who show only a bearer: an access token may be stolen.
   ///
   /// A proof is the device credential, which ``live(_:)`` has checked, if it is trusted; or the mailed
   /// code, the passkey or the trusted key that began the session within the last ten minutes.
@@ -97,8 +97,8 @@ struct SessionStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Refuses callers who may not begin to add a passkey: besides those with a fresh proof, the session of
-  /// a sign-up of the last ten minutes may, while the account has had no passkey or key.
+  /// Rejects callers who may not begin to add a passkey. Callers with a fresh proof may, and so may
+  /// the session of a sign-up of the last ten minutes, while the account has no passkey or key.
   ///
   /// - Throws: ``Refusal/noFreshProof``.
   func requireProofForPasskey(_ caller: Caller) throws {
@@ -116,11 +116,12 @@ struct SessionStatements: ~Copyable {
     guard isFirst == true else { throw Refusal.noFreshProof }
   }
 
-  /// Uses up what a sign-up lets its session do once: add the first passkey or trusted key of the account.
+  /// Uses up the one right of a sign-up's session: to add the first passkey or trusted key of the
+  /// account.
   ///
-  /// - Parameter age: how old the sign-up may be.
-  /// - Returns: false where another call has used it up, the account has a passkey or key, or the session
-  ///   began otherwise.
+  /// - Parameter age: the maximum age of the sign-up.
+  /// - Returns: false if another call has used it up, the account has a passkey or key, or the
+  ///   session began in another way.
   func spendSignUp(_ caller: Caller, within age: Duration) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """

@@ -2,20 +2,20 @@
 package struct Sessions: Sendable {
   let records: Records
 
-  /// Lets the caller in, and does nothing else.
+  /// Admits the caller, and does nothing else.
   ///
   /// - Throws: ``Refusal``.
   package func admit(_ caller: Caller) throws {
     try records.read { transaction in _ = try transaction.sessions.live(caller) }
   }
 
-  /// Ends the sessions of the caller's device, or of all of the account's devices. The push tokens
-  /// of those devices go too: who has signed out gets no more notifications.
+  /// Ends the sessions of the caller's device, or of all of the account's devices. Removes the push
+  /// tokens of those devices too, so that they get no more notifications.
   ///
   /// With a fresh proof, signing out everywhere also removes the keys and credentials that are not
-  /// trusted: somebody may have set them up with a stolen bearer.
+  /// trusted: a thief may have set them up with a stolen bearer.
   ///
-  /// - Throws: ``Refusal``, also where the caller shows no fresh proof to remove authenticators.
+  /// - Throws: ``Refusal``, also if the caller shows no fresh proof to remove authenticators.
   package func logOut(_ caller: Caller, _ extent: LogoutExtent) throws {
     let everywhere = extent != .device
     try records.transaction { transaction in
@@ -50,13 +50,13 @@ package struct Sessions: Sendable {
   }
 }
 
-/// What a logout ends.
+/// The extent of a logout.
 package enum LogoutExtent: Sendable {
   /// The sessions of the device.
   case device
   /// The sessions of all devices.
   case account
-  /// The same, and all passkeys, biometric and attested keys and device credentials go.
+  /// The same; also removes all passkeys, biometric and attested keys and device credentials.
   case accountAndAuthenticators
 
   fileprivate var detail: String? {

@@ -2,10 +2,10 @@ import Base
 import Cryptography
 import MariaDB
 
-/// What became of a sign-in with a code or a passkey.
+/// The result of a sign-in with a code or a passkey.
 package enum SignInOutcome: Sendable {
   case signedIn(Account, Session)
-  /// What was shown is wrong, expired or used up.
+  /// The code or the assertion is wrong, expired or used up.
   case refused
   /// The challenge was live, and no account has the passkey any more.
   case unknownPasskey
@@ -15,10 +15,10 @@ package enum SignInOutcome: Sendable {
 package struct SignIns: Sendable {
   let records: Records
 
-  /// Audits a sign-in with something that is not live.
+  /// Audits a sign-in whose code or challenge is not live.
   ///
   /// - Parameters:
-  ///   - reason: what is not live, in words.
+  ///   - reason: the thing that is not live, in words.
   ///   - owners: the accounts that the sign-in was meant for and their devices, as far as they are
   ///     known.
   func auditDead(
@@ -38,14 +38,14 @@ extension Records {
   package var signIns: SignIns { SignIns(records: self) }
 }
 
-/// Statements by which a device becomes an account's.
+/// Statements that give a device to an account.
 struct SignInStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Whether enough is known of the device for a sign-in: the request describes it, or somebody has
-  /// registered it.
+  /// Whether enough is known about the device for a sign-in: the request describes it, or it is
+  /// registered.
   ///
-  /// It does not matter whose device it is, so that the answer says nothing of any account.
+  /// Devices of all accounts count, so that the answer reveals nothing about any account.
   func isKnown(_ device: SigningDevice) throws(DatabaseError) -> Bool {
     if device.name != nil, device.platform != nil { return true }
     return try transaction.connection.row(
@@ -57,18 +57,19 @@ struct SignInStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Makes the device the account's and begins a session.
+  /// Gives the device to the account and begins a session.
   ///
-  /// A pending registration describes a device that is new to the account, where the request leaves that
-  /// out. The device gets the registration's push token and credential where the sign-in shows that
-  /// credential; and where it shows none and comes from the same address, what the device lacks. Only a
-  /// credential that is shown is trusted: anybody may register any id, strangers in the same network too.
+  /// If the device is new to the account, a pending registration fills in the description that the
+  /// request omits. If the sign-in shows the credential of the registration, the device gets the
+  /// registration's push token and credential. If the sign-in shows no credential and comes from
+  /// the same address, the device gets those that it lacks. Only a credential that is shown is
+  /// trusted: everyone may register any id, also strangers in the same network.
   ///
-  /// A session that the device has already ends.
+  /// An earlier session of the device ends.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)`` where the request's credential belongs neither
-  ///   to a registration nor to the device; ``Refusal/banned(account:)``; ``Refusal/sessionEnded`` if the account is
-  ///   deleted meanwhile.
+  /// - Throws: ``Refusal/credential(account:device:)`` if the request's credential belongs neither
+  ///   to a registration nor to the device; ``Refusal/banned(account:)``; ``Refusal/sessionEnded``
+  ///   if the account is deleted meanwhile.
   func begin(
     _ account: String, on device: SigningDevice, by beginning: SessionBeginning,
     detail: String? = nil
@@ -123,7 +124,7 @@ struct SignInStatements: ~Copyable {
     ) { row in PendingRegistration(row: row, clientDeviceID: device.clientDeviceID) }
   }
 
-  /// The device that the account has already; nil also where it was revoked.
+  /// The account's device, if it already exists; nil also if it was revoked.
   private func ownDevice(
     _ clientDeviceID: String, of account: String
   ) throws(DatabaseError) -> OwnDevice? {
@@ -136,7 +137,7 @@ struct SignInStatements: ~Copyable {
     ) { row in OwnDevice(credential: StoredCredential(row: row, hash: 0, expiresAt: 1)) }
   }
 
-  /// The language of the mails from now on.
+  /// Sets the language of later mails.
   private func keep(_ language: Language, of account: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE accounts SET language = ? WHERE id = ? AND NOT language <=> ?",
@@ -170,15 +171,15 @@ struct SignInStatements: ~Copyable {
     return id
   }
 
-  /// Trusts the credential of a device that a proof has come with.
+  /// Trusts the credential of a device, because it came with a proof.
   private func trustCredential(of deviceID: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE devices SET credential_trusted_at = COALESCE(credential_trusted_at, ?) WHERE id = ?",
       [.time(transaction.now), .text(deviceID)])
   }
 
-  /// Adopts of a registration that was not shown what the device lacks: it has no trusted credential, or no
-  /// push token.
+  /// Fills in what the device lacks from a registration that was not shown: a credential, if it has
+  /// no trusted one, and a push token.
   private func adoptMissing(
     of registration: PendingRegistration, for deviceID: String
   ) throws(DatabaseError) {

@@ -1,7 +1,8 @@
 import Base
 import MariaDB
 
-/// What the forms of the page for people do. Each spends its token in the transaction that does it.
+/// Actions of the forms on the account page. Each spends its token in the transaction of the
+/// action.
 extension AccountVisits {
   /// - Throws: ``FormRefusal``.
   package func rename(to name: String, by form: SentForm) throws {
@@ -10,8 +11,8 @@ extension AccountVisits {
     }
   }
 
-  /// Asks by mail whether the account is to have another address. The one that it has
-  /// withdraws an earlier wish.
+  /// Asks by mail whether the account is to get another address. Entering the current address
+  /// withdraws an earlier request.
   ///
   /// - Throws: ``FormRefusal``; ``RateLimited``.
   package func changeAddress(by form: SentForm, to new: NewAddressChange) throws {
@@ -21,7 +22,7 @@ extension AccountVisits {
     }
   }
 
-  /// Removes one thing of the account that has signed in.
+  /// Removes one item of the account that is signed in.
   ///
   /// - Parameter kind: a ``Holding/name``.
   /// - Throws: ``FormRefusal``, ``FormRefusal/gone`` also for an unknown kind.
@@ -35,7 +36,7 @@ extension AccountVisits {
     }
   }
 
-  /// Deletes the account that has signed in, with everything that it owns.
+  /// Deletes the account that is signed in, with everything that it owns.
   ///
   /// - Throws: ``FormRefusal``.
   package func deleteAccount(by form: SentForm) throws {
@@ -46,7 +47,7 @@ extension AccountVisits {
 }
 
 extension String {
-  /// Whether it is a UUID in lower case: to the database, other text is an error.
+  /// Whether the string is a UUID in lower case: to the database, other text is an error.
   fileprivate var isUUID: Bool {
     let groups = split(separator: "-", omittingEmptySubsequences: false)
     return groups.map(\.utf8.count) == [8, 4, 4, 4, 12]

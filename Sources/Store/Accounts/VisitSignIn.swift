@@ -2,7 +2,7 @@ import Base
 package import Cryptography
 import MariaDB
 
-/// Signing in at the page for people: no device and no session come of it.
+/// Sign-in on the account page: it creates no device and no session.
 extension AccountVisits {
   /// Begins a visit and mails a code for it, as ``LoginCodes/start(with:or:on:)`` does.
   ///
@@ -16,7 +16,7 @@ extension AccountVisits {
     }
   }
 
-  /// Begins a visit in which a passkey is to sign.
+  /// Begins a visit that waits for a passkey.
   ///
   /// - Parameter challenge: SHA-256 of a first challenge; each page that is shown has its own.
   /// - Throws: ``RateLimited`` at more than 20 a minute from one address.
@@ -27,11 +27,11 @@ extension AccountVisits {
     }
   }
 
-  /// Signs in with a mailed code: `visit` takes the place of the one that asked for it.
+  /// Signs in with a mailed code: `visit` replaces the one that asked for it.
   ///
   /// - Parameter macs: the MACs that the typed code has for an e-mail address, one for each key.
   /// - Throws: ``FormRefusal``; ``Refusal`` and ``RateLimited``, as ``LoginCodes/signIn(with:on:bearer:macs:)`` does.
-  /// - Returns: the id of the account; nil where the code is wrong, dead or nobody's.
+  /// - Returns: the id of the account; nil if the code is wrong, dead or of no account.
   package func signIn(
     to visit: NewVisit, with name: LoginCodeName, on device: SigningDevice, by form: SentForm,
     macs: (_ email: String) -> [[UInt8]]
@@ -44,8 +44,8 @@ extension AccountVisits {
     }
   }
 
-  /// Signs in with a passkey that answers the challenge of the page: `visit` takes the place of the one
-  /// that asked. The challenge is spent whatever the outcome.
+  /// Signs in with a passkey that answers the challenge of the page: `visit` replaces the one that
+  /// asked. The challenge is spent whatever the outcome.
   ///
   /// - Throws: ``FormRefusal``; ``Refusal/banned(account:)``; ``Refusal/sessionEnded`` if the account is deleted meanwhile.
   /// - Returns: the id of the account; nil if anything about the assertion is wrong, or the account's address is not
@@ -99,7 +99,7 @@ extension AccountVisits {
     }
   }
 
-  /// Spends the form of a visit in which nobody has signed in.
+  /// Spends the form of a visit that is not signed in.
   private func spend(_ form: SentForm) throws {
     try records.transaction { transaction in
       let isSpent = try transaction.visits.spend(form)
@@ -124,7 +124,7 @@ extension VisitStatements {
   }
 }
 
-/// The account whose passkeys have this user handle; nil if it is none of ours.
+/// The account whose passkeys have this user handle; nil if the handle is not ours.
 private func accountID(ofUserHandle handle: [UInt8]) -> String? {
   handle.count == 16 ? uuid(of: handle[...]) : nil
 }

@@ -3,7 +3,7 @@ package import Cryptography
 
 /// A browser's push subscription (Push API, `PushSubscription.toJSON`).
 package struct WebSubscription: Codable, Sendable, Equatable {
-  /// Where the push service takes messages. Who knows it can have us send there.
+  /// The URL for messages at the push service. Knowing it is enough to make us send there.
   package let endpoint: String
   /// `p256dh`, in base64url.
   package let publicKey: String
@@ -28,6 +28,6 @@ package struct WebSubscription: Codable, Sendable, Equatable {
     seal(try Job.encode(self), authenticating: Self.sealingContext(of: token.text), for: keys)
   }
 
-  /// What a subscription is sealed with, so that nobody can move it to another row.
+  /// The sealing context of a subscription: a subscription moved to another row does not open.
   package static func sealingContext(of token: String) -> String { "web_subscriptions \(token)" }
 }

@@ -2,12 +2,13 @@ import Base
 import Cryptography
 import MariaDB
 
-/// What an app sends with a request to prove that it is genuine.
+/// The proof that an app sends with a request to show that it is genuine.
 package struct PresentedAssertion: Sendable {
   package let keyID: [UInt8]
   /// The assertion, CBOR.
   package let object: [UInt8]
-  /// What the app signed, as it was received. The caller has checked that it is for this request.
+  /// The bytes that the app signed, as they were received. The caller has checked that they are for
+  /// this request.
   package let clientData: [UInt8]
 
   package init(keyID: [UInt8], object: [UInt8], clientData: [UInt8]) {
@@ -17,9 +18,9 @@ package struct PresentedAssertion: Sendable {
   }
 }
 
-/// Whether a write may go on.
+/// The decision whether a write may go on.
 package enum AssertionOutcome: Sendable {
-  /// What the app says of itself, with what came of its proof.
+  /// The app's description of itself, with the result of its proof.
   case passed(ClientFacts)
   /// Proof is required, and is missing or wrong.
   case refused(AttestationRefusal)
@@ -29,15 +30,15 @@ package enum AssertionOutcome: Sendable {
 package struct Assertions: Sendable {
   let records: Records
 
-  /// Checks the proof that the app of a write sends, before the write.
+  /// Checks the proof that an app sends with a write, before the write.
   ///
   /// A valid assertion advances the counter of its key, and binds an unbound key to the caller's
-  /// phone. That is committed: the assertion is spent even if the write fails. A refusal is
+  /// phone. This is committed, so that the assertion is spent even if the write fails. A refusal is
   /// audited.
   ///
   /// - Parameters:
-  ///   - facts: what the app says of itself.
-  ///   - assertion: the proof, or what is wrong with its form; nil where the app sent none.
+  ///   - facts: the app's description of itself.
+  ///   - assertion: the proof, or the problem with its form; nil if the app sent none.
   /// - Throws: ``Refusal``; ``RateLimited``.
   package func check(
     _ facts: ClientFacts, _ assertion: Result<PresentedAssertion, AttestationRefusal>?,
@@ -156,7 +157,7 @@ extension AttestedKeyStatements {
   /// Advances the counter and binds the key, if its binding has not changed since it was read and
   /// the session is alive.
   ///
-  /// - Returns: false where another assertion, another device or the session's end came first.
+  /// - Returns: false if another assertion, another device or the session's end came first.
   fileprivate func spend(
     _ assertion: PresentedAssertion, to counter: UInt32, of key: AttestedKey, by caller: Caller,
     on device: String

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// Whether apps must prove that they are genuine, and what counts as proof.
+/// The rule whether apps must prove that they are genuine, and the accepted proofs.
 package struct AttestationPolicy: Sendable {
   package enum Mode: String, CaseIterable, Sendable {
     /// Proofs are ignored.
@@ -14,7 +14,7 @@ package struct AttestationPolicy: Sendable {
   package let mode: Mode
   /// Whether simulators and Macs, which cannot prove anything, may write in ``Mode/enforce``.
   package let acceptsStubs: Bool
-  /// nil where no team is configured: then no proof can be verified.
+  /// nil if no team is configured: then no proof can be verified.
   package let apps: AttestedApps?
 
   package init(mode: Mode = .observe, acceptsStubs: Bool = false, apps: AttestedApps? = nil) {
@@ -47,13 +47,13 @@ package struct AttestedApps: Sendable {
   /// `TeamID.BundleID` of each app that is named.
   package var appIDs: [String] { bundleIDs.sorted().map { "\(teamID).\($0)" } }
 
-  /// What verifies attestations of the app; nil if the app is not one of these.
+  /// The verifier of the app's attestations; nil if the app is not one of these.
   func verifier(for bundleID: String) -> AppAttest? {
     guard bundleIDs.isEmpty || bundleIDs.contains(bundleID) else { return nil }
     return AppAttest(appIDs: ["\(teamID).\(bundleID)"], environments: environments, root: root)
   }
 
-  /// What verifies assertions of an enrolled key; nil if the key would not be enrolled today.
+  /// The verifier of an enrolled key's assertions; nil if the key would not be enrolled today.
   func verifier(ofKeyOf appID: String, in environment: AppAttest.Environment) -> AppAttest? {
     guard appID.hasPrefix("\(teamID)."), environments.contains(environment) else { return nil }
     return verifier(for: String(appID.dropFirst(teamID.count + 1)))

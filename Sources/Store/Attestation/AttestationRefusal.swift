@@ -1,6 +1,6 @@
 import Cryptography
 
-/// Why an app has not proved that it is genuine.
+/// The reason why an app has not proven that it is genuine.
 package struct AttestationRefusal: Error, Hashable, Sendable {
   /// The word in the audit log and in answers.
   package let code: String

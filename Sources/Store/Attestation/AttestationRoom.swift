@@ -4,7 +4,7 @@ extension Room {
     retention: [
       Retention(
         .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?"),
-      // An app whose key is unknown makes another one.
+      // An app makes a new key if its key is unknown.
       Retention(
         .after(Retention.day * 90),
         "DELETE FROM attestation_keys WHERE bound_at IS NULL AND attested_at < ? LIMIT ?"),

@@ -2,7 +2,7 @@ package import Base
 import Cryptography
 import MariaDB
 
-/// What an app sends to enroll a key.
+/// An app's request to enroll a key.
 package struct PresentedAttestation: Sendable {
   /// The attestation object, CBOR.
   package let object: [UInt8]
@@ -18,7 +18,7 @@ package struct PresentedAttestation: Sendable {
   }
 }
 
-/// What became of a ``PresentedAttestation``.
+/// The result of a ``PresentedAttestation``.
 package enum AttestationOutcome: Sendable {
   case enrolled
   case refused(AttestationRefusal)
@@ -28,7 +28,7 @@ package enum AttestationOutcome: Sendable {
 package struct AttestedKeys: Sendable {
   let records: Records
 
-  /// Keeps a challenge for one attestation of the app `bundleID`.
+  /// Stores a challenge for one attestation of the app `bundleID`.
   ///
   /// - Throws: ``RateLimited`` at more than 60 a minute from one address.
   /// - Returns: the challenge's id.
@@ -82,7 +82,7 @@ package struct AttestedKeys: Sendable {
 
   /// Whether the key is enrolled and still accepted.
   ///
-  /// - Parameter caller: who would use it, if that is known: the key of another phone is not theirs.
+  /// - Parameter caller: the user of the key, if known: the key of another phone does not count.
   package func isEnrolled(
     _ keyID: [UInt8], of apps: AttestedApps, for caller: Caller?
   ) throws -> Bool {
@@ -139,7 +139,7 @@ struct AttestedKey {
     clientDeviceID = row.optionalText(5)
   }
 
-  /// Whether the caller may use it: on the phone that it belongs to, whatever account is signed in.
+  /// Whether the caller may use it: only on the phone that it belongs to, but with any account.
   func isOf(_ caller: Caller) -> Bool {
     clientDeviceID.map { $0 == caller.clientDeviceID } ?? true
   }
@@ -159,7 +159,8 @@ struct AttestedKeyStatements: ~Copyable {
     ) { row in AttestedKey(row: row) }
   }
 
-  /// Spends the challenge that the attestation names. Of many calls one wins.
+  /// Spends the challenge that the attestation names. Only one of several simultaneous calls
+  /// succeeds.
   ///
   /// - Returns: the digest of the challenge.
   fileprivate func spendChallenge(
@@ -184,7 +185,7 @@ struct AttestedKeyStatements: ~Copyable {
     return .success(found.digest)
   }
 
-  /// Enrolls `key`, or renews what Apple says of an enrolled one.
+  /// Enrolls `key`, or updates Apple's data of an enrolled key.
   fileprivate func store(_ key: AppAttest.Attestation) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """

@@ -6,7 +6,7 @@ package struct SharedAccessToken: Sendable, Equatable {
   package let sealed: String?
   /// Changes with each new token.
   package let generation: Int64
-  /// How long it is good, by the database's clock; zero where there is none.
+  /// The remaining lifetime, by the database's clock; zero if there is no token.
   package let remaining: Duration
 }
 
@@ -32,9 +32,9 @@ package struct FCMAccessTokens: Sendable {
     } ?? SharedAccessToken(sealed: nil, generation: 0, remaining: .zero)
   }
 
-  /// Makes this process the one that asks for the token after `generation`, for 20 seconds.
+  /// Claims for this process, for 20 seconds, the request for the token after `generation`.
   ///
-  /// - Returns: false where another process asks, or has asked.
+  /// - Returns: false if another process has claimed it, or has already got the token.
   package func claim(_ account: String, after generation: Int64, as claimID: String) throws -> Bool
   {
     try records.transaction { transaction in
@@ -56,7 +56,8 @@ package struct FCMAccessTokens: Sendable {
     }
   }
 
-  /// Keeps the token that this process has asked for, if nobody has asked since. It ends the claim.
+  /// Stores the token that this process has requested, unless another process has claimed it since.
+  /// Ends the claim.
   package func keep(
     _ sealed: String, of account: String, for lifetime: Duration, by claimID: String
   ) throws {

@@ -1,15 +1,15 @@
 package import Base
 import MariaDB
 
-/// Whether a request to the agent may pass.
+/// The decision on a request to the agent.
 package enum Admission: Sendable, Equatable {
   case admitted(AgentClient)
-  /// The token or ticket is genuine, and its time is over.
+  /// The token or ticket is genuine, but has expired.
   case expired
   case refused
 }
 
-/// A ticket stands for a token in a URL, because URLs end up in logs. It can be used once, within a
+/// A ticket replaces a token in a URL, because URLs end up in logs. It can be used once, within a
 /// minute.
 package struct NewTicket: Sendable {
   package static let lifetime = Duration.seconds(60)
@@ -29,9 +29,9 @@ package struct NewTicket: Sendable {
 package struct AgentAccess: Sendable {
   let records: Records
 
-  /// Whether the bearer of a token that we signed may pass now.
+  /// Decides whether the bearer of a token that we signed may pass now.
   ///
-  /// A pairing token is not spent by that. The first use of the newest access token confirms its
+  /// This does not spend a pairing token. The first use of the newest access token confirms its
   /// generation.
   package func admit(_ token: PairingToken) throws -> Admission {
     if token.kind == .refresh { return .refused }
@@ -51,7 +51,7 @@ package struct AgentAccess: Sendable {
   package func issue(_ ticket: NewTicket) throws -> Timestamp {
     let expiresAt = records.now + NewTicket.lifetime
     let owner = ticket.owner
-    // By whoever holds the token, because a token that was copied comes from many addresses.
+    // Counted for the owner of the token, because a copied token comes from many addresses.
     _ = try records.transaction { transaction in
       try transaction.limits.count(.tickets, of: owner.deviceID ?? owner.nonce)
     }
@@ -69,7 +69,7 @@ package struct AgentAccess: Sendable {
     return expiresAt
   }
 
-  /// Spends the ticket with this SHA-256. Of many requests that try at once one passes, if the
+  /// Spends the ticket with this SHA-256. Only one of several simultaneous requests passes, if the
   /// ticket's token is still alive.
   package func spendTicket(_ hash: [UInt8]) throws -> Admission {
     try records.transaction { transaction in
@@ -81,10 +81,10 @@ package struct AgentAccess: Sendable {
     }
   }
 
-  /// Those of `clients` that are admitted no more: their pairing has ended, or their pairing token is
+  /// The clients that are not admitted any more: their pairing has ended, or their pairing token is
   /// spent, revoked or expired.
   package func ended(among clients: Set<AgentClient>) throws -> Set<AgentClient> {
-    // A phone that was renamed meanwhile is in it under each of its names.
+    // A phone that was renamed meanwhile is in the set under each of its names.
     var (phones, nonces) = ([String: Set<AgentClient>](), [String: Set<AgentClient>]())
     for client in clients {
       switch client {
@@ -104,7 +104,7 @@ extension Records {
   package var agentAccess: AgentAccess { AgentAccess(records: self) }
 }
 
-/// Statements by which a request to the agent is let in.
+/// Statements that decide on requests to the agent.
 private struct AgentAccessStatements: ~Copyable {
   let transaction: Transaction
 
@@ -120,8 +120,7 @@ private struct AgentAccessStatements: ~Copyable {
 
   /// The phone `device`; nil if its pairing is not alive. The first use of the newest access token
   /// confirms its generation.
-  ///
-  /// The confirmation may be repeated without harm, so it may stand among reads.
+  /// The confirmation is safe to repeat, so it may run among reads.
   func phone(_ device: String, using token: PairingToken) throws(DatabaseError) -> AgentClient? {
     let found = try transaction.connection.row(
       """
@@ -163,7 +162,7 @@ private struct AgentAccessStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// Whose the ticket is; nil if that pairing or pairing token is not alive.
+  /// The owner of the ticket; nil if that pairing or pairing token is not alive.
   func owner(ofTicket hash: [UInt8]) throws(DatabaseError) -> AgentClient? {
     try transaction.connection.row(
       """
@@ -180,7 +179,7 @@ private struct AgentAccessStatements: ~Copyable {
     }
   }
 
-  /// Which of these may not reach the agent.
+  /// The ids and nonces among these that may not reach the agent.
   func ended(phones: [String], nonces: [String]) throws(DatabaseError) -> [String] {
     let now = Parameter.time(transaction.now)
     return try transaction.connection.rows(

@@ -1,12 +1,12 @@
 import Base
 
-/// Who a request to the agent comes from: the responder tells the web server, which tells the relay, in
-/// the field ``fieldName``.
+/// The sender of a request to the agent: the responder tells the web server, which tells the relay,
+/// in the field ``fieldName``.
 package enum AgentClient: Hashable, Sendable {
-  /// `name` is what people call the phone, or else what the app says of itself. In it, `%XX` stands for each octet that is no printable ASCII,
-  /// and for `%`, `"` and `\`.
+  /// `name` is the name that people gave the phone, or else the app's description of itself. In it,
+  /// `%XX` replaces each octet that is not printable ASCII, and `%`, `"` and `\`.
   case phone(id: String, name: String)
-  /// Whoever shows the pairing token with this nonce, without having paired.
+  /// A client that shows the pairing token with this nonce, without having paired.
   case pairingToken(nonce: String)
   /// No authentication is required.
   case anyone
@@ -42,7 +42,7 @@ package enum AgentClient: Hashable, Sendable {
     .phone(id: id, name: name.escaped)
   }
 
-  /// What the agent gets as `X-Paired-Device`, a dictionary (RFC 9651 §3.2); nil where no phone has paired.
+  /// The agent's `X-Paired-Device`, a dictionary (RFC 9651 §3.2); nil if no phone has paired.
   package var pairedDevice: String? {
     guard case .phone(let id, let name) = self else { return nil }
     return #"id="\#(id)", name="\#(name)""#
@@ -50,7 +50,7 @@ package enum AgentClient: Hashable, Sendable {
 }
 
 extension UInt8 {
-  /// Whether it stands for itself in a name.
+  /// Whether the octet stands for itself in a name.
   fileprivate var isPlain: Bool { isPrintable && !#"%"\"#.utf8.contains(self) }
 }
 

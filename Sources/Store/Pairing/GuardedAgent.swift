@@ -1,6 +1,6 @@
 import Base
 
-/// The agent behind this site, as phones that pair are told of it.
+/// The agent behind this site, as phones that pair learn of it.
 package struct GuardedAgent: Sendable {
   /// `http://…` or `https://…` without a final slash.
   package let publicURL: String
@@ -15,7 +15,7 @@ package struct GuardedAgent: Sendable {
     self.requiresAuth = requiresAuth
   }
 
-  /// Whether `name` can be ``repo``: 1 to 100 characters, none of them a control.
+  /// Whether `name` can be ``repo``: 1 to 100 characters, without control characters.
   package static func isRepoName(_ name: String) -> Bool {
     !name.isEmpty && name.unicodeScalars.count <= 100 && !name.hasControls
   }

@@ -3,7 +3,7 @@ import Cryptography
 
 /// A phone that has exchanged a pairing token. It has a family of refresh tokens.
 package struct PairedDevice: Sendable {
-  /// A phone is paired again after this, however often it refreshes.
+  /// The time after which a phone must pair again, however often it refreshes.
   package static let lifetime = Duration.seconds(90 * 24 * 3600)
 
   /// `device_id` of its tokens.
@@ -28,7 +28,7 @@ package struct PairedDevice: Sendable {
         nonce: PairingToken.nonce(ofGeneration: generation, issuer.randomBytes), deviceID: id))
   }
 
-  /// The refresh token of the newest generation. It is made from the row and our keys alone, so that
+  /// The refresh token of the newest generation. It depends only on the row and our keys, so that
   /// the same token can be made again.
   package func refreshToken(by issuer: PairingIssuer) -> SignedPairingToken {
     let rest = hmacSHA256("pairing refresh\n\(id)\n\(generation)", with: issuer.keys.newest)
@@ -39,24 +39,24 @@ package struct PairedDevice: Sendable {
   }
 }
 
-/// What became of a phone's refresh token that was presented.
+/// The result of presenting a phone's refresh token.
 package enum PairingRefresh: Sendable {
   /// A successor was issued, or the same successor is handed out again.
   case refreshed(PairedDevice)
   /// Another call has just refreshed; nothing has changed.
   case tooLate
-  /// The pairing has ended: just now, if the token had been used before.
+  /// The pairing has ended: just now, if the token was used before.
   case dead
 }
 
 /// A phone that may reach the agent, for administrators.
 package struct ListedDevice: Sendable {
   package let id: String
-  /// nil where nobody has given it one.
+  /// nil if the phone has no given name.
   package let givenName: String?
-  /// As the app says.
+  /// The app's description of itself.
   package let userAgent: String
-  /// Of the request that paired it.
+  /// The address of the request that paired it.
   package let address: String
   package let pairedAt: Timestamp
   /// Up to 15 minutes too early.
@@ -65,24 +65,24 @@ package struct ListedDevice: Sendable {
   package var name: String { givenName ?? userAgent }
 }
 
-/// What whoever manages the phones calls one of them.
+/// A name that a person gives to a phone.
 package struct PhoneName: Sendable {
   package static let rule = """
     Enter a name of at most 64 characters, without control characters. An empty one takes the name away.
     """
 
-  /// Empty where the app's own name counts again.
+  /// Empty if the app's own name counts again.
   let text: String
 
   /// - Parameter text: white space around it does not count.
-  /// - Returns: nil where it breaks the ``rule``.
+  /// - Returns: nil if it breaks the ``rule``.
   package init?(_ text: String) {
     self.text = text.trimmed
     guard self.text.unicodeScalars.count <= 64, !self.text.hasControls else { return nil }
   }
 }
 
-/// Who ended a pairing: the column `end_reason`.
+/// The cause of a pairing's end: the column `end_reason`.
 enum PairingEnd: String {
   case phone, administrator, reuse
   case revokeAll = "revoke_all"

@@ -5,12 +5,12 @@ import MariaDB
 package struct PairedDevices: Sendable {
   let records: Records
 
-  /// Spends a pairing token and pairs a phone: of many that try at once, one succeeds.
+  /// Spends a pairing token and pairs a phone. Only one of several simultaneous calls succeeds.
   ///
   /// - Parameters:
-  ///   - id: of the device, a UUID made by the caller.
-  ///   - userAgent: what the app says of itself.
-  /// - Returns: nil where the token is spent, revoked, expired or another server's.
+  ///   - id: the id of the device, a UUID made by the caller.
+  ///   - userAgent: the app's description of itself.
+  /// - Returns: nil if the token is spent, revoked, expired or another server's.
   package func pair(
     _ id: String, exchanging token: PairingToken, userAgent: String
   ) throws -> PairedDevice? {
@@ -37,7 +37,7 @@ package struct PairedDevices: Sendable {
     }
   }
 
-  /// Does with a phone's refresh token what ``RefreshFamily/verdict(on:at:)`` says.
+  /// Handles a phone's refresh token as ``RefreshFamily/verdict(on:at:)`` decides.
   ///
   /// - Throws: ``RateLimited`` at more than 30 rotations an hour.
   package func refresh(_ token: PairingToken) throws -> PairingRefresh {
@@ -75,7 +75,7 @@ package struct PairedDevices: Sendable {
 
   /// Ends a pairing for an administrator.
   ///
-  /// - Returns: false where no living pairing has this id.
+  /// - Returns: false if no living pairing has this id.
   package func revoke(_ id: String) throws -> Bool {
     try records.transaction { transaction in
       try transaction.pairedDevices.end(id, because: .administrator)
@@ -84,14 +84,15 @@ package struct PairedDevices: Sendable {
 
   /// Names a phone.
   ///
-  /// - Returns: false where no living pairing has this id.
+  /// - Returns: false if no living pairing has this id.
   package func rename(_ id: String, to name: PhoneName) throws -> Bool {
     try records.transaction { transaction in
       try transaction.pairedDevices.rename(id, to: name)
     }
   }
 
-  /// The phone that was paired last, if that was after `instant`, and it may still reach the agent.
+  /// The phone that was paired last, if it was paired after `instant` and may still reach the
+  /// agent.
   package func newest(since instant: Timestamp) throws -> ListedDevice? {
     try list().filter { $0.pairedAt > instant }.max { $0.pairedAt < $1.pairedAt }
   }
@@ -189,9 +190,10 @@ struct PairedDeviceStatements: ~Copyable {
       pairedAt: device.pairedAt, rotatedAt: now, expiresAt: expiresAt)
   }
 
-  /// - Returns: false where no living pairing has this id.
+  /// - Returns: false if no living pairing has this id.
   fileprivate func rename(_ id: String, to name: PhoneName) throws(DatabaseError) -> Bool {
-    // An UPDATE that changes nothing affects no row, and so cannot tell.
+    // An UPDATE that changes nothing affects no row, so it does not show whether the pairing is
+    // alive.
     let isAlive = try transaction.connection.row(
       "SELECT TRUE FROM pairings WHERE id = ? AND ended_at IS NULL AND expires_at > ?",
       [.text(id), .time(transaction.now)]
@@ -203,7 +205,7 @@ struct PairedDeviceStatements: ~Copyable {
     return true
   }
 
-  /// - Returns: false where no living pairing has this id.
+  /// - Returns: false if no living pairing has this id.
   fileprivate func end(_ id: String, because end: PairingEnd) throws(DatabaseError) -> Bool {
     let ended = try transaction.connection.execute(
       "UPDATE pairings SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",

@@ -1,14 +1,14 @@
 package import Base
 import Cryptography
 
-/// What the QR code, the page and the terminal show.
+/// The content of the QR code, the page and the terminal.
 package struct PairingInfo: Sendable {
   package let agent: GuardedAgent
   /// The UUID by which the apps know this site.
   package let session: String
-  /// nil where no authentication is required.
+  /// nil if no authentication is required.
   package let token: SignedPairingToken?
-  /// Six digits that stand for the token; nil where there is none.
+  /// Six digits that stand for the token; nil if there is no token.
   package let code: String?
 
   /// The members of the answer to `GET /api/pair/info`.

@@ -1,9 +1,9 @@
 package import Base
 package import Cryptography
 
-/// What new pairing tokens are made of, beside the rows that they belong to.
+/// The keys and the random bytes of new pairing tokens.
 package struct PairingIssuer: Sendable {
-  /// The newest of them signs.
+  /// The newest key signs.
   package let keys: Keyring
   /// ``PairingToken/idSize`` unpredictable bytes.
   package let randomBytes: [UInt8]
@@ -26,7 +26,7 @@ package struct PairingIssuer: Sendable {
   }
 }
 
-/// A token as a phone gets it.
+/// A signed token, as a phone gets it.
 package struct SignedPairingToken: Sendable {
   package let text: String
   package let expiresAt: Timestamp

@@ -22,9 +22,9 @@ extension Room {
 
 extension Limit {
   static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))
-  /// Of one phone, or of one pairing token. An app asks for one each time that it connects.
+  /// Tickets of one phone, or of one pairing token. An app asks for one each time it connects.
   static let tickets = Limit(name: "ticket", allowed: 30, window: .seconds(60))
-  /// As long as the token that the code stands for.
+  /// The window lasts as long as the token that the code stands for.
   static let typedCodes = Limit(name: "pairing-code", allowed: 10, window: .seconds(3600))
 }
 

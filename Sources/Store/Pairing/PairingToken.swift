@@ -33,10 +33,10 @@ package struct PairingToken: Sendable, Equatable {
   package let serverID: String
   /// Whole seconds.
   package let issuedAt: Timestamp
-  /// Whole seconds: the last in which the token is valid.
+  /// Whole seconds: the last second in which the token is valid.
   package let expiresAt: Timestamp
   package let nonce: String
-  /// Of the paired phone; nil of a pairing token.
+  /// The id of the paired phone; nil for a pairing token.
   package let deviceID: String?
 
   /// - Parameter expiresAt: by default, the end of the kind's lifetime.
@@ -64,10 +64,10 @@ package struct PairingToken: Sendable, Equatable {
     return kind.prefix + base64URLEncoded(parts)
   }
 
-  /// The token that `text` is, if a key of `keyring` signed it. The caller checks whether it has
-  /// expired or is spent.
+  /// Reads `text`, if it is a token that a key of `keyring` signed. The caller checks whether it
+  /// has expired or is spent.
   ///
-  /// Nothing but what ``signedText(with:)`` writes is accepted: no other spelling, order or member.
+  /// Accepts only the output of ``signedText(with:)``: no other spelling, order or member.
   package init?(_ text: String, signedWith keyring: Keyring) {
     guard text.utf8.count <= Self.maximumSize,
       let kind = Kind.allCases.first(where: { text.hasPrefix($0.prefix) }),
@@ -76,7 +76,7 @@ package struct PairingToken: Sendable, Equatable {
       keyring.keys.contains(where: {
         isEqualInConstantTime(signature, hmacSHA256(payload, with: $0))
       }),
-      let token = try? Self(kind, payload: payload),  // whatever is wrong with it, it is none
+      let token = try? Self(kind, payload: payload),  // every error means: not a token
       token.payload == payload
     else { return nil }
     self = token
@@ -145,14 +145,14 @@ extension PairingToken {
 }
 
 /// The nonces of a paired phone's tokens begin with the generation of its refresh tokens, in four
-/// bytes. So each token says to which generation it belongs.
+/// bytes. So each token shows its generation.
 extension PairingToken {
   static func nonce(ofGeneration generation: Int64, _ rest: some Sequence<UInt8>) -> String {
     let bytes = withUnsafeBytes(of: UInt32(truncatingIfNeeded: generation).bigEndian) { Array($0) }
     return base64URLEncoded(Array((bytes + rest).prefix(idSize)))
   }
 
-  /// Of an access or a refresh token.
+  /// The generation of an access or a refresh token.
   var generation: Int64 {
     (base64URLDecoded(nonce) ?? []).prefix(4).reduce(0) { $0 << 8 | Int64($1) }
   }

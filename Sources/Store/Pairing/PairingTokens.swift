@@ -2,15 +2,15 @@ import Base
 import Cryptography
 import MariaDB
 
-/// Pairing tokens, of which one is shown at a time.
+/// Pairing tokens. One of them is shown at a time.
 package struct PairingTokens: Sendable {
   let records: Records
 
   /// A token that expires sooner than this is replaced by a new one.
   private static let leastTimeLeft = Duration.seconds(300)
 
-  /// What to show, with the one current pairing token. Issues a new token where that one is spent or
-  /// revoked, or expires soon.
+  /// The info to show, with the current pairing token. Issues a new token if the current one is
+  /// spent or revoked, or expires soon.
   package func info(of agent: GuardedAgent, issuer: PairingIssuer) throws -> PairingInfo {
     func info(_ session: String, _ token: PairingToken?) -> PairingInfo {
       let token = agent.requiresAuth ? token : nil
@@ -87,9 +87,9 @@ private struct NoPairingServer: Error {}
 private struct CurrentPairing {
   let session: String
   let serverID: String
-  /// Of the token that was shown last, whether it can still be used or not.
+  /// The nonce of the token that was shown last, usable or not.
   let nonce: String?
-  /// nil where that token is spent or revoked.
+  /// nil if that token is spent or revoked.
   let token: PairingToken?
 
   init(row: borrowing Row) {
@@ -140,7 +140,7 @@ private struct PairingTokenStatements: ~Copyable {
       "UPDATE pairing_server SET current_nonce = ? WHERE id = 1", [.text(token.nonce)])
   }
 
-  /// - Returns: false where another token than that of `nonce` is shown now.
+  /// - Returns: false if another token than that of `nonce` is shown now.
   func show(_ token: PairingToken, insteadOf nonce: String?) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       "UPDATE pairing_server SET current_nonce = ? WHERE id = 1 AND current_nonce <=> ?",
@@ -149,9 +149,9 @@ private struct PairingTokenStatements: ~Copyable {
 
   /// Revokes every token that no phone has exchanged.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of revoked tokens.
   func revokeAll() throws(DatabaseError) -> Int {
-    // Locks the row before any token: of two transactions that do this at once, one waits.
+    // Locks the row before any token, so that simultaneous transactions wait for each other.
     _ = try transaction.connection.execute(
       "UPDATE pairing_server SET current_nonce = NULL WHERE id = 1")
     return try transaction.connection.execute(

@@ -15,7 +15,7 @@ package struct DevicePreferences: Sendable {
 
   /// Merges `change` into the preferences of the caller's device.
   ///
-  /// A client that lost the answer may send the same change again. Where the last write was this
+  /// A client that lost the answer may send the same change again. If the last write was this
   /// change on this `ifVersion`, the answer is the current object, and nothing is written.
   ///
   /// - Throws: ``Refusal``; ``RateLimited``.
@@ -98,7 +98,7 @@ struct PreferencesStatements: ~Copyable {
     return found.preferences
   }
 
-  /// - Parameter models: those of `change` as they are stored.
+  /// - Parameter models: the models of `change`, as they are stored.
   /// - Throws: ``LostRace``; ``RateLimited``.
   fileprivate func merge(
     _ change: PreferencesChange, models: [UInt8]?, into current: StoredPreferences,
@@ -170,7 +170,7 @@ extension Transaction {
   }
 }
 
-/// The row, with what it remembers of its last write.
+/// The row, with the digest and the base of its last write.
 private struct StoredPreferences {
   let preferences: Preferences
   let lastWriteDigest: [UInt8]?

@@ -1,7 +1,7 @@
 import Base
 import MariaDB
 
-/// Why a list of models was refused.
+/// The refusal of a list of models.
 package struct ModelsRefusal: Error, Equatable {
   package enum Reason: String, Sendable {
     case empty = "empty_model"
@@ -11,7 +11,7 @@ package struct ModelsRefusal: Error, Equatable {
     case tooMany = "too_many_models"
   }
   package let reason: Reason
-  /// The name at fault, where it is empty or unknown.
+  /// The rejected name, if it is empty or unknown.
   package let value: String?
 }
 
@@ -58,15 +58,15 @@ extension Records {
   package var models: Models { Models(records: self) }
 }
 
-/// The models among which the apps choose.
+/// The models from which the apps choose.
 struct ModelCatalogue {
   /// In their order.
   let names: [String]
 
   /// `chosen` in the catalogue's spelling, each once; any names while the catalogue is empty.
   ///
-  /// - Parameter stored: what the device chose before. Of these, a name that has left the catalogue
-  ///   may stay. Read only where a name is not in the catalogue.
+  /// - Parameter stored: the device's earlier choice. Its names may stay even if they have left the
+  ///   catalogue. Called only if a name is not in the catalogue.
   /// - Throws: ``ModelsRefusal``; what `stored` throws.
   func canonical(_ chosen: [String], keeping stored: () throws -> [String]) throws -> [String] {
     do throws(ModelsRefusal) {

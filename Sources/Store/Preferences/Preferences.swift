@@ -16,7 +16,7 @@ package struct Preferences: Sendable, Equatable {
   package var preferredModels: [UInt8]
   /// MiB, 128 to 4096.
   package var archiveCacheQuota: Int64
-  /// The time of the last write; before any, of the device's registration.
+  /// The time of the last write; before the first write, the time of the device's registration.
   package var lastUpdatedAt: Timestamp
   package let deviceID: String
   package let accountID: String
@@ -25,7 +25,7 @@ package struct Preferences: Sendable, Equatable {
 
   /// ``preferredModels`` as text.
   ///
-  /// - Throws: `JSONReader.Failure` where somebody wrote the row by hand.
+  /// - Throws: `JSONReader.Failure` if the row was written by hand.
   func modelNames() throws -> [String] {
     var names: [String] = []
     var reader = JSONReader(preferredModels)
@@ -34,7 +34,7 @@ package struct Preferences: Sendable, Equatable {
   }
 }
 
-/// What one `POST /api/v1/device-prefs` changes: nil keeps the value.
+/// The changes of one `POST /api/v1/device-prefs`: nil keeps the value.
 package struct PreferencesChange: Sendable {
   package var pushEnabled: Bool?
   package var pushToken: PushTokenChange = .keep
@@ -52,7 +52,7 @@ package struct PreferencesChange: Sendable {
   package init() {}
 }
 
-/// What became of a ``PreferencesChange``.
+/// The result of a ``PreferencesChange``.
 package enum PreferencesOutcome: Sendable {
   case stored(Preferences)
   /// The change was made on another version than the current one.

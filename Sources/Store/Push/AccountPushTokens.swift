@@ -24,7 +24,7 @@ extension PushTokens {
     }
   }
 
-  /// One token as the target of a test; of Apple's if nobody has registered it here.
+  /// One token as the target of a test; a token that is not registered here counts as Apple's.
   package func target(_ token: PushToken) throws -> PushTarget {
     let known = try records.read { transaction in
       try transaction.connection.row(
@@ -38,7 +38,7 @@ extension PushTokens {
 }
 
 extension Timestamp {
-  /// Earlier than any registration. A token that Apple calls wrong is removed only if it was registered before: here it
-  /// stays, for what an administrator tries may be wrong itself.
+  /// Earlier than any registration. If Apple rejects the token, only an earlier registration would
+  /// be removed: it stays, because an administrator's test may be wrong itself.
   fileprivate static let unknown = Timestamp(milliseconds: 0)
 }

@@ -1,17 +1,17 @@
 package import Base
 import MariaDB
 
-/// What ``PushTokens/unregister(_:by:)`` removed.
+/// The numbers of tokens that ``PushTokens/unregister(_:by:)`` removed.
 package struct RemovedPushTokens: Sendable, Equatable {
-  /// Well-formed ones.
+  /// Well-formed tokens.
   package let tokens: Int
-  /// Malformed ones, which only an administrator can have stored.
+  /// Malformed tokens, which only an administrator can have stored.
   package let malformed: Int
 }
 
 extension PushTokens {
-  /// Adds `token` to those of the caller's device, whoever had it before. A device keeps its newest
-  /// 100.
+  /// Adds `token` to those of the caller's device, and takes it from any other. A device keeps its
+  /// newest 100.
   ///
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 an hour of one account.
   package func register(
@@ -45,9 +45,10 @@ extension PushTokens {
     }
   }
 
-  /// Removes a token that Apple calls dead, unless it was registered again at `instant` or later.
+  /// Removes a token that Apple reports as dead, unless it was registered again at `instant` or
+  /// later.
   ///
-  /// - Returns: whether it was there.
+  /// - Returns: whether the token was removed.
   package func remove(_ token: String, registeredBefore instant: Timestamp) throws -> Bool {
     try records.transaction { transaction in
       let removed = try transaction.connection.execute(
@@ -91,7 +92,7 @@ extension PushTokenStatements {
     ) { row in row.text(0) }
   }
 
-  /// - Returns: how many tokens of the account were not what ``PushToken`` takes.
+  /// - Returns: the number of removed tokens, which ``PushToken`` does not accept.
   func removeMalformed(of account: String) throws(DatabaseError) -> Int {
     try transaction.connection.execute(
       #"""

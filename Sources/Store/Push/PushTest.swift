@@ -13,8 +13,8 @@ package struct PushTest: Codable, Sendable, Equatable {
   package let accountID: String
   /// In the order of the results.
   package let tokens: [String]
-  /// Whether the request names the token: then it gets the test though the device's preferences switch pushes off, for
-  /// whoever names a token wants to know whether it works.
+  /// Whether the request names the token. Then the test is sent even if the device's preferences
+  /// switch pushes off, to show whether the token works.
   package let isNamed: Bool
   package let message: PushTestMessage
 
@@ -26,14 +26,14 @@ package struct PushTest: Codable, Sendable, Equatable {
   }
 }
 
-/// A token to which a test goes, as the database has it.
+/// A token for a test, as the database has it.
 package struct PushTarget: Sendable, Equatable {
   package let token: String
   package let platform: PushPlatform
   package let registeredAt: Timestamp
   /// Whether the device's preferences allow pushes, or the token is named.
   package let isEnabled: Bool
-  /// The app that registered it, as it named itself; nil: it did not.
+  /// The app that registered it; nil if the app did not name itself.
   package let bundleID: String?
 
   package init(
@@ -52,12 +52,12 @@ package struct PushTarget: Sendable, Equatable {
 package struct PushTestOutcome: Codable, Sendable, Equatable {
   package struct TokenResult: Codable, Sendable, Equatable {
     package let ok: Bool
-    /// Apple's; 0 where Apple has not answered or was not asked.
+    /// Apple's status; 0 if Apple has not answered or was not asked.
     package let status: Int64
     package let token: String
-    /// `apns-id`; nil where Apple was not asked.
+    /// `apns-id`; nil if Apple was not asked.
     package let apnsId: String?
-    /// Apple's word or ours; nil where Apple gave none.
+    /// Apple's reason or ours; nil if Apple gave none.
     package let reason: String?
 
     package init(ok: Bool, status: Int64, token: String, apnsId: String?, reason: String?) {
@@ -69,9 +69,9 @@ package struct PushTestOutcome: Codable, Sendable, Equatable {
     }
   }
 
-  /// The variables whose absence kept everything from being sent; normally none.
+  /// The missing variables because of which nothing was sent; normally none.
   package let missing: [String]
-  /// How many requests were in flight at most.
+  /// The most requests that were in flight at once.
   package let concurrency: Int64
   package let staleTokensRemoved: Int64
   /// In the order of the targets.

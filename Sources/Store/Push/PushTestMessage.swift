@@ -1,6 +1,6 @@
 import Base
 
-/// What a test notification says, within the limits of the contract.
+/// The content of a test notification, within the limits of the contract.
 package struct PushTestMessage: Codable, Sendable, Equatable {
   /// Longest texts, in UTF-16 units.
   package static let (maximumTitle, maximumBody, maximumSound) = (120, 512, 64)
@@ -23,7 +23,7 @@ package struct PushTestMessage: Codable, Sendable, Equatable {
     self.data = data
   }
 
-  /// Whether a request could have asked for it.
+  /// Whether the message is within the limits of a request.
   package var isWithinLimits: Bool {
     title.utf16.count <= Self.maximumTitle && body.utf16.count <= Self.maximumBody
       && sound.utf16.count <= Self.maximumSound && badge.map(Self.badges.contains) ?? true
@@ -42,7 +42,7 @@ package struct PushTestMessage: Codable, Sendable, Equatable {
     }
   }
 
-  /// JSON text as it goes to Apple.
+  /// The JSON text for Apple.
   package var payload: [UInt8] {
     JSONWriter.object { json in
       json.member(

@@ -1,7 +1,7 @@
 import Base
 import MariaDB
 
-/// The tokens to which a test goes, and what the search for them removed.
+/// The tokens for a test, and the numbers of tokens that the search for them removed.
 package struct PushTargets: Sendable {
   /// The newest registration first.
   package let targets: [PushTarget]
@@ -15,7 +15,7 @@ package struct PushTargets: Sendable {
 package struct PushTests: Sendable {
   let records: Records
 
-  /// The companion that was seen last; nil where none ever was.
+  /// The companion that was seen last; nil if none was ever seen.
   ///
   /// - Throws: ``Refusal``.
   package func companionStatus(for caller: Caller) throws -> CompanionStatus? {
@@ -25,7 +25,7 @@ package struct PushTests: Sendable {
     }
   }
 
-  /// The tokens of the caller's account, or `token` alone if the account has it. At most 500, the
+  /// The tokens of the caller's account, or only `token` if the account has it. At most 500, the
   /// newest.
   ///
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 tokens a minute of one account. The first
@@ -61,7 +61,8 @@ package struct PushTests: Sendable {
     }
   }
 
-  /// Those of the test's tokens that its account has now, on devices that are signed in, in the test's order. Each once.
+  /// The tokens of the test that its account has now, on devices that are signed in, in the test's
+  /// order, each once.
   package func targets(of test: PushTest) throws -> [PushTarget] {
     var seen: Set<String> = []
     let tokens = test.tokens.prefix(PushTest.maximumTokens).filter { seen.insert($0).inserted }
@@ -96,7 +97,7 @@ package struct PushTests: Sendable {
 
 extension JobLimit {
   fileprivate static let pushTest = JobLimit(name: "push-test", allowed: 600, window: .seconds(60))
-  /// Accounts can be made, so all of them together have a limit too.
+  /// Everyone can make accounts, so all of them together have a limit too.
   fileprivate static let pushTestOfSite = JobLimit(
     name: "push-test-site", allowed: 6_000, window: .seconds(60))
 }

@@ -5,7 +5,7 @@ import MariaDB
 package struct WebSubscriptions: Sendable {
   let records: Records
 
-  /// Adds a subscription to the push tokens of the caller's device, whoever had it before.
+  /// Adds a subscription to the push tokens of the caller's device, and takes it from any other.
   ///
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 an hour of one account.
   package func register(
@@ -20,7 +20,7 @@ package struct WebSubscriptions: Sendable {
     }
   }
 
-  /// The sealed subscriptions of those of `tokens` that are there, in whichever room.
+  /// The sealed subscriptions of `tokens`, as far as they exist, from all rooms.
   package func sealed(of tokens: [String]) throws -> [String: String] {
     let rows = try records.read { transaction in
       try transaction.rooms.compactMap(\.subscriptions).flatMap { room in
@@ -32,7 +32,7 @@ package struct WebSubscriptions: Sendable {
     return Dictionary(rows) { first, _ in first }
   }
 
-  /// At most 500 subscriptions of a room that other keys have sealed than those of `prefix`, by token.
+  /// At most 500 subscriptions of each room that are not sealed with the key of `prefix`, by token.
   package func sealed(notAs prefix: String) throws -> [(token: String, sealed: String)] {
     try records.read { transaction in
       try transaction.rooms.compactMap(\.subscriptions).flatMap { room in

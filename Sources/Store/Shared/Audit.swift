@@ -1,8 +1,8 @@
 import Base
 import MariaDB
 
-/// What an app says of itself in its headers, kept for risk analysis and never believed, and what
-/// came of its proof that it is genuine.
+/// The app's description of itself in its headers, kept for risk analysis and never trusted, and
+/// the result of its proof that it is genuine.
 package struct ClientFacts: Sendable, Equatable {
   package enum Attestation: String, Sendable {
     case none, stub, unverified, verified, refused
@@ -12,7 +12,8 @@ package struct ClientFacts: Sendable, Equatable {
   package let bundleID: String?
   package let appVersion: String?
   package var attestation: Attestation
-  /// Why the app is not believed to be genuine; nil where it is, and where nobody asks.
+  /// The reason why the app has not proven that it is genuine; nil if it has, or if no proof is
+  /// required.
   package var attestationReason: String?
 
   package init(
@@ -31,7 +32,7 @@ package struct ClientFacts: Sendable, Equatable {
 struct AuditEvent: Hashable, Sendable {
   /// The word in the column `event`.
   let name: String
-  /// Whether only the first ``Limit/auditRows(of:)`` of an address are written.
+  /// Whether each address gets only the first ``Limit/auditRows(of:)`` rows.
   let isRefusal: Bool
 
   init(_ name: String) {
@@ -62,7 +63,7 @@ struct AuditStatements: ~Copyable {
   /// Writes one row. `detail` says what happened in words and never holds a secret.
   ///
   /// For a refusal it runs several statements, so call it in a transaction.
-  /// Whatever a client sent is cleaned, because people read the rows in a terminal.
+  /// Cleans text from clients, because people read the rows in a terminal.
   func write(
     _ event: AuditEvent, account: String? = nil, device: String? = nil, detail: String? = nil,
     facts: ClientFacts? = nil

@@ -4,15 +4,15 @@ import Glibc
 struct CallerNetwork: Equatable {
   /// Its name in `rate_limits`: `192.0.2.1`, `2001:db8:0:1::/64`.
   let subject: String
-  /// How many times as much as one address it may do.
+  /// The limit of the network, as a multiple of the limit of one address.
   let factor: Int64
 }
 
 extension Origin {
-  /// What a limit per address counts: the only place that decides it.
+  /// The networks that a limit per address counts: only this decides it.
   ///
-  /// An IPv4 address counts by itself. An IPv6 address counts by its /64, because the caller can use
-  /// every address in there, and by its /48, which one customer of a provider may have whole.
+  /// An IPv4 address counts by itself. An IPv6 address counts by its /64, because the caller can
+  /// use every address in it, and by its /48, which a provider may give to one customer.
   var networks: [CallerNetwork] { callerNetworks(of: storedAddress) }
 }
 

@@ -2,10 +2,10 @@ package import Base
 import Cryptography
 import MariaDB
 
-/// How much of a limit one subject has used.
+/// The use of a limit by one subject.
 package struct CountedLimit: Sendable {
   package let name: String
-  /// Who is counted: an account, an address, …
+  /// The counted subject: an account, an address, …
   package let subject: String
   package let hits: Int64
   package let allowed: Int64
@@ -23,23 +23,23 @@ package struct CountedLimit: Sendable {
   }
 }
 
-/// What stands for an e-mail address in the counts. They outlive an account that is deleted, so that nobody can begin
-/// anew with an address by deleting its account; so they must not name the address.
+/// The subject of an e-mail address in the counts. The counts outlive a deleted account, so that
+/// deleting it does not reset them. So they must not contain the address.
 func countedSubject(ofEmail email: String) -> String {
   "email:\(hexEncoded(Array(sha256(email).prefix(16))))"
 }
 
-/// The counts of the limits, as administrators look at them.
+/// The counts of the limits, as administrators see them.
 package struct CountedLimits: Sendable {
   let records: Records
 
-  /// At most `limit` counts of windows that have not ended: the newest first, or those of one limit or one
-  /// subject by name and subject.
+  /// At most `limit` counts of windows that have not ended: the newest first; for one limit or one
+  /// subject, sorted by name and subject.
   ///
   /// - Parameters:
-  ///   - name: of one limit; nil: of all.
-  ///   - subject: one who is counted, also together with a network, or an e-mail address; nil: all.
-  ///   - isUsedUp: whether only those are listed that let nobody through now.
+  ///   - name: the name of one limit; nil: all.
+  ///   - subject: one subject, also together with a network, or an e-mail address; nil: all.
+  ///   - isUsedUp: whether to list only limits that are used up now.
   package func list(
     named name: String?, of subject: String?, isUsedUp: Bool, limit: Int
   ) throws -> FirstRows<CountedLimit> {
@@ -56,9 +56,9 @@ package struct CountedLimits: Sendable {
     return FirstRows(found, limit: limit)
   }
 
-  /// Forgets what was counted.
+  /// Deletes a count.
   ///
-  /// - Returns: false where nothing is counted under this name and subject.
+  /// - Returns: false if nothing is counted under this name and subject.
   package func lift(_ name: String, of subject: String) throws -> Bool {
     let subject = counted(subject)
     return try records.transaction { transaction in
@@ -70,7 +70,7 @@ package struct CountedLimits: Sendable {
     }
   }
 
-  /// The subject as it is counted: administrators know an e-mail address.
+  /// The subject in the form of the counts: administrators enter e-mail addresses.
   private func counted(_ subject: String) -> String {
     let parts = subject.split(separator: " ", maxSplits: 1)
     guard let email = parts.first, email.contains("@") else { return subject }
@@ -78,7 +78,7 @@ package struct CountedLimits: Sendable {
       .joined(separator: " ")
   }
 
-  /// Those of `limits` that are used up for `subject` now.
+  /// The limits among `limits` that are used up for `subject` now.
   func usedUp(_ limits: [Limit], of subject: String) throws -> [CountedLimit] {
     try records.read { transaction in
       try limits.compactMap { limit in

@@ -5,14 +5,14 @@ import MariaDB
 package final class Database: Sendable {
   let pool: Pool
   let rooms: [Room]
-  /// nil where no mail is posted.
+  /// nil if no mail is posted.
   let mailKeys: MailKeys?
 
   /// - Parameters:
-  ///   - rooms: what the rooms declare about their rows.
-  ///   - mailKeys: nil where no mail is posted.
-  ///   - beginWaiting: asked before a request waits for the database server to come back; false
-  ///     refuses to wait.
+  ///   - rooms: the declarations of the rooms about their rows.
+  ///   - mailKeys: nil if no mail is posted.
+  ///   - beginWaiting: called before a request waits for the database server to come back; false
+  ///     makes the request fail at once.
   init(
     _ settings: ConnectionSettings, rooms: [Room], mailKeys: MailKeys?,
     beginWaiting: @escaping @Sendable () -> Bool
@@ -25,7 +25,7 @@ package final class Database: Sendable {
   /// The database as a request or a pass uses it.
   ///
   /// - Parameters:
-  ///   - now: the request's time. Leases and the outbox live by the database's clock instead.
+  ///   - now: the request's time. Leases and the outbox use the database's clock instead.
   ///   - isRehearsal: whether each transaction is rolled back at its end.
   package func records(
     at now: Timestamp, from origin: Origin, isRehearsal: Bool = false
@@ -33,8 +33,8 @@ package final class Database: Sendable {
     Records(database: self, now: now, origin: origin, isRehearsal: isRehearsal)
   }
 
-  /// Whether `error` says that the database does not answer, lets nobody in or takes no writes now, or did not say
-  /// what became of a write: the same request may be sent again later.
+  /// Whether `error` means that the database does not answer, rejects us, or accepts no writes now,
+  /// or that the outcome of a write is unknown: the same request may be sent again later.
   package static func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return error.isUnreachable || error.isConnectionLost || error.isOutcomeUnknown
@@ -51,7 +51,7 @@ package final class Database: Sendable {
 }
 
 extension Database {
-  /// Where a database of this machine keeps its files; nil where it may be another machine's.
+  /// The data directory of a database on this machine; nil if it may be on another machine.
   package func localDataDirectory() throws -> String? {
     guard pool.isLocal else { return nil }
     return try pool.read { connection in
@@ -60,13 +60,13 @@ extension Database {
   }
 }
 
-/// Where a request came from.
+/// The origin of a request.
 package struct Origin: Sendable {
   /// nginx's `$request_id`.
   package let requestID: String
   /// The caller's address, as the web server gives it.
   package let address: String
-  /// The app that sent it, as it names itself: Apple's bundle id; nil: it did not.
+  /// The app that sent it, by Apple's bundle id; nil if it did not name itself.
   package let bundleID: String?
 
   package init(requestID: String, address: String, bundleID: String? = nil) {
@@ -78,12 +78,12 @@ package struct Origin: Sendable {
   /// The companion's own work.
   package static let companion = Origin(requestID: "switchboard-companion", address: "")
 
-  /// Somebody at a terminal of this site.
+  /// An administrator at a terminal of this site.
   package static let administrator = Origin(requestID: "administrator", address: "")
 
-  /// As much of the address as the columns for it hold, without control characters.
+  /// The address, cut to the size of its columns, without control characters.
   var storedAddress: String { address.cut(to: 45).withoutControls }
 
-  /// As much of the request id as the columns for it hold, without control characters.
+  /// The request id, cut to the size of its columns, without control characters.
   var storedRequestID: String { requestID.cut(to: 64).withoutControls }
 }

@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// One of what an account has.
+/// One item that an account has.
 package struct HeldItem: Sendable {
   package enum Value: Sendable {
     case text(String?)
@@ -31,14 +31,14 @@ extension HeldItem {
   }
 }
 
-/// What an account has of one kind.
+/// The items of one kind that an account has.
 package struct HeldItems: Sendable {
   package let holding: Holding
   package let items: [HeldItem]
 }
 
 extension Transaction {
-  /// What the account has of each kind, at most `limit` of one.
+  /// The items of each kind that the account has, at most `limit` of a kind.
   func holdings(of account: String, limit: Int64) throws(DatabaseError) -> [HeldItems] {
     var all: [HeldItems] = []
     for holding in rooms.flatMap(\.holdings) {

@@ -1,24 +1,24 @@
 import Base
 import MariaDB
 
-/// At most `allowed` hits of one subject in `window`, which begins with the first hit and is at most
-/// a day: then the purge deletes the count. Each room declares its own.
+/// At most `allowed` hits of one subject in `window`, which begins with the first hit. A window
+/// lasts at most a day: then the purge deletes the count. Each room declares its own.
 struct Limit: Sendable {
   let name: String
   let allowed: Int64
   let window: Duration
-  /// How many times as much as one address the widest network may do, where shares of one budget are counted.
+  /// The share of the widest network, as a multiple of the share of one address.
   var widestFactor: Int64 = 10
 
   func times(_ factor: Int64) -> Limit {
     Limit(name: name, allowed: min(allowed * factor, Self.most), window: window)
   }
 
-  /// The same count without a limit: it takes the same statements, so that the time does not tell who is
-  /// limited.
+  /// The same count without a limit: it takes the same statements, so that the time does not show
+  /// who is limited.
   var unlimited: Limit { Limit(name: name, allowed: Self.most, window: window) }
 
-  /// What the column can hold.
+  /// The maximum of the column.
   private static let most = Int64(UInt32.max)
 
   fileprivate func exceeded(since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
@@ -37,8 +37,8 @@ struct LimitStatements: ~Copyable {
 
   /// Counts one hit, exactly under concurrency: one statement counts and reads.
   ///
-  /// - Throws: ``RateLimited`` over the limit. In a transaction, the refused hit is rolled back with
-  ///   it.
+  /// - Throws: ``RateLimited`` over the limit. In a transaction, the refused hit is rolled back
+  ///   with the transaction.
   /// - Returns: the hits of the window, with this one.
   @discardableResult
   func count(_ limit: Limit, of subject: String) throws -> Int64 {
@@ -49,7 +49,8 @@ struct LimitStatements: ~Copyable {
     return window.hits
   }
 
-  /// Counts several hits at once. The first ones of a window are within the limit, however many.
+  /// Counts several hits at once. The first call of a window is within the limit, however many hits
+  /// it has.
   ///
   /// - Throws: ``RateLimited`` over the limit.
   func count(_ limit: Limit, of subject: String, times hits: Int64) throws {
@@ -113,7 +114,7 @@ struct LimitStatements: ~Copyable {
     return isWithin
   }
 
-  /// Counts one hit of the share that the caller's networks have of the subject's budget.
+  /// Counts one hit of the caller's networks in their shares of the subject's budget.
   ///
   /// - Throws: ``RateLimited``.
   func countShare(_ limit: Limit, of subject: String) throws {
@@ -122,7 +123,8 @@ struct LimitStatements: ~Copyable {
     }
   }
 
-  /// Counts hits of the share that the caller's networks have of the subject's budget, also over the limit.
+  /// Counts hits of the caller's networks in their shares of the subject's budget, also over the
+  /// limit.
   ///
   /// - Returns: whether they are within the limit.
   func admitShare(
@@ -151,8 +153,8 @@ struct LimitStatements: ~Copyable {
 }
 
 extension Records {
-  /// Counts one hit of the caller's address in a transaction of its own, so that what fails later
-  /// does not take it back.
+  /// Counts one hit of the caller's address in a separate transaction, so that later errors do not
+  /// roll it back.
   ///
   /// - Throws: ``RateLimited``.
   func countAddress(_ limit: Limit) throws {

@@ -1,10 +1,10 @@
 package import Cryptography
 
-/// The keys that are needed to post mails.
+/// The keys for posting mails.
 package struct MailKeys: Sendable {
-  /// Seal what only the companion can open.
+  /// Keys that seal for the companion alone.
   let sealing: BoxPublicKeys
-  /// Sign the links; nil: mails with a link are not posted.
+  /// Keys that sign links; nil: mails with a link are not posted.
   let links: Keyring?
 
   package init(sealing: BoxPublicKeys, links: Keyring?) {

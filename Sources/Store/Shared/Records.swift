@@ -3,13 +3,13 @@ import MariaDB
 
 /// The database as one request or one pass uses it: at one instant, for one origin.
 ///
-/// Each room extends this with the types through which its rows are read and changed. Each of their
-/// methods is one or more whole transactions.
+/// Each room extends this with the types that read and change its rows. Each of their methods is
+/// one or more whole transactions.
 package final class Records: Sendable {
   let database: Database
   package let now: Timestamp
   package let origin: Origin
-  /// Each transaction does all its work and is then rolled back, so that the outcome is known and
+  /// Whether each transaction is rolled back after all its work, so that the outcome is known and
   /// nothing is changed.
   package let isRehearsal: Bool
 
@@ -20,7 +20,7 @@ package final class Records: Sendable {
     self.isRehearsal = isRehearsal
   }
 
-  /// Not inlined: where Swift 6.3 inlines it, its optimizer fails on the noncopyable value.
+  /// Not inlined: if Swift 6.3 inlines it, its optimizer fails on the noncopyable value.
   @inline(never)
   private func run<T>(
     _ body: (borrowing Transaction) throws -> T, on connection: Connection
@@ -29,15 +29,15 @@ package final class Records: Sendable {
     return try body(transaction)
   }
 
-  /// Runs `body`, which only reads. It runs again, once, if the connection is lost.
+  /// Runs `body`, which only reads. Retries once if the connection is lost.
   func read<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     try database.pool.read { connection in
       try run(body, on: connection)
     }
   }
 
-  /// Runs `body`, which executes exactly one statement. It runs again if the statement certainly was
-  /// not executed.
+  /// Runs `body`, which executes exactly one statement. Retries if the statement certainly was not
+  /// executed.
   func write<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     if isRehearsal { return try transaction(body) }
     return try noticingFullDisk {
@@ -45,8 +45,8 @@ package final class Records: Sendable {
     }
   }
 
-  /// Runs `body` and commits; rolls back if it throws. It may run several times, so it has no other
-  /// effect.
+  /// Runs `body` and commits; rolls back if it throws. `body` may run several times, so it must
+  /// have no other effect.
   func transaction<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     if isRehearsal { return try rehearse(body) }
     return try noticingFullDisk {
@@ -54,11 +54,11 @@ package final class Records: Sendable {
     }
   }
 
-  /// Runs `body`, which writes. Where the database has no room for it, says so in a row that needs none, for ``health()``:
-  /// on a full disk, rows that only change are still written.
+  /// Runs `body`, which writes. If the database has no room, records that in a row that needs none,
+  /// for ``health()``: on a full disk, changes of existing rows are still written.
   private func noticingFullDisk<T>(_ body: () throws -> T) throws -> T {
     do { return try body() } catch let error as DatabaseError where error.isStorageFull {
-      // Where that fails too, health() finds out for itself.
+      // If that fails too, health() finds the problem itself.
       _ = try? database.pool.write { connection in
         try connection.execute(
           """
@@ -81,7 +81,7 @@ package final class Records: Sendable {
     return outcome!  // set before the end of the rehearsal
   }
 
-  /// Runs `body`, which deletes rows that may be many, and commits. It locks these rows alone.
+  /// Runs `body`, which may delete many rows, and commits. Locks only these rows.
   func deletion<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     try database.pool.transaction(isolation: .readCommitted) { connection in
       try run(body, on: connection)
@@ -95,7 +95,7 @@ package final class Records: Sendable {
     }
   }
 
-  /// Runs a transaction that may end with a "no" for which nothing must be written.
+  /// Runs a transaction that may end with a "no" and then must write nothing.
   ///
   /// - Parameter body: throws ``RolledBack`` with the outcome to return after the rollback.
   func transaction<T: Sendable>(
@@ -108,10 +108,10 @@ package final class Records: Sendable {
 /// Rolls a rehearsal back.
 private struct RehearsalEnd: Error {}
 
-/// Another transaction changed the row between our read and our conditional write: all runs again.
+/// Another transaction changed the row between our read and our conditional write: run again.
 struct LostRace: Error {}
 
-/// Ends a transaction without a trace; see ``Records/transaction(rollingBack:_:)``.
+/// Rolls a transaction back and returns an outcome; see ``Records/transaction(rollingBack:_:)``.
 struct RolledBack<Outcome: Sendable>: Error {
   let outcome: Outcome
 }

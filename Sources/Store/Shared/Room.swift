@@ -1,47 +1,50 @@
 import Base
 
-/// What a room declares about its rows, so that others need not know them.
+/// The declarations of a room about its rows, so that other rooms need not know them.
 package struct Room: Sendable {
   let name: String
   var retention: [Retention] = []
   /// Run when a device is added. Parameters: device id, now.
   var whenDeviceIsAdded: [StaticString] = []
-  /// Run when the sessions of a device end because its person signs out or revokes it. Parameters:
+  /// Run when the sessions of a device end because its owner signs out or revokes it. Parameters:
   /// now, device id.
   var whenDeviceSignsOut: [StaticString] = []
   /// Run when a device is revoked. Parameter: device id.
   var whenDeviceIsRevoked: [StaticString] = []
-  /// Run when everything that signs in to an account goes: somebody proves the e-mail address of an
-  /// account that others may have used, or its owner removes all. Parameter: account id.
+  /// Run when all means to sign in to an account are removed: a handover of the account, or its
+  /// owner removes them. Parameter: account id.
   var whenAuthenticatorsEnd: [StaticString] = []
-  /// Run when somebody else than the person who signed up proves the e-mail address: reset what was said and set
-  /// before. Parameter: account id.
+  /// Run at a handover of an account, when another person than the one who signed up proves the
+  /// e-mail address: reset earlier names and settings. Parameter: account id.
   var whenAccountIsHandedOver: [StaticString] = []
-  /// Run too where the first proof of the e-mail address comes from another phone than the account.
+  /// Run too if the first proof of the e-mail address comes from another phone than the account.
   /// Parameter: account id.
   var whenAccountGoesToAnotherPhone: [StaticString] = []
-  /// Run when an administrator bans an account: end what is under way. Parameter: account id.
+  /// Run when an administrator bans an account: end unfinished operations. Parameter: account id.
   var whenAccountIsBanned: [StaticString] = []
-  /// Delete registrations of a token that its channel calls dead. Parameters: token, and the instant
-  /// before which a registration counts.
+  /// Delete registrations of a token that its channel reports as dead. Parameters: token, and the
+  /// instant before which a registration counts.
   var whenTokenDies: [StaticString] = []
-  /// Select the deliveries that are not to be sent, because what they say is over. Parameter: JSON array of the ids of
-  /// deliveries.
+  /// Select the deliveries that must not be sent, because their event has ended. Parameter: JSON
+  /// array of the ids of deliveries.
   var whatIsOver: [StaticString] = []
   /// Run when notifications are delivered. Parameter: JSON array of the ids of deliveries.
   var whenDelivered: [StaticString] = []
-  /// Run when notifications were given up that nobody has refused. Parameter: JSON array of the ids of deliveries.
+  /// Run when notifications were given up without a rejection. Parameter: JSON array of the ids of
+  /// deliveries.
   var whenGivenUp: [StaticString] = []
-  /// Select what the values for the companion alone begin with, up to the dot, of those that are still of use after a restore.
+  /// Select the prefixes, up to the dot, of the values for the companion alone that are still in
+  /// use after a restore.
   var seals: [StaticString] = []
-  /// Where the room keeps subscriptions of browsers; nil: nowhere.
+  /// The statements on the room's subscriptions of browsers; nil if it has none.
   var subscriptions: SealedSubscriptions?
-  /// Run after a restore: close what was open and is good only once, because it may have been used since.
+  /// Run after a restore: close everything that may be used only once, because it may have been
+  /// used since the backup.
   var whenRestored: [StaticString] = []
-  /// Run after the database's clock was set back: end waits that are longer now than any that is meant. What is in hand
-  /// keeps a whole lease.
+  /// Run after the database's clock was set back: shorten waits that are now longer than intended.
+  /// Claimed work keeps a whole lease.
   var whenClockIsSetBack: [StaticString] = []
-  /// What accounts have here, in the order of the page that shows it to its owner.
+  /// The account's items in this room, in the order of the page that shows them to the owner.
   var holdings: [Holding] = []
 }
 
@@ -49,39 +52,41 @@ package struct Room: Sendable {
 struct SealedSubscriptions: Sendable {
   /// Selects token and sealed subscription. Parameter: JSON array of tokens.
   let find: StaticString
-  /// The same of at most 500 that other keys have sealed. Parameter, twice: what values begin with that ours have sealed.
+  /// The same for at most 500 that other keys have sealed. Parameter, twice: the prefix of values
+  /// that our key has sealed.
   let findSealedOtherwise: StaticString
   /// Parameters: the new value, token, the value that it replaces.
   let replace: StaticString
 }
 
-/// Rows that nobody needs after a time. A rule deletes them slice by slice.
+/// Rows that are deleted after a time. A rule deletes them slice by slice.
 package struct Retention: Sendable {
   package enum Age: Sendable {
-    /// The statement asks the database's clock. No parameter.
+    /// The statement uses the database's clock. No parameter.
     case byDatabaseClock
     /// The same, once for each channel. Parameter: channel.
     case perChannel
     /// Parameter: now less the duration.
     case after(Duration)
-    /// The time that an administrator sets for the audit log. Parameter as of `after`.
+    /// The time that an administrator sets for the audit log. Parameter like that of `after`.
     case afterAuditLifetime
   }
 
-  /// How a rule finds its rows among those of which many may stay: each purge looks at some, and the next goes on there.
+  /// The search of a rule for its rows among many that may stay: each purge checks some candidates,
+  /// and the next purge continues there.
   struct Walk: Sendable {
-    /// What the place is kept under.
+    /// The name under which the position is stored.
     let name: StaticString
-    /// Selects id and time of rows in the order of time and id. Parameters: time, time and id of the row that was
-    /// looked at last, that of the age, LIMIT.
+    /// Selects id and time of rows in the order of time and id. Parameters: time, time and id of
+    /// the row that was checked last, that of the age, LIMIT.
     let candidates: StaticString
   }
 
   let age: Age
-  /// `DELETE FROM … LIMIT ?`. Parameters: that of the age, LIMIT. Where the rule walks, its only parameter is a JSON
-  /// array of ids, and it deletes those that need not stay.
+  /// `DELETE FROM … LIMIT ?`. Parameters: that of the age, LIMIT. With a walk, the only parameter
+  /// is a JSON array of ids, and the statement deletes those that need not stay.
   let statement: StaticString
-  /// nil where an index leads to the rows.
+  /// nil if an index leads to the rows.
   let walk: Walk?
 
   init(_ age: Age, _ statement: StaticString, walk: Walk? = nil) {
@@ -91,12 +96,12 @@ package struct Retention: Sendable {
   }
 
   static let day = Duration.seconds(86_400)
-  /// After it the purge is late.
+  /// The additional time after which the purge is late.
   package static let grace = day
 }
 
-/// What an account has in a room, as its owner sees, downloads and removes it. It shows no secret and no
-/// hash. Each room declares its own.
+/// The items that an account has in a room, as its owner sees, downloads and removes them. They
+/// contain no secret and no hash. Each room declares its own.
 package struct Holding: Sendable {
   /// A column of the statement after the id, by its name in the download.
   package enum Column: Sendable {
@@ -106,14 +111,14 @@ package struct Holding: Sendable {
     case flag(StaticString)
   }
 
-  /// The member of the download, and what the page's forms call it.
+  /// The name of the member in the download, and of the kind in the page's forms.
   package let name: StaticString
   package let columns: [Column]
   /// Selects the id and the columns. Parameters: account id, LIMIT.
   let statement: StaticString
-  /// Whether removing one needs a sign-in of the last ten minutes.
+  /// Whether removing an item needs a sign-in of the last ten minutes.
   package let removalNeedsProof: Bool
-  /// Removes one of an account's; false if the account has no such one. The account is locked.
+  /// Removes an item of an account; false if the account has no such item. The account is locked.
   let remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)?
 
   init(

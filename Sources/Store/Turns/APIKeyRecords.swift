@@ -12,7 +12,7 @@ package struct APIKeyRecord: Sendable {
   package let revokedAt: Timestamp?
 }
 
-/// Keys as administrators look at them.
+/// Keys as administrators see them.
 extension APIKeys {
   /// At most `limit` keys of users in `ids`, by user.
   package func list(
@@ -37,7 +37,7 @@ extension APIKeys {
 
   /// Revokes the keys of a user that begin with `prefix`, the 8 characters that lists show.
   ///
-  /// - Returns: how many were valid.
+  /// - Returns: the number of keys that were valid.
   package func revoke(beginning prefix: String, of userID: Int64) throws -> Int {
     try records.transaction { transaction in
       let revoked = try transaction.connection.execute(

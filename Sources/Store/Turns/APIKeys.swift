@@ -1,13 +1,13 @@
 import Base
 import MariaDB
 
-/// A new API key, and what is kept of it.
+/// A new API key, as it is stored.
 package struct NewAPIKey: Sendable {
   /// SHA-256 of the key.
   package let hash: [UInt8]
   /// Its first 8 characters.
   package let prefix: String
-  /// The user of online-go.com whose key it is.
+  /// The user of online-go.com who owns the key.
   package let userID: Int64
   /// 1 to 200 characters.
   package let description: String
@@ -20,14 +20,14 @@ package struct NewAPIKey: Sendable {
   }
 }
 
-/// The keys with which the turns' apps show whose turns they ask for.
+/// The keys by which the turns' apps show for which user they ask.
 package struct APIKeys: Sendable {
   let records: Records
 
-  /// Counts a try of the master key, exactly under concurrency. A right one is given back.
+  /// Counts a try of the master key, exactly under concurrency. A right try is given back.
   ///
-  /// - Throws: ``RateLimited`` at more than 10 wrong ones a minute from one address. The right one is
-  ///   refused then too, or guessing would go on.
+  /// - Throws: ``RateLimited`` at more than 10 wrong tries a minute from one address. Then the
+  ///   right key is refused too, so that guessing cannot go on.
   package func countMasterKeyTry(isRight: Bool) throws {
     try records.transaction { transaction in
       try transaction.limits.countAddress(.masterKeyTries)
@@ -84,10 +84,10 @@ package struct APIKeys: Sendable {
     }
   }
 
-  /// The user of the key with this SHA-256, and whether ``TurnUsers/noteRequest(of:interval:)`` is due; nil where no such
-  /// key exists, or it is revoked.
+  /// The user of the key with this SHA-256, and whether ``TurnUsers/noteRequest(of:interval:)`` is
+  /// due; nil if the key does not exist or is revoked.
   ///
-  /// - Parameter interval: between two notes.
+  /// - Parameter interval: the time between two notes.
   package func user(
     ofKey hash: [UInt8], notedEach interval: Duration
   ) throws -> (id: Int64, isNoteDue: Bool)? {

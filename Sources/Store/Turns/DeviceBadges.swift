@@ -1,23 +1,24 @@
 import Base
 import MariaDB
 
-/// The number on the app's icon of one device, and how the device is told anything.
+/// The number on the app's icon of one device, and the address of the device.
 struct DeviceBadge: Sendable {
   let token: String
-  /// How many games wait for the device's users, as last seen.
+  /// The number of games that wait for the device's users, as last seen.
   let waiting: Int64
-  /// As last delivered.
+  /// The number as last delivered.
   let shown: Int64
-  /// Whether a badge alone may be written now: nothing else is on its way, and the last was a minute ago.
+  /// Whether a badge alone may be sent now: no other delivery is open, and the last badge was sent
+  /// a minute ago.
   let mayCorrect: Bool
   let address: PushAddress
   let language: Language
-  /// nil: those of its user hold.
+  /// nil: the user's quiet hours apply.
   let quietHours: PhoneQuietHours?
   /// Whether it has turns whose notification was given up.
   let hasUntold: Bool
 
-  /// Whether it can be told a number and nothing else. Browsers show each push to the person.
+  /// Whether it can get a number alone. Browsers show each push to the person.
   var takesBadges: Bool { address.channel != .webPush }
 
   /// The columns device_token, waiting, shown, may_correct, bundle_id, channel, language, quiet_from, quiet_to,
@@ -37,7 +38,7 @@ struct DeviceBadge: Sendable {
 }
 
 extension DeviceBadge {
-  /// The way to a device whose last notification is not kept any more.
+  /// The channel of a device whose last notification is not stored any more.
   private static func channel(of token: String) -> Channel {
     if PushToken(token)?.isOfBrowser == true { return .webPush }
     return DeviceToken(token) == nil ? .fcm : .apns
@@ -50,7 +51,7 @@ package struct DeviceBadges: Sendable {
 
   /// Corrects the badges of devices for which a user is not registered any more, at most `limit` of them.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of devices.
   package func correctStale(limit: Int, message: TurnMessage.Maker) throws -> Int {
     let tokens = try records.read { transaction in
       try transaction.connection.rows(
@@ -78,8 +79,8 @@ extension Records {
 struct BadgeStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Of the devices that are registered for a user, by token. A device whose channel was never configured is left out:
-  /// nothing would send what was written for it, or delete it.
+  /// The badges of the devices that are registered for a user, by token. Omits devices whose
+  /// channel was never configured: their notifications would be neither sent nor deleted.
   func ofDevices(of userID: Int64) throws(DatabaseError) -> [DeviceBadge] {
     try transaction.connection.rows(
       """
@@ -104,7 +105,7 @@ struct BadgeStatements: ~Copyable {
     ) { row in DeviceBadge(row: row) }
   }
 
-  /// The same of one device, whoever is registered for it; none where nothing was ever sent to it.
+  /// The badge of one device, for all its users; empty if nothing was ever sent to it.
   fileprivate func ofDevice(_ token: String) throws(DatabaseError) -> [DeviceBadge] {
     try transaction.connection.rows(
       """
@@ -124,7 +125,7 @@ struct BadgeStatements: ~Copyable {
     ) { row in DeviceBadge(row: row) }
   }
 
-  /// Sends the badge alone to the devices that show another number, where it may.
+  /// Sends the badge alone to the devices that show another number and may be corrected.
   func correct(_ devices: [DeviceBadge], message: TurnMessage.Maker) throws {
     for device in devices
     where device.takesBadges && device.mayCorrect && device.waiting != device.shown {
@@ -135,7 +136,7 @@ struct BadgeStatements: ~Copyable {
     }
   }
 
-  /// Sends what a device shows nothing of, and its badge.
+  /// Sends an event that the device does not show, with its badge.
   func post(
     _ event: TurnMessage.Event, to device: DeviceBadge, message: TurnMessage.Maker
   ) throws {
@@ -149,9 +150,10 @@ struct BadgeStatements: ~Copyable {
     try insertNotice(id, of: nil, games: [], badge: device.waiting)
   }
 
-  /// Remembers what a notification tells, and that it is the last to its devices.
+  /// Stores the content of a notification, and marks it as the last one to its devices.
   ///
-  /// - Parameter isDeferred: whether it waits for the end of quiet hours: until then the badge goes alone.
+  /// - Parameter isDeferred: whether it waits for the end of quiet hours: until then only the badge
+  ///   is sent.
   func insertNotice(
     _ id: String, of userID: Int64?, games: [GameMark], badge: Int64, isDeferred: Bool = false
   ) throws(DatabaseError) {
@@ -168,19 +170,19 @@ struct BadgeStatements: ~Copyable {
       [.text(id)])
   }
 
-  /// The device may show this badge, though its delivery was not recorded.
+  /// Records a badge that the device may show, though its delivery was not recorded.
   func note(_ badge: Int64, on token: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE ogs_devices SET badge = ? WHERE device_token = ?", [.integer(badge), .text(token)])
   }
 
-  /// The badge of a device is to be looked at, because a user is not registered for it any more.
+  /// Marks the badge of a device for a check, because a user is not registered for it any more.
   func markStale(_ token: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE ogs_devices SET is_stale = TRUE WHERE device_token = ?", [.text(token)])
   }
 
-  /// Nothing is left to do for devices that show the right number; those without a user are forgotten.
+  /// Ends the check of devices that show the right number, and deletes those without a user.
   fileprivate func endStale(_ devices: [DeviceBadge]) throws(DatabaseError) {
     for device in devices where device.waiting == device.shown || !device.takesBadges {
       _ = try transaction.connection.execute(

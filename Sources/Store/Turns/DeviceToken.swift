@@ -1,7 +1,7 @@
 import Base
 
-/// A device token as the turns' apps send it: 64 to 400 hexadecimal digits, in lower case. Spaces and
-/// angle brackets, which some apps print around it, are left out.
+/// A device token as the turns' apps send it: 64 to 400 hexadecimal digits, in lower case. Spaces
+/// and angle brackets, which some apps print around it, are removed.
 package struct DeviceToken: Sendable, Equatable {
   package let text: String
 

@@ -1,6 +1,6 @@
 import Base
 
-/// A game and the move of which somebody is told.
+/// A game, and the move that a notification tells.
 struct GameMark: Hashable, Sendable {
   let id: Int64
   /// Unix milliseconds
@@ -17,7 +17,7 @@ struct GameMark: Hashable, Sendable {
   static func list(_ json: String) -> Set<GameMark> {
     var marks: Set<GameMark> = []
     var reader = JSONReader(Array(json.utf8))
-    // Written by this program, and checked by the table; what cannot be read tells of no game that waits.
+    // Written by this program, and checked by the table; unreadable text counts as no games.
     try? reader.array { pair in
       var numbers: [Int64] = []
       try pair.array { number in numbers.append(try number.integer()) }

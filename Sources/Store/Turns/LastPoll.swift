@@ -1,18 +1,18 @@
 import Base
 import MariaDB
 
-/// What the last poll of a user saw, as it is stored.
+/// The result of the last poll of a user, as it is stored.
 package struct LastPoll: Sendable {
-  /// nil: it failed, or was longer ago than was asked for.
+  /// nil: the poll failed, or is older than requested.
   package let turns: Turns?
-  /// Why it failed; nil where it did not.
+  /// The reason why it failed, if it failed.
   package let failure: String?
 }
 
 extension TurnUsers {
-  /// What the last poll of a user saw, within the last `age` by the database's clock.
+  /// The result of the last poll of a user, within the last `age` by the database's clock.
   ///
-  /// - Returns: nil where no device is registered for the user.
+  /// - Returns: nil if no device is registered for the user.
   package func lastPoll(of userID: Int64, within age: Duration) throws -> LastPoll? {
     try records.read { transaction in
       let user = try transaction.connection.row(
@@ -37,6 +37,6 @@ extension TurnUsers {
 }
 
 extension PollPace {
-  /// Between two polls of a user whose games do not move.
+  /// The interval between two polls of a user whose games do not move.
   package var longestInterval: Duration { interval * 4 }
 }

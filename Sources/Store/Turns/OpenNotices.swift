@@ -8,29 +8,30 @@ struct OpenNotice: Sendable {
     case ended = "game_ended"
   }
 
-  /// Of the delivery.
+  /// The id of the delivery.
   let id: String
   let token: String
   let kind: Kind
   let games: Set<GameMark>
   let badge: Int64
-  /// It waits for the end of quiet hours, and was never tried.
+  /// The notification waits for the end of quiet hours, and was never tried.
   let isDeferred: Bool
-  /// A pass has it in hand, or had it when it ended: the service may have it already.
+  /// A pass is sending it, or was sending it when it ended: the service may already have it.
   let isBeingSent: Bool
-  /// Under which the device may show it already, because a pass ended before it had recorded what became of it;
-  /// nil: none did.
+  /// The collapse id under which the device may already show it, because a pass ended before it
+  /// recorded the outcome; nil if no pass did.
   let shownUnder: String?
 
-  /// Whether the device may show it already, and all of its games still wait: sent again, it takes its own place.
+  /// Whether the device may already show it, and all of its games still wait: if sent again, it
+  /// replaces itself.
   func isShownAndTrue(_ waiting: Set<GameMark>) -> Bool {
     shownUnder != nil && waiting.isSuperset(of: games)
   }
 }
 
 extension TurnNotices {
-  /// Those of the user, locked until the transaction ends. The leases are locked before them, as by whoever
-  /// sends: from now on no pass takes one of them in hand.
+  /// The open notifications of the user, locked until the transaction ends. Locks the leases first,
+  /// as senders do: from now on no pass begins to send one of them.
   func openNotices() throws(DatabaseError) -> [OpenNotice] {
     let shards = try transaction.connection.rows(
       """

@@ -1,15 +1,15 @@
 import Base
 import MariaDB
 
-/// Why a poll of a user did not succeed.
+/// The reason why a poll of a user failed.
 package enum PollFailure: Sendable, Equatable {
   /// online-go.com as a whole does not serve us now: 429, 5xx, no answer, no JSON.
   ///
-  /// - Parameter retryAfter: what it asks for, kept even where it is long.
+  /// - Parameter retryAfter: the wait that it asks for, kept even if it is long.
   case refused(reason: String, retryAfter: Duration?)
-  /// Something is wrong with this user's answer.
+  /// This user's answer has a problem.
   case unreadable(reason: String)
-  /// 404: nobody has this id any more.
+  /// 404: no user has this id any more.
   case gone
 
   fileprivate var reason: String {
@@ -20,10 +20,10 @@ package enum PollFailure: Sendable, Equatable {
   }
 }
 
-/// What came of recording a failure.
+/// The result of recording a failure.
 package enum FailureRecord: Sendable {
   case recorded
-  /// Three users in a row were refused: nobody is polled for a while.
+  /// Three users in a row were refused: all polls pause for a while.
   case allPaused
   /// The lease has passed to another poll; nothing was written.
   case lost
@@ -33,8 +33,8 @@ extension Polls {
   /// Records that a poll failed.
   ///
   /// The user is due again after 10, 20, 40 … seconds, at most 15 minutes, and never before
-  /// `retryAfter`; one who is gone at the longest interval. The third user in a row who is refused
-  /// stops all polls, for the same times, until one of them succeeds.
+  /// `retryAfter`; a user who is gone is due after the longest interval. The third user in a row
+  /// who is refused pauses all polls, for the same times, until one of them succeeds.
   package func recordFailure(
     _ failure: PollFailure, of user: ClaimedUser, pace: PollPace
   ) throws -> FailureRecord {
@@ -55,9 +55,10 @@ extension Polls {
 }
 
 extension PollStatements {
-  /// Forgets which users were refused, because online-go.com has answered.
+  /// Forgets the users that were refused, because online-go.com has answered.
   func endRefusals() throws(DatabaseError) {
-    // Read first: all polls of all companions would wait for a row that each of them writes.
+    // Reads first: otherwise all polls of all companions would wait for a row that each of them
+    // writes.
     let isClean = try transaction.connection.row(
       "SELECT refused_users = '[]' AND pauses = 0 FROM ogs_pause WHERE id = 1"
     ) { row in row.boolean(0) }
@@ -68,7 +69,7 @@ extension PollStatements {
       """)
   }
 
-  /// - Returns: false where the lease has passed to another poll.
+  /// - Returns: false if the lease has passed to another poll.
   fileprivate func postpone(
     _ user: ClaimedUser, after failure: PollFailure, pace: PollPace
   ) throws(DatabaseError) -> Bool {

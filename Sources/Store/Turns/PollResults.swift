@@ -2,11 +2,11 @@ import Base
 import MariaDB
 
 extension Polls {
-  /// Records what a poll has seen, all of it in one transaction: the games, the marks, the
-  /// notification of new turns to all of the user's devices, and when the user is due again.
+  /// Records the result of a poll in one transaction: the games, the marks, the notification of new
+  /// turns to all of the user's devices, and the time of the next poll.
   ///
   /// - Parameter message: makes the notification of an event.
-  /// - Returns: nil where the lease has passed to another poll; nothing is written then.
+  /// - Returns: nil if the lease has passed to another poll; then nothing is written.
   package func recordGames(
     _ seen: SeenGames, entityTag: String?, of user: ClaimedUser, pace: PollPace,
     message: @escaping TurnMessage.Maker
@@ -21,7 +21,7 @@ extension Polls {
       let marks = Dictionary(uniqueKeysWithValues: stored.map { ($0.game.id, $0.notifiedMove) })
       let turns = Turns(in: seen.games, of: user.id) { marks[$0] ?? 0 }
       let settings = try transaction.turnSettings.find(of: user.id)
-      // Where no device is left, all are.
+      // Also true if no device is left.
       let isQuiet = try transaction.turnRegistrations.quietHours(of: user.id).allSatisfy {
         settings.silence(at: transaction.now, on: $0) != nil
       }
@@ -40,7 +40,7 @@ extension Polls {
     }
   }
 
-  /// Records that online-go.com has nothing new to tell (HTTP 304).
+  /// Records that online-go.com reports no change (HTTP 304).
   package func recordUnchanged(
     _ user: ClaimedUser, pace: PollPace, message: @escaping TurnMessage.Maker
   ) throws {
@@ -59,7 +59,7 @@ extension Polls {
 }
 
 extension PollStatements {
-  /// - Returns: false where the lease has passed to another poll.
+  /// - Returns: false if the lease has passed to another poll.
   fileprivate func succeed(
     _ user: ClaimedUser, activeGames: Int, entityTag: String?
   ) throws(DatabaseError) -> Bool {
@@ -78,15 +78,16 @@ extension PollStatements {
     return isHeld
   }
 
-  /// The next poll asks for the whole answer: turns that are new may be told then, though nothing has changed.
+  /// Makes the next poll ask for the whole answer: new turns may be told then, even if nothing has
+  /// changed.
   fileprivate func forgetAnswer(of user: ClaimedUser) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE ogs_users SET entity_tag = NULL WHERE id = ? AND claim_id = ?",
       [.integer(user.id), .text(user.claimID)])
   }
 
-  /// Makes the user due again after the interval: that of live games; or else the configured one, or a tenth of the
-  /// time in which nothing moved and nobody asked, at most four times the configured.
+  /// Makes the user due again after an interval: that of live games; or else a tenth of the time
+  /// since the last move or request, at least the configured interval and at most four times that.
   fileprivate func schedule(
     _ user: ClaimedUser, hasMoved: Bool, isLive: Bool, pace: PollPace
   ) throws(DatabaseError) {

@@ -1,11 +1,12 @@
 import Base
 import MariaDB
 
-/// How often a user of online-go.com is polled.
+/// The pace of polls for a user of online-go.com.
 package struct PollPace: Sendable {
-  /// Between two polls while games move or the user's app asks. It grows to four times that while neither happens.
+  /// The interval between two polls while games move or the user's app asks. Otherwise it grows to
+  /// four times that.
   package let interval: Duration
-  /// The same while the user has a game with less than an hour for a move; it does not grow.
+  /// The interval while the user has a game with less than an hour for a move; it does not grow.
   package let liveInterval: Duration
 
   package init(interval: Duration, liveInterval: Duration? = nil) {
@@ -23,7 +24,7 @@ package struct PollPace: Sendable {
 /// A user that one poll holds until its lease ends.
 package struct ClaimedUser: Sendable {
   package let id: Int64
-  /// Of the last answer, where it had one.
+  /// The entity tag of the last answer, if it had one.
   package let entityTag: String?
   let createdAt: Timestamp
   let claimID: String
@@ -37,18 +38,18 @@ package struct ClaimedUser: Sendable {
   }
 }
 
-/// What comes of claiming one user.
+/// The result of claiming one user.
 package enum UserClaim: Sendable {
   case claimed(ClaimedUser)
   /// Another poll is under way.
   case busy
-  /// online-go.com has refused polls, of this user or of several, and is left alone for a while.
+  /// online-go.com has refused polls, of this user or of several, and is not asked for a while.
   case paused
   /// No device is registered for this user.
   case unregistered
 }
 
-/// Polls of online-go.com: which users are due, and what was found.
+/// Polls of online-go.com: the users that are due, and the results.
 package struct Polls: Sendable {
   let records: Records
 
@@ -68,9 +69,9 @@ package struct Polls: Sendable {
     }
   }
 
-  /// Forgets users without a device, when they are due.
+  /// Deletes users without a device, when they are due.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of users.
   package func forgetUnregistered() throws -> Int {
     try records.transaction { transaction in
       try transaction.connection.execute(
@@ -86,7 +87,7 @@ package struct Polls: Sendable {
   /// committed before the fetch.
   ///
   /// - Parameter claimID: a UUID, made for this claim alone.
-  /// - Returns: none while all polls are paused.
+  /// - Returns: no user while all polls are paused.
   package func claim(limit: Int, as claimID: String) throws -> [ClaimedUser] {
     let claimed = try records.transaction { transaction in
       try transaction.connection.execute(
@@ -117,8 +118,8 @@ package struct Polls: Sendable {
   package func claim(_ userID: Int64, as claimID: String) throws -> UserClaim {
     try records.transaction { transaction in
       let statements = transaction.polls
-      // First, so that what is read after it is as this statement found it: a user who is not claimed
-      // stays locked.
+      // First, so that the reads after it agree with it: it locks the user even if it claims
+      // nothing.
       let isClaimed = try statements.claim(userID, as: claimID)
       let user = try statements.find(userID)
       if isClaimed, case .held(let user) = user { return .claimed(user) }
@@ -131,7 +132,7 @@ package struct Polls: Sendable {
     }
   }
 
-  /// Gives claimed users back, due as they were.
+  /// Releases claimed users, which are due at once.
   package func release(_ users: [ClaimedUser]) throws {
     try records.transaction { transaction in
       for user in users {

@@ -4,12 +4,13 @@ import MariaDB
 /// A notification that a device shows, as far as we know.
 struct ShownAlert: Sendable {
   let token: String
-  /// By which the app finds it.
+  /// The id by which the app finds it.
   let collapseID: String
   let kind: OpenNotice.Kind
   let games: Set<GameMark>
 
-  /// - Parameter awaiting: the games in which the user must act, paused ones too: their notifications stay.
+  /// - Parameter awaiting: the games in which the user must act, also paused ones: their
+  ///   notifications stay.
   fileprivate func isOver(_ awaiting: [TurnGame]) -> Bool {
     // The next turn of the same game has the same collapse id.
     kind == .turn
@@ -19,7 +20,7 @@ struct ShownAlert: Sendable {
 }
 
 extension TurnNotices {
-  /// Alerts that one message takes away; the next poll goes on.
+  /// The most alerts that one message removes; the next poll continues.
   private static var mostRemoved: Int { 30 }
 
   func shownAlerts() throws(DatabaseError) -> [ShownAlert] {
@@ -36,10 +37,10 @@ extension TurnNotices {
     }
   }
 
-  /// Has the devices take away the alerts of which no game waits for the user any more.
+  /// Makes the devices remove the alerts whose games do not wait for the user any more.
   ///
-  /// - Parameter games: all of the user, as stored now.
-  /// - Returns: the devices that are told so, and so get the badge too.
+  /// - Parameter games: all games of the user, as stored now.
+  /// - Returns: the devices that get such a message, and with it the badge.
   func removeAlerts(
     from devices: [DeviceBadge], _ alerts: [ShownAlert], games: [TurnGame]
   ) throws -> Set<String> {
@@ -57,7 +58,7 @@ extension TurnNotices {
       try forget(mine)
       told.insert(device.token)
     }
-    // A device that is not registered any more is left alone.
+    // Devices that are not registered any more get no message.
     let tokens = Set(devices.map(\.token))
     try forget(alerts.filter { !tokens.contains($0.token) })
     return told
@@ -71,7 +72,8 @@ extension TurnNotices {
     }
   }
 
-  /// Remembers what devices show. Browsers are left out: a push without a notification makes them end the subscription.
+  /// Remembers the alerts that devices show. Omits browsers: a push without a notification makes
+  /// them end the subscription.
   ///
   /// Parameter: JSON array of the ids of deliveries.
   static var rememberAlerts: StaticString {

@@ -1,15 +1,15 @@
 import Base
 import MariaDB
 
-/// A game as it is stored: with its place in the order of online-go.com and the mark.
+/// A game as it is stored: with its position in the order of online-go.com, and the marks.
 struct StoredGame {
   let game: TurnGame
   let position: Int64
-  /// Unix milliseconds: the ``TurnGame/lastMove`` that the user was last told of; 0: never.
+  /// Unix milliseconds: the ``TurnGame/lastMove`` that the user was last told of; 0: none.
   let notifiedMove: Int64
-  /// The same of the warning that the clock runs out.
+  /// The same for the warning about the clock.
   let clockMove: Int64
-  /// The user wants to hear nothing of it.
+  /// Whether the user wants no notifications about it.
   let isSilent: Bool
 }
 
@@ -38,8 +38,8 @@ struct GameStatements: ~Copyable {
   /// Replaces the stored games with the seen ones. Only changed games are written. Games that are no
   /// longer seen are deleted, unless they may only have been unreadable.
   ///
-  /// - Parameter silent: ids of the games that the user wants to hear nothing of.
-  /// - Returns: whether a game came, went or moved, and those that went.
+  /// - Parameter silent: ids of the games that the user wants no notifications about.
+  /// - Returns: whether a game came, went or moved, and the games that went.
   func replace(
     _ stored: [StoredGame], with seen: SeenGames, told: [TurnGame], silent: Set<Int64>,
     of userID: Int64
@@ -55,7 +55,7 @@ struct GameStatements: ~Copyable {
     return (changes.haveMoved || !gone.isEmpty, gone)
   }
 
-  /// Remembers that the user was told how little time is left for this move.
+  /// Remembers that the user was warned about the clock for this move.
   func markClock(_ game: TurnGame, of userID: Int64) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE ogs_games SET clock_move = ? WHERE ogs_user_id = ? AND game_id = ?",
@@ -93,7 +93,7 @@ extension Transaction {
 
 /// The seen games that differ from the stored ones.
 private struct GameChanges {
-  /// JSON: an array of games; nil where none differs.
+  /// JSON: an array of games; nil if none differs.
   private(set) var rows: [UInt8]?
   /// Whether a game is new, or has moved.
   private(set) var haveMoved = false

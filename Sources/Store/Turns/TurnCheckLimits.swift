@@ -1,7 +1,7 @@
 extension Polls {
-  /// Counts a check that a job asks for.
+  /// Counts a check that a job requests.
   ///
-  /// - Parameter siteLimit: checks of all users in a minute.
+  /// - Parameter siteLimit: the limit of checks of all users in a minute.
   /// - Returns: whether online-go.com may be asked.
   package func admitCheck(of userID: Int64, siteLimit: Int64) throws -> Bool {
     try records.transaction { transaction in

@@ -1,20 +1,20 @@
 package import Base
 import MariaDB
 
-/// What shows notifications to a player, as it registers: a phone, or a browser.
+/// The receiver of a player's notifications, as it registers: a phone or a browser.
 package struct TurnDevice: Sendable {
-  /// As its channel knows it.
+  /// The token, as its channel knows it.
   package let token: String
   package let channel: Channel
-  /// The sealed subscription of a browser; nil of anything else.
+  /// The sealed subscription of a browser; nil for other devices.
   let sealed: String?
-  /// In which it is written to; nil: as before, or else English.
+  /// The language of its notifications; nil: the earlier one, or else English.
   package var language: Language?
   package var quietHours = QuietHoursChange.keep
 
   package enum QuietHoursChange: Sendable {
     case keep
-    /// nil: those of its user hold.
+    /// nil: the user's quiet hours apply.
     case set(PhoneQuietHours?)
   }
 
@@ -43,10 +43,10 @@ package struct TurnDevice: Sendable {
   }
 }
 
-/// Quiet hours of one phone: they hold in place of those of its user.
+/// Quiet hours of one phone: they replace those of its user.
 package struct PhoneQuietHours: Sendable, Equatable {
   package let hours: TurnSettings.QuietHours
-  /// A name of the system's time zones; nil: that of the user's settings.
+  /// A name of the system's time zones; nil: the zone of the user's settings.
   package let timeZone: String?
 
   package init(_ hours: TurnSettings.QuietHours, timeZone: String?) {
@@ -54,7 +54,8 @@ package struct PhoneQuietHours: Sendable, Equatable {
     self.timeZone = timeZone
   }
 
-  /// The columns quiet_from, quiet_to, time_zone, in that order from `column`; nil where there are no hours.
+  /// The columns quiet_from, quiet_to, time_zone, in that order from `column`; nil if there are no
+  /// hours.
   init?(row: borrowing Row, _ column: Int) {
     guard let from = row.optionalInteger(column), let to = row.optionalInteger(column + 1) else {
       return nil

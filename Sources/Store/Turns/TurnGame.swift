@@ -1,15 +1,15 @@
 import Base
 
-/// A game as online-go.com last told of it.
+/// A game as online-go.com last reported it.
 package struct TurnGame: Sendable, Equatable {
-  /// Unicode scalars of ``name`` that are kept.
+  /// The longest ``name`` that is stored, in Unicode scalars.
   package static let longestName = 500
 
   package let id: Int64
   package let name: String
   /// Unix milliseconds.
   package let lastMove: Int64
-  /// Who must act; while stones are removed, the user until they accept. 0: nobody.
+  /// The player who must act; while stones are removed, the user until they accept. 0: no player.
   package let currentPlayer: Int64
   /// In play or removing stones, and not paused.
   package let isRunning: Bool
@@ -27,11 +27,11 @@ package struct TurnGame: Sendable, Equatable {
   package func isTurn(of userID: Int64) -> Bool { isRunning && currentPlayer == userID }
 }
 
-/// What online-go.com tells of a user's games.
+/// The games of a user, as online-go.com reports them.
 package struct SeenGames: Sendable {
-  /// In its order.
+  /// In the order of online-go.com.
   package let games: [TurnGame]
-  /// Games that could not be read: what is known of them stays.
+  /// Games that could not be read: their stored data stay.
   package let unreadable: Set<Int64>
   /// Whether the user has no other game.
   package let isWhole: Bool
@@ -55,7 +55,7 @@ package struct SeenGames: Sendable {
 /// The turns of a user, as a poll has seen them; all in the order of online-go.com.
 package struct Turns: Sendable {
   package let notYours: [TurnGame]
-  /// Not told before.
+  /// Turns that the user was not told of.
   package let new: [TurnGame]
   package let old: [TurnGame]
 

@@ -2,7 +2,7 @@ package import Base
 
 /// A notification to a player, as it is sent.
 package struct TurnMessage: Sendable {
-  /// What it tells.
+  /// The event of the notification.
   package enum Event: Sendable {
     /// It is the user's turn in these games, in the order of online-go.com; at least one. `isUrgent`: one of them has
     /// less than an hour for the move.
@@ -10,15 +10,16 @@ package struct TurnMessage: Sendable {
     /// Less than an hour is left for the user's move.
     case clock(TurnGame)
     case ended(TurnGame)
-    /// Nothing but the number on the app's icon.
+    /// Only the number on the app's icon.
     case badge
-    /// These notifications, which the device shows, are over.
+    /// The events of these notifications, which the device shows, have ended.
     case removal([RemovedAlert])
   }
 
   package struct RemovedAlert: Sendable {
     package let collapseID: String
-    /// Unix milliseconds: of the newest move that it told of. A newer notification with the same collapse id stays.
+    /// Unix milliseconds: the newest move of the notification. A newer notification with the same
+    /// collapse id stays.
     package let lastMove: Int64
 
     package init(collapseID: String, lastMove: Int64) {
@@ -27,11 +28,11 @@ package struct TurnMessage: Sendable {
     }
   }
 
-  /// To whom a device tells it.
+  /// The reader of the notification on a device.
   package struct Reader: Sendable {
-    /// nil for ``Event/badge`` and ``Event/removal(_:)``, which are of all users of the device.
+    /// nil for ``Event/badge`` and ``Event/removal(_:)``, which concern all users of the device.
     package let userID: Int64?
-    /// How many games wait for the users of the device.
+    /// The number of games that wait for the users of the device.
     package let badge: Int64
     package let language: Language
 
@@ -46,7 +47,7 @@ package struct TurnMessage: Sendable {
 
   /// At most 64 bytes.
   package let collapseID: String
-  /// JSON, at most 3993 bytes: as every channel takes it.
+  /// JSON, at most 3993 bytes, which every channel accepts.
   package let payload: [UInt8]
   package let lifetime: Duration
 

@@ -2,7 +2,7 @@ import Base
 import Cryptography
 import MariaDB
 
-/// What a user's devices are told, as it is true after a poll. Used in the poll's transaction.
+/// The notifications to a user's devices after a poll. Used in the poll's transaction.
 struct TurnNotices: ~Copyable {
   let transaction: Transaction
   let user: ClaimedUser
@@ -19,20 +19,21 @@ struct TurnNotices: ~Copyable {
     self.message = message
   }
 
-  /// What the devices that get one notification have in common.
+  /// The common properties of the devices that get one notification.
   private struct Audience: Hashable {
     let badge: Int64
     let language: Language
-    /// How long it waits for the end of their quiet hours; nil: it does not.
+    /// The wait until the end of their quiet hours; nil outside of quiet hours.
     let delay: Duration?
   }
 
-  /// What one notification tells some of the devices.
+  /// The content of one notification to some of the devices.
   private struct Content: Hashable {
     let games: [GameMark]
-    /// The deliveries in whose place it comes, and an id of its own where it tells again.
+    /// The deliveries that it replaces, and a new id if it tells turns again.
     let replaced: [String]
-    /// Of one of those that the device may show already, and that is true in part: it takes its place there, too.
+    /// The collapse id of a replaced notification that the device may already show and that is
+    /// still true in part: this one replaces it there, too.
     let collapseID: String?
     let audience: Audience
   }
@@ -41,14 +42,15 @@ struct TurnNotices: ~Copyable {
     Audience(badge: device.waiting, language: device.language, delay: silence(of: device))
   }
 
-  /// How long the device may make no sound from now on; nil where it may.
+  /// The time for which the device may make no sound from now on; nil if it may.
   func silence(of device: DeviceBadge) -> Duration? {
     settings.silence(at: transaction.now, on: device.quietHours)
   }
 
-  /// Tells the devices of the turns that are new, and again of those whose notification was given up. What waits
-  /// undelivered and is not true any more is withdrawn, or replaced by what is; what a device shows is taken away. A
-  /// device that is told nothing, but shows another badge, gets the badge alone.
+  /// Tells the devices about the new turns, and again about turns whose notification was given up.
+  /// Notifications that are not delivered yet and not true any more are withdrawn or replaced;
+  /// alerts on the devices that are not true any more are removed. A device that gets no
+  /// notification, but shows another badge, gets the badge alone.
   ///
   /// - Parameter urgent: games that cannot wait.
   func update(told: [TurnGame], urgent: Set<Int64>) throws {
@@ -67,7 +69,7 @@ struct TurnNotices: ~Copyable {
       devices.filter { !informed.contains($0.token) }, message: message)
   }
 
-  /// Tells of single games.
+  /// Posts a notification for each game.
   func tell(_ kind: SingleKind, of games: [TurnGame]) throws {
     if games.isEmpty { return }
     var audiences: [Audience: [DeviceBadge]] = [:]
@@ -88,7 +90,7 @@ struct TurnNotices: ~Copyable {
     }
   }
 
-  /// Tells that less than an hour is left for these moves, once for each.
+  /// Warns that less than an hour is left for these moves, once for each.
   func warn(of games: [TurnGame]) throws {
     try tell(.clock, of: games)
     for game in games { try transaction.games.markClock(game, of: user.id) }
@@ -110,7 +112,7 @@ extension TurnNotices {
   /// - Parameters:
   ///   - untold: by token, the turns that a device is told again.
   ///   - stored: all games of the user, as they are now.
-  /// - Returns: the devices that get something now.
+  /// - Returns: the devices that get a notification now.
   private func tellTurns(
     _ told: [TurnGame], and untold: [String: Set<GameMark>], of stored: [StoredGame],
     to devices: [DeviceBadge], replacing open: [OpenNotice], urgent: Set<Int64>
@@ -158,7 +160,8 @@ extension TurnNotices {
     return Set(contents.filter { $0.key.audience.delay == nil }.values.joined().map(\.token))
   }
 
-  /// Puts a notification into the outbox. The same event of the same registration makes no second one.
+  /// Posts a notification to the outbox. The same event of the same registration is posted only
+  /// once.
   private func post(
     _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark],
     to audience: Audience, _ addresses: [PushAddress], inPlaceOf replaced: [String] = [],
@@ -179,7 +182,7 @@ extension TurnNotices {
       id, of: user.id, games: games, badge: audience.badge, isDeferred: audience.delay != nil)
   }
 
-  /// Has sent now what waited for the end of quiet hours.
+  /// Makes notifications that wait for the end of quiet hours due now.
   private func release(_ notices: [OpenNotice]) throws(DatabaseError) {
     if notices.isEmpty { return }
     _ = try transaction.connection.execute(
@@ -192,7 +195,8 @@ extension TurnNotices {
       [.bytes(JSONWriter.array(of: notices.map(\.id)))])
   }
 
-  /// Also remembers the badge that the device may show by now, so that it is corrected.
+  /// Withdraws notifications, and records the badge that the device may show by now, so that it is
+  /// corrected.
   private func withdraw(_ notices: [OpenNotice], from device: DeviceBadge) throws(DatabaseError) {
     try withdraw(notices)
     let shown = notices.last { $0.shownUnder != nil && $0.badge != device.waiting }

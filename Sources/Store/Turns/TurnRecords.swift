@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// A user of online-go.com as administrators see one.
+/// A user of online-go.com as administrators see it.
 package struct TurnUserRecord: Sendable {
   package let id: Int64
   /// The next poll; during a poll, the end of its lease. By the database's clock.
@@ -13,7 +13,7 @@ package struct TurnUserRecord: Sendable {
   package let activeGames: Int64
   /// Polls that failed in a row.
   package let failures: Int64
-  /// Why the last poll failed.
+  /// The reason why the last poll failed.
   package let failure: String?
   package let devices: Int64
 }
@@ -23,7 +23,7 @@ package struct TurnRegistrationRecord: Sendable {
   package let userID: Int64
   package let token: String
   package let registeredAt: Timestamp
-  /// When a notification for it was last written; nil: never.
+  /// When a notification was last delivered to it; nil: never.
   package let lastNotifiedAt: Timestamp?
 
   /// The columns ogs_user_id, device_token, registered_at, last_notified_at, in that order from 0.
@@ -35,18 +35,19 @@ package struct TurnRegistrationRecord: Sendable {
   }
 }
 
-/// A user's game, and which of its moves the user was told of.
+/// A user's game, and the last move that the user was told of.
 package struct TurnGameRecord: Sendable {
   package let game: TurnGame
   /// Unix milliseconds: the ``TurnGame/lastMove`` that the user was last told of; 0: none.
   package let notifiedMove: Int64
-  /// The user has muted it, or it is live and the user wants to hear nothing of such games.
+  /// Whether the user has muted it, or it is live and the user wants no notifications about such
+  /// games.
   package let isSilent: Bool
 }
 
-/// Users of online-go.com as administrators look at them.
+/// Users of online-go.com as administrators see them.
 extension TurnUsers {
-  /// At most `limit` users with ids behind `id`, in their order.
+  /// At most `limit` users with ids above `id`, in the order of ids.
   package func list(after id: Int64, limit: Int) throws -> FirstRows<TurnUserRecord> {
     FirstRows(try list(in: id + 1...Int64.max, limit: limit + 1), limit: limit)
   }
@@ -74,7 +75,7 @@ extension TurnUsers {
     }
   }
 
-  /// When the pause of all polls ends, by the database's clock; nil: polls do not pause.
+  /// The end of the pause of all polls, by the database's clock; nil: polls do not pause.
   package func pauseEnd() throws -> Timestamp? {
     try records.read { transaction in
       try transaction.connection.row(
@@ -93,7 +94,7 @@ extension TurnUsers {
     }
   }
 
-  /// In the order of online-go.com.
+  /// The user's games in the order of online-go.com.
   package func games(of userID: Int64) throws -> [TurnGameRecord] {
     try records.read { transaction in
       try transaction.games.find(of: userID).map {
@@ -107,13 +108,13 @@ extension TurnUsers {
     try records.deliveries.list(ofEvents: "turn \(userID) ", limit: limit)
   }
 
-  /// The limits that refuse the user's apps now.
+  /// The limits that reject the user's apps now.
   package func limitsUsedUp(by userID: Int64) throws -> [CountedLimit] {
     try records.countedLimits.usedUp([.turnRegistrations, .turnChecks], of: String(userID))
   }
 }
 
-/// Registrations as administrators look at them.
+/// Registrations as administrators see them.
 extension TurnRegistrations {
   /// At most `limit` devices of a user.
   package func list(of userID: Int64, limit: Int) throws -> [TurnRegistrationRecord] {

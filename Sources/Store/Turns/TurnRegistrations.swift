@@ -1,16 +1,17 @@
 import Base
 import MariaDB
 
-/// Which devices are told of which user's turns.
+/// Registrations of devices for the turns of users.
 package struct TurnRegistrations: Sendable {
   let records: Records
 
-  /// Registers a device for a user's turns, with what it says of itself. If the device is new, the user is due for a
-  /// poll at once, unless online-go.com has refused the last one.
+  /// Registers a device, with its properties, for a user's turns. If the device is new, the user is
+  /// due for a poll at once, unless online-go.com has refused the last poll.
   ///
-  /// - Parameter key: SHA-256 of the API key that must still be the user's; nil where nobody shows one.
+  /// - Parameter key: SHA-256 of the API key that must still be the user's; nil if the request
+  ///   shows none.
   /// - Throws: ``RateLimited`` at more than 60 an hour for one user.
-  /// - Returns: false if the key is gone; nothing is written then.
+  /// - Returns: false if the key is gone; then nothing is written.
   @discardableResult
   package func add(
     _ device: TurnDevice, of userID: Int64, by key: [UInt8]? = nil
@@ -40,8 +41,8 @@ package struct TurnRegistrations: Sendable {
     }
   }
 
-  /// The users that a device is registered for, in the order of registration. None unless `userID` is
-  /// among them.
+  /// The users that a device is registered for, in the order of registration. Empty unless `userID`
+  /// is among them.
   package func users(ofDevice token: String, askedBy userID: Int64) throws -> [Int64] {
     let users = try records.read { transaction in
       try transaction.connection.rows(
@@ -105,7 +106,7 @@ struct TurnRegistrationStatements: ~Copyable {
       ])
   }
 
-  /// Of each device of a user that can be reached; nil: those of the user hold there.
+  /// The quiet hours of each device of a user that can be reached; nil: the user's own apply there.
   func quietHours(of userID: Int64) throws(DatabaseError) -> [PhoneQuietHours?] {
     try transaction.connection.rows(
       """

@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// What a player wants to be told of.
+/// The notifications that a player wants.
 package struct TurnSettings: Sendable, Equatable {
   package struct Kinds: OptionSet, Sendable {
     package let rawValue: Int
@@ -18,7 +18,7 @@ package struct TurnSettings: Sendable, Equatable {
   package struct QuietHours: Sendable, Equatable {
     /// Minutes after midnight, 0 to 1439.
     package let from: Int64
-    /// The same; before `from`: on the next day. Never equal to it.
+    /// The same; if before `from`: on the next day. Never equal to `from`.
     package let to: Int64
 
     package init(from: Int64, to: Int64) {
@@ -32,7 +32,7 @@ package struct TurnSettings: Sendable, Equatable {
   }
 
   package var quietHours: QuietHours?
-  /// A name of the system's time zones; the quiet hours are meant there.
+  /// A name of the system's time zones, for the quiet hours.
   package var timeZone = "UTC"
   package var kinds: Kinds = .turn
   package var tellsOfLiveGames = true
@@ -45,10 +45,10 @@ package struct TurnSettings: Sendable, Equatable {
 
   package func isQuiet(at instant: Timestamp) -> Bool { silence(at: instant) != nil }
 
-  /// How long nothing may make a sound from now on; nil where it may. A zone that the system does not know any more
-  /// counts as UTC.
+  /// The time for which no notification may make a sound from now on; nil if it may. A zone that
+  /// the system does not know any more counts as UTC.
   ///
-  /// - Parameter phone: nil where the phone has no quiet hours of its own.
+  /// - Parameter phone: nil if the phone has no quiet hours of its own.
   package func silence(at instant: Timestamp, on phone: PhoneQuietHours? = nil) -> Duration? {
     guard let hours = phone?.hours ?? quietHours else { return nil }
     let zone = ZoneRules(named: phone?.timeZone ?? timeZone)
@@ -63,15 +63,15 @@ package struct TurnSettings: Sendable, Equatable {
 }
 
 extension TurnUsers {
-  /// The defaults where the user has none.
+  /// The user's settings, or the defaults.
   package func settings(of userID: Int64) throws -> TurnSettings {
     try records.read { transaction in try transaction.turnSettings.find(of: userID) }
   }
 
-  /// Changes the settings; the next poll follows them, and is due now.
+  /// Changes the settings. The next poll, which is due now, follows them.
   ///
   /// - Throws: ``RateLimited`` at more than 60 an hour; what `change` throws.
-  /// - Returns: the new ones.
+  /// - Returns: the new settings.
   package func changeSettings(
     of userID: Int64, _ change: (inout TurnSettings) throws -> Void
   ) throws -> TurnSettings {
@@ -122,7 +122,7 @@ struct TurnSettingsStatements: ~Copyable {
   private static func ids(_ json: String) -> [Int64] {
     var ids: [Int64] = []
     var reader = JSONReader(Array(json.utf8))
-    // Written by this program, and checked by the table; what cannot be read mutes nothing.
+    // Written by this program, and checked by the table; unreadable text mutes nothing.
     try? reader.array { id in ids.append(try id.integer()) }
     return ids
   }
@@ -154,9 +154,9 @@ extension Transaction {
   }
 }
 
-/// What a user's settings say of the games that a poll has seen.
+/// A user's settings, applied to the games that a poll has seen.
 struct TurnWishes: Sendable {
-  /// Games of which the user wants to hear nothing.
+  /// Games that the user wants no notifications about.
   let silent: Set<Int64>
   private let settings: TurnSettings
   private let seen: SeenGames
@@ -172,13 +172,13 @@ struct TurnWishes: Sendable {
     silent = Set(settings.mutedGames).union(settings.tellsOfLiveGames ? [] : seen.live)
   }
 
-  /// The turns to tell of now. The others stay new: they are told when the quiet hours end.
+  /// The turns to tell now. The others stay new: they are told when the quiet hours end.
   func told(of turns: [TurnGame]) -> [TurnGame] {
     guard settings.kinds.contains(.turn), !isQuiet else { return [] }
     return turns.filter { !silent.contains($0.id) }
   }
 
-  /// Those of the games that have ended of which to tell. During quiet hours nobody is told, then or later.
+  /// The ended games to tell. Games that end during quiet hours are not told, then or later.
   func ended(_ gone: [StoredGame]) -> [TurnGame] {
     guard settings.kinds.contains(.gameEnded), !isQuiet else { return [] }
     return gone.filter { !$0.isSilent }.map(\.game)

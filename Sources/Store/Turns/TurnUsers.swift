@@ -1,9 +1,9 @@
 package import Base
 import MariaDB
 
-/// What MariaDB knows of a user of the turns' apps.
+/// The stored data of a user of the turns' apps.
 package struct TurnDiagnostics: Sendable {
-  /// The device registered last; nil where none is.
+  /// The device registered last; nil if there is none.
   package let deviceToken: String?
   /// nil: never.
   package let lastNotifiedAt: Timestamp?
@@ -11,10 +11,10 @@ package struct TurnDiagnostics: Sendable {
   package let lastCheckAt: Timestamp?
   /// In the order of online-go.com.
   package let games: [TurnGame]
-  /// Between two polls of this user now; nil before the first registration.
+  /// The current interval between two polls of this user; nil before the first registration.
   package let interval: Duration?
-  /// Deliveries of the notifications that are kept: those that wait, that were sent, and that were given up or
-  /// withdrawn.
+  /// Deliveries of the stored notifications: those that wait, that were sent, and that were given
+  /// up or withdrawn.
   package let queued: Int64
   package let sent: Int64
   package let failed: Int64
@@ -33,10 +33,10 @@ package struct TurnUsers: Sendable {
     }
   }
 
-  /// Deletes a user with devices, games, notifications and API keys. A poll that is under way records
-  /// nothing then.
+  /// Deletes a user with devices, games, notifications and API keys. A poll under way then records
+  /// nothing.
   ///
-  /// - Returns: false where another call was first: the user has no key any more.
+  /// - Returns: false if another call was first: the user has no key any more.
   package func delete(_ userID: Int64) throws -> Bool {
     try records.transaction { transaction in
       let tokens = try transaction.turnRegistrations.tokens(of: userID)
@@ -45,7 +45,7 @@ package struct TurnUsers: Sendable {
         "DELETE FROM turn_settings WHERE ogs_user_id = ?", [.integer(userID)])
       _ = try transaction.connection.execute(
         "DELETE FROM turn_alerts WHERE ogs_user_id = ?", [.integer(userID)])
-      // It locks the user before anything is added, as a poll does.
+      // Locks the user before any insert, as a poll does.
       _ = try transaction.connection.execute(
         "DELETE FROM ogs_users WHERE id = ?", [.integer(userID)])
       try transaction.traces.eraseHosts(ofTokens: tokens)

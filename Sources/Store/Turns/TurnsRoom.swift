@@ -5,7 +5,7 @@ extension Room {
       Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
       Retention(.after(Retention.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
     ] + Room.unusedRegistrations + [
-      // A user is gone who is not polled and has no API key. The keys that were revoked stay for a time.
+      // A user without polls and without API keys is gone. Revoked keys stay for a time.
       Retention(
         .after(Retention.day * 30),
         """
@@ -24,7 +24,7 @@ extension Room {
           (SELECT 1 FROM ogs_registrations r WHERE r.device_token = ogs_devices.device_token)
       """,
     ],
-    // They are withdrawn or replaced by the next poll, which could not do so while they were in hand.
+    // The next poll withdraws or replaces them. It could not while they were being sent.
     whatIsOver: [
       """
       SELECT DISTINCT d.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS due
@@ -56,7 +56,7 @@ extension Room {
       """,
       TurnNotices.rememberAlerts,
     ],
-    // Of turns alone: that an hour is left, or that a game has ended, is no news by then.
+    // Only turns: a short clock or an ended game is no news by then.
     whenGivenUp: [
       """
       UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS given_up
@@ -98,9 +98,10 @@ extension Room {
 }
 
 extension Room {
-  /// An app registers at each start. Whoever has not used one for a year has another phone.
+  /// An app registers at each start: a registration that is a year old belongs to an app out of
+  /// use.
   fileprivate static let unusedRegistrations = [
-    // First, so that what the phone shows is forgotten too, as at an unregistration.
+    // First, so that the phone's alerts are forgotten too, as when it unregisters.
     Retention(
       .after(Retention.day * 365),
       """
@@ -140,9 +141,9 @@ extension Job.Kind {
 }
 
 extension NewNotification.Kind {
-  /// A player is told that it is their turn.
+  /// Tells a player that it is their turn.
   static let turn = NewNotification.Kind("turn")
-  /// The number on the app's icon changes.
+  /// Changes the number on the app's icon.
   static let badge = NewNotification.Kind("badge")
   /// Less than an hour is left for a player's move.
   static let clock = NewNotification.Kind("clock")

@@ -1,12 +1,12 @@
 import MariaDB
 
 extension TurnNotices {
-  /// Takes the turns whose notifications were given up before devices had them, by token; the caller tells what still
-  /// waits of them. Those of a device in its quiet hours stay for later.
+  /// Takes the turns whose notifications were given up before they reached the devices, by token.
+  /// The caller tells those that still wait. Turns of a device in its quiet hours stay for later.
   func takeUntold(of devices: [DeviceBadge]) throws(DatabaseError) -> [String: Set<GameMark>] {
     var untold: [String: Set<GameMark>] = [:]
     for device in devices where device.hasUntold && silence(of: device) == nil {
-      // Locked: what is given up from now on stays.
+      // Locked: turns that are given up from now on stay.
       let games = try transaction.connection.row(
         """
         SELECT untold FROM ogs_registrations

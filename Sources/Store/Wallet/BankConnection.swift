@@ -1,4 +1,4 @@
-/// How we reach a bank, as an administrator configures it.
+/// The connection to a bank, as an administrator configures it.
 package struct BankConnection: Sendable {
   /// Letters, digits, `.`, `_`, `-`.
   package let bsimID: String
@@ -49,7 +49,7 @@ package struct SealedBankSecret: Sendable {
 
 /// Banks as administrators manage them.
 extension Banks {
-  /// Adds a bank, or changes how we reach it.
+  /// Adds a bank, or changes its connection.
   ///
   /// - Parameter sealedSecret: the client secret, sealed with
   ///   ``BankConnection/sealingContext(ofSecret:)``.
@@ -109,7 +109,8 @@ extension Banks {
     }
   }
 
-  /// The secrets that do not begin with `prefix`, as those do that the newest key has sealed.
+  /// The secrets that do not begin with `prefix`, the prefix of secrets that the newest key has
+  /// sealed.
   package func secrets(notSealedAs prefix: String) throws -> [SealedBankSecret] {
     try records.read { transaction in
       try transaction.connection.rows(

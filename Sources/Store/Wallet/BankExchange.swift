@@ -1,12 +1,12 @@
 package import Base
 
-/// The job of a callback: to exchange a code at a bank, and to store the cards that it gives access
-/// to.
+/// The job of a callback: exchanges a code at a bank, and stores the cards that the code gives
+/// access to.
 package struct BankExchange: Codable, Sendable {
-  /// Of the state that was spent.
+  /// The id of the state that was spent.
   package let enrollmentID: String
   package let sealedCode: String
-  /// As the bank was told when we sent the person there (RFC 6749 §4.1.3).
+  /// The redirect URI that the bank was told when we sent the person there (RFC 6749 §4.1.3).
   package let redirectURI: String
   /// The person's device, for the audit log.
   package let deviceID: String
@@ -27,13 +27,13 @@ package struct BankExchange: Codable, Sendable {
   package static func sealingContext(ofCode id: String) -> String { "enrollment code \(id)" }
 }
 
-/// How an enrollment ended.
+/// The result of an enrollment.
 package enum EnrollmentResult: Codable, Sendable, Equatable {
   case enrolled(cards: Int)
   case failed(EnrollmentFailure)
 }
 
-/// The words that the app is told.
+/// The words for the app.
 package enum EnrollmentFailure: String, Codable, Sendable {
   case invalidState = "invalid_state"
   case userCancelled = "user_cancelled"
@@ -45,7 +45,7 @@ package enum EnrollmentFailure: String, Codable, Sendable {
   case noAnswer = "no_answer"
 }
 
-/// What an exchange needs to know of its enrollment and its bank.
+/// The data of its enrollment and its bank that an exchange needs.
 package struct PendingEnrollment: Sendable {
   package let accountID: String
   package let bsimID: String
@@ -56,7 +56,7 @@ package struct PendingEnrollment: Sendable {
   package let cardsURL: ForeignURL
   package let clientID: String
   package let sealedSecret: String
-  /// How long the person has waited, by the database's clock.
+  /// The time that the person has waited, by the database's clock.
   package let age: Duration
 }
 

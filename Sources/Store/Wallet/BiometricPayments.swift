@@ -1,6 +1,6 @@
 import Cryptography
 
-/// A try to confirm a payment that has been counted.
+/// A try to confirm a payment, after it is counted.
 private struct SignatureTry: Sendable {
   let counted: BiometricTry
   let challenge: [UInt8]
@@ -12,8 +12,8 @@ extension Payments {
   /// the device.
   ///
   /// - Parameter signature: DER in base64.
-  /// - Throws: ``Refusal``; ``RateLimited`` for 15 minutes after the fifth wrong signature from the same
-  ///   network or with the same device credential, of whatever challenge.
+  /// - Throws: ``Refusal``; ``RateLimited`` for 15 minutes after the fifth wrong signature from the
+  ///   same network or with the same device credential, of any challenge.
   package func confirm(
     _ confirmation: PaymentConfirmation, withSignature signature: String,
     on clientDeviceID: String, by caller: Caller
@@ -33,7 +33,7 @@ extension Payments {
       }
       return .unproven
     }
-    // In a transaction of its own: a payment that is refused does not make the signature wrong.
+    // Uses its own transaction: a rejected payment does not make the signature wrong.
     try records.write { transaction in
       try transaction.biometrics.forgetTries(attempt.counted)
     }

@@ -77,8 +77,9 @@ extension Records {
 struct CardStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Keeps others from changing the account's cards before the transaction's end. Call it first. On
-  /// another node of a cluster their transaction fails instead, so no account gets two defaults.
+  /// Keeps other transactions from changing the account's cards before the transaction's end. Call
+  /// it first. On another node of a cluster their transaction fails instead, so no account gets two
+  /// defaults.
   func lock(of account: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       "UPDATE accounts SET cards_version = cards_version + 1 WHERE id = ?", [.text(account)])
@@ -110,7 +111,8 @@ struct CardStatements: ~Copyable {
     }
   }
 
-  /// Call it before any write: a write that looks for an `id` that is no UUID may be an error.
+  /// Call it before any write: a write that searches for an `id` that is not a UUID may be an
+  /// error.
   fileprivate func isActive(_ id: String, of account: String) throws(DatabaseError) -> Bool {
     try transaction.connection.row(
       """

@@ -1,7 +1,7 @@
 import Base
 import MariaDB
 
-/// What a bank sends along when it sends a person back to us.
+/// The answer of a bank that sends a person back to us.
 package struct BankCallback: Sendable {
   package let bsimID: String
   /// SHA-256 of the state.
@@ -36,18 +36,19 @@ package struct ResumedEnrollment: Sendable {
 package enum CallbackOutcome: Sendable {
   /// This call has spent the state.
   case resumed(ResumedEnrollment)
-  /// The state is valid and unspent. The app has begun, and the person has not confirmed yet.
+  /// The state is valid and unspent. The app began the enrollment, and the person has not confirmed
+  /// yet.
   case unconfirmed(bankName: String, email: String)
-  /// A browser has begun, and this is another one.
+  /// Another browser began the enrollment.
   case beganInAnotherBrowser
   /// Another call has just spent the state, and waits for the bank.
   case underway
-  /// Another call has spent the state, and this came of it.
+  /// Another call has spent the state, with this result.
   case ended(EnrollmentResult, ResumedEnrollment)
   /// There is no such state, it is another bank's, spent or expired, or its session has ended.
   case invalidState(isMobile: Bool)
   case unknownBank
-  /// The state stays valid: the caller did not want to go on.
+  /// The state stays valid: the caller chose not to go on.
   case postponed
 }
 
@@ -82,7 +83,7 @@ extension Enrollments {
     }
   }
 
-  /// Keeps what the person is told, for whoever comes back again.
+  /// Stores the result for a person who comes back again.
   package func keep(_ result: EnrollmentResult, of enrollment: ResumedEnrollment) throws {
     let text = String(decoding: try Job.encode(result), as: UTF8.self)
     try records.write { transaction in
@@ -94,8 +95,9 @@ extension Enrollments {
 }
 
 extension Transaction {
-  /// Spends the state, if it is valid and this is the browser that began, or the person has confirmed
-  /// what the app began. A refusal stores nothing, so it may come from anywhere.
+  /// Spends the state, if it is valid and this is the browser that began, or the person has
+  /// confirmed an enrollment that the app began. A refusal stores nothing, so it may come from any
+  /// browser.
   ///
   /// - Returns: whether this call has spent it.
   fileprivate func spendState(of callback: BankCallback) throws(DatabaseError) -> Bool {
@@ -115,7 +117,7 @@ extension Transaction {
       ]) == 1
   }
 
-  /// What we know of the state that came to a bank's address; nil if there is no such bank.
+  /// The stored data of the state that came to a bank's address; nil if there is no such bank.
   fileprivate func state(of callback: BankCallback) throws(DatabaseError) -> KnownState? {
     try connection.row(
       """
@@ -136,14 +138,14 @@ extension Transaction {
 }
 
 private struct KnownState {
-  /// How long a call that has spent a state may wait for the bank.
+  /// The longest time that a call that has spent a state may wait for the bank.
   private static let longestExchange = Duration.seconds(15)
 
   let accountID: String?
   /// nil if we have issued no such state.
   let enrollment: ResumedEnrollment?
   private let email: String
-  /// Whether the state can still be spent, apart from where the person comes from.
+  /// Whether the state can still be spent, if the right browser sends it.
   private let isValid: Bool
   /// nil if the app began.
   private let browserHash: [UInt8]?
@@ -167,7 +169,7 @@ private struct KnownState {
     result = row.optionalText(10)
   }
 
-  /// What a callback is told that has not spent the state; nil if the state is invalid.
+  /// The outcome of a callback that has not spent the state; nil if the state is invalid.
   func outcome(
     of enrollment: ResumedEnrollment, for callback: BankCallback, at now: Timestamp
   ) throws -> CallbackOutcome? {

@@ -4,7 +4,7 @@ import MariaDB
 
 /// Enrollments as the companion finishes them.
 extension Enrollments {
-  /// What the exchange needs; nil if the account or the bank is gone.
+  /// The data for the exchange; nil if the account or the bank is gone.
   package func pending(_ exchange: BankExchange, of job: Job) throws -> PendingEnrollment? {
     try records.read { transaction in
       try transaction.connection.row(
@@ -34,8 +34,8 @@ extension Enrollments {
   /// longer lists leave the wallet, cards that it lists again return, and the default stays if it
   /// can.
   ///
-  /// - Returns: false if another pass has the job, or nobody waits for it any more; nothing is
-  ///   stored then.
+  /// - Returns: false if another pass has the job, or no request waits for it any more; then
+  ///   nothing is stored.
   package func finish(
     _ enrollment: PendingEnrollment, with cards: [BankCard], by exchange: BankExchange,
     in job: Job
@@ -58,7 +58,7 @@ extension Enrollments {
   /// - Parameters:
   ///   - reason: in words, without secrets.
   ///   - enrollment: nil if the account or the bank is gone.
-  /// - Returns: false if another pass has the job, or nobody waits for it any more.
+  /// - Returns: false if another pass has the job, or no request waits for it any more.
   package func recordFailure(
     _ failure: EnrollmentFailure, because reason: String, of enrollment: PendingEnrollment?,
     by exchange: BankExchange, in job: Job
@@ -97,11 +97,12 @@ extension Transaction {
 }
 
 extension CardStatements {
-  /// Replaces the cards of an enrollment by those that the bank lists now.
+  /// Replaces the cards of an enrollment with those that the bank lists now.
   fileprivate func store(_ cards: [BankCard], of enrollment: String) throws(DatabaseError) {
     try removeCards(of: enrollment, except: Set(cards.map(\.id)))
     for (number, card) in cards.enumerated() {
-      // Of cards that were added together the first is the newest: the ids follow the bank's order.
+      // Of cards that were added together, the first is the newest: the ids follow the bank's
+      // order.
       let id = timeOrderedUUID(milliseconds: transaction.now.milliseconds + Int64(number))
       _ = try transaction.connection.execute(
         """

@@ -38,7 +38,7 @@ package struct NewEnrollment: Sendable {
   }
 }
 
-/// How to ask a bank for a person's consent (RFC 6749 §4.1.1).
+/// The data to ask a bank for a person's consent (RFC 6749 §4.1.1).
 package struct BankAuthorization: Sendable {
   package let bankName: String
   /// URL, perhaps with a query.
@@ -48,7 +48,7 @@ package struct BankAuthorization: Sendable {
 }
 
 extension Enrollments {
-  /// Keeps the state with which a person is sent to a bank.
+  /// Stores the state with which a person is sent to a bank.
   ///
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 30 an hour for one account.
   /// - Returns: nil if there is no such bank, or it takes no enrollments.

@@ -55,7 +55,7 @@ package struct Enrollments: Sendable {
 extension CardStatements {
   /// Removes an enrollment and its cards. The account's cards are locked.
   ///
-  /// - Parameter device: the id of the device that asks for it, if a device does.
+  /// - Parameter device: the id of the device that asks for the removal, if a device does.
   /// - Returns: false if the account has no such enrollment.
   func removeEnrollment(
     _ id: String, of account: String, by device: String?

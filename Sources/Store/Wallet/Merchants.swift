@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// Who takes payments, and what is kept of their API key.
+/// A merchant that takes payments, with the stored part of its API key.
 package struct Merchant: Sendable {
   package let id: String
   package let name: String
@@ -44,7 +44,7 @@ package struct Merchants: Sendable {
   /// - Parameters:
   ///   - keyHash: SHA-256 of the API key.
   ///   - keyPrefix: the key's first characters.
-  /// - Returns: the merchant's id; nil where a merchant with a valid key has the name.
+  /// - Returns: the merchant's id; nil if a merchant with a valid key has the name.
   @discardableResult
   package func add(_ name: String, keyHash: [UInt8], keyPrefix: String) throws -> String? {
     try records.transaction { transaction in

@@ -1,13 +1,13 @@
 package import Cryptography
 
-/// A try to confirm a payment that has been counted.
+/// A try to confirm a payment, after it is counted.
 private struct PasskeyTry: Sendable {
   let challenge: [UInt8]
   let passkey: StoredPasskey?
   let deviceID: String
 }
 
-/// What came of a payment whose assertion was looked at.
+/// The result of a payment whose assertion was checked.
 private enum PasskeyPaymentOutcome: Sendable {
   case ended(PaymentOutcome)
   case refused(WebAuthnError)

@@ -1,7 +1,8 @@
 import Cryptography
 import MariaDB
 
-/// What a merchant sends to confirm a payment, apart from the proof, and what we prepare for it.
+/// A merchant's request to confirm a payment, apart from the proof, and the data that we prepare
+/// for it.
 package struct PaymentConfirmation: Sendable {
   /// The payment's id.
   package let id: String
@@ -24,22 +25,22 @@ package enum PaymentOutcome: Sendable {
   /// The payment is unknown, another account's, expired, or closed after five tries; or its card is
   /// gone.
   case notOpen
-  /// It was confirmed before.
+  /// The payment was confirmed before.
   case alreadyConfirmed
   /// The device is not the caller's, or has no key.
   case unknownKey
-  /// The biometric key was set up with a bearer alone, less than a day ago.
+  /// The biometric key was set up with only a bearer, less than a day ago.
   case keyTooNew
   /// The proof is wrong.
   case unproven
 }
 
-/// What confirms a payment.
+/// The kind of proof that confirms a payment.
 enum PaymentProof: String {
   case biometric, passkey
 }
 
-/// What came of a try before its proof is verified. `Counted` is what the proof is verified with.
+/// The result of a try before its proof is verified. `Counted` is the data for the verification.
 enum PaymentTry<Counted: Sendable>: Sendable {
   case counted(Counted)
   case refused(PaymentOutcome)

@@ -41,7 +41,7 @@ package struct PaymentCard: Sendable {
 package struct Payment: Sendable {
   package let id: String
   package let card: PaymentCard
-  /// Names the card to this merchant alone, the same at each payment.
+  /// The name of the card for this merchant alone, the same at each payment.
   package let cardToken: String
   package let amount: Amount
   package let currency: String

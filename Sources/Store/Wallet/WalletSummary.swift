@@ -1,6 +1,6 @@
 import MariaDB
 
-/// What `GET /api/mobile/wallet/summary` shows.
+/// The content of `GET /api/mobile/wallet/summary`.
 package struct WalletSummary: Sendable {
   package let account: Account
   /// The active cards; the default first, then the newest.
@@ -27,7 +27,7 @@ package struct Wallet: Sendable {
   /// - Returns: nil if the account is gone.
   package func summary(of caller: Caller) throws -> WalletSummary? {
     try records.read { transaction in
-      // First: an account that is gone has no session either, but the answer is another one.
+      // First: a deleted account has no session either, but its answer is different.
       guard let account = try transaction.accounts.find(id: caller.accountID) else { return nil }
       let session = try transaction.sessions.live(caller)
       return WalletSummary(

@@ -1,6 +1,8 @@
-/// What a backup and a restore ask of the server, as its administrator, through the client `mariadb`.
+/// The statements of a backup and a restore, for the server's administrator and the client
+/// `mariadb`.
 ///
-/// Values come as variables: `@name` is the database. Each prints a line for each row, with tabs between columns.
+/// Values come as variables: `@name` is the database. Each script prints a line for each row, with
+/// tabs between columns.
 package enum BackupScripts {
   /// Prints the schema's version; nothing in a database without one.
   package static let schemaVersion: StaticString = "SELECT version FROM schema_version;"
@@ -26,7 +28,7 @@ package enum BackupScripts {
     SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA = @name ORDER BY TABLE_NAME;
     """
 
-  /// Prints who is connected to the database, and from where.
+  /// Prints the users that are connected to the database, and their hosts.
   package static let connections: StaticString = """
     SELECT DISTINCT USER, SUBSTRING_INDEX(HOST, ':', 1) FROM information_schema.PROCESSLIST
      WHERE DB = @name AND ID <> CONNECTION_ID();
@@ -52,7 +54,7 @@ package enum BackupScripts {
     END //
     """#
 
-  /// Makes the database `@name`.
+  /// Creates the database `@name`.
   package static let make: StaticString = #"""
     DELIMITER //
     BEGIN NOT ATOMIC
@@ -68,8 +70,9 @@ package enum BackupScripts {
     END //
     """#
 
-  /// Moves the tables of the database `@from` to `@name`, and those that are there to a new database `@before`: all in one
-  /// statement. `@from` goes. The views of `@name` go too: the schema makes them again.
+  /// Moves the tables of the database `@from` to `@name`, and the tables that are in `@name` to a
+  /// new database `@before`, all in one statement. Removes `@from`, and the views of `@name`: the
+  /// schema creates them again.
   package static let exchange: StaticString = #"""
     DELIMITER //
     BEGIN NOT ATOMIC
@@ -92,7 +95,8 @@ package enum BackupScripts {
     END //
     """#
 
-  /// Closes whatever was open and is good only once, in one transaction, and writes that down.
+  /// Closes everything that may be used only once, in one transaction, and records that in the
+  /// audit log.
   package static var close: String {
     let statements = Room.all.flatMap(\.whenRestored).map { "\($0)" }
     let event = AuditEvent.restored.name
@@ -106,8 +110,8 @@ package enum BackupScripts {
       """
   }
 
-  /// Prints what the sealed values begin with that are still of use. A table, column or key that an earlier version has not
-  /// (errors 1146, 1054 and 1176) has none.
+  /// Prints the prefixes of the sealed values that are still in use. A table, column or key that an
+  /// earlier version does not have (errors 1146, 1054 and 1176) counts as empty.
   package static var seals: String {
     let statements = Room.all.flatMap(\.seals).map {
       "BEGIN NOT ATOMIC\nDECLARE CONTINUE HANDLER FOR 1146, 1054, 1176 BEGIN END;\n\($0);\nEND //"
@@ -115,7 +119,7 @@ package enum BackupScripts {
     return "DELIMITER //\n" + statements.joined(separator: "\n")
   }
 
-  /// Prints which of the programs have an account at the server.
+  /// Prints the roles of the programs that have an account at the server.
   package static let accounts: StaticString = """
     SELECT DISTINCT Role FROM mysql.roles_mapping
      WHERE Role IN (CONCAT(DATABASE(), '_responder'), CONCAT(DATABASE(), '_companion'), CONCAT(DATABASE(), '_relay'))

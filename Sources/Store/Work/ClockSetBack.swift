@@ -1,8 +1,8 @@
 import MariaDB
 
 extension Upkeep {
-  /// Shortens waits that would take an hour too long because the database's clock was set back by an hour: each room says
-  /// how. The last pass then seems to have ended in the future.
+  /// Shortens waits that are too long because the database's clock was set back, as each room
+  /// declares. The last pass then seems to have ended in the future.
   ///
   /// - Returns: whether the clock was set back.
   package func shortenWaitsIfClockWasSetBack() throws -> Bool {

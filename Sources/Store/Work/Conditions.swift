@@ -1,19 +1,20 @@
 package import Base
 import MariaDB
 
-/// Something that fails, in the words that people read.
+/// A problem, in words for people.
 package struct Condition: Sendable, Equatable {
   package let name: Name
-  /// Which one, where there are several: the id of a bank, a disk. Empty where there is one.
+  /// The part with the problem, if there are several: the id of a bank, a disk. Otherwise empty.
   package let subject: String
-  /// Of the companion that found it; empty where the reader found it.
+  /// The host of the companion that found it; empty if the reader found it.
   package let host: String
-  /// Why it fails: a whole sentence, without secrets, addresses and names of hosts. It may name files.
+  /// The reason: a whole sentence, without secrets, addresses and names of hosts. It may name
+  /// files.
   package let reason: String
-  /// By the database's clock; nil where the reader found it.
+  /// By the database's clock; nil if the reader found it.
   package let since: Timestamp?
 
-  /// A condition that the reader found.
+  /// A problem that the reader found.
   init(_ name: Name, of subject: String = "", _ reason: String) {
     (self.name, self.subject, self.reason) = (name, subject, reason)
     (host, since) = ("", nil)
@@ -31,28 +32,29 @@ package struct Condition: Sendable, Equatable {
 }
 
 extension Condition {
-  /// What can fail. ``meaning`` and ``advice`` are all that status, metrics, alerts and the manual say.
+  /// The kinds of problems. Status, metrics, alerts and the manual say only ``meaning`` and
+  /// ``advice``.
   package enum Name: String, Sendable, CaseIterable {
     case database, schema, companion, site, mail, keys, secrets, apns, fcm
     case webPush = "webpush"
     case deliveries, ogs, bank, disk, clock, certificate, purge
 
-    /// A sentence that holds while it fails.
+    /// A sentence that is true while the problem exists.
     package var meaning: String {
       switch self {
-      case .database: "The database does not do what it is asked."
+      case .database: "The database does not answer, or accepts no writes."
       case .schema: "The database has another version of the schema than the programs."
       case .companion: "No companion ends its passes, so nothing is sent or polled."
       case .site: "The site does not answer requests."
       case .mail: "Mails are not sent."
       case .keys: "Something was sealed for keys that the companion does not have."
-      case .secrets: "Anybody on the host can read a secret."
+      case .secrets: "Every user of the host can read a secret."
       case .apns: "Apple does not take notifications."
       case .fcm: "Google does not take notifications for Android."
       case .webPush: "Push services do not take notifications for browsers."
-      case .deliveries: "Notifications are overdue by more than five minutes: nobody sends them."
+      case .deliveries: "Notifications are over five minutes late: no companion sends them."
       case .ogs: "online-go.com does not answer polls."
-      case .bank: "A bank does not answer, so nobody can enroll there."
+      case .bank: "A bank does not answer, so enrollments there fail."
       case .disk: "A disk is nearly full."
       case .clock: "Clocks differ by more than a minute."
       case .certificate: "The site's certificate has expired or soon will."
@@ -60,11 +62,11 @@ extension Condition {
       }
     }
 
-    /// What to do about it.
+    /// The action that solves the problem.
     package var advice: String {
       switch self {
       case .database:
-        "Look at the database's log. Where its disk is full, make room; where it is read-only, make it writable again."
+        "Look at the database's log. If its disk is full, make room; if it is read-only, make it writable again."
       case .schema: "Apply the schema.sql of the installed programs, then restart them."
       case .companion:
         "Look at the log of switchboard-companion, and see that switchboard-companion.timer runs."
@@ -77,8 +79,8 @@ extension Condition {
         "See that SWITCHBOARD_COMPANION_PUBLIC_KEYS of the responder are the public halves of the companion's keys, "
           + "and that the companion has all its keys."
       case .secrets:
-        "Take the files from everybody else: chmod 700 for their folder, chmod 600 for each. Then replace what they hold, "
-          + "because somebody may have read it."
+        "Let only their owner read the files: chmod 700 for their folder, chmod 600 for each. Then replace their secrets, "
+          + "because another user may have read them."
       case .apns:
         "Compare APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_USE_SANDBOX with Apple's developer site, and see "
           + "that this host reaches Apple."
@@ -91,10 +93,10 @@ extension Condition {
       case .deliveries:
         "Look at the log of switchboard-companion, and see that it is set up for this channel. Then restart it."
       case .ogs:
-        "See that this host reaches online-go.com. Where it refuses, lower OGS_REQUESTS_PER_SECOND."
+        "See that this host reaches online-go.com. If it refuses polls, lower OGS_REQUESTS_PER_SECOND."
       case .bank:
         "Ask the bank, and compare its addresses with those that switchboard banks lists."
-      case .disk: "Make room, or give the disk more."
+      case .disk: "Make room, or enlarge the disk."
       case .clock: "See that every host sets its clock by NTP."
       case .certificate: "Renew the certificate, and reload nginx."
       case .purge:
@@ -104,11 +106,11 @@ extension Condition {
   }
 }
 
-/// What a companion has seen of one condition.
+/// The result of a companion's check for one problem.
 package struct Observation: Sendable, Equatable {
   package let name: Condition.Name
   package let subject: String
-  /// nil where all is well.
+  /// nil if there is no problem.
   package let reason: String?
 
   package init(_ name: Condition.Name, subject: String = "", _ reason: String?) {
@@ -118,11 +120,12 @@ package struct Observation: Sendable, Equatable {
   }
 }
 
-/// What companions find well or failing.
+/// The problems that companions check for.
 package struct Conditions: Sendable {
   let records: Records
 
-  /// Writes what the companion on `host` has seen. What it has not seen stays as it was.
+  /// Writes the results of the companion on `host`. Problems that it has not checked stay as they
+  /// were.
   package func record(_ observations: [Observation], by host: String) throws {
     guard !observations.isEmpty else { return }
     try records.transaction { transaction in
@@ -130,13 +133,13 @@ package struct Conditions: Sendable {
     }
   }
 
-  /// What companions find failing.
+  /// The problems that companions find.
   package func failing() throws -> [Condition] {
     try records.read { transaction in try transaction.conditions.failing() }
   }
 
-  /// When the companion on `host` has last looked at `name`; nil where that was more than `age` ago or never, or where
-  /// it found something.
+  /// The time of the last check for `name` by the companion on `host`; nil if that was more than
+  /// `age` ago or never, or if it found a problem.
   package func lastGoodLook(at name: Condition.Name, by host: String, within age: Duration) throws
     -> Timestamp?
   {
@@ -174,7 +177,7 @@ struct ConditionStatements: ~Copyable {
       ])
   }
 
-  /// What fails. What nobody has looked at for a day may have gone, with its host or its bank.
+  /// The problems. Omits those that were not checked for a day: their host or bank may be gone.
   func failing() throws(DatabaseError) -> [Condition] {
     try transaction.connection.rows(
       """

@@ -1,15 +1,15 @@
 import Base
 import MariaDB
 
-/// How often something came out in some way, on one host.
+/// The number of times that something had one outcome, on one host.
 package struct Count: Sendable, Equatable {
-  /// What is counted.
+  /// The counted work.
   package enum Name: String, Sendable, CaseIterable {
     case deliveries, jobs, mails, polls
   }
 
   package let name: Name
-  /// A word of a small set: each is a time series where metrics are kept.
+  /// A word of a small set: each word is a time series where metrics are stored.
   package let outcome: String
   package var number: Int64
 

@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// A device token that was removed because its channel called it dead.
+/// A device token that was removed because its channel reported it as dead.
 package struct RemovedToken: Sendable {
   package let token: String
   /// By the database's clock.
@@ -9,7 +9,7 @@ package struct RemovedToken: Sendable {
 }
 
 extension Deliveries {
-  /// At most `limit` removed tokens that begin with `prefix`; of one that was removed again, the last time.
+  /// At most `limit` removed tokens that begin with `prefix`, with the time of their last removal.
   package func removedTokens(beginning prefix: String, limit: Int) throws -> [RemovedToken] {
     try records.read { transaction in
       try transaction.connection.rows(

@@ -12,13 +12,13 @@ package struct Delivery: Sendable {
   package let expiresAt: Int64
   /// By the database's clock.
   package let isExpired: Bool
-  /// It changes the number on the app's icon and shows nothing else: it need not wake the device.
+  /// Whether it only changes the number on the app's icon: it need not wake the device.
   package let isQuiet: Bool
-  /// Before this one.
+  /// Attempts before this one.
   package let attempts: Int64
-  /// Of these, those whose sender ended without an outcome.
+  /// Attempts whose sender ended without an outcome.
   package let losses: Int64
-  /// The app that registered the token, as it named itself; nil: it did not.
+  /// The app that registered the token; nil if it did not name itself.
   package let bundleID: String?
 
   fileprivate init(row: borrowing Row) {
@@ -35,23 +35,23 @@ package struct Delivery: Sendable {
   }
 }
 
-/// A delivery that is due, for whoever wants to see it before it goes.
+/// A delivery that is due, for a look at it before it is sent.
 package struct DueDelivery: Sendable {
   package let token: String
   package let collapseID: String
   package let channel: Channel
-  /// The app that registered the token, as it named itself; nil: it did not.
+  /// The app that registered the token; nil if it did not name itself.
   package let bundleID: String?
 }
 
-/// What became of a delivery.
+/// The outcome of a delivery.
 package enum DeliveryOutcome: Sendable, Equatable {
   case delivered
-  /// Due again after `delay`; `countsAsAttempt` is false where nobody looked at it.
+  /// Due again after `delay`; `countsAsAttempt` is false if no service has seen it.
   case later(delay: Duration, status: Int64?, reason: String, countsAsAttempt: Bool)
-  /// Refused for good.
+  /// Rejected for good.
   case dead(status: Int64?, reason: String)
-  /// Given up by us, though nobody refused it: its time was over, or it was tried too often.
+  /// Given up by us without a rejection: it has expired, or was tried too often.
   case undelivered(reason: String)
 }
 
@@ -62,11 +62,11 @@ package struct ShardLease: Sendable {
   package let claimID: String
 }
 
-/// The outbox of notifications as the companion uses it. It lives by the database's clock alone.
+/// The outbox of notifications as the companion uses it. It uses only the database's clock.
 package struct Deliveries: Sendable {
   let records: Records
 
-  /// Makes the leases of a channel that has none yet.
+  /// Creates the leases of a channel that has none yet.
   package func addLeases(of channel: Channel) throws {
     let count = try records.read { transaction in
       try transaction.connection.row(
@@ -105,14 +105,13 @@ package struct Deliveries: Sendable {
 
   /// Claims a shard for two minutes, committed before the work begins.
   ///
-  /// What the previous holder had in hand when its lease ended without an outcome counts as
-  /// attempted, and waits a while: a delivery that crashes its sender is given up after five such
-  /// attempts.
+  /// Deliveries that the previous holder was sending when its lease ended count as attempted, and
+  /// wait a while: a delivery that crashes its sender is given up after five such attempts.
   ///
-  /// A lease that seems to end in more than three minutes was written before the clock was set back: it
-  /// holds no longer.
+  /// A lease that seems to end in more than three minutes was written before the clock was set
+  /// back: it is void.
   ///
-  /// - Returns: nil where another pass holds it.
+  /// - Returns: nil if another pass holds it.
   package func claim(
     shard: Int64, of channel: Channel, as claimID: String
   ) throws -> ShardLease? {
@@ -132,16 +131,17 @@ package struct Deliveries: Sendable {
     }
   }
 
-  /// The next deliveries of the shard that are due, at most `limit`, and one at most to each device, which
-  /// so gets them in their order. Renews the lease and writes into it what is in hand. A delivery that lost its
-  /// senders three times comes alone, so that it takes no other along if it is what ends them.
+  /// The next deliveries of the shard that are due, at most `limit`, and at most one for each
+  /// device, so that each device gets them in order. Renews the lease and stores this batch in it.
+  /// A delivery that lost its senders three times comes alone, so that it cannot crash the sender
+  /// of others.
   ///
-  /// What a room calls over is left to it, unless it has expired.
+  /// Deliveries whose event has ended are left to their room, unless they have expired.
   ///
-  /// The lease is locked before anything is read: what somebody withdraws is withdrawn before, or it is
-  /// in hand.
+  /// The lease is locked before any read: a delivery is either withdrawn before, or it is in the
+  /// batch.
   ///
-  /// - Returns: nil where another pass has the lease.
+  /// - Returns: nil if another pass has the lease.
   package func nextBatch(of lease: ShardLease, limit: Int) throws -> [Delivery]? {
     try records.transaction { transaction in
       _ = try transaction.deliveries.lockBatch(of: lease.channel, shard: lease.shard)
@@ -165,9 +165,9 @@ package struct Deliveries: Sendable {
     }
   }
 
-  /// Records what became of a batch, if the lease still holds.
+  /// Records the outcomes of a batch, if the lease still holds.
   ///
-  /// - Returns: false where another pass has the lease; nothing is written then.
+  /// - Returns: false if another pass has the lease; then nothing is written.
   package func record(
     _ outcomes: [(delivery: Delivery, outcome: DeliveryOutcome)], under lease: ShardLease
   ) throws -> Bool {
@@ -186,10 +186,10 @@ package struct Deliveries: Sendable {
     }
   }
 
-  /// Removes a token that its channel calls dead, wherever it is registered, unless it was registered
-  /// again at `instant` or later.
+  /// Removes a token that its channel reports as dead, wherever it is registered, unless it was
+  /// registered again at `instant` or later.
   ///
-  /// - Returns: the number of rows that went.
+  /// - Returns: the number of removed rows.
   package func removeDeadToken(_ token: String, registeredBefore instant: Timestamp) throws -> Int {
     try records.transaction { transaction in
       var removed = 0
@@ -201,7 +201,7 @@ package struct Deliveries: Sendable {
     }
   }
 
-  /// Gives the lease back before its time.
+  /// Ends the lease early.
   package func release(_ lease: ShardLease) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(

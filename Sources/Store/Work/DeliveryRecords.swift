@@ -1,7 +1,7 @@
 package import Base
 import MariaDB
 
-/// What became of one notification on its way to one device.
+/// The state of one notification on its way to one device.
 package struct DeliveryRecord: Sendable {
   package enum State: String, Sendable {
     case open, delivered, dead
@@ -12,7 +12,7 @@ package struct DeliveryRecord: Sendable {
   package let token: String
   /// When the notification was written.
   package let createdAt: Timestamp
-  /// Not sent later.
+  /// The time after which it is not sent.
   package let expiresAt: Timestamp
   package let state: State
   /// Next attempt, while it is open.
@@ -20,7 +20,7 @@ package struct DeliveryRecord: Sendable {
   package let attempts: Int64
   /// HTTP status of the last answer; nil: no answer.
   package let status: Int64?
-  /// Word of the last answer, or ours in lower case.
+  /// The word of the last answer, or our own word in lower case.
   package let reason: String?
   /// nil while it is open.
   package let finishedAt: Timestamp?
@@ -42,7 +42,7 @@ package struct DeliveryRecord: Sendable {
   }
 }
 
-/// Deliveries as administrators follow them.
+/// Deliveries as administrators see them.
 extension Deliveries {
   /// At most `limit` deliveries of notifications whose event keys begin with `prefix`, the newest first.
   func list(ofEvents prefix: String, limit: Int) throws -> [DeliveryRecord] {

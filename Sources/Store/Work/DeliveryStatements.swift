@@ -23,12 +23,12 @@ struct DeliveryStatements: ~Copyable {
     ) { row in row.text(0) }
   }
 
-  /// Writes down what is in hand, for two minutes from now.
+  /// Stores the batch in the lease, and renews the lease for two minutes.
   ///
-  /// The time always grows: a row that stays as it is does not count as affected, and the lease
-  /// would seem lost. Where the clock was set back, the lease is written anew.
+  /// The time always grows: an unchanged row does not count as affected, and the lease would seem
+  /// lost. If the clock was set back, the lease gets a new time.
   ///
-  /// - Returns: false where another pass has the lease.
+  /// - Returns: false if another pass has the lease.
   func renew(_ lease: ShardLease, holding ids: [String]) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
@@ -44,7 +44,7 @@ struct DeliveryStatements: ~Copyable {
       ]) == 1
   }
 
-  /// Counts an attempt for whatever stands in the lease's batch, and empties the batch.
+  /// Counts an attempt for each delivery in the lease's batch, and empties the batch.
   func countLosses(under lease: ShardLease) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
@@ -63,7 +63,7 @@ struct DeliveryStatements: ~Copyable {
       [.text(lease.channel.name), .integer(lease.shard)])
   }
 
-  /// Those of the deliveries that are not to be sent, because what they say is over.
+  /// The deliveries among these that must not be sent, because their event has ended.
   func areOver(_ ids: [String]) throws(DatabaseError) -> Set<String> {
     var over: Set<String> = []
     if ids.isEmpty { return over }
@@ -117,7 +117,7 @@ struct DeliveryStatements: ~Copyable {
     }
   }
 
-  /// - Returns: false where it was not open any more.
+  /// - Returns: false if it was not open any more.
   private func close(_ id: String, status: Int64?, reason: String) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
@@ -129,8 +129,8 @@ struct DeliveryStatements: ~Copyable {
       [.integer(status), .text(reason.cut(to: 64)), .text(id)]) == 1
   }
 
-  /// How long the oldest open delivery of each channel has been due; nothing of a channel without one. Reads the first
-  /// entry of each shard in the index `deliveries_due`.
+  /// The time for which the oldest open delivery of each channel has been due; omits channels
+  /// without one. Reads the first entry of each shard in the index `deliveries_due`.
   func waits() throws(DatabaseError) -> [DeliveryWait] {
     let shards = try transaction.connection.rows(
       """

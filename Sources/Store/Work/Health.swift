@@ -1,11 +1,11 @@
 import Base
 import MariaDB
 
-/// How the site is, as far as the database tells.
+/// The state of the site, as far as the database shows it.
 package struct Health: Sendable {
   package enum Status: String, Sendable {
     case ok
-    /// Something fails, but requests are answered.
+    /// There is a problem, but requests are answered.
     case degraded
     /// Requests cannot be answered.
     case down
@@ -19,7 +19,7 @@ package struct Health: Sendable {
   package let database: DatabaseState
   /// The companion that was seen last.
   package let companion: CompanionStatus?
-  /// What fails, the database first.
+  /// The problems, the database first.
   package let problems: [Condition]
 
   package var status: Status {
@@ -28,9 +28,9 @@ package struct Health: Sendable {
 }
 
 extension Health {
-  /// What `error` says of the database: all that is known without it.
+  /// The health that `error` shows: all that is known without the database.
   ///
-  /// - Returns: nil for an error that says nothing of the database's state.
+  /// - Returns: nil for an error that does not show the database's state.
   package init?(without error: any Error) {
     guard let error = error as? DatabaseError, let state = DatabaseState(error) else { return nil }
     self.init(
@@ -39,9 +39,9 @@ extension Health {
 }
 
 extension Records {
-  /// Reads what companions found, and writes one row, at most once a second however often it is called.
+  /// Reads the problems that companions found, and writes one row, at most once a second.
   ///
-  /// - Throws: `DatabaseError` where the database answers but does not know what is asked.
+  /// - Throws: `DatabaseError` if the database answers but does not know the tables.
   package func health() throws -> Health {
     var (state, problems) = (Health.DatabaseState.ok, [Condition]())
     var found = HealthReading()
@@ -63,7 +63,7 @@ extension Records {
 }
 
 extension Health.DatabaseState {
-  /// - Returns: nil for an error that says nothing of the database's state.
+  /// - Returns: nil for an error that does not show the database's state.
   fileprivate init?(_ error: DatabaseError) {
     if error.isReadOnly {
       self = .readOnly
@@ -94,13 +94,13 @@ extension Health.DatabaseState {
   }
 }
 
-/// What the database says.
+/// The answer of the database.
 private struct HealthReading {
   var companion: CompanionStatus?
   var problems: [Condition] = []
-  /// The last write was more than a second ago, or the clock was set back.
+  /// Whether the last write was more than a second ago, or the clock was set back.
   var isWriteDue = true
-  /// Somebody found no room for a row within the last minute. Rows that only change may be written all the same.
+  /// Whether a write found no room within the last minute. Existing rows may still be changed.
   var isFull = false
 }
 
@@ -151,7 +151,7 @@ private struct HealthStatements: ~Copyable {
 }
 
 extension Condition {
-  /// - Returns: nil where nothing is overdue.
+  /// - Returns: nil if nothing is overdue.
   fileprivate init?(overdue wait: DeliveryWait) {
     guard wait.oldest > DeliveryWait.longest else { return nil }
     let minutes = wait.oldest.components.seconds / 60

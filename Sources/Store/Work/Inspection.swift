@@ -30,7 +30,8 @@ extension Database {
     guard found == Self.schemaVersion else { throw SchemaMismatch(found: found) }
   }
 
-  /// Looks at what the companion's own account can see: server, schema, engine, keys, rights, statements.
+  /// Checks all that the companion's own account can see: server, schema, engine, keys, rights,
+  /// statements.
   ///
   /// - Parameter isAccountShared: whether all programs use one account, because the host gives no other.
   package func inspect(isAccountShared: Bool = false) throws -> [Inspection] {
@@ -43,13 +44,14 @@ extension Database {
         try connection.inspectSchema(), try connection.inspectTables(),
         try connection.inspectRights(isAccountShared: isAccountShared),
       ]
-      // Of another schema nothing more can be said.
+      // Another schema cannot be checked further.
       guard try connection.schemaVersion() == Self.schemaVersion else { return general }
       return general + [try connection.inspectChanges(), inspectStatements(connection)]
     }
   }
 
-  /// Whether the server would execute the statements that the rooms declare for the companion.
+  /// Checks whether the server would execute the statements that the rooms declare for the
+  /// companion.
   private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
     let statements = rooms.flatMap { room in
       let families = [
@@ -69,7 +71,7 @@ extension Database {
     return Inspection(
       isRight: refusals.isEmpty,
       text: refusals.first.map { "the database refuses \(refusals.count) statements: \($0)" }
-        ?? "the database takes the \(statements.count) statements that the rooms declare")
+        ?? "the database accepts the \(statements.count) statements that the rooms declare")
   }
 }
 
@@ -93,7 +95,7 @@ extension Connection {
       isRight: isRight, text: "the server is \(version); MariaDB 10.11 or later is needed")
   }
 
-  /// The way to the server, and how it is protected.
+  /// Checks the way to the server, and its encryption.
   fileprivate func inspectEncryption(isLocal: Bool) throws -> Inspection {
     if isLocal {
       return Inspection(isRight: true, text: "the database is reached by a unix socket")
@@ -126,7 +128,7 @@ extension Connection {
         : "not InnoDB, or without a primary key: \(wrong.joined(separator: ", "))")
   }
 
-  /// Whether columns and indexes are as schema.sql made them.
+  /// Checks whether columns and indexes are as schema.sql made them.
   fileprivate func inspectChanges() throws -> Inspection {
     let changed = try rows(
       """
@@ -147,8 +149,8 @@ extension Connection {
       return Inspection(
         isRight: true,
         text:
-          "one database account serves all programs (SWITCHBOARD_DB_ROLES=one): the database does not keep the "
-          + "responder from what only the companion needs, or anybody who has the password from any table"
+          "one database account serves all programs (SWITCHBOARD_DB_ROLES=one): the database does not protect "
+          + "the companion's secrets from the responder, or any table from an attacker who has the password"
       )
     }
     do {
@@ -159,7 +161,7 @@ extension Connection {
     return Inspection(
       isRight: false,
       text:
-        "the database account may read accounts: give it its own role only, or, where the host gives you no more than "
+        "the database account may read accounts: give it only its own role, or, if the host gives you only "
         + "one account, set SWITCHBOARD_DB_ROLES=one")
   }
 }

@@ -1,21 +1,23 @@
 import Base
 import MariaDB
 
-/// How often the companion does something for requests. It counts itself, in a table that the responder may neither read
-/// nor write, because a job says only what its writer wants.
+/// A limit for work that the companion does for requests. The companion counts in its own table,
+/// which the responder may neither read nor write, because a job contains whatever its writer
+/// wants.
 ///
-/// A limit here is twice that of the requests: its windows begin at other times.
+/// A limit here is twice that of the requests, because its windows begin at other times.
 struct JobLimit: Sendable {
   let name: StaticString
   let allowed: Int64
   let window: Duration
 }
 
-/// Statements on `job_limits`. They live by the database's clock.
+/// Statements on `job_limits`. They use the database's clock.
 struct JobLimitStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Counts hits, also over the limit. The first ones of a window are within it, however many.
+  /// Counts hits, also over the limit. The first call of a window is within it, however many hits
+  /// it has.
   ///
   /// - Returns: whether they are within the limit.
   func admit(

@@ -5,15 +5,15 @@ import MariaDB
 
 /// Work for the companion whose outcome a request waits for.
 package struct Job: Sendable {
-  /// What is to be done. Each room declares its own kinds.
+  /// The kind of work. Each room declares its own kinds.
   package struct Kind: Hashable, Sendable {
-    /// Which worker does it: a slow bank keeps nobody waiting but those who wait for it.
+    /// The worker that does it: a slow bank delays only the requests that wait for a bank.
     package enum Worker: Sendable { case banks, others }
 
     /// The word in the column `kind`.
     package let name: String
     package let worker: Worker
-    /// Whether the job is withdrawn once its request has been told that there is no outcome.
+    /// Whether the job is withdrawn once its request was answered without an outcome.
     package let endsWithItsRequest: Bool
 
     init(_ name: String, worker: Worker = .others, endsWithItsRequest: Bool = false) {
@@ -25,23 +25,23 @@ package struct Job: Sendable {
 
   package let id: String
   package let kind: Kind
-  /// JSON: what is to be done.
+  /// JSON: the work to do.
   package let request: [UInt8]
-  /// Of the pass that holds it.
+  /// The claim of the pass that holds it.
   package let claimID: String
-  /// This one included.
+  /// Attempts, including this one.
   package let attempts: Int64
-  /// Of the request that waits for it.
+  /// The id of the request that waits for it.
   package let requestID: String
 }
 
-/// What has come of a job.
+/// The outcome of a job.
 package enum JobOutcome: Sendable {
   /// JSON
   case done([UInt8])
   /// Given up without a result.
   case dead
-  /// Still to be done.
+  /// Not done yet.
   case open
 }
 
@@ -50,7 +50,7 @@ package struct Jobs: Sendable {
 
   /// Writes a job for the companion.
   ///
-  /// - Parameter account: for whom it is done: it goes with the account. nil: for no account.
+  /// - Parameter account: deleting this account deletes the job; nil: no account.
   /// - Throws: ``Refusal/sessionEnded`` if the account is gone.
   /// - Returns: its id.
   package func post(
@@ -84,12 +84,12 @@ package struct Jobs: Sendable {
         default: .dead
         }
       }
-    } ?? .dead  // it has gone with its account
+    } ?? .dead  // deleted with its account
   }
 
-  /// Gives up a job that nobody waits for any more.
+  /// Gives up a job that no request waits for any more.
   ///
-  /// - Returns: false where it has ended already.
+  /// - Returns: false if it has already ended.
   package func withdraw(_ id: String) throws -> Bool {
     try records.transaction { transaction in
       try transaction.connection.execute(
@@ -136,15 +136,15 @@ package struct Jobs: Sendable {
     }
   }
 
-  /// Records the result of a job, if the claim still holds and somebody waits for it.
+  /// Records the result of a job, if the claim still holds and the job is still open.
   ///
-  /// - Returns: false where another pass has the lease, or the job was given up; nothing is written
-  ///   then.
+  /// - Returns: false if another pass has the lease, or the job was given up; then nothing is
+  ///   written.
   package func finish(_ job: Job, with result: [UInt8]) throws -> Bool {
     try finish(job, with: result) { _ in }
   }
 
-  /// The same, with what `storing` writes in the same transaction.
+  /// Like ``finish(_:with:)``; runs `storing` in the same transaction.
   func finish(
     _ job: Job, with result: [UInt8], storing: (borrowing Transaction) throws -> Void
   ) throws -> Bool {
@@ -180,7 +180,7 @@ extension Records {
 }
 
 extension Job {
-  /// A request or a result as its row keeps it.
+  /// The form in which a row stores a request or a result.
   package static func encode(_ value: some Encodable) throws -> [UInt8] {
     Array(try JSONEncoder().encode(value))
   }

@@ -1,16 +1,16 @@
 package import Cryptography
 
-/// The token of a link in a mail: what the link is about, and a MAC of it, so that nothing is kept.
+/// The token of a link in a mail: the subject of the link, and its MAC, so that nothing is stored.
 package enum LinkToken {
   package enum Purpose: String, Sendable {
-    /// Of an account's id.
+    /// Parts: an account's id.
     case confirmation = "e-mail confirmation"
-    /// Of a session's id, and of the id of the passkey that it added or nothing.
+    /// Parts: a session's id, and the id of the passkey that it added, or nothing.
     case ending = "end of a session"
-    /// Of the id of an account, all of whose browsers are signed out.
+    /// Parts: the id of an account, all of whose browsers are signed out.
     case browserEnding = "end of all browsers' visits"
-    /// Of the id of an account that has signed in in the browser, a random id, and the second when it was made. It
-    /// is a cookie, no link.
+    /// Parts: the id of an account that has signed in in the browser, a random id, and the second
+    /// of its creation. This token is a cookie, not a link.
     case knownBrowser = "known browser"
   }
 
@@ -20,9 +20,9 @@ package enum LinkToken {
     (parts + [mac(purpose, parts, key)]).joined(separator: ".")
   }
 
-  /// What the token is about; it may have gone since.
+  /// The parts of the token. The things that they name may be gone.
   ///
-  /// - Returns: nil where the token is not one of ours for `purpose`.
+  /// - Returns: nil if the token is not one of ours for `purpose`.
   package static func parts(
     of token: String, for purpose: Purpose, signedWith keys: Keyring
   ) -> [String]? {

@@ -1,12 +1,12 @@
 package import Base
 
-/// What the responder tells the companion for one mail, sealed.
+/// The sealed data of one mail, from the responder to the companion.
 package struct MailContent: Sendable, Equatable {
-  /// A code, or the token of a link; empty where the mail has neither.
+  /// A code, or the token of a link; empty if the mail has neither.
   package var secret: String
   package var language: Language
-  /// Name of the device that caused the mail, as it calls itself, at most 40 characters: what is sealed
-  /// must fit into the outbox. Empty where no device did.
+  /// Name of the device that caused the mail, by its own description, at most 40 characters: the
+  /// sealed value must fit into the outbox. Empty if no device caused it.
   package var device: String
   /// Address of the caller that caused the mail.
   package var address: String
@@ -26,7 +26,7 @@ package struct MailContent: Sendable, Equatable {
     self.handsOver = handsOver
   }
 
-  /// - Returns: nil where `bytes` are none that ``json`` makes.
+  /// - Returns: nil unless `bytes` have the form that ``json`` makes.
   package init?(json bytes: [UInt8]) {
     var texts: [String: String] = [:]
     var milliseconds: Int64?

@@ -9,7 +9,7 @@ package struct Mail: Sendable, Equatable {
   package let kind: MailKind?
   /// E-mail address.
   package let recipient: String
-  /// The part that nobody else may read.
+  /// The part that only the companion may read.
   package let sealed: String
 
   package init(id: String, kind: MailKind?, recipient: String, sealed: String) {
@@ -19,22 +19,22 @@ package struct Mail: Sendable, Equatable {
     self.sealed = sealed
   }
 
-  /// What ``sealed`` is bound to, so that it opens in its own row only.
+  /// The sealing context of ``sealed``, so that it opens in its own row only.
   package static func sealingContext(_ id: String) -> String { "mail \(id)" }
 }
 
 /// A mail that one pass of the companion holds until its lease ends.
 package struct ClaimedMail: Sendable {
   package let mail: Mail
-  /// Whether an account has the recipient's address, had it, or is to have it.
+  /// Whether an account has the recipient's address, had it, or is to get it.
   package let isToAccount: Bool
-  /// Of the pass.
+  /// The claim of the pass.
   package let claimID: String
-  /// This one included.
+  /// Attempts, including this one.
   package let attempts: Int64
 }
 
-/// What a mail says.
+/// The kind of a mail.
 package enum MailKind: String, Sendable, CaseIterable {
   case loginCode = "login_code"
   case emailConfirmation = "email_confirmation"
@@ -42,13 +42,13 @@ package enum MailKind: String, Sendable, CaseIterable {
   case passkeyAdded = "passkey_added"
   case biometricKeyAdded = "biometric_key_added"
   case refreshReused = "refresh_reused"
-  /// Asks at the new address whether it is to be the account's.
+  /// Asks at the new address whether the account is to get it.
   case addressChange = "address_change"
-  /// Tells the old address that another has taken its place.
+  /// Tells the old address that another address has replaced it.
   case addressChanged = "address_changed"
   case deviceRenewed = "device_renewed"
   case accountDeleted = "account_deleted"
-  /// Somebody signed in at the page for people.
+  /// A sign-in on the account page.
   case browserSignedIn = "browser_signed_in"
   /// Passkeys or biometric keys were removed.
   case keysRemoved = "keys_removed"
@@ -73,13 +73,13 @@ package enum MailKind: String, Sendable, CaseIterable {
 
 package enum MailOutcome: Sendable {
   case delivered
-  /// Tried again later, until it expires.
+  /// Retried later, until it expires.
   case failed(reason: String)
-  /// Given up: trying again cannot help.
+  /// Given up: a retry cannot help.
   case dead(reason: String)
 }
 
-/// The outbox of mails as the companion uses it. It lives by the database's clock alone.
+/// The outbox of mails as the companion uses it. It uses only the database's clock.
 package struct Mails: Sendable {
   let records: Records
 
@@ -121,11 +121,11 @@ package struct Mails: Sendable {
     }
   }
 
-  /// Records what became of a mail, if the claim still holds.
+  /// Records the outcome of a mail, if the claim still holds.
   ///
   /// A failed mail is due again after 2, 4, 8 … seconds, at most a minute.
   ///
-  /// - Returns: false where another pass has the lease; nothing is written then.
+  /// - Returns: false if another pass has the lease; then nothing is written.
   package func record(_ outcome: MailOutcome, of claimed: ClaimedMail) throws -> Bool {
     try records.transaction { transaction in
       switch outcome {
@@ -136,9 +136,9 @@ package struct Mails: Sendable {
     }
   }
 
-  /// Closes mails that have expired unsent. The mail about the end of an account keeps no address then.
+  /// Closes mails that have expired unsent. Removes the address from mails about a deleted account.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of mails.
   package func expire() throws -> Int {
     try records.transaction { transaction in
       try transaction.connection.execute(
@@ -176,12 +176,12 @@ extension Records {
 struct MailStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Puts a mail into the outbox.
+  /// Posts a mail to the outbox.
   ///
   /// - Parameters:
-  ///   - account: whose mail it is: it goes with the account. nil: nobody's.
-  ///   - id: of the row; a new one as a rule.
-  ///   - isSuppressed: it is never sent.
+  ///   - account: deleting this account deletes the mail; nil: no account.
+  ///   - id: the id of the row; by default a new one.
+  ///   - isSuppressed: whether the mail is never sent.
   func post(
     _ kind: MailKind, to recipient: String, of account: String?, _ content: MailContent,
     id: String? = nil, isSuppressed: Bool = false, lifetime: Duration

@@ -1,31 +1,32 @@
 package import Base
 import MariaDB
 
-/// Work that is due and that nobody has begun.
+/// Due work that no pass has begun.
 package struct QueueLength: Sendable, Equatable {
   package let name: String
   /// Counted up to ``Measurements/mostCounted``.
   package let length: Int
-  /// How long the oldest of them has been due.
+  /// The time for which the oldest item has been due.
   package let oldest: Duration
 }
 
-/// How long the oldest open delivery of a channel has been due.
+/// The time for which the oldest open delivery of a channel has been due.
 package struct DeliveryWait: Sendable, Equatable {
   package let channel: Channel
   package let oldest: Duration
 
-  /// A longer one is a problem: whoever sends either takes what is due, or makes it due later.
+  /// A longer wait is a problem: senders send what is due, or make it due later.
   static let longest = Duration.seconds(300)
 }
 
-/// How long the oldest row of a table has waited to be deleted; less than zero where its time has not come.
+/// The time for which the oldest row of a table has waited to be deleted; negative if it is not due
+/// yet.
 package struct PurgeLateness: Sendable, Equatable {
   package let table: String
   package let late: Duration
 }
 
-/// Numbers about the site that are cheap to ask for, however large it is.
+/// Numbers about the site that are cheap to read, however large it is.
 package struct Measurements: Sendable {
   let records: Records
 
@@ -38,7 +39,7 @@ package struct Measurements: Sendable {
         let waits = try transaction.connection.rows(
           statement, [.integer(Int64(Self.mostCounted))]
         ) { row in row.integer(0) }
-        // Of more deliveries than are counted, the oldest may be another.
+        // The oldest delivery may not be among the counted ones.
         let oldest =
           try name == "deliveries"
           ? transaction.deliveries.waits().map(\.oldest).max() : waits.max().map { .seconds($0) }
@@ -48,7 +49,7 @@ package struct Measurements: Sendable {
     }
   }
 
-  /// Of each channel with open deliveries.
+  /// The waits of all channels with open deliveries.
   package func deliveryWaits() throws -> [DeliveryWait] {
     try records.read { transaction in try transaction.deliveries.waits() }
   }
@@ -94,7 +95,7 @@ package struct Measurements: Sendable {
     } ?? false
   }
 
-  /// When the last whole pass on `host` ended, and how long it took; nil where there was none.
+  /// The end and the duration of the last whole pass on `host`; nil if there was none.
   package func lastPass(on host: String) throws -> (endedAt: Timestamp, duration: Duration)? {
     try records.read { transaction in
       try transaction.connection.row(
@@ -104,7 +105,7 @@ package struct Measurements: Sendable {
     }
   }
 
-  /// About how many rows each table has, by the statistics of InnoDB.
+  /// The approximate number of rows in each table, by the statistics of InnoDB.
   package func tableSizes() throws -> [(table: String, rows: Int64)] {
     try records.read { transaction in
       try transaction.connection.rows("SELECT name, row_estimate FROM table_sizes ORDER BY name") {
@@ -114,8 +115,8 @@ package struct Measurements: Sendable {
     }
   }
 
-  /// How late the purge is in the tables that grow fastest; nothing of an empty one. Reads the first entry of an index of
-  /// each. Of deliveries it looks at one shard of APNs: the others are like it.
+  /// The lateness of the purge in the tables that grow fastest; omits empty tables. Reads the first
+  /// entry of one index of each. For deliveries it reads one shard of APNs: the others are similar.
   package func purgeLateness(auditLifetime: Duration) throws -> [PurgeLateness] {
     let day: Int64 = 86_400
     let tables: [(String, Int64)] = [

@@ -16,12 +16,12 @@ package struct Channel: Hashable, Sendable {
   package static let webPush = Channel("webpush")
 }
 
-/// Where a notification goes.
+/// The address of a notification.
 package struct PushAddress: Sendable, Equatable {
   package let channel: Channel
-  /// As the channel knows the device.
+  /// The token, as the channel knows the device.
   package let token: String
-  /// The app that registered the token, as it named itself; nil: it did not.
+  /// The app that registered the token; nil if it did not name itself.
   package let bundleID: String?
 
   package init(_ token: String, by channel: Channel, bundleID: String? = nil) {
@@ -31,9 +31,9 @@ package struct PushAddress: Sendable, Equatable {
   }
 }
 
-/// A notification that is new to the outbox.
+/// A notification to post to the outbox.
 package struct NewNotification: Sendable {
-  /// What it tells of. Each room declares its own kinds.
+  /// The kind of its event. Each room declares its own kinds.
   package struct Kind: Hashable, Sendable {
     /// The word in the column `kind`.
     package let name: String
@@ -42,18 +42,18 @@ package struct NewNotification: Sendable {
   }
 
   package let kind: Kind
-  /// Names the event: the same event again makes no second notification.
+  /// The name of the event: the same event is posted only once.
   package let eventKey: String
   /// At most 64 bytes.
   package let collapseID: String
   /// JSON, at most 4096 bytes.
   package let payload: [UInt8]
-  /// After this it is neither sent nor kept for the device.
+  /// The time after which it is neither sent nor stored for the device.
   package let lifetime: Duration
   package let addresses: [PushAddress]
-  /// Whom it tells: it goes with the account; nil: no account.
+  /// The account that it tells: deleting the account deletes the notification; nil: no account.
   package let accountID: String?
-  /// How long it waits before it is sent; its lifetime begins then.
+  /// The wait before it is sent; its lifetime begins after the wait.
   package let delay: Duration
 
   package init(
@@ -75,9 +75,9 @@ package struct NewNotification: Sendable {
 struct NotificationStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Puts a notification into the outbox, in the transaction of the event that it tells of.
+  /// Posts a notification to the outbox, in the transaction of its event.
   ///
-  /// - Returns: its id; nil where the event has been told already, and nothing is written.
+  /// - Returns: its id; nil if the event was posted before; then nothing is written.
   @discardableResult
   func post(_ new: NewNotification) throws(DatabaseError) -> String? {
     let id = transaction.makeID()

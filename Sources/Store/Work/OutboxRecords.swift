@@ -1,7 +1,8 @@
 package import Base
 import MariaDB
 
-/// Where a message of the outbox stands: the words of the columns `state`, as far as administrators ask for them.
+/// The state of a message in the outbox: those words of the columns `state` that administrators ask
+/// for.
 package enum OutboxState: String, Sendable, CaseIterable {
   case open, dead, delivered
 }
@@ -18,10 +19,10 @@ package struct OutboxRecord: Sendable {
   package let createdAt: Timestamp
   /// Next attempt, while it is open.
   package let dueAt: Timestamp
-  /// Not sent later.
+  /// The time after which it is not sent.
   package let expiresAt: Timestamp
   package let attempts: Int64
-  /// Of the last attempt.
+  /// The reason of the last attempt.
   package let reason: String?
   /// nil while it is open.
   package let finishedAt: Timestamp?
@@ -40,19 +41,19 @@ package struct OutboxRecord: Sendable {
   }
 }
 
-/// What comes of an administrator's wish to have a message sent at once, or never.
+/// The result of an administrator's command to send a message at once, or never.
 package enum OutboxChange: Sendable, Equatable {
   case done
   /// No message has this id.
   case unknown
-  /// It is sent, given up or withheld, so there is nothing to do.
+  /// The message was sent, given up or withheld, so there is nothing to do.
   case closed(state: String)
   /// A mail that was given up has lost its content.
   case wiped
   case expired
 }
 
-/// The outbox as administrators look at it and change it.
+/// The outbox as administrators see and change it.
 extension Mails {
   /// At most `limit` mails of a state, the latest due first.
   package func list(_ state: OutboxState, limit: Int) throws -> FirstRows<OutboxRecord> {
@@ -68,7 +69,7 @@ extension Mails {
     return FirstRows(found, limit: limit)
   }
 
-  /// Makes a mail that waits due now. One that is being sent is not sent a second time.
+  /// Makes a waiting mail due now. A mail that is being sent is not sent a second time.
   package func retry(_ id: String) throws -> OutboxChange {
     try settle(id, .messageRetried) { transaction, mail in
       if mail.state == "dead" { return .wiped }
@@ -81,7 +82,7 @@ extension Mails {
     }
   }
 
-  /// Gives up a mail that waits, and deletes its content.
+  /// Gives up a waiting mail, and deletes its content.
   package func discard(_ id: String) throws -> OutboxChange {
     try settle(id, .messageDiscarded) { transaction, mail in
       guard mail.state == "open" else { return .closed(state: mail.state) }
@@ -116,7 +117,7 @@ extension Mails {
 extension Deliveries {
   /// At most `limit` deliveries of a state, the latest due first.
   ///
-  /// Shard by shard: the index has the time behind the shard.
+  /// Reads shard by shard: the index has the time after the shard.
   package func list(_ state: OutboxState, limit: Int) throws -> FirstRows<OutboxRecord> {
     let found = try records.read { transaction in
       let shards = try transaction.connection.rows("SELECT channel, shard FROM delivery_leases") {
@@ -139,7 +140,7 @@ extension Deliveries {
     return FirstRows(found.sorted { $0.dueAt > $1.dueAt }, limit: limit)
   }
 
-  /// Makes a delivery due now. One that was given up begins anew.
+  /// Makes a delivery due now. A delivery that was given up starts again.
   package func retry(_ id: String) throws -> OutboxChange {
     try settle(id, .messageRetried) { transaction, delivery in
       guard delivery.state != "delivered" else { return .closed(state: delivery.state) }
@@ -156,7 +157,7 @@ extension Deliveries {
     }
   }
 
-  /// Gives up a delivery that waits.
+  /// Gives up a waiting delivery.
   package func discard(_ id: String) throws -> OutboxChange {
     try settle(id, .messageDiscarded) { transaction, delivery in
       guard delivery.state == "open" else { return .closed(state: delivery.state) }

@@ -2,32 +2,33 @@ import Base
 import Glibc
 import MariaDB
 
-/// Deletes the rows that the rooms' retention rules name, in small transactions, each of which locks only what it
-/// deletes. A rule that fails leaves the others alone.
+/// Deletes the rows that the rooms' retention rules name, in small transactions, each of which
+/// locks only the rows that it deletes. A rule that fails does not affect the others.
 package struct Purge: Sendable {
   let records: Records
-  /// How long the audit log is kept.
+  /// The time for which the audit log is kept.
   let auditLifetime: Duration
   /// Rows in one transaction.
   let slice: Int
-  /// How much of the time the purge may keep the database busy, above 0 and at most 1: it rests for the others.
+  /// The share of the time for which the purge may keep the database busy, above 0 and at most 1.
+  /// It sleeps for the rest.
   let share: Double
 
-  /// What came of a purge.
+  /// The result of a purge.
   package struct Report: Sendable {
     package var deleted = 0
-    /// One for each rule that failed.
+    /// The error of each rule that failed.
     package var failures: [any Error] = []
-    /// Whether nothing is left that should go.
+    /// Whether all rows are deleted that are due.
     package var isComplete = true
   }
 
-  /// Rows of a walking rule that one purge looks at where none of them may go.
+  /// The most candidates of a walking rule that one purge checks if none of them may be deleted.
   private static let mostCandidates = 5_000
 
-  /// Deletes until nothing is left or `isOver`.
+  /// Deletes until nothing is left or `isOver` returns true.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: an error if the database does not answer.
   package func sweep(until isOver: () -> Bool) throws -> Report {
     var report = Report()
     var open = try tasks()
@@ -71,7 +72,7 @@ package struct Purge: Sendable {
     return Slice(deleted: deleted, hasMore: deleted == slice)
   }
 
-  /// Looks at the next rows, and deletes those that need not stay.
+  /// Checks the next candidates, and deletes those that need not stay.
   private func follow(_ walk: Retention.Walk, of task: Task) throws -> Slice {
     var slice = Slice(deleted: 0, hasMore: true)
     var looked = 0
@@ -79,7 +80,8 @@ package struct Purge: Sendable {
       let rows = try nextCandidates(on: walk, of: task)
       looked += rows.count
       if !rows.isEmpty {
-        // Repeatable reads, so that what keeps a row from going is locked as well.
+        // Repeatable reads, so that the rows that keep a candidate from deletion are locked as
+        // well.
         slice.deleted = try records.transaction { transaction in
           try transaction.connection.execute(
             task.rule.statement, [.bytes(JSONWriter.array(of: rows.map(\.id)))])
@@ -130,7 +132,7 @@ package struct Purge: Sendable {
     var hasMore: Bool
   }
 
-  /// Where a walking rule has got to.
+  /// The position of a walking rule.
   private struct Place {
     let at: Timestamp
     let id: String
@@ -160,7 +162,8 @@ package struct Purge: Sendable {
 extension Upkeep {
   /// - Parameters:
   ///   - slice: rows in one transaction.
-  ///   - share: how much of the time the purge may keep the database busy, above 0 and at most 1.
+  ///   - share: the share of the time for which the purge may keep the database busy, above 0 and
+  ///     at most 1.
   package func purge(
     auditLifetime: Duration, slice: Int = 500, share: Double = 0.25
   ) -> Purge {

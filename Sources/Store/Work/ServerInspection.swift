@@ -1,13 +1,14 @@
 import MariaDB
 
 extension Database {
-  /// What to say of a database that could not be inspected.
+  /// The text for a database that could not be inspected.
   package static func fault(_ error: any Error) -> String {
     let isForeign = (error as? DatabaseError)?.isForeign == true
     return isForeign ? "\(error)" : "the database does not answer: \(error)"
   }
 
-  /// Looks at each server that `SWITCHBOARD_DB_HOST` names, and whether a read may miss what another node has written.
+  /// Checks each server that `SWITCHBOARD_DB_HOST` names, and whether a read may miss writes of
+  /// another node.
   func inspectServers(_ connection: borrowing Connection) throws -> [Inspection] {
     let servers = pool.areSeveral ? pool.survey() : []
     let states =

@@ -1,30 +1,31 @@
 package import Base
 import MariaDB
 
-/// What a companion says of itself.
+/// The status of a companion, as it reports it.
 package struct CompanionStatus: Sendable, Equatable {
   package let host: String
   package let version: String
   /// By the database's clock.
   package let lastPassAt: Timestamp
-  /// Not seen for five minutes, or late where its passes are rarer, by the database's clock.
+  /// Whether it was not seen for five minutes, or is late if its passes are rarer, by the
+  /// database's clock.
   package let isOverdue: Bool
-  /// Since ``lastPassAt``, by the database's clock.
+  /// The time since ``lastPassAt``, by the database's clock.
   package let age: Duration
-  /// No pass has ended in the time that two take, and a minute.
+  /// Whether no pass has ended in the time of two passes and a minute.
   package let isLate: Bool
-  /// Names of the variables without which something is not sent.
+  /// Names of the missing variables because of which something is not sent.
   package let missing: [String]
 }
 
 package struct Upkeep: Sendable {
   let records: Records
 
-  /// Says that a whole pass has ended.
+  /// Records that a whole pass has ended.
   ///
   /// - Parameters:
-  ///   - interval: from the beginning of a pass to that of the next.
-  ///   - duration: of this pass.
+  ///   - interval: the time from the beginning of a pass to the beginning of the next.
+  ///   - duration: the duration of this pass.
   package func recordPass(
     host: String, version: String, missing: [String], interval: Duration, duration: Duration
   ) throws {
@@ -47,7 +48,7 @@ package struct Upkeep: Sendable {
     }
   }
 
-  /// The companion that was seen last; nil where none ever was.
+  /// The companion that was seen last; nil if none was ever seen.
   package func companionStatus() throws -> CompanionStatus? {
     try records.read { transaction in try transaction.upkeep.companionStatus() }
   }

@@ -57,13 +57,13 @@ extension Room {
       UPDATE jobs SET due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
       WHERE state = 'open' AND due_at > UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
       """,
-      // Whoever was limited would be so for longer than is told. The clocks of hosts may differ by seconds.
+      // A limit would last longer than its error says. The clocks of hosts may differ by seconds.
       """
       DELETE l FROM rate_limits l FORCE INDEX (rate_limits_window)
       WHERE l.window_started_at > UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
       """,
-      // Leases of shards that are too long are void by themselves. What was never tried, and was not due when it was
-      // written, waits for the end of quiet hours: a poll sends it.
+      // Leases of shards that are too long are void by themselves. A delivery that was never tried,
+      // and was not due when it was written, waits for the end of quiet hours: a poll sends it.
       """
       UPDATE delivery_leases l
       STRAIGHT_JOIN deliveries d ON d.channel = l.channel AND d.shard = l.shard
@@ -79,12 +79,12 @@ extension AuditEvent {
   static let limitLifted = AuditEvent("limit_lifted")
   static let messageDiscarded = AuditEvent("message_discarded")
   static let messageRetried = AuditEvent("message_retried")
-  /// An administrator has brought the database back as a backup holds it.
+  /// An administrator has restored the database from a backup.
   static let restored = AuditEvent("restored")
 }
 
 extension Holding {
-  /// What the audit log says of the account.
+  /// The audit log's entries about the account.
   fileprivate static let events = Holding(
     "events", [.time("at"), .text("event"), .text("detail")],
     """
@@ -94,7 +94,7 @@ extension Holding {
 }
 
 extension Room {
-  /// Of hosts where no companion has run for thirty days.
+  /// Rows of hosts where no companion has run for thirty days.
   fileprivate static let goneHosts = [
     Retention(
       .byDatabaseClock,
@@ -105,7 +105,7 @@ extension Room {
     Retention(
       .byDatabaseClock,
       "DELETE FROM conditions WHERE seen_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?"),
-    // A companion whose passes fail still says what it finds.
+    // A companion whose passes fail still records problems.
     Retention(
       .byDatabaseClock,
       """
@@ -115,7 +115,7 @@ extension Room {
       """),
   ]
 
-  // The index leads from channel and shard to the time: the columns before it are named for it.
+  // The index has channel and shard before the time, so the statements name both.
   fileprivate static let pastNotifications = [
     Retention(
       .perChannel,

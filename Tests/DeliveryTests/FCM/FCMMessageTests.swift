@@ -45,8 +45,8 @@ import Testing
     let data = #""data":{"gcm":"1","googled":"2","fromage":"3"}"#
     let payload =
       #"{"aps":{},"\#(name)":"x","data":{"gcm":"1","\#(name)":"x","googled":"2"},"fromage":"3"}"#
-    let json = try json(payload)
-    #expect(json.contains(data), "\(json)")
+    let text = try json(payload)
+    #expect(text.contains(data), "\(text)")
   }
 
   @Test func whatIsNoPayloadIsNoMessage() {

@@ -109,7 +109,7 @@ import Testing
     try withStore { store throws in
       store.sql("\(grant) TO switchboard_companion")
       let fault =
-        "the database account may read accounts: give it its own role only, or, where the host gives you no more than one "
+        "the database account may read accounts: give it only its own role, or, if the host gives you only one "
         + "account, set SWITCHBOARD_DB_ROLES=one"
       #expect(try faults(store.database("companion")) == [fault])
       #expect(try faults(Database(store.root)) == [fault])
