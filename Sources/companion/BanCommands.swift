@@ -63,7 +63,7 @@ extension Accounts {
   }
 }
 
-/// The account that a command changes, and why.
+/// Account that a command changes, and the reason.
 struct NamedAccount: ParsableArguments {
   @Argument(help: "E-mail address of the account.")
   var email: String

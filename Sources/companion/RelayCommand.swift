@@ -18,7 +18,7 @@ struct RunRelay: ParsableCommand {
       """)
 
   func run() throws {
-    signal(SIGPIPE, SIG_IGN)  // a lost peer is an error of the write, not our end
+    signal(SIGPIPE, SIG_IGN)  // a lost peer makes the write fail, and must not end the process
     let notifier = ServiceNotifier.ofProcess()
     guard case .listening(let listener) = InheritedSocket.inherit() else {
       throw ValidationError("The relay needs a listening socket as its standard input.")
@@ -47,7 +47,7 @@ struct RunRelay: ParsableCommand {
 }
 
 extension Environment {
-  /// Where `SWITCHBOARD_AGENT` says that the agent listens.
+  /// The agent's addresses, from `SWITCHBOARD_AGENT`.
   fileprivate mutating func agentAddress() -> [AgentAddress] {
     let addresses = AgentAddress.addresses(of: optional("SWITCHBOARD_AGENT") ?? "127.0.0.1:8766")
     if addresses.isEmpty {

@@ -1,9 +1,10 @@
 package import Cryptography
 
-/// The keys that seal and open what only the companion may read.
+/// Keys that seal and open values that only the companion may read.
 package struct CompanionKeys: Sendable {
   private let boxes: BoxKeys
-  /// Opens what earlier versions have sealed, and seals nothing; nil where nothing of it is left.
+  /// Keys that open values sealed by earlier versions, and seal nothing; nil if no such value is
+  /// left.
   private let earlier: Keyring?
 
   package init(_ boxes: BoxKeys, earlier: Keyring? = nil) {
@@ -11,29 +12,30 @@ package struct CompanionKeys: Sendable {
     self.earlier = earlier
   }
 
-  /// What a value begins with that ``seal(_:authenticating:)`` makes now.
+  /// Prefix of the values that ``seal(_:authenticating:)`` makes now.
   package var prefix: String { boxPrefix(of: boxes.publicKeys) }
 
-  /// The public halves.
+  /// The public keys.
   package var publicKeys: BoxPublicKeys { boxes.publicKeys }
 
-  /// The public halves, as `switchboard-companion keys public` prints them.
+  /// The public keys, as `switchboard-companion keys public` prints them.
   var publicEntries: [String] { boxes.publicKeys.entries }
 
-  /// Whether an earlier version sealed the value with keys that are not given.
+  /// Whether an earlier version sealed the value and its keys are not configured.
   package func lacksKeys(of sealed: String) -> Bool { earlier == nil && !isBoxed(sealed) }
 
-  /// `plaintext`, sealed for the companion.
+  /// Seals `plaintext` for the companion.
   ///
-  /// - Parameter context: says what is sealed and which row it belongs to.
+  /// - Parameter context: names the kind of value and its row.
   package func seal(_ plaintext: [UInt8], authenticating context: String) -> String {
     Cryptography.seal(plaintext, authenticating: context, for: boxes.publicKeys)
   }
 
-  /// The plaintext of a value that the responder or the companion sealed with the same context.
+  /// Opens a value that the responder or the companion sealed with the same context.
   ///
-  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/unknownKey``, also for a value of an earlier version
-  ///   where its keys are not given; ``CryptographyError/unauthentic``.
+  /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/unknownKey``, also for a value
+  ///   of an
+  ///   earlier version whose keys are not configured; ``CryptographyError/unauthentic``.
   package func open(
     _ sealed: String, authenticating context: String
   ) throws(CryptographyError) -> [UInt8] {

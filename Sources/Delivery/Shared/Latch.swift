@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A value that any thread can set once.
+/// Value that any thread can set once.
 package final class Flag: Sendable {
   private let value = Atomic(false)
 
@@ -11,7 +11,7 @@ package final class Flag: Sendable {
   package func set() { value.store(true, ordering: .releasing) }
 }
 
-/// A flag that `poll` can wait for: a pipe whose writing end is closed when the flag is set.
+/// Flag that `poll` can wait for: a pipe whose writing end is closed when the flag is set.
 final class Latch: Sendable {
   let reader: CInt
   private let writer: CInt
@@ -19,7 +19,7 @@ final class Latch: Sendable {
   init() { (reader, writer) = makePipe() }
   deinit { close(reader) }
 
-  /// Called once.
+  /// Sets the flag. Call it only once.
   func set() { close(writer) }
 
   var isSet: Bool {

@@ -1,6 +1,6 @@
 import Store
 
-/// The push service behind a channel, as administrators are told of it.
+/// Push service of a channel, described for administrators.
 struct PushService {
   private let channel: Channel
 
@@ -14,7 +14,7 @@ struct PushService {
     }
   }
 
-  /// Where it is asked.
+  /// Host of the service.
   var host: String {
     switch channel {
     case .fcm: "fcm.googleapis.com"
@@ -23,10 +23,10 @@ struct PushService {
     }
   }
 
-  /// What a refusal means, and what to do, in sentences.
+  /// Explains a refusal and gives advice, in sentences.
   ///
-  /// The words are those of "Handling notification responses from APNs" and "FCM error codes", and those that we use
-  /// for every Web Push service; others get the advice of their status.
+  /// Knows the reasons of "Handling notification responses from APNs" and "FCM error codes", and
+  /// our own reasons for Web Push services. For other reasons, the advice depends on the status.
   func advice(onStatus status: Int64, _ reason: String) -> String {
     let advice =
       switch channel {
@@ -113,6 +113,6 @@ private func webPushAdvice(on reason: String) -> String? {
 }
 
 extension String {
-  /// As at the beginning of a sentence.
+  /// With a capital first letter, for the beginning of a sentence.
   fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

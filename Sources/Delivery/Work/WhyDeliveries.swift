@@ -1,11 +1,11 @@
 import Base
 import Store
 
-/// What became of notifications.
+/// Explanations of deliveries.
 extension WhyDirectory {
   /// Explains the newest delivery to each device.
   ///
-  /// - Parameter deliveries: the newest first.
+  /// - Parameter deliveries: sorted, the newest first.
   func explainDeliveries(
     _ deliveries: [DeliveryRecord], of owner: String, in explanation: inout Explanation
   ) throws {

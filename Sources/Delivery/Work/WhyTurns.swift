@@ -1,10 +1,10 @@
 import Base
 import Store
 
-/// Users and games of online-go.com.
+/// Explanations of users and games of online-go.com.
 extension WhyDirectory {
-  /// - Parameter token: explains only what is sent to this device; nil: to all devices of the user.
-  /// - Returns: whether this user is known.
+  /// - Parameter token: explains only this device; nil for all devices of the user.
+  /// - Returns: true if this user is known.
   func explainUser(
     _ id: Int64, onlyOn token: String? = nil, in explanation: inout Explanation
   ) throws -> Bool {
@@ -24,7 +24,7 @@ extension WhyDirectory {
     return true
   }
 
-  /// - Returns: whether somebody plays the game, as the last polls saw it.
+  /// - Returns: true if a polled user plays the game, by the last polls.
   func explainGame(_ id: Int64, in explanation: inout Explanation) throws -> Bool {
     let players = try records.turnUsers.players(of: id, limit: Self.most)
     for player in players {
