@@ -30,7 +30,7 @@ extension Companion {
       return .fault("notifications are not sent to Apple: \(obstacle) (\(apns.topic))")
     }
     return .ok(
-      "\(apns.endpoint) takes connections for \(apns.topic); whether it takes the key, a notification tells"
+      "\(apns.endpoint) accepts connections for \(apns.topic); only a notification shows whether it accepts the key"
     )
   }
 
@@ -54,7 +54,7 @@ extension Companion {
 
   private func fcmFindingsWithoutDatabase() -> [Finding] {
     settings.fcm == nil
-      ? [] : [.unset("whether Google lets us send to Android is tried when the database answers")]
+      ? [] : [.unset("sending to Android can be checked only when the database answers")]
   }
 
   /// Gets an access token for notifications, and asks FCM for an answer.

@@ -79,7 +79,7 @@ package struct Companion: Sendable {
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
     let began = ContinuousClock.now
     if try records.upkeep.shortenWaitsIfClockWasSetBack() {
-      log.warning("The database's clock was set back: waits that had grown by that are shortened")
+      log.warning("The database's clock was set back: the waits that grew are shortened")
     }
     for sender in senders { try addLeases(of: sender.channel) }
     work.wake()

@@ -44,7 +44,7 @@ extension Companion {
     if let problem = certificate.problem(at: .now(), insteadOf: expected) { return .fault(problem) }
     return expected == nil
       ? .unset(
-        "this host does not trust the site's certificate: it signed itself, or is of an unknown authority, or for "
+        "this host does not trust the site's certificate: it is self-signed, or from an unknown authority, or for "
           + "another name. Its fingerprint, for SWITCHBOARD_CERTIFICATE_FINGERPRINT: \(certificate.fingerprintText)"
       )
       : .ok(
@@ -57,7 +57,7 @@ extension Companion {
     settings.secretFiles.isEmpty
       ? nil
       : settings.secretFiles.problem.map { .fault($0) }
-        ?? .ok("nobody else can read the files of secrets")
+        ?? .ok("no other user can read the files of secrets")
   }
 
   /// - Returns: nil if the responder's keys are unknown.
@@ -67,7 +67,7 @@ extension Companion {
     return theirs.allSatisfy(own.contains)
       ? .ok("the responder seals for keys that the companion has")
       : .fault(
-        "the responder seals for keys that the companion does not have: write its public keys anew "
+        "the responder seals for keys that the companion does not have: write its public keys again "
           + "with switchboard-companion keys public")
   }
 

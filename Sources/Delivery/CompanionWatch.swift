@@ -56,7 +56,7 @@ extension Companion {
     if stop.isSet { stopping.set() }
     let isDone = end(pass, work, by: stop.isSet ? .now + Self.stopLimit : deadline)
     closeConnections()
-    do { try recordObservations() } catch { log.error("What was seen is not recorded: \(error)") }
+    do { try recordObservations() } catch { log.error("Cannot store observations: \(error)") }
     return takeAlarm() == nil && isDone && pass.hasSucceeded
   }
 
@@ -81,7 +81,7 @@ extension Companion {
     if let pass, !pass.end.isSet { unfinished = "The pass has not ended in time" }
     if case .failure(let error as Worker.Unfinished) = urgent { unfinished = "\(error)" }
     if let unfinished {
-      log.error("\(unfinished): the companion ends without it, and the next pass does it again")
+      log.error("\(unfinished): the companion exits, and the next pass repeats the work")
       // Not `exit`, which would free resources that threads still use.
       _exit(EXIT_FAILURE)
     }

@@ -75,7 +75,7 @@ extension Companion {
       problem.add(fails ? 1 : 0, ("name", name.rawValue))
     }
     var missing = MetricFamily(
-      "missing_settings", "Variables that are not set, so that something is left out.")
+      "missing_settings", "Number of unset variables that switch a feature off.")
     missing.add(settings.missing.count)
     var interval = MetricFamily("pass_interval_seconds", "From one pass to the next.")
     interval.add(settings.interval)
@@ -110,7 +110,7 @@ extension Companion {
     for (channel, wait) in oldestWaits.sorted(by: { $0.key < $1.key }) {
       overdue.add(wait, ("channel", channel))
     }
-    var paused = MetricFamily("polls_paused", "1 while online-go.com is not asked at all, else 0.")
+    var paused = MetricFamily("polls_paused", "1 while polls of online-go.com are paused, else 0.")
     paused.add(try records.measurements.arePollsPaused() ? 1 : 0)
     return [length, oldest, overdue, paused]
   }

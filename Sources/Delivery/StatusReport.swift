@@ -52,7 +52,7 @@ package struct StatusReport: CommandAnswer, Sendable {
   private var missing: String? {
     guard let names = health.companion?.missing, !names.isEmpty else { return nil }
     return
-      "Not set, so something is left out: \(names.joined(separator: " ")). That is no fault if you mean it."
+      "Not set, so something is left out: \(names.joined(separator: " ")). This is not a problem if you intend it."
   }
 
   /// The same as one JSON object.

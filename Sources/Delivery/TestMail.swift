@@ -24,7 +24,7 @@ extension Companion {
     let id = newClaimID()
     guard let text = message.test(to: recipient, named: id, at: now) else {
       return TestMailResult(
-        isAccepted: false, sentence: "\(recipient.printable) is no e-mail address in ASCII.")
+        isAccepted: false, sentence: "\(recipient.printable) is not an e-mail address in ASCII.")
     }
     guard let mailer = mails.mailer else {
       return TestMailResult(

@@ -29,7 +29,7 @@ extension APNsSettings {
     let topic = value("APNS_BUNDLE_ID", &environment, word, visible)
     let key = value(
       "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
-    ) { try? P256PrivateKey(pem: unescaped($0)) }  // the exact error would reveal something about it
+    ) { try? P256PrivateKey(pem: unescaped($0)) }  // the error would reveal details of it
     let isSandbox = usesSandbox(&environment)
     let common = Common(from: &environment)
     guard let keyID, let teamID, let topic, let key, let common else {

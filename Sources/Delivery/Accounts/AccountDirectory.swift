@@ -99,7 +99,7 @@ package struct AccountDirectory: Sendable {
   ) -> Change {
     let told =
       account.provenAt == nil
-      ? "Nobody is told, because the address is not proven." : "The owner is told by mail."
+      ? "No mail is sent: the address is not confirmed." : "The owner gets a mail."
     return Change(isRehearsal: records.isRehearsal, past, or: future, "\(rest) \(told)")
   }
 

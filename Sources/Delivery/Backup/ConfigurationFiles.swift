@@ -68,7 +68,7 @@ struct ConfigurationFiles: Sendable {
       !folders.contains { name.hasPrefix($0) } || name.split(separator: "/").contains("..")
     }) {
       throw BackupError.refused(
-        "The backup holds \(stranger.printable), which is no file of a site. Somebody else made it. Nothing was changed."
+        "The backup holds \(stranger.printable), which is not a file of a site. Switchboard did not make this backup. Nothing was changed."
       )
     }
     let old = existing()

@@ -39,7 +39,7 @@ package struct Restore: Sendable {
     self.database = database ?? content.manifest.database
     guard DatabaseAdministrator.isName(self.database) else {
       throw BackupError.refused(
-        "\(self.database.printable) is no name for a database of Switchboard.")
+        "\(self.database.printable) is not a valid name for a database of Switchboard.")
     }
     state = try administrator.run(BackupScripts.state, ["name": self.database]).first ?? "none"
   }
@@ -167,7 +167,7 @@ package struct Restore: Sendable {
     }
     try client.finish()
     guard again.manifest.parts == content.manifest.parts else {
-      throw BackupError.damaged("somebody changed it meanwhile")
+      throw BackupError.damaged("it was changed during the restore")
     }
   }
 

@@ -80,7 +80,7 @@ private final class FCMConnection: @unchecked Sendable {
     _ message: [UInt8], to url: String, _ token: String, _ limits: HTTPClient.Limits
   ) -> FCMOutcome {
     guard let destination = Destination(configured: url), destination.isConfidential else {
-      return .unanswered("it is no https address")
+      return .unanswered("it is not an https address")
     }
     do throws(HTTPError) {
       return FCMOutcome(

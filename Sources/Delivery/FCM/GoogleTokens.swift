@@ -89,7 +89,7 @@ struct GoogleTokens: Sendable {
 
   private func ask(_ form: String) throws(GoogleTokenError) -> HTTPAnswer {
     guard let url = Destination(configured: settings.tokenURL), url.isConfidential else {
-      throw .unreachable("it is no https address")
+      throw .unreachable("it is not an https address")
     }
     let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
     var limits = HTTPClient.Limits()

@@ -72,7 +72,7 @@ final class EndedPairings: Sendable {
       write(pipe.writer, &byte, 1)
     } catch {
       if !isAway {
-        log.error("Connections to the agent stay open: nobody knows who is revoked. \(error)")
+        log.error("Cannot read revocations; connections to the agent stay open. \(error)")
       }
       isAway = true
     }

@@ -170,7 +170,7 @@ struct Pipeline: ~Copyable {
     }
     let last = lines(from: max(0, lseek(messages, 0, SEEK_END) - 4096))
     let cause = last.first { $0.hasPrefix("ERROR ") } ?? lines(from: 0).first
-    return String(cause ?? "it said nothing").printable
+    return String(cause ?? "no error message").printable
   }
 }
 

@@ -54,7 +54,7 @@ package struct NameTaken: Error, CustomStringConvertible {
   let name: String
 
   package var description: String {
-    "There is a merchant with the name \(name.printable) already. Choose another name, or revoke that one's key first."
+    "There is a merchant with the name \(name.printable) already. Choose another name, or revoke that merchant's key first."
   }
 }
 

@@ -108,7 +108,7 @@ final class WebPushRun: ChannelRun {
     let delivery = outgoing.delivery
     if outcome.isOurFault {
       alarm = """
-        A push service answers \(outcome.status): it does not take our VAPID key. See that WEBPUSH_VAPID_KEY is the \
+        A push service answers \(outcome.status): it refuses our VAPID key. Check that WEBPUSH_VAPID_KEY is the \
         key with which the pages subscribed
         """
     }

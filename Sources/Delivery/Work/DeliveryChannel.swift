@@ -52,7 +52,7 @@ package protocol ChannelRun: AnyObject {
 
   /// Problem that an administrator must fix; nil if there is none.
   var alarm: String? { get }
-  
+
   /// Whether the run must send no more.
   var isStopped: Bool { get }
 }

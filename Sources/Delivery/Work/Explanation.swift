@@ -58,7 +58,7 @@ package struct Explanation: CommandAnswer, Sendable {
 }
 
 private let nothingWrong = """
-  Nothing here keeps it silent. Look at the phone: are notifications allowed for the app, is a Focus on, does the network \
+  The server found no cause. Look at the phone: are notifications allowed for the app, is a Focus on, does the network \
   reach Apple (port 5223 or 443)?
   """
 

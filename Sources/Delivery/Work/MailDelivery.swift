@@ -65,7 +65,7 @@ struct MailDelivery: Sendable {
     }
     observations.note(.keys, nil)
     guard let message = compose(opened, mail, .now()) else {
-      return .dead(reason: "the mail is none that the companion sends")
+      return .dead(reason: "unknown kind of mail")
     }
     if !channels.isEmpty, let payload = announce(opened, mail) {
       try records.notices.push(payload, with: mail, by: channels)
