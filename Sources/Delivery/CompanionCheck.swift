@@ -87,8 +87,7 @@ extension Companion {
   }
 
   /// Lists the work of a pass that would start now, one line for each job, mail, push and poll,
-  /// with
-  /// its destination. Connects only to the database, and changes nothing there.
+  /// with its destination. Connects only to the database, and changes nothing there.
   ///
   /// The results of polls are not included.
   ///

@@ -3,8 +3,8 @@ import Logging
 
 extension Companion {
   /// Runs a pass in each interval until SIGTERM or SIGINT, and does urgent work whenever it is
-  /// woken,
-  /// also during a pass. Finishes current work before it returns. Repeats a failed pass soon.
+  /// woken, also during a pass. Finishes current work before it returns. Repeats a failed pass
+  /// soon.
   package func watch(every interval: Duration, wakeSocket: WakeSocket?) {
     let stop = stopSignal()
     let work = UrgentWork(of: self)
@@ -30,8 +30,7 @@ extension Companion {
   }
 
   /// Runs one pass, and does urgent work whenever it is woken during the pass. SIGTERM and SIGINT
-  /// end
-  /// it after the current work.
+  /// end it after the current work.
   ///
   /// - Returns: true if the pass and the urgent work did not fail.
   package func run(wakeSocket: WakeSocket?) -> Bool {
@@ -67,8 +66,7 @@ extension Companion {
   private static let stopLimit = Duration.seconds(9)
 
   /// Waits for the pass and for urgent work until `deadline`. Work that is unfinished then ends
-  /// with
-  /// the process: its leases expire, and the next pass repeats it.
+  /// with the process: its leases expire, and the next pass repeats it.
   ///
   /// - Returns: true if all urgent work was done. Each failure is in the log.
   @discardableResult

@@ -10,8 +10,7 @@ extension Environment {
   ///   - isRehearsal: true changes nothing.
   ///   - mailKeys: nil for a command that sends no mail.
   /// - Throws: ``ConfigurationError`` that names all missing or malformed variables, including
-  ///   those
-  ///   read before; ``SchemaMismatch``.
+  ///   those read before; ``SchemaMismatch``.
   mutating func openRecords(isRehearsal: Bool = false, mailKeys: MailKeys? = nil) throws -> Records
   {
     let connection = connectionSettings()

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # Sourced by setup, and by the setup of a shared host: answers, settings and keys.
 
-# Both scripts set these: the folder of the settings, the folder of secrets, and a flag to ask
-# nothing.
+# Both scripts set these: the folder of the settings, the folder of secrets, and a flag to ask nothing.
 directory='' secrets='' yes=''
 
 say() { printf '%s\n' "$*"; }

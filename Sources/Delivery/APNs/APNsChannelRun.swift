@@ -219,8 +219,7 @@ extension APNsOutcome {
   }
 
   /// The outcome that counts if this is the other host's answer and `first` was the first host's.
-  /// If
-  /// the other host does not know the token or does not serve us, `first` counts.
+  /// If the other host does not know the token or does not serve us, `first` counts.
   func secondOpinion(after first: APNsOutcome, _ retries: APNsRetries) -> APNsOutcome {
     switch action(registeredAt: Timestamp(seconds: 0), attempts: 1, retries: retries) {
     case .markMismatch, .stop, .stopTopic, .deadLetter: first

@@ -83,8 +83,7 @@ package final class APNsEngine {
   /// Number of notifications that may be submitted now.
   ///
   /// Apple changes its limit at any time, and closes the connection if we open too many streams.
-  /// The
-  /// corresponding C function is `nghttp2_session_get_remote_settings`.
+  /// The corresponding C function is `nghttp2_session_get_remote_settings`.
   ///
   /// 0 while flow control holds back the rest of a payload: nghttp2 prefers streams that have sent
   /// nothing, so new streams would delay that rest forever.

@@ -32,8 +32,7 @@ package final class APNsNotification: Sendable {
   }
 
   /// - Returns: nil if `id` is not a lower-case UUID, if a value is empty or too long, or if the
-  ///   topic
-  ///   or collapse id holds characters other than visible ASCII.
+  ///   topic or collapse id holds characters other than visible ASCII.
   package init?(
     id: String, token: PushToken, topic: String, collapseID: String? = nil, expiration: Int64 = 0,
     priority: Priority = .immediate, payload: [UInt8]

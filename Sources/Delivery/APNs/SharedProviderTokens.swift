@@ -20,12 +20,10 @@ struct SharedProviderTokens: Sendable {
   /// Returns the shared token, and issues a new one if necessary.
   ///
   /// - Parameter refused: the token that Apple has just called expired. It is replaced only if it
-  ///   is
-  ///   still the shared token and 20 minutes old; returning it again means that there is no newer
-  ///   one.
+  ///   is still the shared token and 20 minutes old; returning it again means that there is no
+  ///   newer one.
   /// - Throws: if the database does not answer, or if the shared token cannot be decrypted and is
-  ///   too
-  ///   young to replace.
+  ///   too young to replace.
   func currentToken(insteadOf refused: String?) throws -> String {
     let context = "provider token \(settings.teamID) \(settings.keyID)"
     let publicKey = try settings.key.publicKey()

@@ -2,8 +2,7 @@ import Base
 package import Store
 
 /// Accounts, their devices and their sessions, for administrators. Functions that send a mail to
-/// the
-/// owner need records with the keys for mails.
+/// the owner need records with the keys for mails.
 package struct AccountDirectory: Sendable {
   private let records: Records
 

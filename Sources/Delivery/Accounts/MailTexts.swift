@@ -1,8 +1,7 @@
 import Base
 
 /// All texts of the mails in one language. Each language has a file; a file without one of the
-/// texts
-/// does not compile.
+/// texts does not compile.
 struct MailTexts: Sendable {
   struct Text: Sendable {
     let subject: String

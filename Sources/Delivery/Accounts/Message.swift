@@ -18,8 +18,7 @@ package struct Message: Sendable {
   }
 
   /// The message of `mail`. Checks each value from the row, so that an attacker who can write to
-  /// the
-  /// database cannot mail a text of their own.
+  /// the database cannot mail a text of their own.
   ///
   /// - Parameter opened: a ``MailContent``, or only a code or a token if a responder before schema
   ///   version 23 wrote it.
@@ -152,8 +151,7 @@ package struct Message: Sendable {
 
 extension String {
   /// At most 40 letters, digits, blanks, apostrophes, hyphens and parentheses, so that a name
-  /// chosen
-  /// by an attacker cannot look like a link or like our own text.
+  /// chosen by an attacker cannot look like a link or like our own text.
   fileprivate var harmless: String {
     let plain = unicodeScalars.map { scalar -> Character in
       let isPlain =

@@ -4,8 +4,7 @@ import Store
 /// Push that tells an owner at once about the event of a mail.
 enum NoticePush {
   /// - Returns: nil for kinds of mail without a push: the mail holds a secret, goes to an unproven
-  ///   or
-  ///   former address of the account, or its account has no signed-in device.
+  ///   or former address of the account, or its account has no signed-in device.
   static func announcement(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
     guard let content = MailContent(json: opened) else { return nil }
     let texts = MailTexts(in: content.language)

@@ -59,8 +59,7 @@ struct ConfigurationFiles: Sendable {
   /// - Parameter time: used in the name of the archive of the replaced files.
   /// - Returns: path of the archive of the replaced files; nil if no file was replaced.
   /// - Throws: ``BackupError/refused(_:)`` if the archive holds a file that does not belong to a
-  ///   site;
-  ///   no file is changed then.
+  ///   site; no file is changed then.
   func unpack(_ archive: [UInt8], at time: String) throws -> String? {
     let names = try Tar.entries(of: archive).map(\.name)
     let folders = ["etc/switchboard/", "etc/nginx/", "etc/systemd/system/switchboard-", "secrets/"]

@@ -11,8 +11,7 @@ package struct DatabaseAdministrator: Sendable {
 
   /// - Parameters:
   ///   - optionsFile: option file for the clients of MariaDB (`--defaults-file`); nil for the
-  ///     clients'
-  ///     own files and `socket`.
+  ///     clients' own files and `socket`.
   ///   - socket: path of the server's socket; nil for the clients' default.
   package init(optionsFile: String?, socket: String?) {
     options =
@@ -31,8 +30,7 @@ package struct DatabaseAdministrator: Sendable {
       return "SET @\(name) = CONVERT(X'\(digits)' USING utf8mb4) COLLATE utf8mb4_nopad_bin;\n"
     }
     // A script fits into a pipe's buffer, so this write does not wait for the client. If the client
-    // has
-    // ended and the write fails, `finish` throws the cause.
+    // has ended and the write fails, `finish` throws the cause.
     try? client.write(Array((settings.joined() + script + "\n").utf8))
     client.closeInput()
     let printed = client.readToEnd()

@@ -4,8 +4,7 @@ import Store
 /// One request to the agent: a connection from the web server, and one to the agent.
 ///
 /// Reads from one side only after the other side has accepted the bytes before (back-pressure). So
-/// a
-/// connection buffers at most 16 KiB in each direction, and nothing while it is idle.
+/// a connection buffers at most 16 KiB in each direction, and nothing while it is idle.
 final class RelayConnection {
   private enum Phase {
     /// The head of the request is incomplete.

@@ -34,8 +34,7 @@ package struct CompanionKeys: Sendable {
   /// Opens a value that the responder or the companion sealed with the same context.
   ///
   /// - Throws: ``CryptographyError/malformed``; ``CryptographyError/unknownKey``, also for a value
-  ///   of an
-  ///   earlier version whose keys are not configured; ``CryptographyError/unauthentic``.
+  ///   of an earlier version whose keys are not configured; ``CryptographyError/unauthentic``.
   package func open(
     _ sealed: String, authenticating context: String
   ) throws(CryptographyError) -> [UInt8] {

@@ -81,8 +81,7 @@ struct HTTPClient: ~Copyable {
   private var curl: UnsafeMutableRawPointer { UnsafeMutableRawPointer(handle) }
 
   /// Sends a GET request. Follows up to three redirects to the same host by https. If the
-  /// destination
-  /// has a rule, returns a redirect as the answer.
+  /// destination has a rule, returns a redirect as the answer.
   ///
   /// - Parameter entityTag: entity tag of a stored answer; status 304 means that it is still
   ///   current.

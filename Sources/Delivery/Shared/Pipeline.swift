@@ -139,8 +139,7 @@ struct Pipeline: ~Copyable {
   /// Closes our ends of the pipes, and waits until all programs have ended.
   ///
   /// - Throws: ``PipelineError/failed(program:message:)`` for the first program that failed.
-  ///   Ignores
-  ///   programs that SIGPIPE ended, because a later program failed then.
+  ///   Ignores programs that SIGPIPE ended, because a later program failed then.
   mutating func finish() throws(PipelineError) {
     if input >= 0 { close(input) }
     if output >= 0 { close(output) }

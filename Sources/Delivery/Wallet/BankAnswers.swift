@@ -63,8 +63,7 @@ extension BankCard {
   private static let maximumCount = 100
 
   /// Reads `{"cards":[{id, lastFour, cardType, expiryMonth, expiryYear}]}`. One malformed card
-  /// makes
-  /// the whole list unreadable.
+  /// makes the whole list unreadable.
   static func list(json: [UInt8]) throws(BankFailure) -> [BankCard] {
     var cards: [BankCard]?
     do {

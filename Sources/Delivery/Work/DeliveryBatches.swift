@@ -56,8 +56,7 @@ final class DeliveryBatches: Sendable {
   ///
   /// - Parameter body: returns the unfinished batches.
   /// - Throws: if the database does not answer; claimed deliveries then count as attempted when
-  ///   their
-  ///   lease ends.
+  ///   their lease ends.
   /// - Returns: the number of removed tokens.
   func serve(_ body: () -> [DeliveryBatch]) throws -> Int {
     let threads = (0..<Self.threads).map { _ in startThread { self.work() } }

@@ -58,8 +58,7 @@ final class DeliveryRun {
   }
 
   /// - Throws: if the database does not answer; claimed deliveries then count as attempted when
-  ///   their
-  ///   lease ends.
+  ///   their lease ends.
   func send() throws -> DeliveryReport {
     report.tokensRemoved = try source.serve {
       var before = -1

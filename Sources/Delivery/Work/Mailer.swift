@@ -77,8 +77,7 @@ package enum Mailer: Sendable, Equatable {
   }
 
   /// Writes a temporary file and renames it, so that readers see only complete mails. A mail that
-  /// is
-  /// sent again gets the same file.
+  /// is sent again gets the same file.
   private static func write(_ message: [UInt8], to directory: String, id: String) -> MailOutcome {
     mkdir(directory, 0o700)
     let path = "\(directory)/\(id).eml"

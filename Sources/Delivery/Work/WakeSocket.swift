@@ -6,8 +6,7 @@ package struct WakeSocket: Sendable {
   let descriptor: CInt
 
   /// The socket that systemd or spawn-fcgi passed to this process (``InheritedSocket``); nil if
-  /// there
-  /// is none. Call it once, before any thread starts.
+  /// there is none. Call it once, before any thread starts.
   package static func inherited() -> WakeSocket? {
     guard case .listening(let descriptor) = InheritedSocket.inherit() else { return nil }
     return WakeSocket(descriptor: descriptor)

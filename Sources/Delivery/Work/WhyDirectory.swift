@@ -14,8 +14,7 @@ package struct WhyDirectory: Sendable {
   }
 
   /// Explains a device token or its beginning, an e-mail address, or the number of a user or a game
-  /// of
-  /// online-go.com. A number may be several of these.
+  /// of online-go.com. A number may be several of these.
   ///
   /// - Returns: nil if nothing is known.
   /// - Throws: ``BadArguments``.

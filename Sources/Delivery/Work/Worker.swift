@@ -1,8 +1,7 @@
 import Glibc
 
 /// Thread for one kind of work, so that for example mails do not wait for a fetch that hangs. It
-/// works
-/// whenever it is woken.
+/// works whenever it is woken.
 final class Worker: Sendable {
   private struct State {
     var isWanted = false
