@@ -70,7 +70,7 @@ extension Environment {
     if let bytes = hexDecoded(text.lowercased().replacing(":", with: "")), bytes.count == 32 {
       return bytes
     }
-    complain(about: name, "must be what openssl x509 -noout -fingerprint -sha256 prints behind =")
+    complain(about: name, "must be what openssl x509 -noout -fingerprint -sha256 prints after =")
     return nil
   }
 

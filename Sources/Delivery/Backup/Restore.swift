@@ -72,7 +72,7 @@ package struct Restore: Sendable {
           + "hosts first, with their sockets and the timer; see the manual.")
     }
     found += runningUnits().map {
-      "\($0) runs, and would use the database meanwhile. Stop it: systemctl stop \($0)"
+      "\($0) runs, and would use the database during the restore. Stop it: systemctl stop \($0)"
     }
     if state == "used", !isReplacing {
       found.append(
