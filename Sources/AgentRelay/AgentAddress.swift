@@ -1,11 +1,11 @@
 import Base
 import Glibc
 
-/// Where the agent listens: an address of TCP.
+/// TCP address on which the agent listens.
 package struct AgentAddress: Sendable {
   private let bytes: [UInt8]
 
-  /// The addresses of `HOST:PORT`, where an IPv6 address stands in brackets; empty where the name has none.
+  /// The addresses of `HOST:PORT`, with an IPv6 address in brackets; empty if the name has none.
   package static func addresses(of text: String) -> [AgentAddress] {
     guard let place = WebURL("tcp://\(text)"), place.rest.isEmpty, let port = place.port else {
       return []
@@ -24,7 +24,7 @@ package struct AgentAddress: Sendable {
     }
   }
 
-  /// A socket that has begun to connect and does not block, for the caller to close; -1 where it cannot.
+  /// A nonblocking socket that has begun to connect, for the caller to close; -1 on failure.
   func connectingSocket() -> CInt {
     bytes.withUnsafeBytes { raw in
       let address = raw.baseAddress!.assumingMemoryBound(to: sockaddr.self)  // never empty

@@ -1,7 +1,7 @@
 import Base
 
-/// The agent's answer to one request on its way to the web server, watched for its end: what follows the end is not passed
-/// on, and neither are trailers, which some web servers add to the fields.
+/// Agent's answer to one request on its way to the web server. Finds the end of the answer and
+/// drops later bytes. Drops trailers too, because some web servers add them to the fields.
 struct AgentAnswer {
   private enum State {
     case head
@@ -24,7 +24,7 @@ struct AgentAnswer {
   var hasHead: Bool { if case .head = state { false } else { true } }
   var isComplete: Bool { if case .complete = state { true } else { false } }
 
-  /// What the web server gets of `bytes`, which the agent has sent next.
+  /// The part of the agent's next `bytes` that the web server gets.
   ///
   /// - Throws: ``AgentAnswerHead/Malformed``.
   mutating func take(_ bytes: [UInt8]) throws(AgentAnswerHead.Malformed) -> [UInt8] {

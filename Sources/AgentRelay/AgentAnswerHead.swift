@@ -1,14 +1,16 @@
 import Base
 
-/// The head of an answer of the agent, as the web server gets it.
+/// Head of the agent's answer, as the web server gets it.
 ///
-/// The agent is not the site, but answers at its address. So only fields that describe the content pass: none that a web
-/// server obeys (`X-Accel-Redirect`, `X-Sendfile`, `Status`) or that counts for the whole site in a browser (`Set-Cookie`,
-/// `Strict-Transport-Security`, `Clear-Site-Data`, `Access-Control-Allow-Origin`, `WWW-Authenticate`, `Refresh`, …).
+/// The agent answers at the site's address, but is not the site. So only fields that describe the
+/// content pass. Fields that a web server obeys (`X-Accel-Redirect`, `X-Sendfile`, `Status`) and
+/// fields that affect the whole site in a browser are dropped (`Set-Cookie`,
+/// `Strict-Transport-Security`, `Clear-Site-Data`, `Access-Control-Allow-Origin`,
+/// `WWW-Authenticate`, `Refresh`, …).
 struct AgentAnswerHead {
   struct Malformed: Error {}
 
-  /// What follows the head (RFC 9112 §6.3).
+  /// Content after the head (RFC 9112 §6.3).
   enum Content: Equatable {
     case none
     case length(Int)
@@ -21,7 +23,7 @@ struct AgentAnswerHead {
   }
 
   let content: Content
-  /// The whole head for the web server; empty where another follows.
+  /// Complete head for the web server; empty if another head follows.
   private(set) var bytes: [UInt8] = []
 
   private let status: Int
@@ -29,7 +31,7 @@ struct AgentAnswerHead {
 
   /// - Parameters:
   ///   - received: a head with its empty line.
-  ///   - request: what it answers.
+  ///   - request: the request that it answers.
   init(_ received: [UInt8], to request: RelayHead) throws(Malformed) {
     var lines = RelayField.lines(of: received)[...]
     let words = lines.popFirst()?.split(
@@ -93,11 +95,12 @@ struct AgentAnswerHead {
     if !fields.contains(where: { $0.name == "cache-control" }) {
       bytes += "Cache-Control: no-store\r\n".utf8
     }
-    // A page of the agent is none of the site's: it has no origin and runs no script.
+    // A sandbox gives the agent's pages no origin and no scripts, because they are not the site's.
     bytes += "Content-Security-Policy: sandbox\r\nConnection: close\r\n".utf8
   }
 
-  /// Without `Location`: a redirection would lead an app, or a person, from the site's address to wherever the agent says.
+  /// Allowed fields, without `Location`: a redirect would lead an app or a person from the site to
+  /// any address that the agent chooses.
   private static let ofContent: Set<String> = [
     "content-type", "content-encoding", "content-language", "content-disposition",
     "content-range", "accept-ranges", "cache-control", "expires", "etag", "last-modified", "date",

@@ -1,6 +1,6 @@
 import Base
 
-/// Content in chunks (RFC 9112 §7.1), passed on without extensions and trailers.
+/// Chunked content (RFC 9112 §7.1), passed on without extensions and trailers.
 struct ChunkedContent {
   private enum State {
     /// In the length of a chunk.
@@ -20,7 +20,7 @@ struct ChunkedContent {
 
   var isComplete: Bool { if case .complete = state { true } else { false } }
 
-  /// What is passed on of `bytes`, which come next.
+  /// The part of the next `bytes` to pass on.
   ///
   /// - Throws: ``AgentAnswerHead/Malformed``.
   mutating func take(_ bytes: ArraySlice<UInt8>) throws(AgentAnswerHead.Malformed) -> [UInt8] {
@@ -39,7 +39,7 @@ struct ChunkedContent {
     return passed
   }
 
-  /// Reads an octet that is no data.
+  /// Reads an octet outside the data.
   private mutating func step(_ octet: UInt8) throws(AgentAnswerHead.Malformed) -> [UInt8] {
     let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
     switch (state, octet) {

@@ -3,15 +3,15 @@ import Glibc
 import Logging
 import Store
 
-/// Asks the database whether the clients of new requests are admitted: the relay believes neither the web server nor the
-/// responder.
+/// Asks the database whether the clients of new requests are admitted, because the relay trusts
+/// neither the web server nor the responder.
 ///
-/// It has a thread of its own, so that a slow database keeps no bytes waiting.
+/// Runs on its own thread, so that a slow database does not delay other connections.
 final class ClientAdmissions: Sendable {
-  /// What the database says of a client.
+  /// The database's answer about a client.
   enum Verdict: Sendable {
     case admitted, ended
-    /// It does not answer.
+    /// The database does not answer.
     case unknown
   }
 
@@ -27,7 +27,7 @@ final class ClientAdmissions: Sendable {
   private let log: Logger
   private let pipe = makePipe()
 
-  /// - Parameter requiresAuth: false lets those in who show no token.
+  /// - Parameter requiresAuth: false admits clients without a token.
   init(database: Database, requiresAuth: Bool, log: Logger) {
     self.database = database
     self.requiresAuth = requiresAuth
@@ -62,7 +62,7 @@ final class ClientAdmissions: Sendable {
     }
   }
 
-  /// - Returns: nil inside after the end.
+  /// - Returns: an inner nil after ``stop()``.
   private static func takeAsked(_ state: inout State) -> Set<AgentClient>?? {
     if state.isStopped { return .some(nil) }
     guard !state.asked.isEmpty else { return nil }

@@ -4,9 +4,9 @@ import Logging
 import Store
 import Synchronization
 
-/// Asks the database once a second which of the clients that hold connections are admitted no more.
+/// Asks the database once a second which clients with open connections are no longer admitted.
 ///
-/// It has a thread of its own, so that a slow database keeps no bytes waiting.
+/// Runs on its own thread, so that a slow database does not delay other connections.
 final class EndedPairings: Sendable {
   static let interval = Duration.seconds(1)
 
@@ -27,7 +27,7 @@ final class EndedPairings: Sendable {
     _ = fcntl(pipe.reader, F_SETFL, O_NONBLOCK)
   }
 
-  /// Becomes readable when somebody's pairing has ended.
+  /// Becomes readable when a pairing has ended.
   var descriptor: CInt { pipe.reader }
 
   /// Asks until ``stopAsking()``.
@@ -45,10 +45,10 @@ final class EndedPairings: Sendable {
 
   func stopAsking() { stop.set() }
 
-  /// Who holds connections from now on.
+  /// Sets the clients that hold connections.
   func watch(_ clients: Set<AgentClient>) { state.withLock { $0.held = clients } }
 
-  /// Whose connections have to be closed.
+  /// The clients whose connections must be closed.
   func take() -> Set<AgentClient> {
     var byte: UInt8 = 0
     while read(pipe.reader, &byte, 1) == 1 {}
@@ -58,7 +58,8 @@ final class EndedPairings: Sendable {
     }
   }
 
-  /// While the database is away, nothing can be revoked, and so connections stay.
+  /// Keeps connections open while the database does not answer, because revocations are unknown
+  /// then.
   private func ask(_ isAway: inout Bool) {
     let held = state.withLock(\.held)
     guard held.contains(where: { $0 != .anyone }) else { return }
@@ -72,7 +73,7 @@ final class EndedPairings: Sendable {
       write(pipe.writer, &byte, 1)
     } catch {
       if !isAway {
-        log.error("Connections to the agent stay open: nobody knows who is revoked. \(error)")
+        log.error("Cannot read revocations; connections to the agent stay open. \(error)")
       }
       isAway = true
     }

@@ -3,10 +3,10 @@ import Glibc
 package import Logging
 package import Store
 
-/// Passes requests to the agent from the web server, which the responder has let in, and closes the
-/// connections of whoever is admitted no more.
+/// Passes requests that the responder has admitted from the web server to the agent, and closes the
+/// connections of clients that are no longer admitted.
 package struct Relay {
-  /// Far more than the phones of one site hold open.
+  /// Maximum number of connections, far more than the phones of one site need.
   private static let connectionLimit = 4096
   private static let drainLimit = Duration.seconds(5)
 
@@ -19,8 +19,8 @@ package struct Relay {
 
   /// - Parameters:
   ///   - listener: a listening socket to which only the web server and the responder may connect.
-  ///   - agent: where the agent listens; not empty.
-  ///   - requiresAuth: false lets those in who show no token, and whom the responder lets in.
+  ///   - agent: the agent's addresses; not empty.
+  ///   - requiresAuth: false admits clients without a token that the responder has admitted.
   package init(
     listener: CInt, agent: [AgentAddress], requiresAuth: Bool, database: Database, log: Logger
   ) {
@@ -34,9 +34,10 @@ package struct Relay {
     raiseDescriptorLimit(to: rlim_t(2 * Self.connectionLimit + 64))
   }
 
-  /// Serves until SIGTERM or SIGINT. Web sockets are closed then; other requests have five seconds to end.
+  /// Serves until SIGTERM or SIGINT. Then closes web sockets, and gives other requests five seconds
+  /// to end.
   ///
-  /// - Parameter isAlive: called about once a second, first when the relay is ready.
+  /// - Parameter isAlive: called about once a second, for the first time when the relay is ready.
   package mutating func run(isAlive: () -> Void) {
     let stop = stopSignal()
     pairings.startAsking()
@@ -59,7 +60,7 @@ package struct Relay {
     for connection in connections { connection.close() }
   }
 
-  /// Waits for something to do, a second at most, and does it.
+  /// Waits for events for at most a second, and handles them.
   private mutating func turn(stop: Latch?, isAccepting: Bool) {
     connections.removeAll(where: \.isClosed)
     pairings.watch(Set(connections.compactMap(\.client)))
@@ -118,7 +119,7 @@ package struct Relay {
 }
 
 extension AgentClient {
-  /// Without the app's name.
+  /// Name for the log, without the app's name.
   fileprivate var logName: String {
     switch self {
     case .phone(let id, _): id

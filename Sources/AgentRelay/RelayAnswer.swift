@@ -1,11 +1,11 @@
-/// What the relay answers itself.
+/// Answers that the relay itself sends.
 enum RelayAnswer {
   case malformed, foreignPath, notAdmitted, agentAway, malformedAnswer
   /// The client's pairing has ended.
   case endedClient
-  /// The database does not say whether the client's pairing lives.
+  /// The database has not answered whether the client's pairing is valid.
   case unknownClient
-  /// To the responder alone.
+  /// Only for the responder: the agent accepts connections.
   case agentAnswers
 
   init(_ refusal: RelayHead.Refusal) {
@@ -16,7 +16,7 @@ enum RelayAnswer {
     }
   }
 
-  /// The whole answer. Its errors have the shape of the other errors of pairing.
+  /// The whole answer. Errors have the same format as the other errors of pairing.
   var bytes: [UInt8] {
     let (status, message) = statusAndMessage
     let body = message.isEmpty ? "" : #"{"error":"\#(message)"}"#

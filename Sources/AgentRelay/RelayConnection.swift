@@ -3,17 +3,17 @@ import Store
 
 /// One request to the agent: a connection from the web server, and one to the agent.
 ///
-/// What one side sends is read only when the other side has taken what came before (back-pressure), so
-/// that a connection holds 16 KiB at most in each direction, and nothing while nothing moves.
+/// Reads from one side only after the other side has accepted the bytes before (back-pressure). So
+/// a connection buffers at most 16 KiB in each direction, and nothing while it is idle.
 final class RelayConnection {
   private enum Phase {
-    /// The head of the request is on its way.
+    /// The head of the request is incomplete.
     case head
-    /// The head has named the client, and the database is to say whether it is admitted.
+    /// The head has named the client; the database's answer about it is awaited.
     case asking
     case connecting(to: Int)
     case open
-    /// The answer is complete: whatever else comes is thrown away.
+    /// The answer is complete; further input is dropped.
     case answered
     case closed
   }
@@ -29,9 +29,9 @@ final class RelayConnection {
   private let addresses: [AgentAddress]
   private var phase = Phase.head
   private var isProbe = false
-  /// The agent's end has come: what is left for the web server ends the connection.
+  /// Whether the agent has ended; the connection is closed when the web server has all bytes.
   private var isAgentDone = false
-  /// What the web server gets before it sends the content.
+  /// Interim answer for the web server, which then sends the content.
   private var interim: [UInt8] = []
   /// nil until the head of the request has been read.
   private var answer: AgentAnswer?
@@ -40,12 +40,12 @@ final class RelayConnection {
   private var deadline: ContinuousClock.Instant?
   /// nil until the head has been read.
   private(set) var client: AgentClient?
-  /// Whether nobody has been asked about the client yet.
+  /// Whether the database has not been asked about the client yet.
   private var hasQuestion = false
-  /// Whether it became a web socket, which may stay open for days.
+  /// Whether the request opens a web socket, which may stay open for days.
   private(set) var isUpgrade = false
 
-  /// - Parameter front: an accepted connection that does not block; it is owned.
+  /// - Parameter front: an accepted nonblocking connection, owned by this object.
   init(front: CInt, addresses: [AgentAddress]) {
     self.front = front
     self.addresses = addresses
@@ -68,7 +68,7 @@ final class RelayConnection {
     agent = -1
   }
 
-  /// What to wait for, first at the web server, then at the agent.
+  /// Events to wait for at the web server and at the agent.
   var interest: (front: pollfd, agent: pollfd) {
     var (atFront, atAgent): (CInt, CInt) = (toFront.isEmpty ? 0 : POLLOUT, 0)
     switch phase {
@@ -80,14 +80,15 @@ final class RelayConnection {
       if toFront.isEmpty, !isAgentDone { atAgent |= POLLIN }
     case .closed: break
     }
-    // A descriptor is left out while nothing is wanted of it: its end would be reported all the time.
+    // Leaves out the agent's descriptor while it has no events to wait for, because `poll` would
+    // report its end all the time.
     return (
       pollfd(fd: front, events: Int16(atFront), revents: 0),
       pollfd(fd: atAgent == 0 ? -1 : agent, events: Int16(atAgent), revents: 0)
     )
   }
 
-  /// Does what is possible now.
+  /// Handles the events, and the deadline if it has passed.
   func advance(front: Int16, agent: Int16, at now: ContinuousClock.Instant) {
     if agent != 0 { advanceAgent(CInt(agent)) }
     if front != 0, !isClosed { advanceFront(CInt(front)) }
@@ -110,7 +111,7 @@ final class RelayConnection {
     switch phase {
     case .head: readHead()
     case .answered: if !readAway() { close() }
-    // The web server never closes half of a connection: its end is the end.
+    // The web server never closes half of a connection, so its end ends the request.
     case .asking, .connecting: close()
     case .open:
       guard toAgent.isEmpty, move(from: front, to: agent, &toAgent) else { return close() }
@@ -118,7 +119,8 @@ final class RelayConnection {
     }
   }
 
-  /// Passes on what the agent sends next. What is no answer is not passed on, and cut where it has begun.
+  /// Passes on the agent's next bytes. Replaces a malformed answer by an error, or closes the
+  /// connection if the answer has begun.
   private func readAnswer() {
     guard let bytes = read(from: agent), var answer else { return agentHasEnded() }
     do throws(AgentAnswerHead.Malformed) {
@@ -131,7 +133,7 @@ final class RelayConnection {
     if !sendToFront() { close() }
   }
 
-  /// The last bytes for the web server may still wait.
+  /// Handles the end of the agent's connection. Bytes for the web server may still wait.
   private func agentHasEnded() {
     isAgentDone = true
     closeAgent()
@@ -178,15 +180,15 @@ final class RelayConnection {
     }
   }
 
-  /// The client about whom the database has to be asked; nil where that is not to be done, or is done.
+  /// The client to ask the database about; nil if there is none or if it was asked already.
   func takeQuestion() -> AgentClient? {
     defer { hasQuestion = false }
     return hasQuestion && !isClosed ? client : nil
   }
 
-  /// Passes the request on, if it waits for the verdict and that is good.
+  /// Passes the request on if it waits for this verdict and the client is admitted.
   func take(_ verdict: ClientAdmissions.Verdict) {
-    // Another request of the same client may have asked before this one did.
+    // This may be the verdict for an earlier request of the same client.
     guard case .asking = phase, !hasQuestion else { return }
     switch verdict {
     case .admitted: connect(to: 0)
@@ -216,15 +218,15 @@ final class RelayConnection {
     if !send(&toAgent, to: agent) { agentHasEnded() }
   }
 
-  /// Answers in place of the agent.
+  /// Answers instead of the agent.
   private func finish(with answer: RelayAnswer) {
     toFront = answer.bytes
     finish()
     deadline = .now + Self.answerLimit
   }
 
-  /// Sends what is left for the web server, and then the end. What the web server still sends is read, because its
-  /// write would fail otherwise, and it would not look at the answer.
+  /// Sends the remaining bytes to the web server, and then the end. Keeps reading from the web
+  /// server, because it ignores the answer if its own write fails.
   private func finish() {
     closeAgent()
     toAgent = []
@@ -235,9 +237,9 @@ final class RelayConnection {
 
   // MARK: Bytes
 
-  /// Moves what `source` has for `target`, and keeps the rest in `pending`.
+  /// Moves available bytes from `source` to `target`, and keeps the rest in `pending`.
   ///
-  /// - Returns: false at the end of either.
+  /// - Returns: false if either side has ended.
   private func move(from source: CInt, to target: CInt, _ pending: inout [UInt8]) -> Bool {
     guard let bytes = read(from: source) else { return false }
     pending = bytes
@@ -252,7 +254,7 @@ final class RelayConnection {
     }
     if !bytes.isEmpty { return bytes }
     var pending: CInt = 0
-    // Nothing to read: either there is nothing yet, or it is the end.
+    // Nothing was read: either nothing has arrived yet, or the connection has ended.
     return recv(source, &pending, 1, CInt(MSG_PEEK)) < 0 && errno == EAGAIN ? [] : nil
   }
 
@@ -267,7 +269,7 @@ final class RelayConnection {
     return true
   }
 
-  /// - Returns: false where `target` takes nothing any more.
+  /// - Returns: false if `target` accepts nothing any more.
   private func send(_ pending: inout [UInt8], to target: CInt) -> Bool {
     let sent = Glibc.send(target, pending, pending.count, CInt(MSG_NOSIGNAL))
     if sent < 0 { return errno == EAGAIN }

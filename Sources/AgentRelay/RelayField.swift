@@ -1,14 +1,14 @@
 import Base
 
-/// A field of the head of a request to the agent, or of its answer (RFC 9112 §5).
+/// Header field of a request to the agent, or of its answer (RFC 9112 §5).
 struct RelayField {
-  /// As it came.
+  /// Line as received.
   let line: ArraySlice<UInt8>
-  /// In lower case, with `-` in place of `_`.
+  /// Name in lower case, with `-` instead of `_`.
   let name: String
   let value: ArraySlice<UInt8>
 
-  /// - Returns: nil if `line` is no field.
+  /// - Returns: nil if `line` is not a field.
   init?(_ line: ArraySlice<UInt8>) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
       line[..<colon].allSatisfy({ $0.isAlphanumeric || "-_.!#$%&'*+^`|~".utf8.contains($0) }),
@@ -21,7 +21,7 @@ struct RelayField {
     value = rest.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { rest[...$0] } ?? []
   }
 
-  /// The lines of a head with its empty line, which is none of them.
+  /// Splits a head into lines, without its empty line.
   static func lines(of head: [UInt8]) -> [ArraySlice<UInt8>] {
     head.dropLast(4).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { line in line.last == UInt8(ascii: "\r") ? line.dropLast() : line }

@@ -1,34 +1,34 @@
 import Base
 import Store
 
-/// The head of a request to the agent, as the agent gets it: without what only the site may see.
+/// Head of a request as the agent gets it, without the fields that only the site may see.
 ///
-/// The web server has parsed the request already. What it would not have sent is refused.
+/// The web server has already parsed the request. A head that it would not send is refused.
 struct RelayHead {
-  /// Why the agent does not get the request.
+  /// Reason why the agent does not get the request.
   enum Refusal: Error {
     case malformed
-    /// The path is none of the agent's, as it is written.
+    /// The path, as written, does not belong to the agent.
     case foreignPath
-    /// The web server does not say who sends it.
+    /// The web server does not name the client.
     case notAdmitted
   }
 
-  /// With the empty line.
+  /// Maximum size in bytes, including the empty line.
   static let limit = 48 * 1024
-  /// The responder asks with this target whether the agent answers.
+  /// Target with which the responder asks whether the agent accepts connections.
   static let probe = "/_agent"
 
   let client: AgentClient
   let isUpgrade: Bool
   let isHEAD: Bool
-  /// Whether the web server waits for an interim answer before it sends the content (RFC 9110 §10.1.1): the relay gives
-  /// it, because agents need not know of this.
+  /// Whether the web server waits for an interim answer before it sends the content (RFC 9110
+  /// §10.1.1). The relay sends it, because agents may not support this.
   let expectsContinue: Bool
-  /// The whole head for the agent.
+  /// Complete head for the agent.
   private(set) var bytes: [UInt8] = []
 
-  /// Whether `received` is the responder's question.
+  /// Whether `received` is the responder's probe.
   static func isProbe(_ received: [UInt8]) -> Bool {
     received.starts(with: "GET \(probe) HTTP/1.1\r\n".utf8)
   }
@@ -65,7 +65,7 @@ struct RelayHead {
     bytes = requestLine[0] + " ".utf8 + target.withoutTokens + " HTTP/1.1\r\n".utf8
     for field in fields where !Self.isWithheld(field) { bytes += field.line + "\r\n".utf8 }
     if let device = client.pairedDevice { bytes += "X-Paired-Device: \(device)\r\n".utf8 }
-    // One request on each connection: nothing that follows can be taken for another one.
+    // One request per connection, so that later bytes cannot be parsed as another request.
     let connection = isUpgrade ? "Connection: Upgrade\r\nUpgrade: websocket" : "Connection: close"
     bytes += "\(connection)\r\n\r\n".utf8
   }
@@ -76,13 +76,13 @@ struct RelayHead {
 
   private static let withheld: Set<String> = [
     AgentClient.fieldName.lowercased(), "x-paired-device",
-    // What the site alone may see.
+    // Fields that only the site may see.
     "authorization", "proxy-authorization", "cookie", "x-device-credential", "x-api-key",
     "referer",
-    // Set here.
+    // Fields that the relay sets.
     "connection", "upgrade", "keep-alive", "proxy-connection", "te", "trailer",
     "expect",
-    // Of the web server the agent gets X-Forwarded-For. A client may have written these.
+    // Fields that a client may have forged. The agent gets only X-Forwarded-For of the web server.
     "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
     "x-forwarded-server",
   ]

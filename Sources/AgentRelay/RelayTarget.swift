@@ -1,6 +1,6 @@
 import Base
 
-/// The target of a request to the agent.
+/// Target of a request to the agent.
 struct RelayTarget {
   let path: ArraySlice<UInt8>
   private let query: ArraySlice<UInt8>?
@@ -11,8 +11,8 @@ struct RelayTarget {
     query = mark.map { target[($0 + 1)...] }
   }
 
-  /// Whether the path is one of the agent's. It counts as it is written: what could be read in two ways
-  /// is none of the agent's.
+  /// Whether the path, as written, belongs to the agent. False for a path that could be read in two
+  /// ways.
   var isOfAgent: Bool {
     let text = String(decoding: path, as: UTF8.self)
     guard
@@ -30,7 +30,7 @@ struct RelayTarget {
       && !path.showsToken
   }
 
-  /// The target without each item of the query that has, or may have, a token.
+  /// The target without the items of the query that hold, or may hold, a token.
   var withoutTokens: [UInt8] {
     guard let query else { return Array(path) }
     let items = query.split { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }
@@ -39,7 +39,7 @@ struct RelayTarget {
     return Array(path) + "?".utf8 + Array(kept.joined(separator: "&".utf8))
   }
 
-  /// Whether any reader could take the name for `token`, however it is spelled.
+  /// Whether a reader could treat the name as `token`, in any spelling.
   private static func namesToken(_ item: ArraySlice<UInt8>) -> Bool {
     let name = item.decodedFully.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "[") }
     let letters = String(decoding: name.filter(\.isAlphanumeric), as: UTF8.self).lowercased()
@@ -48,13 +48,13 @@ struct RelayTarget {
 }
 
 extension ArraySlice<UInt8> {
-  /// Whether a token of ours is in it, percent-encoded or not.
+  /// Whether it contains one of our tokens, percent-encoded or not.
   var showsToken: Bool {
     let text = String(decoding: decodedFully, as: UTF8.self).lowercased()
     return ["p", "s", "r", "c"].contains { text.contains("cdev_\($0)_") }
   }
 
-  /// With each `%XX` as its octet, and so again, as often as a careless reader might.
+  /// Percent-decodes up to four times, as a careless reader might.
   var decodedFully: [UInt8] {
     var decoded = Array(self)
     for _ in 1...4 {
@@ -66,7 +66,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension [UInt8] {
-  /// nil where there is nothing to decode.
+  /// Percent-decoded once; nil if there is nothing to decode.
   fileprivate var decodedOnce: [UInt8]? {
     var result: [UInt8] = []
     var index = 0

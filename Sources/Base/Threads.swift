@@ -17,9 +17,9 @@ package func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
   return thread
 }
 
-/// The results of all of `works`, in their order, each on a thread of its own.
+/// Runs all of `works`, each on its own thread, and returns the results in order.
 ///
-/// - Throws: the error of the first that threw.
+/// - Throws: the error of the first work, in order, that failed.
 package func atOnce<Value: Sendable>(_ works: [@Sendable () throws -> Value]) throws -> [Value] {
   let results = Monitor<[Int: Result<Value, any Error>]>([:])
   let threads = works.enumerated().map { index, work in
@@ -32,8 +32,8 @@ package func atOnce<Value: Sendable>(_ works: [@Sendable () throws -> Value]) th
   return try results.with { results in works.indices.map { results[$0]! } }.map { try $0.get() }
 }
 
-/// A value that threads share, and can wait for each other to change (`pthread_cond_wait`).
-// @unchecked: the value is used under the lock alone.
+/// Value shared by threads, which can wait for changes (`pthread_cond_wait`).
+// @unchecked: the value is used only under the lock.
 package final class Monitor<Value>: @unchecked Sendable {
   private var value: Value
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -44,7 +44,7 @@ package final class Monitor<Value>: @unchecked Sendable {
     pthread_mutex_init(lock, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
-    // No clock that somebody sets.
+    // A clock that an administrator cannot set.
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     pthread_cond_init(change, &attributes)
     pthread_condattr_destroy(&attributes)
@@ -61,8 +61,8 @@ package final class Monitor<Value>: @unchecked Sendable {
     wait { value in body(&value) }
   }
 
-  /// Calls `body`, again after each change of the value, until it gives a result. For a thread that is idle until
-  /// somebody gives it work or ends it: whoever waits for work to be done waits until a deadline.
+  /// Calls `body` again after each change of the value, until it returns a result. Use it for an
+  /// idle thread that waits for work or for its end; use a deadline to wait for the end of work.
   package func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
@@ -75,9 +75,9 @@ package final class Monitor<Value>: @unchecked Sendable {
     }
   }
 
-  /// The same, but no longer than until `deadline` (`pthread_cond_timedwait`).
+  /// The same, but only until `deadline` (`pthread_cond_timedwait`).
   ///
-  /// - Returns: nil where `body` gave no result by then.
+  /// - Returns: nil if `body` returned no result by then.
   package func wait<Result>(
     until deadline: ContinuousClock.Instant, _ body: (inout Value) -> Result?
   ) -> Result? {
@@ -97,7 +97,7 @@ package final class Monitor<Value>: @unchecked Sendable {
 }
 
 extension timespec {
-  /// The moment when `rest` has passed, by the clock that nobody sets.
+  /// The time after `rest`, by the monotonic clock.
   fileprivate static func monotonic(after rest: Duration) -> timespec {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)

@@ -2,15 +2,15 @@ import Base
 import Store
 
 extension Companion {
-  /// Whether this host reaches the services that take notifications. Sends none.
+  /// Checks that this host reaches the push services. Sends no notification.
   ///
-  /// - Parameter databaseAnswers: without it no channel is blamed for what the database lacks.
+  /// - Parameter databaseAnswers: if false, skips checks that need the database.
   func channelFindings(databaseAnswers: Bool) -> [Finding] {
     apnsFindings() + (databaseAnswers ? fcmFindings() : fcmFindingsWithoutDatabase())
       + webPushFindings()
   }
 
-  /// A connection with TLS and HTTP/2 for each app and host.
+  /// Tries a connection with TLS and HTTP/2 for each app and host.
   private func apnsFindings() -> [Finding] {
     if settings.apns.isEmpty {
       return [
@@ -30,11 +30,12 @@ extension Companion {
       return .fault("notifications are not sent to Apple: \(obstacle) (\(apns.topic))")
     }
     return .ok(
-      "\(apns.endpoint) takes connections for \(apns.topic); whether it takes the key, a notification tells"
+      "\(apns.endpoint) accepts connections for \(apns.topic); only a notification shows whether it accepts the key"
     )
   }
 
-  /// - Returns: nil where the host that is asked about tokens which the first one refuses is reached.
+  /// - Returns: nil if the other host can be reached, which is tried with tokens that the first
+  ///   host refuses.
   private func findingOfOther(_ endpoint: APNsEndpoint, _ apns: APNsSettings) -> Finding? {
     obstacle(to: endpoint, apns).map {
       .unset(
@@ -53,10 +54,10 @@ extension Companion {
 
   private func fcmFindingsWithoutDatabase() -> [Finding] {
     settings.fcm == nil
-      ? [] : [.unset("whether Google lets us send to Android is tried when the database answers")]
+      ? [] : [.unset("sending to Android can be checked only when the database answers")]
   }
 
-  /// The access token that a notification would need, and an answer of FCM.
+  /// Gets an access token for notifications, and asks FCM for an answer.
   private func fcmFindings() -> [Finding] {
     guard let fcm = settings.fcm else { return [] }
     let tokens = GoogleTokens(database: database, settings: fcm, sealingKeys: settings.keys)
@@ -75,7 +76,7 @@ extension Companion {
     return [.ok("Google lets \(fcm.account) send to Android")]
   }
 
-  /// Each push service whose name is known.
+  /// Tries each push service whose host name is configured.
   private func webPushFindings() -> [Finding] {
     guard let webPush = settings.webPush else { return [] }
     return webPush.services.hosts.map {
@@ -83,7 +84,8 @@ extension Companion {
     }
   }
 
-  /// Whether a push service answers. That it does not is no fault: a site may have no users of its browsers.
+  /// Tries a push service. No answer is not a problem, because a site may have no users of its
+  /// browsers.
   func webPushFinding(of host: String, trusting certificates: String?) -> Finding {
     let url = "https://\(host)"
     return obstacle(to: ForeignURL(url), trusting: certificates).map {
@@ -91,7 +93,8 @@ extension Companion {
     } ?? .ok("\(url) is reached, for browsers")
   }
 
-  /// Why nothing answers at `url`, which is asked as a row's would be; nil where something does.
+  /// Reason why `url` does not answer; nil if it does. Applies the same rules as for a URL from a
+  /// row.
   private func obstacle(to url: ForeignURL, trusting certificates: String?) -> String? {
     do throws(HTTPError) {
       return obstacle(

@@ -1,7 +1,7 @@
 import Store
 
 extension [DeliveryChannel] {
-  /// The channel of each platform; of two that take a platform, the first.
+  /// The channel of each platform; the first one if two channels support it.
   var byPlatform: [PushPlatform: Channel] {
     Dictionary(
       flatMap { channel in channel.platforms.map { ($0, channel.name) } },
@@ -10,7 +10,7 @@ extension [DeliveryChannel] {
 }
 
 extension DeliveryChannel {
-  /// The channels that `settings` configure. A new channel is a line here.
+  /// The channels that `settings` configure. A new channel needs a line here.
   static func configured(by settings: Settings, _ database: Database) -> [DeliveryChannel] {
     [
       settings.apns.isEmpty

@@ -3,23 +3,23 @@ import Cryptography
 package import Logging
 package import Store
 
-/// The companion's work: all that leaves the machine leaves through here.
+/// The companion's work: sends everything that leaves the machine.
 package struct Companion: Sendable {
   let database: Database
   let settings: Settings
   let log: Logger
-  /// Set when what is in hand is to be finished and nothing more begun.
+  /// Set when the companion must finish its current work and start nothing new.
   let stopping = Flag()
   let observations = Observations()
   let failures: FailureLog
   let jobs: JobRunner
   let mails: MailDelivery
   let senders: [DeliverySender]
-  /// nil where online-go.com is not polled.
+  /// nil if online-go.com is not polled.
   let polling: TurnPolling?
   let bankEnrollments: BankEnrollments
 
-  /// - Parameter channels: the ways to send notifications; by default those that `settings` configure.
+  /// - Parameter channels: channels for notifications; by default those that `settings` configure.
   package init(
     database: Database, settings: Settings, log: Logger, channels: [DeliveryChannel]? = nil
   ) {
@@ -57,11 +57,11 @@ package struct Companion: Sendable {
       ], log: log, stopping: stopping, observations: observations)
   }
 
-  /// Runs one pass: does what is due, polls online-go.com for at most `limit` (nil: the interval),
-  /// records the pass, and deletes what nobody needs.
+  /// Runs one pass: does the due work, polls online-go.com for at most `limit` (nil: the interval),
+  /// records the pass, and deletes expired rows.
   ///
-  /// - Throws: where the database does not answer; what was claimed by then is due again when its
-  ///   lease ends. ``DeliveryAlarm`` where all was done, but an administrator must look.
+  /// - Throws: if the database does not answer; work claimed before is due again when its lease
+  ///   ends. ``DeliveryAlarm`` if all work was done, but an administrator must fix a problem.
   package func pass(pollingAtMost limit: Duration? = nil) throws {
     let work = UrgentWork(of: self)
     defer { closeConnections() }
@@ -73,13 +73,13 @@ package struct Companion: Sendable {
     if let alarm = takeAlarm() { throw alarm }
   }
 
-  /// What a pass does besides urgent work, which goes on beside it.
+  /// Does all work of a pass except urgent work, which runs at the same time.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
     let began = ContinuousClock.now
     if try records.upkeep.shortenWaitsIfClockWasSetBack() {
-      log.warning("The database's clock was set back: waits that had grown by that are shortened")
+      log.warning("The database's clock was set back: the waits that grew are shortened")
     }
     for sender in senders { try addLeases(of: sender.channel) }
     work.wake()
@@ -95,7 +95,7 @@ package struct Companion: Sendable {
     try purge(until: max(began + Self.roundTime, .now + .seconds(5)))
   }
 
-  /// After this time a round deletes no more, however much is left.
+  /// Time after which a round stops deleting rows, even if some are left.
   private static let roundTime = Duration.seconds(30)
 
   private func purge(until end: ContinuousClock.Instant) throws {
@@ -108,9 +108,9 @@ package struct Companion: Sendable {
       metadata: ["rows": "\(report.deleted)", "complete": "\(report.isComplete)"])
   }
 
-  /// Does what somebody may be waiting for.
+  /// Does the work that a person may be waiting for.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   package func doUrgentWork() throws {
     let work = UrgentWork(of: self)
     work.wake()
@@ -119,7 +119,7 @@ package struct Companion: Sendable {
 
   /// Does the open jobs of one worker.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   package func runJobs(of worker: Job.Kind.Worker = .others) throws {
     try jobs.only(worker).run()
   }

@@ -3,23 +3,23 @@ package import Cryptography
 import Store
 
 extension Companion {
-  /// Looks at everything that can be wrong before it goes wrong: what `nginx -t` is to nginx. Tries what it can try
-  /// without sending anything.
+  /// Checks the configuration and the services that the companion needs, without sending anything
+  /// (compare `nginx -t`).
   ///
   /// - Parameters:
-  ///   - publicKeys: those that the responder has, where they can be seen from here.
-  ///   - isAccountShared: whether all programs use one database account.
+  ///   - publicKeys: the responder's keys, if they can be read here.
+  ///   - isAccountShared: true if all programs use one database account.
   package func check(
     publicKeys: BoxPublicKeys? = nil, isAccountShared: Bool = false
   ) -> [Finding] {
-    // First, because much of the rest needs it.
+    // The database is checked first, because other checks need it.
     let (ofDatabase, answers) = databaseFindings(isAccountShared)
     return ofDatabase + [.ok("the companion's configuration is complete"), mails.check()]
       + channelFindings(databaseAnswers: answers) + [pollFinding()] + siteFindings()
       + [keyFinding(publicKeys), secretFinding()].compactMap { $0 }
   }
 
-  /// - Returns: none where the site's address is not set.
+  /// - Returns: an empty array if the site's URL is not configured.
   private func siteFindings() -> [Finding] {
     guard let url = settings.publicURL else { return [] }
     let answer = SiteAnswer(at: url, triesFor: .zero)
@@ -44,7 +44,7 @@ extension Companion {
     if let problem = certificate.problem(at: .now(), insteadOf: expected) { return .fault(problem) }
     return expected == nil
       ? .unset(
-        "this host does not trust the site's certificate: it signed itself, or is of an unknown authority, or for "
+        "this host does not trust the site's certificate: it is self-signed, or from an unknown authority, or for "
           + "another name. Its fingerprint, for SWITCHBOARD_CERTIFICATE_FINGERPRINT: \(certificate.fingerprintText)"
       )
       : .ok(
@@ -52,22 +52,22 @@ extension Companion {
           + "browsers do not trust it")
   }
 
-  /// - Returns: nil where no file of secrets is known.
+  /// - Returns: nil if no file of secrets is known.
   private func secretFinding() -> Finding? {
     settings.secretFiles.isEmpty
       ? nil
       : settings.secretFiles.problem.map { .fault($0) }
-        ?? .ok("nobody else can read the files of secrets")
+        ?? .ok("no other user can read the files of secrets")
   }
 
-  /// - Returns: nil where there is nothing to compare.
+  /// - Returns: nil if the responder's keys are unknown.
   private func keyFinding(_ publicKeys: BoxPublicKeys?) -> Finding? {
     guard let theirs = publicKeys?.entries else { return nil }
     let own = settings.keys.publicEntries
     return theirs.allSatisfy(own.contains)
       ? .ok("the responder seals for keys that the companion has")
       : .fault(
-        "the responder seals for keys that the companion does not have: write its public keys anew "
+        "the responder seals for keys that the companion does not have: write its public keys again "
           + "with switchboard-companion keys public")
   }
 
@@ -76,7 +76,7 @@ extension Companion {
       ?? .fault("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
   }
 
-  /// - Returns: also whether the database answers.
+  /// - Returns: the problems found, and whether the database answers.
   private func databaseFindings(_ isAccountShared: Bool) -> ([Finding], answers: Bool) {
     do {
       let inspections = try database.inspect(isAccountShared: isAccountShared)
@@ -86,12 +86,12 @@ extension Companion {
     }
   }
 
-  /// What a pass would do now, with a line for each thing that would go, and where to. Connects only
-  /// to the database, and changes nothing there.
+  /// Lists the work of a pass that would start now, one line for each job, mail, push and poll,
+  /// with its destination. Connects only to the database, and changes nothing there.
   ///
-  /// What polls would find is unknown before them.
+  /// The results of polls are not included.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   package func dryRun() throws -> [String] {
     let limit = 1_000
     let records = database.records(at: .now(), from: .companion)

@@ -3,8 +3,9 @@ import Glibc
 import Logging
 
 extension Companion {
-  /// Runs a pass on each interval, and does urgent work whenever it is woken, also during a pass,
-  /// until SIGTERM or SIGINT. What is in hand is finished first. A pass that failed is soon repeated.
+  /// Runs a pass in each interval until SIGTERM or SIGINT, and does urgent work whenever it is
+  /// woken, also during a pass. Finishes current work before it returns. Repeats a failed pass
+  /// soon.
   package func watch(every interval: Duration, wakeSocket: WakeSocket?) {
     let stop = stopSignal()
     let work = UrgentWork(of: self)
@@ -29,21 +30,22 @@ extension Companion {
     end(pass, work, by: .now + Self.stopLimit)
   }
 
-  /// Runs one pass, and does urgent work whenever it is woken meanwhile. SIGTERM and SIGINT end it
-  /// when what is in hand is finished.
+  /// Runs one pass, and does urgent work whenever it is woken during the pass. SIGTERM and SIGINT
+  /// end it after the current work.
   ///
-  /// - Returns: whether the pass did all its work.
+  /// - Returns: true if the pass and the urgent work did not fail.
   package func run(wakeSocket: WakeSocket?) -> Bool {
     let stop = stopSignal()
     let work = UrgentWork(of: self)
-    // The next run polls the users that this one has no time for.
+    // The next run polls the users for whom this one has no time.
     let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)), work)
     let passLimit = ContinuousClock.now + Self.longestPass
     while !pass.end.isSet, !stop.isSet, ContinuousClock.now < passLimit {
       let wasWoken = wait(atMost: .seconds(1), for: [pass.end, stop], or: wakeSocket)
       if wasWoken || !pass.end.isSet { work.wake() }
     }
-    // What is slow keeps nobody waiting here either, but for so long that the next pass is not late.
+    // New urgent work is accepted while slow work goes on, but not so long that the next pass is
+    // late.
     let passEnd = ContinuousClock.now
     let deadline = passEnd + UrgentWork.longest
     while !stop.isSet, ContinuousClock.now < deadline,
@@ -54,20 +56,20 @@ extension Companion {
     if stop.isSet { stopping.set() }
     let isDone = end(pass, work, by: stop.isSet ? .now + Self.stopLimit : deadline)
     closeConnections()
-    do { try recordObservations() } catch { log.error("What was seen is not recorded: \(error)") }
+    do { try recordObservations() } catch { log.error("Cannot store observations: \(error)") }
     return takeAlarm() == nil && isDone && pass.hasSucceeded
   }
 
-  /// More than a pass takes: it polls for half a minute, and deletes for another one. With ``UrgentWork/longest`` less than
-  /// the unit's `TimeoutStartSec`.
+  /// Time limit for a pass, which polls for half a minute and deletes rows for another half.
+  /// Together with ``UrgentWork/longest`` it is less than the unit's `TimeoutStartSec`.
   private static let longestPass = Duration.seconds(150)
-  /// From SIGTERM to the end, whatever does not answer: what is begun has less than this.
+  /// Time from SIGTERM to the end, even if a service does not answer. All work has shorter limits.
   private static let stopLimit = Duration.seconds(9)
 
-  /// Waits for the pass and for urgent work, until `deadline` at the latest. What goes on then ends with the process:
-  /// its leases end by themselves, and the next pass does it again.
+  /// Waits for the pass and for urgent work until `deadline`. Work that is unfinished then ends
+  /// with the process: its leases expire, and the next pass repeats it.
   ///
-  /// - Returns: whether urgent work did all that it was to do. Each failure is in the log.
+  /// - Returns: true if all urgent work was done. Each failure is in the log.
   @discardableResult
   private func end(
     _ pass: RunningPass?, _ work: UrgentWork, by deadline: ContinuousClock.Instant
@@ -78,15 +80,15 @@ extension Companion {
     if let pass, !pass.end.isSet { unfinished = "The pass has not ended in time" }
     if case .failure(let error as Worker.Unfinished) = urgent { unfinished = "\(error)" }
     if let unfinished {
-      log.error("\(unfinished): the companion ends without it, and the next pass does it again")
-      // No `exit`: what it tidies up is in use.
+      log.error("\(unfinished): the companion exits, and the next pass repeats the work")
+      // Not `exit`, which would free resources that threads still use.
       _exit(EXIT_FAILURE)
     }
     return (try? urgent.get()) != nil
   }
 }
 
-/// A pass on a thread of its own, so that a slow one keeps nobody waiting.
+/// Runs a pass on its own thread, so that a slow pass does not delay urgent work.
 private final class RunningPass: Sendable {
   let end = Latch()
   private let success = Flag()

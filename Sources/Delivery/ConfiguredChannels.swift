@@ -1,6 +1,7 @@
 import Base
 
-/// The ways to devices that the settings of this host name, as administrators are told of them. Never a secret.
+/// Description of the channels that this host's settings configure, for administrators. Holds no
+/// secret.
 struct ConfiguredChannels: Sendable {
   /// One app at Apple.
   private struct App: Sendable {
@@ -12,9 +13,9 @@ struct ConfiguredChannels: Sendable {
 
   private let apps: [App]
   private let missingForApple: String
-  /// Project and service account at Google; nil where nothing is sent to Android.
+  /// Project and service account at Google; nil if nothing is sent to Android.
   private let firebase: (project: String, account: String)?
-  /// What pages subscribe with; nil where nothing is sent to browsers.
+  /// Public key that pages subscribe with; nil if nothing is sent to browsers.
   private let vapidPublicKey: String?
 
   init(_ settings: Settings) {
@@ -26,7 +27,7 @@ struct ConfiguredChannels: Sendable {
     vapidPublicKey = settings.webPush?.vapid.publicKey
   }
 
-  /// A line for each app and for each other channel, also for one that is not set.
+  /// One line for each app and each other channel, including channels that are not configured.
   var text: String {
     let apple = apps.map { app in
       let name = app.name == app.bundleID ? app.bundleID : "\(app.name) (\(app.bundleID))"
@@ -42,7 +43,7 @@ struct ConfiguredChannels: Sendable {
     return (["Notifications go to"] + lines.map { "  \($0)" }).joined(separator: "\n")
   }
 
-  /// The same; null for a channel that is not set.
+  /// The same as JSON, with null for a channel that is not configured.
   var json: [UInt8] {
     JSONWriter.object { json in
       json.member(

@@ -2,14 +2,14 @@ import Base
 import Glibc
 import Store
 
-/// A metric as Prometheus keeps it, with its samples.
+/// Prometheus metric with its samples.
 struct MetricFamily {
   enum Kind: String { case counter, gauge }
 
-  /// Without the `_total` of a counter.
+  /// Name without the `_total` of a counter.
   let name: String
   let kind: Kind
-  /// A sentence.
+  /// Help text, a sentence.
   let help: String
   var samples: [(labels: [(String, String)], value: String)] = []
 
@@ -29,8 +29,8 @@ struct MetricFamily {
       (labels, "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"))
   }
 
-  /// Prometheus's text format 0.0.4, the one that node_exporter reads. Label values are our own words, the ids of banks and
-  /// versions: they are escaped all the same.
+  /// Text format 0.0.4 of Prometheus, which node_exporter reads. Escapes label values, although
+  /// they are only our own words, ids of banks and versions.
   var text: String {
     let sampleName = kind == .counter ? name + "_total" : name
     let lines = samples.map { sample in
@@ -48,8 +48,8 @@ struct MetricFamily {
 }
 
 extension Companion {
-  /// The site in numbers, as Prometheus reads them. While the database is away, or has another schema: that it is so, and
-  /// the numbers that can be read.
+  /// Metrics of the site in Prometheus's format. If the database does not answer or has another
+  /// schema, they hold this problem and the numbers that can be read.
   package func metrics() throws -> String {
     let health = try records.health()
     let isOtherSchema = health.problems.contains { $0.name == .schema }
@@ -75,7 +75,7 @@ extension Companion {
       problem.add(fails ? 1 : 0, ("name", name.rawValue))
     }
     var missing = MetricFamily(
-      "missing_settings", "Variables that are not set, so that something is left out.")
+      "missing_settings", "Number of unset variables that switch a feature off.")
     missing.add(settings.missing.count)
     var interval = MetricFamily("pass_interval_seconds", "From one pass to the next.")
     interval.add(settings.interval)
@@ -110,7 +110,7 @@ extension Companion {
     for (channel, wait) in oldestWaits.sorted(by: { $0.key < $1.key }) {
       overdue.add(wait, ("channel", channel))
     }
-    var paused = MetricFamily("polls_paused", "1 while online-go.com is not asked at all, else 0.")
+    var paused = MetricFamily("polls_paused", "1 while polls of online-go.com are paused, else 0.")
     paused.add(try records.measurements.arePollsPaused() ? 1 : 0)
     return [length, oldest, overdue, paused]
   }
@@ -146,7 +146,8 @@ extension Companion {
     return [rows, late]
   }
 
-  /// Replaces the file for metrics, where one is set. What goes wrong is logged: metrics keep no pass from ending.
+  /// Replaces the file for metrics, if one is configured. Logs failures, because metrics must not
+  /// make a pass fail.
   package func writeMetrics() {
     guard let path = settings.metricsFile else { return }
     do {
@@ -156,7 +157,8 @@ extension Companion {
     }
   }
 
-  /// At once, so that its reader sees whole metrics only. That is the exporter, another user, whatever our umask is.
+  /// Replaces the file atomically, so that the exporter never reads half a file. Sets the mode,
+  /// because the exporter runs as another user.
   private static func replace(_ path: String, with text: String) throws(MetricsError) {
     let bytes = Array(text.utf8)
     let part = path + ".part"

@@ -3,9 +3,9 @@ import Glibc
 import Store
 
 extension Companion {
-  /// Writes down what this pass has seen, and that it has ended.
+  /// Records the pass and its observations.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   func recordPass(begunAt began: ContinuousClock.Instant) throws {
     try look()
     try recordObservations()
@@ -15,9 +15,9 @@ extension Companion {
     writeMetrics()
   }
 
-  /// Writes down what was seen and counted since the last time.
+  /// Stores the observations and counts since the last call.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   package func recordObservations() throws {
     let seen = observations.take()
     let host = hostName()
@@ -28,10 +28,10 @@ extension Companion {
   var records: Records { database.records(at: .now(), from: .companion) }
 }
 
-// MARK: What no job sees by itself
+// MARK: Checks outside of jobs
 
 extension Companion {
-  /// Looks at disks, clocks, files of secrets, the site, its certificate and what the purge has left.
+  /// Checks disks, clocks, files of secrets, the site, its certificate and the delay of the purge.
   fileprivate func look() throws {
     for disk in try disks() { observations.note(.disk, of: disk.name, disk.problem) }
     let difference = Timestamp.now() - (try database.now())
@@ -48,7 +48,8 @@ extension Companion {
     return folders.compactMap { name, path in Disk(of: path, named: name) }
   }
 
-  /// Once a minute, and on each pass while it does not answer: it means two connections to the site.
+  /// Checks the site once a minute, and on each pass while it does not answer. Not more often,
+  /// because the check makes two connections.
   private func lookAtSite() throws {
     guard let url = settings.publicURL,
       try records.conditions.lastGoodLook(at: .site, by: hostName(), within: .seconds(60)) == nil

@@ -1,39 +1,39 @@
 package import Base
 import Store
 
-/// What the companion needs to know of its site.
+/// The companion's settings for its site.
 package struct Settings: Sendable {
-  /// Seal and open what only the companion may read.
+  /// Keys that seal and open values that only the companion may read.
   package let keys: CompanionKeys
-  /// nil where no way to send is configured: mails then wait until they expire.
+  /// nil if no way to send mails is configured: mails then wait until they expire.
   package let mailer: Mailer?
   /// E-mail address in the From field, in ASCII.
   package let sender: String
-  /// Stands in the From field before the address, and under each mail.
+  /// Name in the From field before the address, and in the signature.
   package let senderName: String
-  /// The address under which people reach the site, without a final slash; nil: no mail has a link.
+  /// URL of the site without a final slash; nil if mails cannot have links.
   package let publicURL: String?
-  /// How long the audit log is kept.
+  /// Retention time of the audit log.
   package let auditLifetime: Duration
-  /// Between two passes of `watch`.
+  /// Time between the starts of two passes of `watch`.
   package let interval: Duration
-  /// nil where online-go.com is not polled, because no contact is configured.
+  /// nil if no contact is configured: online-go.com is then not polled.
   package let polling: PollSettings?
-  /// The apps to which Apple takes notifications; the first takes the tokens of which nobody said whose they are.
+  /// Apps at Apple. The first gets the tokens without a bundle id.
   package let apns: [APNsSettings]
-  /// nil where nothing is sent to Android.
+  /// nil if nothing is sent to Android.
   package let fcm: FCMSettings?
-  /// nil where nothing is sent to browsers.
+  /// nil if nothing is sent to browsers.
   package let webPush: WebPushSettings?
-  /// Names of the variables without which no push is sent to Apple.
+  /// Names of the unset variables that pushes to Apple require.
   package let missingForPushes: [String]
-  /// What connections to places that a row names must keep to.
+  /// Rule for connections to URLs from rows.
   package let outbound: OutboundRule
-  /// The file for metrics, which each pass replaces; nil for none.
+  /// File for metrics, which each pass replaces; nil for no file.
   package let metricsFile: String?
-  /// The files that nobody else may read.
+  /// Files that no other user may read.
   package let secretFiles: SecretFiles
-  /// SHA-256 of the site's certificate, where the system does not trust it; nil where none is expected.
+  /// SHA-256 of the site's certificate if the system does not trust it; nil if none is configured.
   package let certificateFingerprint: [UInt8]?
 
   package init(
@@ -63,7 +63,7 @@ package struct Settings: Sendable {
     self.certificateFingerprint = certificateFingerprint
   }
 
-  /// Names of the variables without which something is not sent.
+  /// Names of the unset variables that sending or polling requires.
   package var missing: [String] {
     (mailer == nil ? ["SWITCHBOARD_MAIL_COMMAND"] : [])
       + (polling == nil ? ["SWITCHBOARD_CONTACT"] : []) + missingForPushes

@@ -1,12 +1,12 @@
 import Base
 import Store
 
-/// How the site is, for administrators: what fails, and what to do about it.
+/// State of the site for administrators: problems and advice.
 package struct StatusReport: CommandAnswer, Sendable {
   private let health: Health
   private let channels: ConfiguredChannels
 
-  /// Whether nothing fails.
+  /// Whether there are no problems.
   package var isWell: Bool { health.status == .ok }
 
   init(_ health: Health, _ channels: ConfiguredChannels) {
@@ -14,7 +14,7 @@ package struct StatusReport: CommandAnswer, Sendable {
     self.channels = channels
   }
 
-  /// A paragraph for each thing that fails, and where notifications go.
+  /// A paragraph for each problem, and the channels for notifications.
   package var text: String {
     ([summary] + health.problems.map(Self.paragraph)
       + [lastPass, missing, "\n\(channels.text)"].compactMap { $0 })
@@ -52,10 +52,10 @@ package struct StatusReport: CommandAnswer, Sendable {
   private var missing: String? {
     guard let names = health.companion?.missing, !names.isEmpty else { return nil }
     return
-      "Not set, so something is left out: \(names.joined(separator: " ")). That is no fault if you mean it."
+      "Not set, so something is left out: \(names.joined(separator: " ")). This is not a problem if you intend it."
   }
 
-  /// One object, with the same.
+  /// The same as one JSON object.
   package var json: [UInt8] {
     JSONWriter.object { json in
       json.member("status", health.status.rawValue)
@@ -88,9 +88,9 @@ package struct StatusReport: CommandAnswer, Sendable {
 }
 
 extension Companion {
-  /// How the site is now.
+  /// The present state of the site.
   ///
-  /// - Throws: ``SchemaMismatch``; where the database answers but does not know what is asked.
+  /// - Throws: ``SchemaMismatch``; the database's error if it answers with one.
   package func statusReport() throws -> StatusReport {
     StatusReport(try health(), ConfiguredChannels(settings))
   }
@@ -99,7 +99,7 @@ extension Companion {
     do {
       try database.requireSchemaVersion()
     } catch {
-      // A database that does not answer is waited for only once.
+      // Returns at once, so that a database that does not answer is waited for only once.
       if let health = Health(without: error) { return health }
       throw error
     }

@@ -1,30 +1,30 @@
 package import Base
 import Store
 
-/// What became of a test mail.
+/// Result of a test mail.
 package struct TestMailResult: Sendable {
   package let isAccepted: Bool
-  /// A whole sentence
+  /// Result in a whole sentence.
   package let sentence: String
 
-  /// Whether a mail can go there: an address in ASCII.
+  /// Whether `recipient` is an e-mail address in ASCII.
   package static func isAddress(_ recipient: String) -> Bool { Message.isAddress(recipient) }
 }
 
 extension Companion {
-  /// How a mail would go now, in a whole sentence.
+  /// Describes in a sentence how a mail would be sent now.
   package func describeTestMail(to recipient: String) -> String {
     "The mail to \(recipient.printable) would go \(mails.route)."
   }
 
-  /// Sends a mail now that says that it is a test.
+  /// Sends a test mail now.
   package func testMail(to recipient: String, at now: Timestamp) -> TestMailResult {
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     let id = newClaimID()
     guard let text = message.test(to: recipient, named: id, at: now) else {
       return TestMailResult(
-        isAccepted: false, sentence: "\(recipient.printable) is no e-mail address in ASCII.")
+        isAccepted: false, sentence: "\(recipient.printable) is not an e-mail address in ASCII.")
     }
     guard let mailer = mails.mailer else {
       return TestMailResult(

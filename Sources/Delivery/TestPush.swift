@@ -1,30 +1,31 @@
 import Base
 package import Store
 
-/// What became of a test notification to one device.
+/// Result of a test notification to one device.
 package struct TestPushResult: Sendable {
   package let isAccepted: Bool
   package let token: String
-  /// HTTP status of the push service; 0 where it has not answered or was not asked.
+  /// HTTP status of the push service; 0 if it did not answer or was not asked.
   package let status: Int64
-  /// The service's word or ours; nil where there is none.
+  /// Reason given by the push service or by us; nil if there is none.
   package let reason: String?
-  /// A whole sentence
+  /// Result in a whole sentence.
   package let sentence: String
 }
 
 extension Companion {
-  /// The devices to which a test goes.
+  /// The devices that get a test.
   ///
   /// - Parameter addressee: an e-mail address or a push token.
-  /// - Returns: none where the account has no push token; nil where `addressee` is neither.
+  /// - Returns: an empty array if the account has no push token; nil if `addressee` is neither an
+  ///   address nor a token.
   package func testTargets(of addressee: String) throws -> [PushTarget]? {
     let tokens = database.records(at: .now(), from: .companion).pushTokens
     if addressee.contains("@") { return try tokens.targets(ofEmail: addressee.lowercased()) }
     return try PushToken(addressee).map { [try tokens.target($0)] }
   }
 
-  /// Where a test to `target` would go, in a whole sentence.
+  /// Describes in a sentence where a test to `target` would be sent.
   package func describeTestPush(to target: PushTarget) throws -> String {
     guard let channel = channel(to: target) else {
       return
@@ -39,7 +40,8 @@ extension Companion {
     senders.map(\.channel).first { $0.platforms.contains(target.platform) }
   }
 
-  /// Sends a notification to each target now, and removes the tokens that its service calls dead.
+  /// Sends a notification to each target now, and removes the tokens that a push service calls
+  /// dead.
   package func testPush(to targets: [PushTarget]) throws -> [TestPushResult] {
     defer { closeConnections() }
     let alert = JSONWriter.object { json in
@@ -83,11 +85,12 @@ extension PushTarget {
   package var shortToken: String { shortened(token) }
 }
 
-/// As much of a token as tells it from others: whoever has all of it can be sent to.
+/// Start of a token, enough to identify it. The whole token is secret, because with it
+/// notifications can be sent.
 private func shortened(_ token: String) -> String { "Device \(token.prefix(16))…" }
 
 extension PushService {
-  /// What became of a test, after the name of the device.
+  /// Result of a test, as the end of a sentence that begins with the device.
   func explanation(of result: PushTestOutcome.TokenResult) -> String {
     if result.ok { return "will get it: \(name) accepted the notification." }
     let reason = result.reason ?? "without a reason"

@@ -1,16 +1,16 @@
-/// What somebody may be waiting for, done by threads of its own: none of these waits for another, and none for a
-/// poll.
+/// Work that a person may be waiting for. Runs on its own threads, which wait neither for each
+/// other nor for a poll.
 final class UrgentWork: Sendable {
   private let banks: [Worker]
   private let jobs: Worker
   private let mails: [Worker]
   private let deliveries: [Worker]
 
-  /// Several at once, because a slow bank or mail command is waited for.
+  /// Several workers, because each waits for a slow bank or mail command.
   private static let bankWorkers = 4
   private static let mailWorkers = 4
 
-  /// Starts the threads. Those of banks look at once: a bank's job may be what the companion was started for.
+  /// Starts the threads.
   init(of companion: Companion) {
     let failures = companion.failures
     let senders = companion.senders
@@ -18,7 +18,7 @@ final class UrgentWork: Sendable {
       Worker("deliveries", failures) { try sender.send(waiting: false) }
     }
     self.deliveries = deliveries
-    // What they find or send may be delivered.
+    // Their results may be new deliveries.
     func wakingDeliveries(
       _ work: @escaping @Sendable () throws -> Void
     ) -> @Sendable () throws -> Void {
@@ -37,19 +37,20 @@ final class UrgentWork: Sendable {
     banks = (1...Self.bankWorkers).map { _ in Worker("banks", failures) { try ofBanks.run() } }
   }
 
-  /// Deliveries last, because the others wake them.
+  /// All workers. Deliveries are last, because the others wake them.
   private var all: [Worker] { banks + [jobs] + mails + deliveries }
 
   func wake() { for worker in all { worker.wake() } }
 
-  /// - Returns: false where one of them still works at `deadline`.
+  /// - Returns: false if a worker is still busy at `deadline`.
   func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
     all.allSatisfy { $0.waitUntilIdle(until: deadline) }
   }
 
-  /// Returns when what they were woken for is done, or at `deadline`. Called once.
+  /// Waits until all workers are idle, or until `deadline`. Called once.
   ///
-  /// - Throws: ``Worker/Unfinished`` where one goes on, or else why the last work of one failed.
+  /// - Throws: ``Worker/Unfinished`` if a worker is still busy, or else the error of a worker's
+  ///   last work.
   func finish(until deadline: ContinuousClock.Instant = .now + UrgentWork.longest) throws {
     let failures = all.compactMap { $0.finish(until: deadline) }
     if let failure = failures.first(where: { $0 is Worker.Unfinished }) ?? failures.first {
@@ -57,7 +58,7 @@ final class UrgentWork: Sendable {
     }
   }
 
-  /// More than any of them takes: each begins nothing more after a minute, and what it has in hand has a time limit
-  /// of its own.
+  /// Time limit for all workers: each begins no new work after a minute, and its current work has
+  /// its own time limit.
   static let longest = Duration.seconds(120)
 }

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Program
 import Store
 
-/// An app of `APNS_APPS`. Its key is written there, or is in a file.
+/// App of `APNS_APPS`. Its key is given there or in a file.
 private struct WrittenApp: Decodable {
   enum Host: String, Decodable { case production, sandbox }
 
@@ -19,9 +19,10 @@ private struct WrittenApp: Decodable {
 }
 
 extension APNsSettings {
-  /// The apps of `APNS_APPS`, or else the one of the other variables.
+  /// The apps of `APNS_APPS`, or else the app of the other variables.
   ///
-  /// - Returns: with no app, the names of the variables that are missing, or of which `environment` got a complaint.
+  /// - Returns: the apps; if there are none, the names of the variables that are missing or
+  ///   malformed.
   static func parseFamily(
     from environment: inout Environment
   ) -> (apps: [APNsSettings], missing: [String]) {
@@ -48,7 +49,7 @@ extension APNsSettings {
     }
   }
 
-  /// The files of keys that `APNS_APPS` names.
+  /// The key files that `APNS_APPS` names.
   static func keyFiles(from environment: inout Environment) -> [String] {
     let apps = environment.optional("APNS_APPS").flatMap { try? read($0) }  // a complaint was made
     return (apps ?? []).compactMap(\.keyFile)
@@ -93,7 +94,7 @@ extension APNsSettings {
       default: break
       }
     } catch {
-      // Which rule it breaks would say something of the key.
+      // The exact error is hidden, because it would reveal something about the key.
     }
     throw MalformedApps(
       "must give \(app.name) either a key or a key_file that can be read: a P-256 private key in PEM, not encrypted"
@@ -101,9 +102,9 @@ extension APNsSettings {
   }
 }
 
-/// What is wrong with the apps.
+/// Problem with the apps.
 private struct MalformedApps: Error {
-  /// Stands behind the name of the variable.
+  /// Text that follows the name of the variable.
   let rule: String
 
   init(_ rule: String) { self.rule = rule }

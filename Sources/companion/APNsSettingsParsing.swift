@@ -5,10 +5,10 @@ import Program
 import Store
 
 extension APNsSettings {
-  /// Whether pushes can be sent.
+  /// Result of parsing.
   enum Parsed: Sendable {
     case configured(APNsSettings)
-    /// The names of the variables that are missing, or of which `environment` got a complaint.
+    /// The names of the variables that are missing or malformed.
     case notConfigured([String])
   }
 
@@ -29,7 +29,7 @@ extension APNsSettings {
     let topic = value("APNS_BUNDLE_ID", &environment, word, visible)
     let key = value(
       "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
-    ) { try? P256PrivateKey(pem: unescaped($0)) }  // which rule it breaks would say something of it
+    ) { try? P256PrivateKey(pem: unescaped($0)) }  // the error would reveal details of it
     let isSandbox = usesSandbox(&environment)
     let common = Common(from: &environment)
     guard let keyID, let teamID, let topic, let key, let common else {
@@ -49,7 +49,7 @@ extension APNsSettings {
     return flag == "true" || flag == "1"
   }
 
-  /// What holds for all apps of the site.
+  /// Settings that all apps of the site share.
   struct Common {
     private let override: APNsEndpoint?
     private let otherOverride: APNsEndpoint?
@@ -67,8 +67,8 @@ extension APNsSettings {
       self.trust = trust
     }
 
-    /// Where a first host is named there is no other one but by name: a site that speaks to something in
-    /// Apple's place must not turn to Apple.
+    /// Settings for one app. If the first host is overridden, the other host is used only if it is
+    /// overridden too, because a site that uses a substitute for Apple must not connect to Apple.
     func settings(
       name: String, keyID: String, teamID: String, topic: String, key: P256PrivateKey,
       environment: APNsEnvironment
@@ -83,7 +83,7 @@ extension APNsSettings {
     }
   }
 
-  /// - Returns: nil where the variable says nothing, or after a complaint.
+  /// - Returns: nil if the variable is not set, or after a complaint.
   fileprivate static func endpoint(
     _ name: String, _ environment: inout Environment
   ) -> APNsEndpoint? {
@@ -110,7 +110,7 @@ extension APNsSettings {
     text.isVisibleASCII(atMost: 255) ? text : nil
   }
 
-  /// Environment files hold one line for each variable, so PEM comes with `\n` for its line ends.
+  /// Replaces `\n` by line ends, because environment files hold PEM on one line.
   private static func unescaped(_ text: String) -> String {
     text.split(separator: #"\n"#, omittingEmptySubsequences: false).joined(separator: "\n")
   }

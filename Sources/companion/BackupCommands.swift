@@ -4,7 +4,7 @@ import Delivery
 import Glibc
 import Program
 
-/// Where the database and the files of the site are. Both commands run as root.
+/// Options for the site's database and files. Both commands run as root.
 struct SiteOptions: ParsableArguments {
   @Option(help: "Name of the database. By default SWITCHBOARD_DB_NAME, or else switchboard.")
   var database: String?
@@ -21,7 +21,7 @@ struct SiteOptions: ParsableArguments {
     }
   }
 
-  /// - Throws: ``NotPossible`` where we are not root, or `age` is missing.
+  /// - Throws: ``NotPossible`` if we are not root, or if a program such as `age` is missing.
   func prepare() throws {
     signal(SIGPIPE, SIG_IGN)
     guard root != "/" || geteuid() == 0 else {
@@ -34,7 +34,7 @@ struct SiteOptions: ParsableArguments {
     }
   }
 
-  /// - Throws: ``NotPossible`` where the server is on another host and nobody says how to log in.
+  /// - Throws: ``NotPossible`` if the server is on another host and no login is given.
   func administrator() throws -> DatabaseAdministrator {
     var environment = Environment.ofProcess()
     guard defaultsFile != nil || environment.optional("SWITCHBOARD_DB_HOST") == nil else {
@@ -47,7 +47,7 @@ struct SiteOptions: ParsableArguments {
   }
 }
 
-/// What is missing, in whole sentences.
+/// A requirement is missing. The description is whole sentences.
 struct NotPossible: Error, CustomStringConvertible {
   let description: String
 
@@ -172,14 +172,14 @@ struct Restore: ParsableCommand {
   }
 }
 
-/// Says on a terminal how far long work is.
+/// Shows the progress of long work on a terminal.
 private struct ProgressLine {
   private let isTerminal = isatty(STDERR_FILENO) == 1
   private let word: String
 
   init(_ word: String) { self.word = word }
 
-  /// - Parameter bytes: so far
+  /// - Parameter bytes: number of bytes so far.
   func show(_ bytes: Int) {
     if isTerminal { write("\r\(bytes >> 20) MiB \(word)") }
   }

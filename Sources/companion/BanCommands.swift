@@ -7,7 +7,7 @@ extension Accounts {
     static let configuration = CommandConfiguration(
       abstract: "Bans an account: signs it out everywhere and refuses sign-ins.",
       discussion: """
-        It gets no notifications. Nothing of it is deleted, and "accounts unban" opens it again. The owner is told by \
+        The account gets no notifications. Nothing is deleted, and "accounts unban" opens it again. The owner is told by \
         mail, without the reason. Phones that may reach the agent belong to no account: see "pairings".
         Example: switchboard accounts ban ann@example.org --reason 'Sends spam' --dry-run
         """)
@@ -47,7 +47,7 @@ extension Accounts {
       abstract: "Deletes an account with everything that it has.",
       discussion: """
         It does what the owner can do at the page /account. Payments stay without the account. The owner is told by \
-        mail, without the reason. Whoever has the address can sign up with it again: to prevent that, ban the account.
+        mail, without the reason. The owner of the address can sign up again: to prevent that, ban the account.
         Example: switchboard accounts delete ann@example.org --reason 'She asked for it' --dry-run
         """)
 
@@ -63,11 +63,11 @@ extension Accounts {
   }
 }
 
-/// The account that a command changes, and why.
+/// Account that a command changes, and the reason.
 struct NamedAccount: ParsableArguments {
   @Argument(help: "E-mail address of the account.")
   var email: String
-  @Option(help: "Why, for the audit log: 1 to 170 characters.")
+  @Option(help: "Reason for the audit log: 1 to 170 characters.")
   var reason: String
 
   func validate() throws {

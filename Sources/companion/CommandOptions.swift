@@ -2,7 +2,7 @@ import ArgumentParser
 import Delivery
 import Glibc
 
-/// How a command answers.
+/// Output format of a command.
 struct Output: ParsableArguments {
   @ArgumentParser.Flag(help: "Print one JSON document. Times are as in RFC 3339.")
   var json = false
@@ -11,14 +11,14 @@ struct Output: ParsableArguments {
     Swift.print(json ? String(decoding: answer.json, as: UTF8.self) : answer.text)
   }
 
-  /// - Throws: ``NotFound`` where there is no answer.
+  /// - Throws: ``NotFound`` if there is no answer.
   func print(_ answer: (some CommandAnswer)?, orNotFound sentence: String) throws {
     guard let answer else { throw NotFound(sentence) }
     print(answer)
   }
 }
 
-/// An argument is well-formed, but names nothing that exists.
+/// An argument is well-formed, but names something that does not exist.
 struct NotFound: Error, CustomStringConvertible {
   let description: String
 
@@ -27,13 +27,13 @@ struct NotFound: Error, CustomStringConvertible {
   }
 }
 
-/// For a command that changes something.
+/// Option of commands that change something.
 struct Rehearsal: ParsableArguments {
   @ArgumentParser.Flag(help: "Say what would be done, and change nothing.")
   var dryRun = false
 }
 
-/// For a command that lists something.
+/// Option of commands that list something.
 struct ListLimit: ParsableArguments {
   @Option(name: .customLong("limit"), help: "How many to list at most.")
   var count = 100
@@ -45,7 +45,7 @@ struct ListLimit: ParsableArguments {
   }
 }
 
-/// The e-mail address of an account.
+/// Option for the e-mail address of an account.
 struct AccountEmail: ParsableArguments {
   @Option(help: "E-mail address of the account.")
   var email: String

@@ -6,12 +6,12 @@ import MariaDB
 import Program
 import Store
 
-/// What the environment tells the companion.
+/// The companion's configuration from the environment.
 struct Configuration {
   let settings: Settings
   private let connection: ConnectionSettings
   private let log: Logger
-  /// Those of the responder; nil where they cannot be seen from here.
+  /// The responder's public keys; nil if this process does not have them.
   private let publicKeys: BoxPublicKeys?
   /// Whether all programs use one database account.
   private let isAccountShared: Bool
@@ -32,14 +32,15 @@ struct Configuration {
     self.settings = settings
   }
 
-  /// The companion, whatever the state of its database.
+  /// The companion, without a check of its database.
   func unchecked() -> Companion {
-    signal(SIGPIPE, SIG_IGN)  // a lost peer is an error of the write, not our end
+    signal(SIGPIPE, SIG_IGN)  // a lost peer makes the write fail, and must not end the process
     return Companion(
       database: Database(connection), settings: settings, log: log)
   }
 
-  /// The companion as somebody needs it who waits for an answer: a database that is away is not waited for.
+  /// The companion for a command whose user waits: it does not wait for a database that does not
+  /// answer.
   func impatient() -> Companion {
     signal(SIGPIPE, SIG_IGN)
     var connection = connection
@@ -48,14 +49,16 @@ struct Configuration {
       database: Database(connection, beginWaiting: { false }), settings: settings, log: log)
   }
 
-  /// What `check` finds.
+  /// The results of the command `check`.
   func check() -> [Finding] {
     unchecked().check(publicKeys: publicKeys, isAccountShared: isAccountShared)
   }
 
-  /// The companion, if its database has the right schema. The metrics say so if it has not: no pass will.
+  /// The companion, if its database has the right schema. Otherwise writes the metrics, because no
+  /// pass will write them.
   ///
-  /// - Throws: ``SchemaMismatch``. A database that does not answer is waited for by whoever uses it.
+  /// - Throws: ``SchemaMismatch``. Does not throw if the database does not answer: the work waits
+  ///   for it then.
   func companion() throws -> Companion {
     do {
       try Database(connection).requireSchemaVersion()

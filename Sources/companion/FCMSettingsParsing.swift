@@ -4,7 +4,7 @@ import Delivery
 import FoundationEssentials
 import Program
 
-/// What Google gives for a service account.
+/// Google's JSON file of a service account.
 private struct WrittenAccount: Decodable {
   let type: String
   let projectId: String
@@ -18,7 +18,7 @@ extension FCMSettings {
   private static let rule =
     "must be the JSON file of a service account, as the Firebase console gives it"
 
-  /// - Returns: nil where there is no service account, or after a complaint in `environment`.
+  /// - Returns: nil if there is no service account, or after a complaint in `environment`.
   init?(from environment: inout Environment) {
     let override = environment.optional("FCM_ENDPOINT_OVERRIDE")
     if let override, WebURL(override)?.isHTTP != true || override.hasSuffix("/") {
@@ -44,7 +44,7 @@ extension FCMSettings {
         keyID: account.privateKeyId, key: key, tokenURL: account.tokenUri,
         endpoint: override ?? Self.google)
     } catch {
-      // What is wrong with it would say something of the key.
+      // The exact error is hidden, because it would reveal something about the key.
       environment.complain(about: name, Self.rule)
       return nil
     }

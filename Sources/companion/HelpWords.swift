@@ -1,9 +1,10 @@
 import ArgumentParser
 
 extension ParsableCommand {
-  /// ArgumentParser shows the nearest help there is, and calls that a success.
+  /// Refuses `help` for an unknown command, for which ArgumentParser would show other help with
+  /// status 0.
   ///
-  /// - Throws: `ValidationError` where `help` is followed by words that are no command.
+  /// - Throws: `ValidationError` if the words after `help` are not a command.
   static func refuseUnknownHelp(_ arguments: ArraySlice<String>) throws {
     guard arguments.first == "help" else { return }
     var command: any ParsableCommand.Type = Self.self

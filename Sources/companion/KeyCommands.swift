@@ -11,7 +11,7 @@ struct Keys: ParsableCommand {
       A rotation has four steps. Restart both programs after each; no request is lost.
       1. Add a key: every program knows it then. 2. Use it: it signs then. 3. Wait until everything that \
       the old key signed has expired (30 days). 4. Remove the old key.
-      The companion's own keys have public halves, which the responder knows: write them anew with "keys public" after \
+      The companion's own keys have public halves, which the responder knows: write them again with "keys public" after \
       you have used or removed a key.
       """,
     subcommands: [List.self, Add.self, Use.self, Remove.self, Public.self, VAPID.self],

@@ -19,9 +19,9 @@ struct Limits: ParsableCommand {
     @Option(help: "Show only this limit, such as code-email.")
     var name: String?
     @Option(
-      help: "Show only what is counted of this e-mail address, account, device, user or address.")
+      help: "Show only counts of this e-mail address, account, device, user or address.")
     var subject: String?
-    @ArgumentParser.Flag(help: "Show also what is counted and not used up.")
+    @ArgumentParser.Flag(help: "Show also limits that are not used up.")
     var all = false
     @OptionGroup var limit: ListLimit
     @OptionGroup var output: Output
@@ -35,12 +35,12 @@ struct Limits: ParsableCommand {
 
   struct Lift: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Forgets what was counted: the caller may try again at once.",
+      abstract: "Deletes a count: the caller may try again at once.",
       discussion: "Example: switchboard limits lift code-email ann@example.org")
 
     @Argument(help: "The name of the limit.")
     var name: String
-    @Argument(help: "Who is counted, as the list shows it.")
+    @Argument(help: "Subject of the count, as the list shows it.")
     var subject: String
     @OptionGroup var rehearsal: Rehearsal
     @OptionGroup var output: Output

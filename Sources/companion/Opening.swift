@@ -7,10 +7,10 @@ extension Environment {
   /// Opens the database for a command.
   ///
   /// - Parameters:
-  ///   - isRehearsal: whether nothing is changed.
-  ///   - mailKeys: nil for a command that posts no mail.
-  /// - Throws: ``ConfigurationError`` that names everything missing or malformed, also what was read
-  ///   before; ``SchemaMismatch``.
+  ///   - isRehearsal: true changes nothing.
+  ///   - mailKeys: nil for a command that sends no mail.
+  /// - Throws: ``ConfigurationError`` that names all missing or malformed variables, including
+  ///   those read before; ``SchemaMismatch``.
   mutating func openRecords(isRehearsal: Bool = false, mailKeys: MailKeys? = nil) throws -> Records
   {
     let connection = connectionSettings()
@@ -30,7 +30,7 @@ extension Records {
     return try environment.openRecords(isRehearsal: isRehearsal)
   }
 
-  /// The database for a command that tells owners by mail.
+  /// The database for a command that sends mails to owners.
   ///
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
   static func ofCommandWithMails(isRehearsal: Bool) throws -> Records {

@@ -27,7 +27,7 @@ struct Outbox: ParsableCommand {
 
   struct Retry: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Has a mail or notification sent at the next pass.",
+      abstract: "Makes the next pass send a mail or notification.",
       discussion: """
         A notification that was given up is tried again until it expires. A mail that was given up has lost its content.
         Example: switchboard outbox retry 01890a5d-ac96-774b-bcce-b302099a8008
@@ -45,7 +45,7 @@ struct Outbox: ParsableCommand {
 
   struct Discard: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Gives up a mail or notification that waits: it is never sent.",
+      abstract: "Discards a waiting mail or notification: it is never sent.",
       discussion: "Example: switchboard outbox discard 01890a5d-ac96-774b-bcce-b302099a8008")
 
     @OptionGroup var message: MessageID

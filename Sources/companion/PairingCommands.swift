@@ -37,7 +37,7 @@ struct Pairings: ParsableCommand {
 
   struct Rename: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Names a paired phone. An empty name goes back to what the app says of itself.",
+      abstract: "Names a paired phone. An empty name restores the name that the app gives itself.",
       discussion: """
         Example: switchboard pairings rename 01890a5d-ac96-774b-bcce-b302099a8010 "Ann's phone"
         """)

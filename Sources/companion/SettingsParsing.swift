@@ -48,7 +48,7 @@ extension Settings {
 }
 
 extension Environment {
-  /// Where the companion may connect to, though a row names the place and the address is private.
+  /// Private addresses that the companion may connect to for a URL from a row.
   fileprivate mutating func outboundRule() -> OutboundRule {
     let name = "SWITCHBOARD_OUTBOUND_ALLOW"
     let entries = (optional(name) ?? "").split(separator: ",").map { String($0).trimmed }
@@ -61,20 +61,20 @@ extension Environment {
     return OutboundRule(allowing: networks)
   }
 
-  /// SHA-256 as `openssl x509 -fingerprint -sha256` prints it, with or without colons.
+  /// SHA-256 in the format of `openssl x509 -fingerprint -sha256`, with or without colons.
   ///
-  /// - Returns: nil where none is given, or after a complaint.
+  /// - Returns: nil if none is given, or after a complaint.
   fileprivate mutating func certificateFingerprint() -> [UInt8]? {
     let name = "SWITCHBOARD_CERTIFICATE_FINGERPRINT"
     guard let text = optional(name) else { return nil }
     if let bytes = hexDecoded(text.lowercased().replacing(":", with: "")), bytes.count == 32 {
       return bytes
     }
-    complain(about: name, "must be what openssl x509 -noout -fingerprint -sha256 prints behind =")
+    complain(about: name, "must be what openssl x509 -noout -fingerprint -sha256 prints after =")
     return nil
   }
 
-  /// Those of the site, and those that this program has read a secret from.
+  /// The site's files of secrets, and those from which this program has read a secret.
   fileprivate mutating func secretFiles() -> SecretFiles {
     let names = [
       "SWITCHBOARD_COMPANION_KEYS", "SWITCHBOARD_CREDENTIAL_KEYS", "SWITCHBOARD_DB_PASSWORD",
@@ -94,7 +94,7 @@ extension Environment {
 }
 
 extension PollSettings {
-  /// - Returns: nil where no contact is configured, or after a complaint in `environment`.
+  /// - Returns: nil if no contact is configured, or after a complaint in `environment`.
   init?(from environment: inout Environment, interval: Duration) {
     let baseURL = environment.optional("OGS_BASE_URL") ?? "https://online-go.com"
     let name = environment.optional("ENVIRONMENT") ?? "none"

@@ -6,14 +6,14 @@ struct Setup: ParsableCommand {
     abstract: "Sets up the site on this host: users, database, keys, certificate, nginx. As root.",
     discussion: """
       Run it as often as you like: it changes only what is missing or asked for, and keeps your \
-      edits. On a terminal it asks what you do not say here, unless you say --yes. Its options:
+      edits. On a terminal it asks for missing options, unless you say --yes. Its options:
 
         --yes                 ask nothing
         --name NAME           the host name of the site
         --mail-command WORDS  a command that sends mail as "sendmail -t" does, or none
-        --administrator MAIL  who is told by mail when a service fails, or none
-        --certificate FOLDER  where fullchain.pem and privkey.pem lie, or will lie
-        --pairing-allow LIST  who may pair phones beside this machine: addresses, networks; or none
+        --administrator MAIL  address for mails about failed services, or none
+        --certificate FOLDER  folder with fullchain.pem and privkey.pem, now or later
+        --pairing-allow LIST  who else than this machine may pair phones: addresses, networks; or none
         --no-site             leave nginx as it is
 
       Example: switchboard setup --yes --name switchboard.example.org

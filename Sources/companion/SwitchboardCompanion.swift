@@ -17,7 +17,7 @@ struct SwitchboardCompanion: ParsableCommand {
     ])
 }
 
-/// What administrators type: `switchboard` says so, and usage repeats it.
+/// Name of the command for usage texts. The script `switchboard` sets it to its own name.
 private let nameOfProgram =
   getenv("SWITCHBOARD_COMMAND").map { String(cString: $0) } ?? "switchboard-companion"
 
@@ -31,7 +31,8 @@ struct Run: ParsableCommand {
 
   func run() throws {
     let wakeSocket = WakeSocket.inherited()
-    // Before anything can fail: otherwise systemd starts us again for what still waits.
+    // Accepts before anything can fail: otherwise systemd starts us again for the waiting
+    // connection.
     wakeSocket?.accept()
     let companion = try Configuration(Environment.ofProcess()).companion()
     if dryRun {

@@ -5,7 +5,7 @@ import Program
 
 struct TestMail: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "test-mail", abstract: "Sends a test mail now, and says what became of it.",
+    commandName: "test-mail", abstract: "Sends a test mail now, and prints the result.",
     discussion: "Example: switchboard test-mail ann@example.org")
 
   @Argument(help: "The e-mail address.")

@@ -67,7 +67,7 @@ struct Turns: ParsableCommand {
         let turns = TurnDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
         try output.print(
           turns.revokeKey(beginning: key, of: user),
-          orNotFound: "This user has no valid key that begins so.")
+          orNotFound: "This user has no valid key with this beginning.")
       }
     }
   }

@@ -5,7 +5,7 @@ import Glibc
 import Program
 
 extension WebPushSettings {
-  /// - Returns: nil where no key is given, and after a complaint.
+  /// - Returns: nil if no key is given, or after a complaint.
   init?(from environment: inout Environment, outbound: OutboundRule = OutboundRule()) {
     let services = environment.pushServices()
     let certificates = environment.optional("WEBPUSH_CA_CERT")
@@ -36,7 +36,7 @@ extension WebPushSettings {
     }
   }
 
-  /// The address of a person that push services may ask: as named, or the administrator, or the site.
+  /// Contact for push services: WEBPUSH_SUBJECT, or else the administrator or the site.
   private static func subject(_ environment: inout Environment) -> String? {
     let name = "WEBPUSH_SUBJECT"
     if let subject = environment.optional(name) {

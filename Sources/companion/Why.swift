@@ -4,7 +4,7 @@ import Store
 
 struct Why: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Says why a phone did not ring.",
+    abstract: "Explains why a phone did not ring.",
     discussion: """
       It looks up the devices, the last poll, the last notification and what Apple said, and says what to do.
       Example: switchboard why ann@example.org

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2001 # ${value//} cannot repeat what it found
-# Sourced by switchboard and setup, and on a shared host by the responder's CGI program for each request: so it starts
-# other programs only where it must.
+# Sourced by switchboard and setup, and on a shared host by the responder's CGI program for each request. So it starts
+# other programs only if necessary.
 
 declare -A environment=()
 

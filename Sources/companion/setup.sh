@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # Sourced by setup, and by the setup of a shared host: answers, settings and keys.
 
-# Both set these: the folder of the settings, that of the files of secrets, and whether nothing is asked.
+# Both scripts set these: the folder of the settings, the folder of secrets, and a flag to ask nothing.
 directory='' secrets='' yes=''
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$2" >&2; exit "$1"; }
 
-# ask VARIABLE DEFAULT QUESTION: sets the variable, unless an option did, to what the administrator types, or the default.
+# ask VARIABLE DEFAULT QUESTION: sets the variable to the administrator's answer or the default,
+# unless an option has set it.
 ask() {
   local answer=''
   [[ -z ${!1} ]] || return 0
@@ -15,7 +16,8 @@ ask() {
   printf -v "$1" %s "${answer:-$2}"
 }
 
-# set_variable NAME VALUE: writes it into the environment file, if it has another value there. "none" stands for no value.
+# set_variable NAME VALUE: changes the variable in the environment file, if its value differs.
+# "none" stands for no value.
 set_variable() {
   local file=$directory/environment value=$2
   [[ $value != none ]] || value=''
@@ -28,7 +30,7 @@ set_variable() {
   mv "$file.new" "$file"
 }
 
-# Makes the keys that are missing.
+# Makes missing keys.
 make_keys() {
   local key
   install -d -m 700 "$secrets"

@@ -1,34 +1,34 @@
 package import Base
 import Store
 
-/// What to do after an outcome: Apple's table and its advice on trying again ("Handling notification
+/// Next step after an outcome, by Apple's table and its advice on retries ("Handling notification
 /// responses from APNs").
 package enum APNsAction: Sendable, Equatable {
   /// Apple has the notification.
   case done
-  /// The token is dead: delete it; the notification is finished.
+  /// Delete the dead token; the notification is finished.
   case removeToken
-  /// Apple means an older registration of the token, or does not say which: the token stays; the
+  /// Keep the token, because Apple means an older registration or does not say which one; the
   /// notification is finished.
   case keepToken
-  /// The token is not of this host or topic, or the host or topic is not ours: finish the
-  /// notification. If it is so with many, the fault is ours, and no token may go.
+  /// Finish the notification: the token belongs to another host or topic, or our host or topic is
+  /// wrong. If this happens to many tokens, our settings are wrong, and no token is deleted.
   case markMismatch
-  /// Try again after this time, with the same `apns-id` and collapse id.
+  /// Retry after this time, with the same `apns-id` and collapse id.
   case retry(after: Duration)
-  /// Try again at once, on a new connection where there is a reason given; costs no attempt.
+  /// Retry at once, on a new connection if Apple gave a reason. Not counted as an attempt.
   case retryNow
-  /// Get a provider token that is not the refused one, then try again, once.
+  /// Get a newer provider token than the refused one, then retry once.
   case renewProviderToken
-  /// Send nothing to anyone for this time; keep the work.
+  /// Send nothing to any device for this time; keep the deliveries.
   case pause(Duration)
-  /// Something is wrong with our account or its key: send nothing more, alarm, keep the work.
+  /// Stop sending, report a problem and keep the deliveries: our account or its key is wrong.
   case stop
-  /// Something is wrong with the topic: send nothing more of it, alarm, keep the work.
+  /// Stop sending for this topic, report a problem and keep its deliveries: the topic is wrong.
   case stopTopic
-  /// Nothing will make Apple take it: give it up.
+  /// Give up: Apple will never accept this notification.
   case deadLetter(isAlarm: Bool)
-  /// This device gets too many: try again after this time; others go on.
+  /// Retry after this time, because this device gets too many; other devices are not delayed.
   case deferDevice(Duration)
 
   /// Whether an administrator has to know.
@@ -40,32 +40,33 @@ package enum APNsAction: Sendable, Equatable {
   }
 }
 
-/// How long to wait before the next try.
+/// Delays before the next attempt.
 package struct APNsRetries: Sendable, Equatable {
-  /// After Apple's 5xx, for the first time; Apple asks for 15 minutes or more.
+  /// Delay after the first 5xx status; Apple asks for 15 minutes or more.
   package let delay: Duration
 
   package init(delay: Duration) {
     self.delay = delay
   }
 
-  /// Twice as long after each attempt, up to 16 times the first delay.
+  /// Doubles after each attempt, up to 16 times the first delay.
   ///
   /// - Parameter attempts: made so far, at least 1.
   func delay(after attempts: Int) -> Duration { delay * (1 << min(max(attempts, 1) - 1, 4)) }
 
-  /// Silence has causes that pass sooner than Apple's own trouble.
+  /// Starts with a shorter delay, because a lost connection usually recovers sooner than Apple's
+  /// servers.
   func delayOfUnanswered(after attempts: Int) -> Duration {
     min(.seconds(60), delay) * (1 << min(max(attempts, 1) - 1, 4))
   }
 }
 
 extension APNsOutcome {
-  /// What to do now.
+  /// The next step after this outcome.
   ///
   /// - Parameters:
   ///   - registeredAt: when the app last gave us the token.
-  ///   - attempts: how often the notification has been handed over, this time included.
+  ///   - attempts: how often the notification was sent, including this time.
   package func action(registeredAt: Timestamp, attempts: Int, retries: APNsRetries) -> APNsAction {
     switch self {
     case .accepted: .done
@@ -80,7 +81,7 @@ extension APNsOutcome {
 }
 
 extension APNsOutcome.Reason {
-  /// What to do after a refusal with a status of 4xx.
+  /// The next step after a refusal with a 4xx status.
   fileprivate func action(after attempts: Int, _ retries: APNsRetries) -> APNsAction {
     switch self {
     case .badDeviceToken, .deviceTokenNotForTopic: .markMismatch

@@ -1,11 +1,11 @@
 import Base
 import Store
 
-/// One app of the site's family, with the ways to Apple's two hosts.
+/// One app of the site, with its clients for Apple's two hosts.
 struct APNsApp: Sendable {
   let settings: APNsSettings
   let first: APNsClient
-  /// nil where there is only one host.
+  /// nil if there is only one host.
   let other: APNsClient?
   private let database: Database
 
@@ -33,19 +33,19 @@ struct APNsApp: Sendable {
     }
   }
 
-  /// What was learned of the hosts of `tokens`.
+  /// The environments known for `tokens`.
   func environments(of tokens: [String]) throws -> [String: APNsEnvironment] {
     try hosts.environments(of: tokens, topic: settings.topic)
   }
 
-  /// Remembers which host takes notifications to `token`.
+  /// Remembers which host accepts notifications to `token`.
   func learn(_ environment: APNsEnvironment, of token: String) throws {
     try hosts.learn(environment, topic: settings.topic, ofToken: token)
   }
 
   private var hosts: APNsHosts { database.records(at: .now(), from: .companion).apnsHosts }
 
-  /// In words
+  /// The host and the topic, for administrators.
   func describe(_ environment: APNsEnvironment?) -> String {
     let endpoint = environment == settings.environment.other ? settings.otherEndpoint : nil
     return "\(endpoint ?? settings.endpoint)  \(settings.topic)"
@@ -57,23 +57,23 @@ struct APNsApp: Sendable {
   }
 }
 
-/// The apps of one site. A token of which nobody said whose it is goes to the app for which Apple has taken it before, or
-/// else to the first.
+/// The apps of one site. A token without a bundle id goes to the app for which Apple accepted it
+/// before, or else to the first app.
 struct APNsApps: Sendable {
   let all: [APNsApp]
 
-  /// Where a delivery goes: to which app, and to which of Apple's hosts where that was learned.
+  /// The app of a delivery, and Apple's host if it is known.
   struct Route: Equatable {
     let topic: String
     let environment: APNsEnvironment?
   }
 
-  /// The position of the app that `bundleID` names; nil where none of ours has it.
+  /// The position of the app with this bundle id; nil if no app of the site has it.
   func position(of bundleID: String?) -> Int? {
     all.firstIndex { $0.settings.topic == bundleID }
   }
 
-  /// The position of the app to which a route leads.
+  /// The position of the app that a route names.
   func position(onRoute text: String?) -> Int { position(of: Route(text).topic) ?? 0 }
 
   /// The route to each address as text, by token.
@@ -100,7 +100,7 @@ struct APNsApps: Sendable {
 }
 
 extension APNsApps.Route {
-  /// The app and the host, as ``text`` writes them.
+  /// Parses ``text``.
   init(_ text: String?) {
     let words = (text ?? "").split(separator: " ")
     topic = words.first.map(String.init) ?? ""

@@ -4,7 +4,7 @@ package import Store
 extension DeliveryChannel {
   /// Apple Push Notification service, for one app.
   ///
-  /// - Parameter keys: seal the provider token that all processes share.
+  /// - Parameter keys: keys that seal the provider token, which all processes share.
   package static func apns(
     _ settings: APNsSettings, _ database: Database, sealingKeys keys: CompanionKeys,
     limits: APNsClient.Limits = APNsClient.Limits()
@@ -12,11 +12,11 @@ extension DeliveryChannel {
     apns([settings], database, sealingKeys: keys, limits: limits)
   }
 
-  /// Apple Push Notification service, for a family of apps.
+  /// Apple Push Notification service, for several apps.
   ///
   /// - Parameters:
-  ///   - family: at least one; the first takes the tokens of which nobody said whose they are.
-  ///   - keys: seal the provider tokens that all processes share.
+  ///   - family: at least one app; the first gets the tokens without a bundle id.
+  ///   - keys: keys that seal the provider tokens, which all processes share.
   package static func apns(
     _ family: [APNsSettings], _ database: Database, sealingKeys keys: CompanionKeys,
     limits: APNsClient.Limits = APNsClient.Limits()
@@ -37,8 +37,8 @@ extension DeliveryChannel {
 }
 
 extension DirectSender {
-  /// - Parameter send: sends all, and says by `apns-id` what became of each; of what it says nothing
-  ///   was not sent.
+  /// - Parameter send: sends all and returns the outcomes by `apns-id`. A notification without an
+  ///   outcome was not sent.
   package init(
     topic: String, concurrency: Int,
     send: @escaping @Sendable ([APNsNotification]) throws -> [String: APNsOutcome]
@@ -52,7 +52,7 @@ extension DirectSender {
         if let notification {
           notifications.append(notification)
         } else {
-          // The token is well-formed, so it is the size.
+          // The token is well-formed, so the payload is too large.
           results[message.id] = DirectResult(
             isAccepted: false, status: 0, serviceID: nil, reason: "PayloadTooLarge")
         }
@@ -72,7 +72,7 @@ extension DirectResult {
       switch outcome {
       case .unregistered(_, let since): since
       case .rejected(_, .badDeviceToken), .rejected(_, .deviceTokenNotForTopic):
-        // Of the registration that was tried; a later one is another matter.
+        // Only the registration that was tried is dead; a later one may be valid.
         message.registeredAt + .milliseconds(1)
       default: nil
       }

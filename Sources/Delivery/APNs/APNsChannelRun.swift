@@ -1,15 +1,15 @@
 import Base
 import Store
 
-/// One run of the channel APNs: sends to the host that is asked first, then to the other one.
+/// One run of the APNs channel: sends to the first host, then to the other host.
 ///
-/// A token that the first host calls wrong is tried on the other host, unless that happens to many:
-/// then our host or topic is wrong, and no token is removed.
+/// A token that the first host refuses is tried on the other host. If the first host refuses many
+/// tokens, our host or topic is wrong, and no token is removed.
 final class APNsChannelRun: ChannelRun {
-  /// The ways to Apple's two hosts.
+  /// The clients for Apple's two hosts.
   struct Hosts {
     let first: APNsClient
-    /// nil where there is only one.
+    /// nil if there is only one host.
     let other: APNsClient?
   }
 
@@ -18,11 +18,11 @@ final class APNsChannelRun: ChannelRun {
   private let deadline: ContinuousClock.Instant
   private let handOver: (OutgoingDelivery) -> Bool
   private let learn: @Sendable (_ token: String) throws -> Void
-  /// In this run, by id.
+  /// Deliveries without an outcome in this run, by id.
   private var open: [String: OutgoingDelivery] = [:]
-  /// For the other host.
+  /// Notifications for the other host.
   private var elsewhere: [APNsNotification] = []
-  /// What the first host said of tokens on which the other one is asked, by id.
+  /// Outcomes of the first host for tokens that the other host is asked about, by id.
   private var suspects: [String: APNsOutcome] = [:]
   private var mismatches: [DeadToken] = []
   /// Deliveries with an outcome.
@@ -31,9 +31,9 @@ final class APNsChannelRun: ChannelRun {
   private(set) var isStopped = false
 
   /// - Parameters:
-  ///   - handOver: whether another app takes a delivery whose token Apple calls another app's. If so, this run reports
-  ///     nothing of it.
-  ///   - learn: remembers that the other host takes notifications to a token.
+  ///   - handOver: offers another app a delivery whose token Apple assigns to another app. Returns
+  ///     true if that app takes the delivery; this run then does not report it.
+  ///   - learn: remembers that the other host accepts notifications to a token.
   init(
     _ settings: APNsSettings, _ hosts: Hosts, until deadline: ContinuousClock.Instant,
     handOver: @escaping (OutgoingDelivery) -> Bool,
@@ -69,7 +69,7 @@ final class APNsChannelRun: ChannelRun {
     return []
   }
 
-  // MARK: What is sent
+  // MARK: Notifications to send
 
   /// At most `count` notifications for the first host.
   private func take(
@@ -112,8 +112,8 @@ final class APNsChannelRun: ChannelRun {
     }
   }
 
-  /// Sends to the other host what is known to be its own, and asks it about the tokens that the first
-  /// one has called wrong.
+  /// Sends to the other host the notifications known to belong there, and those whose tokens the
+  /// first host refused.
   private func sendElsewhere(_ isOver: () -> Bool, _ report: (SentDelivery) -> Void) {
     guard let other = hosts.other, !elsewhere.isEmpty else { return }
     if isRule(suspects.count + mismatches.count) {
@@ -135,7 +135,7 @@ final class APNsChannelRun: ChannelRun {
     }
   }
 
-  /// Notes an outcome of those on which the other host is not asked any more.
+  /// Notes an outcome for the tokens that the other host is no longer asked about.
   private func settleSuspects(
     _ report: (SentDelivery) -> Void, _ outcome: (APNsNotification) -> APNsOutcome
   ) {
@@ -144,7 +144,7 @@ final class APNsChannelRun: ChannelRun {
     for notification in settled { note(outcome(notification), of: notification, report) }
   }
 
-  // MARK: What became of it
+  // MARK: Outcomes
 
   private func note(
     _ outcome: APNsOutcome, of notification: APNsNotification, _ report: (SentDelivery) -> Void
@@ -164,7 +164,7 @@ final class APNsChannelRun: ChannelRun {
     report(sent)
   }
 
-  /// - Parameter isSecond: whether both hosts were asked.
+  /// - Parameter isSecond: true if both hosts were asked.
   private func decide(
     _ outcome: APNsOutcome, isSecond: Bool, of outgoing: OutgoingDelivery
   ) -> SentDelivery {
@@ -196,14 +196,15 @@ final class APNsChannelRun: ChannelRun {
     if isFinal { isStopped = true }
   }
 
-  /// Whether so many mismatches are the rule of the run and not the exception.
+  /// Whether `count` mismatches are too many to be exceptions: more than 20 and over 10 % of the
+  /// run.
   private func isRule(_ count: Int) -> Bool {
     count > 20 && count * 10 > answered + suspects.count
   }
 }
 
 extension APNsOutcome {
-  /// Whether it says that the token is not of this host or app.
+  /// Whether Apple says that the token belongs to another host or app.
   var isMismatch: Bool {
     if case .rejected(_, let reason) = self {
       reason == .badDeviceToken || reason == .deviceTokenNotForTopic
@@ -212,22 +213,22 @@ extension APNsOutcome {
     }
   }
 
-  /// Whether it says that the token is not of this app.
+  /// Whether Apple says that the token belongs to another app.
   fileprivate var isOfOtherTopic: Bool {
     if case .rejected(_, .deviceTokenNotForTopic) = self { true } else { false }
   }
 
-  /// What counts where this is the other host's answer about a token on which the first one said
-  /// `first`: a host that does not know the token, or does not serve us, changes nothing.
+  /// The outcome that counts if this is the other host's answer and `first` was the first host's.
+  /// If the other host does not know the token or does not serve us, `first` counts.
   func secondOpinion(after first: APNsOutcome, _ retries: APNsRetries) -> APNsOutcome {
     switch action(registeredAt: Timestamp(seconds: 0), attempts: 1, retries: retries) {
     case .markMismatch, .stop, .stopTopic, .deadLetter: first
-    case .retryNow: .unanswered  // so that it counts: the first host is not asked again
+    case .retryNow: .unanswered  // counts as an attempt: the first host is not asked again
     default: self
     }
   }
 
-  /// As the row of the delivery shows it.
+  /// Status and reason for the row of the delivery.
   fileprivate var statusAndReason: (Int64?, String) {
     switch self {
     case .accepted: (200, "")

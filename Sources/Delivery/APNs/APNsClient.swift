@@ -2,22 +2,22 @@ import Base
 import Store
 import Synchronization
 
-/// Sends notifications to APNs over one connection at a time, which it keeps from run to run: Apple
-/// takes frequent connecting for an attack.
+/// Sends notifications to APNs over one connection at a time. Keeps the connection between runs,
+/// because Apple treats frequent connecting as an attack.
 package final class APNsClient: Sendable {
   package struct Limits: Sendable {
     package var engine = APNsEngine.Limits()
-    /// Of connecting and handshake.
+    /// Time limit for connecting and handshake together.
     package var connecting: Duration = .seconds(7)
-    /// Before the second fruitless connection in a row; twice as long before each further one.
+    /// Delay after the first connection without an answer; doubles with each further one in a row.
     package var backOff: Duration = .milliseconds(200)
-    /// Connections in a row on which nothing was answered.
+    /// Connections without an answer in a row, after which the run ends.
     package var fruitlessConnections = 4
-    /// How often a notification is sent again in one run, after its connection was lost.
+    /// Resends of one notification in one run after its connection was lost.
     package var resendsAfterLoss = 2
-    /// The same, after Apple said that it had not taken it.
+    /// Resends of one notification in one run after Apple did not process it.
     package var resendsAfterRefusal = 16
-    /// How long the answers to what is in flight are waited for when the run is over.
+    /// Time to wait at the end of a run for answers to notifications in flight.
     package var answersAtEnd: Duration = .seconds(5)
 
     package init() {}
@@ -26,8 +26,8 @@ package final class APNsClient: Sendable {
   let endpoint: APNsEndpoint
   let trust: TLSContext
   let limits: Limits
-  /// Gives the provider token; its argument is the one that Apple has just called expired, nil at
-  /// first. To give that one back says that there is none newer.
+  /// Returns the provider token. Its argument is the token that Apple has just called expired; nil
+  /// at first. Returning the argument means that there is no newer token.
   let providerToken: @Sendable (_ refused: String?) throws -> String
   private let kept = Mutex<APNsConnection?>(nil)
 
@@ -46,16 +46,17 @@ package final class APNsClient: Sendable {
   /// Opens no connection if there is no notification.
   ///
   /// - Parameters:
-  ///   - deadline: nothing is taken or sent after it. What is in flight then has its request lifetime
-  ///     left, which bounds the run.
-  ///   - isOver: whether nothing more is to be sent. What is in flight then has ``Limits/answersAtEnd`` left.
-  ///   - next: gives at most as many as asked for; none means that there are no more. Ids are unique.
-  ///   - report: called with the last outcome of a notification in this run.
+  ///   - deadline: nothing is taken or sent after it. Notifications in flight then have the rest of
+  ///     their request lifetime, which bounds the run.
+  ///   - isOver: true if no more is to be sent. Notifications in flight then have
+  ///     ``Limits/answersAtEnd`` left.
+  ///   - next: returns at most as many as asked for; an empty array ends the run. Ids are unique.
+  ///   - report: called with the final outcome of each notification in this run.
   package func run(
     until deadline: ContinuousClock.Instant, isOver: () -> Bool = { false },
     next: (Int) -> [APNsNotification], report: (APNsNotification, APNsOutcome) -> Void
   ) -> APNsRun {
-    // Otherwise the program would depend on the length of the path of this file.
+    // Keeps the binary independent of the length of this file's path.
     #sourceLocation(file:"APNsClient.run",line:56)
     withoutActuallyEscaping(next) { next in
       withoutActuallyEscaping(report) { report in
@@ -69,13 +70,13 @@ package final class APNsClient: Sendable {
 }
 
 extension APNsClient {
-  /// Closes the connection that is kept, if there is one.
+  /// Closes the kept connection, if any.
   package func close() { replaceKept(by: nil) }
 
   /// Keeps `connection` for the next run.
   func keepOpen(_ connection: APNsConnection) { replaceKept(by: connection) }
 
-  /// The connection that is kept, if it is of use for requests with `providerToken`.
+  /// Takes the kept connection if it still works and uses `providerToken`.
   func takeKept(for providerToken: String) -> APNsConnection? {
     guard let kept = replaceKept(by: nil), kept.providerToken == providerToken, kept.isUsable
     else { return nil }
@@ -91,15 +92,15 @@ extension APNsClient {
   }
 }
 
-/// What happened in a run.
+/// Result of a run.
 package struct APNsRun: Sendable {
   /// Notifications reported.
   package var reported = 0
-  /// Of these, accepted.
+  /// Accepted notifications among them.
   package var accepted = 0
-  /// Connections made or tried; not the one kept from the run before.
+  /// Connections opened or tried, without the one kept from the run before.
   package var connections = 0
-  /// Times that a notification was sent again.
+  /// Resends of all notifications.
   package var resent = 0
   package var end = End.finished
 
@@ -107,16 +108,16 @@ package struct APNsRun: Sendable {
 
   package enum End: Sendable, CustomStringConvertible {
     case finished
-    /// The time was up.
+    /// The deadline has passed.
     case overdue
     /// Apple refuses to serve us.
     case stopped(APNsOutcome.Reason)
     /// There is no provider token.
     case noProviderToken(any Error)
-    /// Too many connections in a row on which nothing was answered, or too many for what was.
+    /// Too many connections in a row without an answer, or too many for the number of answers.
     case unreachable(APNsConnectionError)
 
-    /// Names no host: whoever asks for the site's health may read it.
+    /// Text without a host name, because everyone can read the site's health.
     package var description: String {
       switch self {
       case .finished: "finished"

@@ -1,17 +1,17 @@
 /// An open connection to APNs: an engine with its socket.
-// @unchecked: one thread has it at a time; between two runs nobody but the client that keeps it.
+// @unchecked: one thread uses it at a time; between two runs only the client holds it.
 final class APNsConnection: @unchecked Sendable {
   let engine: APNsEngine
-  /// Of all its requests.
+  /// Provider token of all requests on this connection.
   let providerToken: String
   private var socket: TLSConnection
   private var lastUsedAt = ContinuousClock.now
   private var output: [UInt8] = []
   private var written = 0
   private var isWritable = true
-  /// Bytes may be left that wake nobody.
+  /// Whether OpenSSL may hold bytes that `poll` does not report.
   private var hasMore = false
-  /// The most that OpenSSL writes at once (RFC 8446 §5.1).
+  /// Maximum number of bytes that OpenSSL writes at once (RFC 8446 §5.1).
   private static let recordSize = 16_384
   private let input: UnsafeMutableRawBufferPointer
 
@@ -33,16 +33,16 @@ final class APNsConnection: @unchecked Sendable {
     input.deallocate()
   }
 
-  /// Whether Apple has not ended it meanwhile. Connections that are idle for long die silently.
+  /// Whether the connection is still open. Connections that are idle for long die silently.
   var isUsable: Bool {
     guard ContinuousClock.now < lastUsedAt + .seconds(60) else { return false }
     readWithoutWaiting()
     return engine.capacity > 0
   }
 
-  /// Writes what the engine has to say, as far as the socket takes it.
+  /// Writes the engine's output, as far as the socket accepts it.
   ///
-  /// - Parameter isMoreComing: what fills no record is kept.
+  /// - Parameter isMoreComing: if true, keeps bytes that do not fill a TLS record.
   func write(isMoreComing: Bool) {
     guard isWritable else { return }
     do throws(APNsConnectionError) {
@@ -58,12 +58,12 @@ final class APNsConnection: @unchecked Sendable {
         written += count
       }
     } catch {
-      // Apple may have said why: what has arrived is read before the connection is given up.
+      // Apple may have sent the reason, so the input is read before the connection is closed.
       isWritable = false
     }
   }
 
-  /// Waits for what comes next, be it bytes or time, and gives the engine the bytes that are there.
+  /// Waits for bytes or for the engine's next tick, and passes available bytes to the engine.
   func read(until deadline: ContinuousClock.Instant) {
     if !hasMore {
       socket.wait(
@@ -75,7 +75,7 @@ final class APNsConnection: @unchecked Sendable {
   private func readWithoutWaiting() {
     lastUsedAt = .now
     do throws(APNsConnectionError) {
-      // Not without end: a flood must not keep us from answering, nor from looking at the clock.
+      // The loop has a limit, so that a flood of input does not stop writing and timeouts.
       for _ in 0..<16 {
         let count = try socket.read(into: input)
         hasMore = count > 0

@@ -2,7 +2,7 @@ import Base
 package import Store
 
 extension DirectSender {
-  /// Sends to Apple, over connections of its own for each call.
+  /// Sends to Apple over new connections for each call.
   package init(_ family: [APNsSettings], _ database: Database, sealingKeys: CompanionKeys) {
     let apps = APNsApps(
       all: family.map {
@@ -13,7 +13,7 @@ extension DirectSender {
         return APNsApp($0, database, sealingKeys: sealingKeys, limits: limits)
       })
     self.init(concurrency: family[0].testConcurrency) { messages in
-      // Below the ten seconds that the request waits.
+      // Shorter than the ten seconds that the request waits.
       let end = ContinuousClock.now + .seconds(8)
       let routes = try apps.findRoutes(
         to: messages.map { PushAddress($0.token.text, by: .apns, bundleID: $0.bundleID) })
@@ -28,10 +28,11 @@ extension DirectSender {
 }
 
 extension APNsApps {
-  /// Sends by the app at `index`. A token of which nobody said whose it is, and which Apple calls another app's, is tried
-  /// with each other app once, as by ``APNsFamilyRun``; the app for which Apple takes it is remembered.
+  /// Sends for the app at `index`. Tries a token without a bundle id with each other app once if
+  /// Apple assigns it to another app, and remembers the app that accepts it, like
+  /// ``APNsFamilyRun``.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   fileprivate func sendDirectly(
     _ messages: [DirectMessage], from index: Int, until end: ContinuousClock.Instant
   ) throws -> [String: DirectResult] {
@@ -41,7 +42,7 @@ extension APNsApps {
       strangers = strangers.filter { results[$0.id]?.isOfOtherTopic == true }
       if strangers.isEmpty { break }
       if ContinuousClock.now >= end {
-        // Not every app was asked, so the token may live.
+        // Not every app was tried, so the token may still be valid.
         for message in strangers { results[message.id] = results[message.id]?.keepingToken }
         break
       }
@@ -58,12 +59,12 @@ extension APNsApps {
 }
 
 extension DirectResult {
-  /// Whether Apple calls the token another app's.
+  /// Whether Apple says that the token belongs to another app.
   fileprivate var isOfOtherTopic: Bool {
     reason == APNsOutcome.Reason.deviceTokenNotForTopic.rawValue
   }
 
-  /// The same, but nothing is removed for it.
+  /// The same result, but without deleting the token.
   fileprivate var keepingToken: DirectResult {
     DirectResult(isAccepted: isAccepted, status: status, serviceID: serviceID, reason: reason)
   }
@@ -76,10 +77,10 @@ extension APNsApp {
     }
   }
 
-  /// Sends each notification to the host that is known for its token, or else to the first one. Asks the other host
-  /// about the tokens that a host calls wrong, and remembers where they are right.
+  /// Sends each notification to the known host of its token, or else to the first host. Tries a
+  /// refused token on the other host, and remembers the host that accepts it.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   private func sendDirectly(
     _ notifications: [APNsNotification], until end: ContinuousClock.Instant
   ) throws -> [String: APNsOutcome] {
@@ -113,7 +114,7 @@ extension APNsApp {
 }
 
 extension APNsClient {
-  /// What became of each, by id; of what is not named nothing is known.
+  /// Sends `notifications` and returns their outcomes by id. Leaves out those without an outcome.
   fileprivate func send(
     _ notifications: [APNsNotification], until deadline: ContinuousClock.Instant
   ) -> [String: APNsOutcome] {

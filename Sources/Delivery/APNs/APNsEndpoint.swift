@@ -1,11 +1,11 @@
 import Base
 
-/// Where APNs is: a host and a port, spoken to over TLS.
+/// Host and port of APNs, used over TLS.
 package struct APNsEndpoint: Sendable, Equatable, CustomStringConvertible {
   package static let production = APNsEndpoint(host: "api.push.apple.com")
   package static let sandbox = APNsEndpoint(host: "api.sandbox.push.apple.com")
 
-  /// A name or an address; IPv6 without brackets.
+  /// Name or address; IPv6 without brackets.
   package let host: String
   package let port: UInt16
 
@@ -14,13 +14,13 @@ package struct APNsEndpoint: Sendable, Equatable, CustomStringConvertible {
     self.port = port
   }
 
-  /// The origin of an `https` URL (RFC 6454 §4); what follows it is ignored. Nil if `url` is not one.
+  /// Takes the origin of an `https` URL (RFC 6454 §4) and ignores the rest. Nil for any other text.
   package init?(url: String) {
     guard let url = WebURL(url), url.isHTTPS, let port = url.effectivePort else { return nil }
     self.init(host: url.address ?? url.host, port: port)
   }
 
-  /// As in `:authority` (RFC 9113 §8.3.1).
+  /// Value for `:authority` (RFC 9113 §8.3.1).
   var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == 443 ? name : "\(name):\(port)"

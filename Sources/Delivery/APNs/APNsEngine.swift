@@ -1,19 +1,19 @@
 import CNGHTTP2
 import Glibc
 
-/// The client's side of one HTTP/2 connection to APNs, without its socket: bytes go in and out, and
-/// the clock is told.
+/// Client side of one HTTP/2 connection to APNs, without the socket and the clock: the caller
+/// passes bytes and the time.
 ///
-/// For one thread. The corresponding C type is `nghttp2_session`.
+/// Used by one thread. The corresponding C type is `nghttp2_session`.
 package final class APNsEngine {
   package struct Limits: Sendable {
-    /// The most requests in flight, whatever Apple allows.
+    /// Maximum number of requests in flight, even if Apple allows more.
     package var window = 500
-    /// From submission to the whole answer.
+    /// Time from submission to the complete answer.
     package var requestLifetime: Duration = .seconds(15)
-    /// Without a byte from Apple until we ask whether it is there (PING).
+    /// Time without a byte from Apple until we send a PING.
     package var silence: Duration = .seconds(5)
-    /// From PING to any byte from Apple.
+    /// Time from PING to the next byte from Apple.
     package var pingLifetime: Duration = .seconds(5)
 
     package init() {}
@@ -21,9 +21,9 @@ package final class APNsEngine {
 
   package enum LinkState: Equatable, Sendable {
     case open
-    /// Takes nothing more; what is in flight may still be answered. `reason` is Apple's.
+    /// Accepts no more requests; those in flight may still be answered. `reason` comes from Apple.
     case closing(reason: String)
-    /// The connection is of no more use.
+    /// The connection is unusable.
     case failed(reason: String)
   }
 
@@ -41,14 +41,14 @@ package final class APNsEngine {
   private let limits: Limits
   private let slots: RequestSlots
   private var results: [SendResult] = []
-  /// Until the first answer Apple allows one stream: it does not know our provider token yet.
+  /// False until the first answer: Apple allows one stream until it has checked our provider token.
   private var isTrusted = false
   private var lastByteAt: ContinuousClock.Instant
   private var pingedAt: ContinuousClock.Instant?
-  /// No request is overdue before; nil while none is in flight.
+  /// No request expires before this time; nil if no request is in flight.
   private var nextDeadline: ContinuousClock.Instant?
 
-  /// - Parameter authority: host, and port if it is not 443.
+  /// - Parameter authority: host, with the port if it is not 443.
   package init(
     authority: String, providerToken: String, limits: Limits = Limits(),
     now: ContinuousClock.Instant
@@ -74,19 +74,19 @@ package final class APNsEngine {
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: 16_384),
     ]
     nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
-    // Error bodies of many streams at once must not stop one another.
+    // A large window, so that error bodies of many streams do not block each other.
     nghttp2_session_set_local_window_size(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, 1 << 20)
   }
 
   // MARK: Notifications
 
-  /// How many notifications may be submitted now.
+  /// Number of notifications that may be submitted now.
   ///
-  /// Apple changes its limit at any time, and closes the connection over a stream too many. The
-  /// corresponding C function is `nghttp2_session_get_remote_settings`.
+  /// Apple changes its limit at any time, and closes the connection if we open too many streams.
+  /// The corresponding C function is `nghttp2_session_get_remote_settings`.
   ///
-  /// None while flow control has cut off a payload: nghttp2 lets streams that have sent nothing go
-  /// first, so as long as new ones came the rest of it would not leave.
+  /// 0 while flow control holds back the rest of a payload: nghttp2 prefers streams that have sent
+  /// nothing, so new streams would delay that rest forever.
   package var capacity: Int {
     guard case .open = state, slots.cutCount == 0 else { return 0 }
     let remote = nghttp2_session_get_remote_settings(
@@ -95,7 +95,8 @@ package final class APNsEngine {
     return max(0, allowed - slots.busyCount)
   }
 
-  /// Sends `notification`; ``capacity`` must be above zero. Its one result comes later.
+  /// Sends `notification`; ``capacity`` must be above zero. ``takeResults()`` returns its result
+  /// later.
   ///
   /// The corresponding C function is `nghttp2_submit_request`.
   package func submit(
@@ -116,7 +117,7 @@ package final class APNsEngine {
     let streamID = nghttp2_submit_request(
       session, nil, head.fields, fieldCount, &body, UnsafeMutableRawPointer(bitPattern: slot + 1))
     if streamID < 0 {
-      // Stream ids are used up, or there is no memory: nothing has left.
+      // No stream id or no memory is left: nothing was sent.
       finish(slot, .notProcessed)
       slots.freeSlot(slot)
       close(reason: Self.text(of: streamID))
@@ -133,7 +134,7 @@ package final class APNsEngine {
 
   // MARK: Bytes and time
 
-  /// Takes what Apple has sent.
+  /// Processes bytes from Apple.
   ///
   /// The corresponding C function is `nghttp2_session_mem_recv`.
   package func feed(_ bytes: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) {
@@ -144,7 +145,7 @@ package final class APNsEngine {
     if count < 0 { markFailed(Self.text(of: CInt(count))) }
   }
 
-  /// Appends what is to be sent to `buffer` until it holds 64 KiB or all of it.
+  /// Appends output to `buffer` until the buffer holds 64 KiB or all output.
   ///
   /// The corresponding C function is `nghttp2_session_mem_send`.
   package func drain(into buffer: inout [UInt8]) {
@@ -162,7 +163,7 @@ package final class APNsEngine {
     }
   }
 
-  /// Gives up what is overdue, and asks whether Apple is there after a silence.
+  /// Expires overdue requests, and sends a PING after a silence.
   package func tick(_ now: ContinuousClock.Instant) {
     if let deadline = nextDeadline, deadline <= now { expire(now) }
     if let pingedAt {
@@ -173,7 +174,7 @@ package final class APNsEngine {
     }
   }
 
-  /// When ``tick(_:)`` has something to do next.
+  /// Time of the next call of ``tick(_:)``.
   package var nextTick: ContinuousClock.Instant {
     let ping = pingedAt.map { $0 + limits.pingLifetime } ?? lastByteAt + limits.silence
     return nextDeadline.map { min($0, ping) } ?? ping
@@ -189,13 +190,13 @@ package final class APNsEngine {
         continue
       }
       finish(slot, .unanswered)
-      // The memory stays the stream's until nghttp2 has closed it.
+      // The stream keeps its memory until nghttp2 has closed it.
       nghttp2_submit_rst_stream(
         session, UInt8(NGHTTP2_FLAG_NONE.rawValue), slots[slot].streamID, NGHTTP2_CANCEL.rawValue)
     }
   }
 
-  /// Takes no more notifications, and says goodbye once those in flight are answered or lost.
+  /// Accepts no more notifications, and sends GOAWAY once those in flight have an outcome.
   ///
   /// The corresponding C function is `nghttp2_session_terminate_session`.
   package func close(reason: String) {
@@ -203,14 +204,14 @@ package final class APNsEngine {
     if inFlight == 0 { nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue) }
   }
 
-  /// The connection is lost: whatever is still in flight is unanswered.
+  /// Marks the connection as lost, and all notifications in flight as unanswered.
   package func markFailed(_ reason: String) {
     if case .failed = state { return }
     state = .failed(reason: reason)
     for slot in slots.pending { finish(slot, .unanswered) }
   }
 
-  // MARK: What nghttp2 says
+  // MARK: Events of nghttp2
 
   private func finish(_ slot: Int, _ outcome: APNsOutcome) {
     guard let notification = slots[slot].notification.take() else { return }
@@ -231,10 +232,10 @@ package final class APNsEngine {
   ) {
     guard let slot = slot(of: streamID) else { return }
     if name.first == UInt8(ascii: ":") {
-      // An answer has no other field that begins so (RFC 9113 §8.3.2).
+      // `:status` is the only such field of an answer (RFC 9113 §8.3.2).
       slots[slot].status = value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
     } else if name.count == 7, memcmp(name.baseAddress!, "apns-id", 7) == 0, value.count <= 64 {
-      // Nearly always our own, of which no copy is needed.
+      // Nearly always our own id, which needs no copy.
       if slots.isID(of: slot, value) { return }
       slots[slot].apnsID = String(decoding: value, as: UTF8.self)
     }
@@ -244,7 +245,7 @@ package final class APNsEngine {
     if let slot = slot(of: streamID) { slots.appendAnswer(bytes, to: slot) }
   }
 
-  /// GOAWAY: nghttp2 closes the streams that Apple has not taken, as refused.
+  /// Handles GOAWAY. nghttp2 closes the streams that Apple has not accepted, as refused.
   fileprivate func receive(_ goaway: nghttp2_goaway) {
     let data = UnsafeBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len)
     let text = String(decoding: data.prefix(200), as: UTF8.self)
@@ -276,7 +277,7 @@ package final class APNsEngine {
   private static func text(of code: CInt) -> String { String(cString: nghttp2_strerror(code)) }
 }
 
-/// A client's session whose callbacks lead to the engine in its user data.
+/// Makes a client session whose callbacks call the engine in its user data.
 ///
 /// The corresponding C function is `nghttp2_session_client_new2`.
 private func makeSession() -> OpaquePointer {
@@ -311,7 +312,7 @@ private func makeSession() -> OpaquePointer {
   precondition(nghttp2_option_new(&option) == 0, "no memory")
   defer { nghttp2_option_del(option) }
   nghttp2_option_set_peer_max_concurrent_streams(option, 1)
-  // nghttp2 would keep closed streams for priorities, which Apple does not know.
+  // nghttp2 would keep closed streams for priorities, which Apple does not use.
   nghttp2_option_set_no_closed_streams(option, 1)
   var session: OpaquePointer?
   precondition(nghttp2_session_client_new2(&session, callbacks, nil, option) == 0, "no memory")

@@ -1,20 +1,21 @@
 import Base
 import Store
 
-/// One run of several apps, one after the other: each has its own hosts, its own rule on wrong tokens and its own end.
+/// One run for several apps, one after the other. Each app has its own hosts, counts its own
+/// refused tokens and stops on its own.
 ///
-/// A token of which nobody said whose it is, and which Apple calls another app's, is tried with each other app once. The
-/// app for which Apple takes it is remembered.
+/// A token without a bundle id is tried with each other app once if Apple assigns it to another
+/// app. The run remembers the app for which Apple accepts the token.
 final class APNsFamilyRun: ChannelRun {
   private let apps: APNsApps
   private var runs: [APNsChannelRun] = []
-  /// Taken, and not given to its app yet; by app.
+  /// Deliveries that were taken but not passed to their app yet, by app.
   private var waiting: [[OutgoingDelivery]]
   private var isAtEnd = false
-  /// With how many apps a delivery was tried before the present one, by id.
+  /// Number of apps that a delivery was tried with before the current app, by id.
   private var tries: [String: Int] = [:]
 
-  /// How long the deliveries of an app wait to which nothing can be sent.
+  /// Delay for the deliveries of an app that cannot send.
   private static let delay = Duration.seconds(60)
 
   init(_ apps: APNsApps, until deadline: ContinuousClock.Instant) {
@@ -34,7 +35,7 @@ final class APNsFamilyRun: ChannelRun {
     return true
   }
 
-  /// Has it remembered which app's a token is that was handed over.
+  /// Remembers which app accepted the token.
   private func remembering(_ sent: SentDelivery, _ outgoing: OutgoingDelivery?, by app: APNsApp)
     -> SentDelivery
   {
@@ -81,7 +82,7 @@ final class APNsFamilyRun: ChannelRun {
     } while !isOver() && (!isAtEnd || waiting.contains { !$0.isEmpty })
   }
 
-  /// At most `count` deliveries for an app; none where those that come next are of other apps.
+  /// At most `count` deliveries for an app; empty if the next ones belong to other apps.
   private func take(
     _ count: Int, for index: Int, _ next: (Int) -> [OutgoingDelivery]
   ) -> [OutgoingDelivery] {
@@ -97,7 +98,7 @@ final class APNsFamilyRun: ChannelRun {
     return ours
   }
 
-  /// What cannot be sent makes room for what is of other apps.
+  /// Delays the deliveries of an app that cannot send, so that those of other apps can be taken.
   private func postpone(_ index: Int, _ report: (SentDelivery) -> Void) {
     for delivery in waiting[index] {
       report(

@@ -2,23 +2,23 @@ package import Store
 
 /// One push notification to one device.
 ///
-/// A class, since it goes through many hands: a copy of a struct would count five references.
+/// A class, because it is passed often: copying a struct would count five references.
 package final class APNsNotification: Sendable {
-  /// The size of the largest payload, in bytes.
+  /// Maximum size of a payload, in bytes.
   package static let maximumPayloadSize = 4096
-  /// The size of the longest collapse id and topic, in bytes.
+  /// Maximum size of a collapse id and of a topic, in bytes.
   package static let maximumCollapseIDSize = 64
   package static let maximumTopicSize = 255
 
-  /// `apns-id`: a lower-case UUID. Apple echoes it, and does not tell duplicates by it.
+  /// `apns-id`: a lower-case UUID. Apple returns it, but does not detect duplicates with it.
   package let id: String
-  /// Its alphabet needs no escaping in a path.
+  /// Device token; its characters need no escaping in a path.
   package let token: PushToken
   /// `apns-topic`: the app's bundle identifier.
   package let topic: String
-  /// `apns-collapse-id`: of those with the same one a device shows only the last.
+  /// `apns-collapse-id`: a device shows only the last notification with the same id.
   package let collapseID: String?
-  /// `apns-expiration`: Unix seconds until which Apple tries; 0 is once.
+  /// `apns-expiration`: Unix seconds until which Apple retries; 0 means one attempt.
   package let expiration: Int64
   package let priority: Priority
   /// JSON text.
@@ -31,8 +31,8 @@ package final class APNsNotification: Sendable {
     case lowest = 1
   }
 
-  /// - Returns: nil if `id` is not a lower-case UUID, or a value is empty, too long, or (topic, collapse
-  ///   id) holds anything but visible ASCII.
+  /// - Returns: nil if `id` is not a lower-case UUID, if a value is empty or too long, or if the
+  ///   topic or collapse id holds characters other than visible ASCII.
   package init?(
     id: String, token: PushToken, topic: String, collapseID: String? = nil, expiration: Int64 = 0,
     priority: Priority = .immediate, payload: [UInt8]

@@ -1,20 +1,20 @@
 package import Base
 import Store
 
-/// What became of a notification that was handed to Apple.
+/// Outcome of a notification that was sent to Apple.
 package enum APNsOutcome: Sendable, Equatable {
-  /// Apple has it, under this `apns-id`.
+  /// Apple has the notification, under this `apns-id`.
   case accepted(apnsID: String)
-  /// Apple refused it with this HTTP status.
+  /// Apple refused the notification with this HTTP status.
   case rejected(status: Int, reason: Reason)
-  /// Status 410: no app has this token any more. Apple's time is that at which it knew.
+  /// Status 410: no app uses this token any more. `since` is when Apple noticed that.
   case unregistered(reason: Reason, since: Timestamp?)
-  /// No answer: Apple may have it or not.
+  /// No answer: Apple may or may not have the notification.
   case unanswered
-  /// Apple does not have it, and says so or never saw it.
+  /// Apple does not have the notification: Apple says so, or it was never sent.
   case notProcessed
 
-  /// The word with which Apple refuses. New ones appear, so any text is one.
+  /// Apple's word for a refusal. Apple adds new words, so any text is allowed.
   package struct Reason: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -22,7 +22,7 @@ package enum APNsOutcome: Sendable, Equatable {
       self.rawValue = rawValue
     }
 
-    // "Handling notification responses from APNs", the words of the table that we tell apart.
+    // The words that we distinguish, from "Handling notification responses from APNs".
     static let badDeviceToken = Reason(rawValue: "BadDeviceToken")
     static let deviceTokenNotForTopic = Reason(rawValue: "DeviceTokenNotForTopic")
 
@@ -51,7 +51,7 @@ package enum APNsOutcome: Sendable, Equatable {
 }
 
 extension APNsOutcome {
-  /// The outcome that an answer with this status and body says.
+  /// The outcome of an answer with this status and body.
   init(status: Int, body: Span<UInt8>, apnsID: @autoclosure () -> String) {
     if status == 200 {
       self = .accepted(apnsID: apnsID())
@@ -84,7 +84,7 @@ extension APNsOutcome {
           }
         }
       } catch {
-        // What was read before the body breaks off still counts.
+        // Members before the syntax error still count.
       }
     }
   }

@@ -2,9 +2,9 @@ import Base
 import Glibc
 import Store
 
-/// One run of ``APNsClient``: what waits, what was sent again, and why it ends.
+/// One run of ``APNsClient``: its waiting notifications, its resends and the reason for its end.
 ///
-/// Of each notification taken from `next` the place is one of: `waiting`, the engine, reported.
+/// Each notification taken from `next` is either in `waiting`, in the engine, or reported.
 final class APNsSending {
   private let client: APNsClient
   private let deadline: ContinuousClock.Instant
@@ -12,15 +12,15 @@ final class APNsSending {
   private let next: (Int) -> [APNsNotification]
   private let report: (APNsNotification, APNsOutcome) -> Void
 
-  /// As many as fill a record of TLS, about.
+  /// Approximate number of notifications that fill a TLS record.
   private static let batchCount = 24
 
   private var summary = APNsRun()
-  /// The last is the next: it can be taken without a copy.
+  /// In reverse order: taking the last element needs no copy.
   private var waiting: [APNsNotification] = []
   private var resends: [String: Int] = [:]
   private var isExhausted = false
-  /// Why nothing more is sent, where that is so.
+  /// Reason why sending has stopped; nil while it goes on.
   private var end: APNsRun.End?
   private var token: String?
   private var isTokenRefused = false
@@ -47,7 +47,7 @@ final class APNsSending {
     return summary
   }
 
-  /// Whether something waits, after asking for as many as `count`.
+  /// Returns true if notifications wait, after asking for up to `count`.
   private func fillWaiting(_ count: Int) -> Bool {
     if ContinuousClock.now >= deadline || isOver() { end = end ?? .overdue }
     if end != nil { return false }
@@ -91,7 +91,7 @@ final class APNsSending {
       failure = error
     }
     fruitless = answersOfConnection == 0 ? fruitless + 1 : 0
-    // Apple takes frequent connecting for an attack: each hundred answers earn one more.
+    // Apple treats frequent connecting as an attack: one more connection per hundred outcomes.
     let isTooMany = summary.connections >= 20 + summary.reported / 100
     if !isTokenRefused, fruitless >= client.limits.fruitlessConnections || isTooMany {
       end = end ?? .unreachable(failure)
@@ -113,14 +113,15 @@ final class APNsSending {
     usleep(UInt32(rest / .microseconds(1)))
   }
 
-  /// Sends until nothing is left, and keeps the connection then, or until it is of no more use.
+  /// Sends until no notification is left, and then keeps the connection, or until the connection is
+  /// unusable.
   ///
-  /// - Returns: why it is of no more use, where that is so.
+  /// - Returns: the reason why the connection is unusable; nil if it is kept.
   private func converse(over connection: APNsConnection) -> String? {
     let engine = connection.engine
     var lastAnswerAt: ContinuousClock.Instant?
     while true {
-      // A record at a time: Apple works on one while the next is made.
+      // One record at a time: Apple processes it while we make the next one.
       while submit(to: engine) { connection.write(isMoreComing: true) }
       connection.write(isMoreComing: false)
       settle(engine)
@@ -147,14 +148,14 @@ final class APNsSending {
     }
   }
 
-  /// Submits some of what waits.
+  /// Submits some of the waiting notifications.
   ///
-  /// - Returns: whether there was something that could be.
+  /// - Returns: false if none could be submitted.
   private func submit(to engine: APNsEngine) -> Bool {
     let capacity = engine.capacity
     guard capacity > 0, fillWaiting(capacity) else { return false }
     let now = ContinuousClock.now
-    // While Apple refuses some, all at once: it may change its limit with each that it has done.
+    // After a refusal, submits as many as allowed, because Apple may change its limit any time.
     let most = resends.isEmpty ? min(capacity, Self.batchCount) : capacity
     for _ in 0..<most {
       guard let notification = waiting.popLast() else { break }
@@ -181,7 +182,7 @@ final class APNsSending {
       {
         return
       }
-      // Nobody has answered here yet: the next notification would wait as long.
+      // No answer came on this connection: the next notification would wait as long.
       if answersOfConnection == 0 { engine.close(reason: "no answer in time") }
     case .accepted, .unregistered:
       answersOfConnection += 1
@@ -192,9 +193,9 @@ final class APNsSending {
     finish(notification, outcome)
   }
 
-  /// Does what a refusal means for the connection and the summary.
+  /// Applies a refusal to the connection and the run.
   ///
-  /// - Returns: whether the notification is sent again.
+  /// - Returns: true if the notification is sent again.
   private func heed(
     _ status: Int, _ reason: APNsOutcome.Reason, of notification: APNsNotification,
     _ engine: APNsEngine

@@ -1,23 +1,23 @@
 package import Cryptography
 package import Store
 
-/// What sending through APNs needs to know.
+/// Settings for one app at APNs.
 package struct APNsSettings: Sendable {
-  /// Tells it from other apps in what administrators read.
+  /// Name of the app in texts for administrators.
   package let name: String
   package let keyID: String
   package let teamID: String
   /// The app's bundle identifier.
   package let topic: String
   package let key: P256PrivateKey
-  /// Of ``endpoint``.
+  /// Environment of ``endpoint``.
   package let environment: APNsEnvironment
-  /// The host that is asked first.
+  /// The host that is tried first.
   package let endpoint: APNsEndpoint
-  /// The host of the other environment, for tokens that ``endpoint`` does not know; nil for none.
+  /// The host of the other environment, for tokens that ``endpoint`` does not know; nil if unused.
   package let otherEndpoint: APNsEndpoint?
   package let trust: TLSContext
-  /// The most requests in flight of a test send; batches have a window of their own.
+  /// Maximum number of requests in flight for a test push; batches have their own window.
   package let testConcurrency: Int
   package let retries: APNsRetries
 
@@ -39,7 +39,7 @@ package struct APNsSettings: Sendable {
     self.retries = retries
   }
 
-  /// The variables without which nothing can be sent.
+  /// Variables that are required for sending.
   package static let requiredVariables = [
     "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
   ]

@@ -2,10 +2,10 @@ package import Base
 package import Cryptography
 import Store
 
-/// The token by which Apple knows who sends ("Establishing a token-based connection to APNs").
+/// Token that identifies the sender to Apple ("Establishing a token-based connection to APNs").
 package enum ProviderToken {
-  /// A JWT signed with ES256; Apple takes it from `issuedAt` on for an hour, and takes a new one at
-  /// most every 20 minutes for each team.
+  /// Makes a JWT signed with ES256. Apple accepts it for an hour from `issuedAt`, and accepts a new
+  /// token at most every 20 minutes per team.
   package static func make(
     keyID: String, teamID: String, issuedAt: Timestamp, key: P256PrivateKey
   ) throws(CryptographyError) -> String {

@@ -1,41 +1,41 @@
 import CNGHTTP2
 import Glibc
 
-/// The places of the requests in flight.
+/// Slots for the requests in flight.
 ///
-/// nghttp2 does not copy our fields' values, so each place has memory that stays where it is until its
-/// stream is closed.
+/// nghttp2 does not copy the values of our fields, so each slot has memory with a fixed address
+/// until its stream is closed.
 final class RequestSlots {
   struct Slot {
-    /// nil while the slot is free, and once it has its outcome.
+    /// nil if the slot is free or its request has an outcome.
     var notification: APNsNotification?
     var streamID: Int32 = 0
     var deadline = ContinuousClock.Instant.now
     var sentSize = 0
-    /// A part of the payload has been sent: flow control cut it off.
+    /// Whether flow control held back the rest of the payload.
     var isCut = false
     var status = 0
-    /// Where it is not the notification's.
+    /// Apple's id, if it differs from the notification's.
     var apnsID: String?
     var answerSize = 0
   }
 
-  /// Path, `apns-id`, collapse id, expiration and topic fit.
+  /// Bytes for path, `apns-id`, collapse id, expiration and topic.
   private static let textSize = 1024
-  /// What is kept of an answer's body; Apple's have less than 100 bytes.
+  /// Maximum number of bytes kept of an answer's body; Apple's bodies have less than 100 bytes.
   static let answerLimit = 4096
 
   private let count: Int
   private let slots: UnsafeMutablePointer<Slot>
-  /// A stack of ``freeCount``.
+  /// Stack with ``freeCount`` elements.
   private let freeSlots: UnsafeMutablePointer<Int>
   private var freeCount: Int
-  /// How many slots have sent a part of their payload.
+  /// Number of slots whose payload was sent in part.
   private(set) var cutCount = 0
   private let texts: UnsafeMutablePointer<UInt8>
   private let answers: UnsafeMutablePointer<UInt8>
 
-  /// Memory is touched, and so taken, with use only.
+  /// Reserves memory; the system provides each page on first use.
   init(count: Int) {
     self.count = count
     slots = .allocate(capacity: count)
@@ -56,16 +56,16 @@ final class RequestSlots {
   }
 
   var busyCount: Int { count - freeCount }
-  /// Those without an outcome.
+  /// Slots without an outcome.
   var pending: [Int] { (0..<count).filter { slots[$0].notification != nil } }
 
-  // In place: to copy a slot is to count its references.
+  // Access in place, because copying a slot counts its references.
   subscript(slot: Int) -> Slot {
     unsafeAddress { UnsafePointer(slots + slot) }
     unsafeMutableAddress { slots + slot }
   }
 
-  /// A free slot, which is one no more.
+  /// Takes a free slot.
   func takeSlot() -> Int {
     freeCount -= 1
     return freeSlots[freeCount]
@@ -82,14 +82,14 @@ final class RequestSlots {
     UnsafeMutableBufferPointer(start: texts + slot * Self.textSize, count: Self.textSize)
   }
 
-  /// Copies what comes next of the payload and calls `atEnd` where that is all.
+  /// Copies the next part of the payload, and calls `atEnd` if it is the last part.
   ///
   /// - Returns: the number of bytes copied.
   func copyPayload(
     of slot: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, _ atEnd: () -> Void
   ) -> Int {
     let sent = slots[slot].sentSize
-    let payload = slots[slot].notification?.payload ?? []  // none for one given up in between
+    let payload = slots[slot].notification?.payload ?? []  // empty for an expired request
     let count = min(max(payload.count - sent, 0), buffer.count)
     payload.withUnsafeBufferPointer {
       if count > 0 { buffer.baseAddress!.update(from: $0.baseAddress! + sent, count: count) }
@@ -122,7 +122,7 @@ final class RequestSlots {
     slots[slot].answerSize = size + count
   }
 
-  /// What the whole answer says.
+  /// The outcome of the complete answer.
   func answeredOutcome(of slot: Int) -> APNsOutcome {
     let answer = UnsafeBufferPointer(
       start: answers + slot * Self.answerLimit, count: slots[slot].answerSize)
@@ -132,14 +132,14 @@ final class RequestSlots {
   }
 }
 
-/// The fields of a request. All but the values of one notification stay as they are.
+/// Header fields of a request. Only the values of the notification change between requests.
 final class RequestHead {
   let fields: UnsafeMutablePointer<nghttp2_nv>
   private let authority: UnsafeBufferPointer<UInt8>
   private let authorization: UnsafeBufferPointer<UInt8>
   private static let capacity = 11
   private static let pathPrefix = Array("/3/device/".utf8)
-  /// A request before has brought the names of the values that are not indexed into HPACK's table.
+  /// Whether an earlier request has added the names of the unindexed values to HPACK's table.
   private var areNamesIndexed = false
 
   init(authority: String, providerToken: String) {
@@ -172,8 +172,8 @@ final class RequestHead {
     let token = values.append(notification.token.text.utf8.span)
     let path = UnsafeBufferPointer(
       start: prefix.baseAddress, count: prefix.count + token.count)
-    // The values of one notification would push the fixed ones out of HPACK's table. The first go
-    // there for their names, to which those of later requests refer.
+    // The values of each notification would push the fixed ones out of HPACK's table. Only the
+    // first request adds them, so that later requests can refer to their names.
     let isFirst = !areNamesIndexed
     areNamesIndexed = true
     put(3, ":path", path)

@@ -1,11 +1,11 @@
 import Cryptography
 import Store
 
-/// The provider token of the team, shared by all runs, processes and hosts through the database.
+/// Provider token of the team, shared by all runs, processes and hosts through the database.
 ///
-/// Apple takes one new token for a team in 20 minutes and calls one older than an hour expired, so
-/// one is issued after 50 minutes, by one writer. The database's clock alone says when: a host whose
-/// clock is wrong issues no token that Apple refuses.
+/// Apple accepts one new token per team in 20 minutes, and a token expires after an hour. So one
+/// writer issues a new token after 50 minutes. Only the database's clock counts: a host with a
+/// wrong clock does not issue a token that Apple refuses.
 struct SharedProviderTokens: Sendable {
   let database: Database
   let settings: APNsSettings
@@ -13,16 +13,17 @@ struct SharedProviderTokens: Sendable {
 
   private static let lifetime = Duration.seconds(50 * 60)
   private static let leastAge = Duration.seconds(20 * 60)
-  /// Of a token that another private key signed under the same id: a wrong one was repaired. Not at once, because
-  /// two hosts may have different keys.
+  /// Minimum age of a token that another private key signed under the same key id, which happens
+  /// after a wrong key was replaced. Not zero, because two hosts may have different keys.
   private static let leastAgeOfForeign = Duration.seconds(60)
 
-  /// The token that all use now.
+  /// Returns the shared token, and issues a new one if necessary.
   ///
-  /// - Parameter refused: the token that Apple has just called expired, which is replaced only if it
-  ///   still is the shared one and is 20 minutes old: the same again says that there is none newer.
-  /// - Throws: where the database does not answer, or what it holds cannot be opened and is too young
-  ///   to replace.
+  /// - Parameter refused: the token that Apple has just called expired. It is replaced only if it
+  ///   is still the shared token and 20 minutes old; returning it again means that there is no
+  ///   newer one.
+  /// - Throws: if the database does not answer, or if the shared token cannot be decrypted and is
+  ///   too young to replace.
   func currentToken(insteadOf refused: String?) throws -> String {
     let context = "provider token \(settings.teamID) \(settings.keyID)"
     let publicKey = try settings.key.publicKey()
@@ -40,7 +41,7 @@ struct SharedProviderTokens: Sendable {
           let age = isOwn && current != refused ? Self.lifetime : leastAge
           if shared.age < age { return current }
         } catch {
-          // The key that sealed it has gone: in 20 minutes at most there is a token again.
+          // The sealing key is lost: a new token can be issued after at most 20 minutes.
           if shared.age < Self.leastAge { throw error }
         }
       }
@@ -57,9 +58,9 @@ struct SharedProviderTokens: Sendable {
 }
 
 extension APNsSettings {
-  /// A client that shares its provider token with all others.
+  /// Makes a client that shares its provider token with all others.
   ///
-  /// - Parameter other: instead of ``endpoint``.
+  /// - Parameter other: the endpoint to use instead of ``endpoint``.
   func client(
     _ database: Database, sealingKeys: CompanionKeys, limits: APNsClient.Limits = .init(),
     at other: APNsEndpoint? = nil

@@ -3,17 +3,18 @@ import COpenSSL
 import COpenSSL.TLS
 import Glibc
 
-/// Why there is no connection to APNs, or no more. Nothing was accepted or refused by it.
+/// Reason why a connection to APNs failed or ended. Apple has neither accepted nor refused
+/// anything.
 package enum APNsConnectionError: Error, Equatable, CustomStringConvertible {
   case unresolved(host: String, reason: String)
   case unreachable(APNsEndpoint, reason: String)
   case timedOut(APNsEndpoint)
-  /// The other side did not prove to be `host`.
+  /// The server's certificate does not prove that it is `host`.
   case untrusted(host: String, reason: String)
-  /// The other side does not speak HTTP/2 (ALPN `h2`, RFC 9113 §3.2).
+  /// The server does not support HTTP/2 (ALPN `h2`, RFC 9113 §3.2).
   case noHTTP2(APNsEndpoint)
   case handshakeFailed(APNsEndpoint, reason: String)
-  /// The certificates to be trusted beside the system's hold none.
+  /// The text or file with additional trusted certificates holds no certificate.
   case noCertificates
   case lost(reason: String)
 
@@ -30,7 +31,7 @@ package enum APNsConnectionError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The same without the name of the host.
+  /// Description without the host name.
   var cause: String {
     switch self {
     case .unresolved(_, let reason): "the host of APNs is not found: \(reason)"
@@ -44,14 +45,14 @@ package enum APNsConnectionError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// The certificates that our side of TLS trusts, and the protocols that it offers.
+/// Certificates that our side of TLS trusts, and protocols that it offers.
 ///
 /// The corresponding C type is `SSL_CTX`.
 // @unchecked: changed in `init` only.
 package final class TLSContext: @unchecked Sendable {
   fileprivate let handle: OpaquePointer
 
-  /// Certificates beside the system's own, as PEM.
+  /// Trusted certificates in addition to the system's, as PEM.
   package enum Certificates: Sendable, Equatable {
     case text(String)
     case file(String)
@@ -59,7 +60,7 @@ package final class TLSContext: @unchecked Sendable {
 
   /// - Throws: ``APNsConnectionError/noCertificates``.
   package init(trusting certificates: Certificates?) throws(APNsConnectionError) {
-    // OpenSSL writes to sockets as to files: without this a lost connection would end the program.
+    // OpenSSL writes with write(2), so SIGPIPE would end the program when a connection is lost.
     signal(SIGPIPE, SIG_IGN)
     handle = SSL_CTX_new(TLS_client_method())
     SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
@@ -69,7 +70,7 @@ package final class TLSContext: @unchecked Sendable {
     SSL_CTX_ctrl(handle, SSL_CTRL_SET_READ_AHEAD, 1, nil)
     SSL_CTX_set_default_read_buffer_len(handle, 65_536)
     SSL_CTX_set_alpn_protos(handle, [2, UInt8(ascii: "h"), UInt8(ascii: "2")], 3)
-    // A folder in which certificates are looked up; the one file with all costs 27 ms to read.
+    // Looks up certificates in a folder; reading the file with all certificates takes 27 ms.
     SSL_CTX_set_default_verify_paths(handle)
     if let certificates { try trust(certificates) }
   }
@@ -100,13 +101,13 @@ package final class TLSContext: @unchecked Sendable {
       count += 1
     }
     guard count > 0 else { throw .noCertificates }
-    // Whoever is named is trusted, be it root, intermediate or the server itself.
+    // Trusts each given certificate, even if it is an intermediate or the server's own.
     X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
   }
 }
 
-/// A connection over TLS whose other side has proved its name, and speaks HTTP/2. It never blocks but
-/// in ``wait(forWriting:until:)`` and while it is made.
+/// TLS connection to a server that has proved its name and speaks HTTP/2. It blocks only in
+/// ``wait(forWriting:until:)`` and while connecting.
 ///
 /// The corresponding C type is `SSL`.
 struct TLSConnection: ~Copyable {
@@ -114,8 +115,8 @@ struct TLSConnection: ~Copyable {
   private let descriptor: CInt
   private var readNeedsWriting = false
 
-  /// - Parameter limit: of connecting and handshake together; looking up the name has the system's
-  ///   (resolv.conf(5)).
+  /// - Parameter limit: for connecting and handshake together. The name lookup has the limit of the
+  ///   system (resolv.conf(5)).
   static func establish(
     to endpoint: APNsEndpoint, with context: TLSContext, within limit: Duration
   ) throws(APNsConnectionError) -> TLSConnection {
@@ -177,14 +178,14 @@ struct TLSConnection: ~Copyable {
         host: endpoint.host, reason: String(cString: X509_verify_cert_error_string(result)))
     }
     let code = ERR_peek_last_error()
-    // The server found no protocol of ours in its list (RFC 7301 §3.2).
+    // The server supports none of our protocols (RFC 7301 §3.2).
     let reason = Int32(truncatingIfNeeded: code & 0x7F_FFFF)
     if reason == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL { return .noHTTP2(endpoint) }
     return .handshakeFailed(endpoint, reason: Self.text(of: code))
   }
 
-  /// Reads what is there into `buffer`. Only 0 means that nothing is left: what OpenSSL has read ahead
-  /// wakes no ``wait(forWriting:until:)``.
+  /// Reads available bytes into `buffer`. Read until it returns 0, because bytes that OpenSSL has
+  /// read ahead do not wake ``wait(forWriting:until:)``.
   ///
   /// The corresponding C function is `SSL_read`.
   ///
@@ -202,7 +203,7 @@ struct TLSConnection: ~Copyable {
     return 0
   }
 
-  /// Writes some of `bytes`; 0 if none can be taken now.
+  /// Writes some of `bytes`; returns 0 if the socket accepts none now.
   ///
   /// The corresponding C function is `SSL_write`.
   ///
@@ -218,7 +219,7 @@ struct TLSConnection: ~Copyable {
     return 0
   }
 
-  /// Waits until there is something to read, or (where asked) room to write.
+  /// Waits until bytes can be read or, if asked, written.
   func wait(forWriting: Bool, until deadline: ContinuousClock.Instant) {
     let events = forWriting || readNeedsWriting ? POLLIN | POLLOUT : POLLIN
     _ = poll(descriptor, for: events, until: deadline)
@@ -236,7 +237,7 @@ struct TLSConnection: ~Copyable {
   }
 }
 
-/// Whether one of `events` came before `deadline` (`poll`).
+/// Waits for one of `events`; returns false at `deadline`. The corresponding C function is `poll`.
 private func poll(
   _ descriptor: CInt, for events: Int32, until deadline: ContinuousClock.Instant
 ) -> Bool {
@@ -270,7 +271,7 @@ private struct AddressList: ~Copyable {
 
   deinit { freeaddrinfo(first) }
 
-  /// A connected socket: the first address that answers. Each gets its share of the time.
+  /// Connects to the first address that answers. Each address gets an equal share of the time.
   func firstSocket(until deadline: ContinuousClock.Instant) throws(APNsConnectionError) -> CInt {
     let addresses = Array(sequence(first: first) { $0.pointee.ai_next })
     var failure = APNsConnectionError.timedOut(endpoint)

@@ -1,8 +1,8 @@
 import Base
 package import Store
 
-/// Accounts, their devices and their sessions, as administrators manage them. What owners are told by mail needs
-/// records with the keys for mails.
+/// Accounts, their devices and their sessions, for administrators. Functions that send a mail to
+/// the owner need records with the keys for mails.
 package struct AccountDirectory: Sendable {
   private let records: Records
 
@@ -10,14 +10,14 @@ package struct AccountDirectory: Sendable {
     self.records = records
   }
 
-  /// At most `limit` accounts with e-mail addresses behind `email`.
+  /// At most `limit` accounts whose e-mail addresses sort after `email`.
   package func list(after email: String, limit: Int) throws -> Report {
     Report(Self.accounts(try records.accounts.list(after: email.lowercased(), limit: limit)))
   }
 
   /// The account with its devices and sessions.
   ///
-  /// - Returns: nil where nobody has this e-mail address.
+  /// - Returns: nil if no account has this e-mail address.
   package func show(_ email: String, limit: Int) throws -> Report? {
     guard let account = try records.accounts.find(email) else { return nil }
     return Report(
@@ -25,23 +25,23 @@ package struct AccountDirectory: Sendable {
       try sessions(of: account, limit: limit))
   }
 
-  /// The devices of the account, also revoked ones.
+  /// The devices of the account, including revoked ones.
   ///
-  /// - Returns: nil where nobody has this e-mail address.
+  /// - Returns: nil if no account has this e-mail address.
   package func deviceReport(of email: String, limit: Int) throws -> Report? {
     try records.accounts.find(email).map { Report(try deviceListing(of: $0, limit: limit)) }
   }
 
   /// The sessions of the account that have not ended.
   ///
-  /// - Returns: nil where nobody has this e-mail address.
+  /// - Returns: nil if no account has this e-mail address.
   package func sessions(of email: String, limit: Int) throws -> Report? {
     try records.accounts.find(email).map { Report(try sessions(of: $0, limit: limit)) }
   }
 
   /// Signs out the device of a session.
   ///
-  /// - Returns: nil where no live session has this id.
+  /// - Returns: nil if no live session has this id.
   package func endSession(_ id: String) throws -> Change? {
     guard try records.sessions.endByAdministrator(id) else { return nil }
     return Change(
@@ -51,7 +51,7 @@ package struct AccountDirectory: Sendable {
 
   /// Signs out all devices and browsers of an account.
   ///
-  /// - Returns: nil where nobody has this e-mail address.
+  /// - Returns: nil if no account has this e-mail address.
   package func endSessions(of email: String) throws -> Change? {
     guard let account = try records.accounts.find(email) else { return nil }
     try records.sessions.endAll(of: account.id)
@@ -62,7 +62,7 @@ package struct AccountDirectory: Sendable {
 
   /// Bans the account: its owner is signed out everywhere and cannot sign in.
   ///
-  /// - Returns: nil where nobody has this e-mail address, or the account is banned already.
+  /// - Returns: nil if no account has this e-mail address, or if it is already banned.
   package func ban(_ email: String, because reason: String) throws -> Change? {
     guard let account = try records.accounts.find(email),
       try records.accountBans.ban(account.id, because: reason)
@@ -72,7 +72,7 @@ package struct AccountDirectory: Sendable {
       "\(account.email). Its sessions have ended, it gets no pushes, and nobody can sign in to it.")
   }
 
-  /// - Returns: nil where nobody has this e-mail address, or the account is not banned.
+  /// - Returns: nil if no account has this e-mail address, or if it is not banned.
   package func unban(_ email: String, because reason: String) throws -> Change? {
     guard let account = try records.accounts.find(email),
       try records.accountBans.lift(account.id, because: reason)
@@ -83,7 +83,7 @@ package struct AccountDirectory: Sendable {
 
   /// Deletes the account with everything that it owns.
   ///
-  /// - Returns: nil where nobody has this e-mail address.
+  /// - Returns: nil if no account has this e-mail address.
   package func delete(_ email: String, because reason: String) throws -> Change? {
     guard let account = try records.accounts.find(email),
       try records.accountBans.delete(account.id, because: reason)
@@ -98,7 +98,7 @@ package struct AccountDirectory: Sendable {
   ) -> Change {
     let told =
       account.provenAt == nil
-      ? "Nobody is told, because the address is not proven." : "The owner is told by mail."
+      ? "No mail is sent: the address is not confirmed." : "The owner gets a mail."
     return Change(isRehearsal: records.isRehearsal, past, or: future, "\(rest) \(told)")
   }
 

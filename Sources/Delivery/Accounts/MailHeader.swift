@@ -1,9 +1,9 @@
 import Base
 import Cryptography
 
-/// Texts as header fields hold them.
+/// Encoding of texts for header fields.
 enum MailHeader {
-  /// `text` in ASCII: as it is, or as encoded words (RFC 2047 §2), folded so that no line is too long.
+  /// `text` in ASCII: unchanged, or as encoded words (RFC 2047 §2) on folded lines.
   static func text(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
     var words: [String] = []
@@ -20,7 +20,7 @@ enum MailHeader {
     return (words + ["=?utf-8?B?\(base64Encoded(word))?="]).joined(separator: "\n ")
   }
 
-  /// A display name: quoted, or as encoded words.
+  /// Display name, quoted or as encoded words.
   static func phrase(_ name: String) -> String {
     let encoded = text(name)
     guard encoded == name else { return encoded }
@@ -28,7 +28,7 @@ enum MailHeader {
     return "\"\(quoted)\""
   }
 
-  /// RFC 5322 §3.3, in UTC.
+  /// Date and time by RFC 5322 §3.3, in UTC.
   static func dateField(_ instant: Timestamp) -> String {
     let text = instant.rfc3339
     func part(_ from: Int, _ count: Int) -> Substring { text.dropFirst(from).prefix(count) }

@@ -1,7 +1,7 @@
 import Base
 
-/// All texts of the mails in one language. Each language has a file; one that leaves a text out does not
-/// compile.
+/// All texts of the mails in one language. Each language has a file; a file without one of the
+/// texts does not compile.
 struct MailTexts: Sendable {
   struct Text: Sendable {
     let subject: String
@@ -13,18 +13,18 @@ struct MailTexts: Sendable {
     }
   }
 
-  /// What stands before the code, on the first line.
+  /// Text before the code on the first line.
   let codeIs: String
   let loginCode: Text
-  /// Of a code that hands the account over.
+  /// Warning for a code that gives the account to the owner of the address.
   let handsOver: String
-  /// What follows is the link to the page that asks.
+  /// Stands before the link to the confirmation page.
   let confirmation: Text
   let newDevice: Text
   let passkeyAdded: Text
   let biometricKeyAdded: Text
   let refreshReused: Text
-  /// What follows is the link to the page that asks.
+  /// Stands before the link to the confirmation page.
   let addressChange: Text
   let addressChanged: Text
   let deviceRenewed: Text
@@ -35,7 +35,7 @@ struct MailTexts: Sendable {
   let accountUnbanned: Text
   /// Stands before the link that ends a session and removes what it added.
   let ifItWasNotYou: String
-  /// The names of the lines that say who caused the mail.
+  /// Labels for the lines about the cause of the mail.
   let device: String
   let address: String
   let time: String

@@ -1,13 +1,13 @@
 package import Base
 package import Store
 
-/// Makes messages as they are mailed (RFC 5322, lines end with LF: sendmail's form).
+/// Makes mail messages (RFC 5322; lines end with LF, as sendmail expects).
 package struct Message: Sendable {
   /// E-mail address in the From field, in ASCII.
   let sender: String
-  /// Stands in the From field before the address, and under each mail.
+  /// Name in the From field before the address, and in the signature.
   let senderName: String
-  /// Of the site, without a final slash; nil: no mail has a link.
+  /// URL of the site without a final slash; nil if mails cannot have links.
   let publicURL: String?
 
   package init(sender: String, named senderName: String = "Switchboard", publicURL: String?) {
@@ -17,11 +17,11 @@ package struct Message: Sendable {
     self.publicURL = publicURL
   }
 
-  /// The message of `mail`. Nothing of it comes from the row but what is checked here: whoever can
-  /// write to the database must not be able to mail a text of their own.
+  /// The message of `mail`. Checks each value from the row, so that an attacker who can write to
+  /// the database cannot mail a text of their own.
   ///
   /// - Parameter opened: a ``MailContent``.
-  /// - Returns: nil where `opened` or the recipient has not the form that it must have.
+  /// - Returns: nil if `opened` or the recipient is malformed.
   package func text(with opened: [UInt8], of mail: Mail, at now: Timestamp) -> [UInt8]? {
     guard Self.isAddress(mail.recipient), let kind = mail.kind,
       let content = MailContent(json: opened)
@@ -34,9 +34,9 @@ package struct Message: Sendable {
       all.filter { !$0.isEmpty }.joined(separator: "\n\n"))
   }
 
-  /// A message that says that mails arrive.
+  /// A test message.
   ///
-  /// - Returns: nil where the recipient has not the form that it must have.
+  /// - Returns: nil if the recipient is malformed.
   package func test(to recipient: String, named id: String, at now: Timestamp) -> [UInt8]? {
     guard Self.isAddress(recipient) else { return nil }
     return written(
@@ -44,7 +44,7 @@ package struct Message: Sendable {
       "This is a test. Mails from this site arrive.\n\n\(signature)")
   }
 
-  /// - Returns: nil where the secret is none of such a mail.
+  /// - Returns: nil if the secret is malformed for this kind of mail.
   private func parts(
     of kind: MailKind, _ content: MailContent, _ texts: MailTexts
   ) -> (MailTexts.Text, [String])? {
@@ -91,7 +91,7 @@ package struct Message: Sendable {
     return (text, [text.body, "\(texts.ifItWasNotYou)\n\(link)"])
   }
 
-  /// - Returns: nil where the token is none, or the site's address is not known.
+  /// - Returns: nil if the token is malformed or the site's URL is not configured.
   private func link(_ page: String, _ token: String) -> String? {
     guard let publicURL, (1...200).contains(token.utf8.count),
       token.utf8.allSatisfy({ $0.isAlphanumeric || "-_.".utf8.contains($0) })
@@ -99,7 +99,7 @@ package struct Message: Sendable {
     return "\(publicURL)/account/\(page)?token=\(token)"
   }
 
-  /// Who caused the mail, from where and when, as far as it is known.
+  /// Device, address and time of the cause of the mail, as far as they are known.
   private static func circumstances(of content: MailContent, _ texts: MailTexts) -> String {
     let isAddress = content.address.utf8.allSatisfy {
       $0.hexDigitValue != nil || ".:".utf8.contains($0)
@@ -146,8 +146,8 @@ package struct Message: Sendable {
 }
 
 extension String {
-  /// At most 40 letters, digits, blanks, apostrophes, hyphens and parentheses: a name that a stranger
-  /// chose is not to look like a link or a text of ours.
+  /// At most 40 letters, digits, blanks, apostrophes, hyphens and parentheses, so that a name
+  /// chosen by an attacker cannot look like a link or like our own text.
   fileprivate var harmless: String {
     let plain = unicodeScalars.map { scalar -> Character in
       let isPlain =

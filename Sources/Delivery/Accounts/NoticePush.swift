@@ -1,11 +1,10 @@
 import Base
 import Store
 
-/// The push that tells an owner at once what a mail tells in full.
+/// Push that tells an owner at once about the event of a mail.
 enum NoticePush {
-  /// - Returns: nil where no push goes with such a mail: it holds a secret, or goes to an address
-  ///   that nobody has proven or that is the account's no more, or nobody
-  ///   can be signed in.
+  /// - Returns: nil for kinds of mail without a push: the mail holds a secret, goes to an unproven
+  ///   or former address of the account, or its account has no signed-in device.
   static func announcement(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
     guard let content = MailContent(json: opened) else { return nil }
     let texts = MailTexts(in: content.language)

@@ -2,17 +2,17 @@ package import Base
 import Cryptography
 import Store
 
-/// Makes one encrypted file of all that a site cannot do without: the database, the keys and other secrets, and the
-/// configuration. None of them is of use without the others.
+/// Makes one encrypted file of everything that a site needs: the database, the keys and other
+/// secrets, and the configuration. None of them is useful without the others.
 package struct Backup: Sendable {
   let administrator: DatabaseAdministrator
   let database: String
   let files: ConfigurationFiles
-  /// Arguments of age that say for whom the file is encrypted.
+  /// Arguments of age that name the recipients of the encrypted file.
   let recipients: [String]
 
   /// - Parameters:
-  ///   - root: the folder in which `etc/switchboard` is: `/`.
+  ///   - root: the folder that contains `etc/switchboard`, usually `/`.
   ///   - recipients: public keys of age.
   ///   - recipientsFile: path of a file with such keys.
   package init(
@@ -27,7 +27,7 @@ package struct Backup: Sendable {
       + (recipientsFile.map { ["--recipients-file", $0] } ?? [])
   }
 
-  /// What ``make(to:at:progress:)`` would do, with everything checked that can be without doing it.
+  /// Reports what ``make(to:at:progress:)`` would save, and checks everything that it needs.
   package func plan(at now: Timestamp) throws -> BackupReport {
     let archive = try files.pack()
     var age = try Pipeline([["age", "--encrypt"] + recipients], from: .nothing, to: .nothing)
@@ -35,9 +35,10 @@ package struct Backup: Sendable {
     return try report(try manifest(of: archive, at: now), archive)
   }
 
-  /// Writes the backup to `path`, which nobody may have used. A file without its whole content never has this name.
+  /// Writes the backup to `path`, which must not exist. The file gets this name only when it is
+  /// complete.
   ///
-  /// - Parameter progress: gets the bytes of the dump so far.
+  /// - Parameter progress: called with the size of the dump so far, in bytes.
   /// - Throws: ``BackupError``; ``PipelineError``.
   package func make(
     to path: String, at now: Timestamp, progress: (Int) -> Void = { _ in }
@@ -96,10 +97,10 @@ package struct Backup: Sendable {
   }
 }
 
-/// What a backup holds.
+/// Contents of a backup.
 package struct BackupReport: Sendable {
   package let manifest: BackupManifest
-  /// Keys that values in the database were sealed with, and that no file has any more.
+  /// Keys that sealed values in the database need, but that are missing in the files.
   package let missingKeys: [String]
 
   package var sentences: [String] {
@@ -132,7 +133,7 @@ package struct BackupReport: Sendable {
 }
 
 extension BackupManifest {
-  /// Bytes
+  /// Size of the dump in bytes.
   package var dumpSize: Int {
     parts.filter { $0.name != BackupFile.configuration }.reduce(0) { $0 + $1.size }
   }

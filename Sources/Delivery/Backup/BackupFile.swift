@@ -2,14 +2,14 @@ import Base
 import Cryptography
 import Glibc
 
-/// The file of a backup: a tar archive, compressed by gzip and encrypted by age. Without these programs of ours it is
-/// read by `age -d -i IDENTITY FILE | tar -xz`.
+/// File of a backup: a tar archive, compressed by gzip and encrypted by age. To read it without our
+/// programs, run `age -d -i IDENTITY FILE | tar -xz`.
 ///
-/// The archive holds the secrets and the configuration, which are a tar archive themselves; the dump in pieces, because tar
-/// must know the size of a file before it; and the manifest.
+/// The archive holds a tar archive with the secrets and the configuration, then the dump, then the
+/// manifest. The dump is in pieces, because tar needs the size of a file before its content.
 enum BackupFile {
   static let configuration = "configuration.tar"
-  /// Of a piece of the dump, in bytes.
+  /// Size of a piece of the dump, in bytes.
   static let pieceSize = 8 << 20
 
   static func dumpPart(_ number: Int) -> String {
@@ -17,20 +17,20 @@ enum BackupFile {
     return "dump.sql." + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
   }
 
-  /// What `mariadb-dump` ends with, if it wrote everything.
+  /// Whether the dump is complete: `mariadb-dump` then ends with this line.
   static func isEnd(ofDump tail: [UInt8]) -> Bool {
     let line = String(decoding: tail, as: UTF8.self).split(separator: "\n").last
     return line?.hasPrefix("-- Dump completed") == true
   }
 }
 
-/// A new file under another name, which goes unless it gets its own.
+/// New file with the suffix `.part`, deleted unless it gets its final name.
 private struct PartialFile: ~Copyable {
   let descriptor: CInt
   private let path: String
   private var isWhole = false
 
-  /// - Throws: ``BackupError/refused(_:)`` if there is a file of the name, or none can be made.
+  /// - Throws: ``BackupError/refused(_:)`` if the file exists or cannot be created.
   init(_ path: String) throws {
     self.path = path
     guard access(path, F_OK) != 0 else {
@@ -43,7 +43,7 @@ private struct PartialFile: ~Copyable {
         "\(path).part cannot be written: \(String(cString: strerror(errno))).")
     }
     self.descriptor = descriptor
-    fchmod(descriptor, 0o600)  // where it was there
+    fchmod(descriptor, 0o600)  // for a file that existed already
   }
 
   deinit {
@@ -59,7 +59,7 @@ private struct PartialFile: ~Copyable {
   }
 }
 
-/// Writes a backup under another name, and gives it its own when all is in it.
+/// Writes a backup with the suffix `.part`, and renames it when it is complete.
 struct BackupWriter: ~Copyable {
   private var file: PartialFile
   private var pipeline: Pipeline
@@ -67,7 +67,7 @@ struct BackupWriter: ~Copyable {
   private(set) var parts: [BackupManifest.Part] = []
 
   /// - Parameter recipients: arguments of age.
-  /// - Throws: ``BackupError/refused(_:)`` if the file exists, or cannot be made.
+  /// - Throws: ``BackupError/refused(_:)`` if the file exists or cannot be created.
   init(to path: String, for recipients: [String], at now: Timestamp) throws {
     let file = try PartialFile(path)
     let pipeline = try Pipeline(
@@ -84,7 +84,7 @@ struct BackupWriter: ~Copyable {
     try write(Tar.entry(name, content, modified: now.seconds))
   }
 
-  /// Adds the manifest, and moves the file to its place.
+  /// Adds the manifest, and gives the file its final name.
   mutating func finish(with manifest: [UInt8]) throws {
     try write(Tar.entry(BackupManifest.name, manifest, modified: now.seconds) + Tar.end)
     try pipeline.finish()
@@ -93,23 +93,24 @@ struct BackupWriter: ~Copyable {
 
   private mutating func write(_ bytes: [UInt8]) throws {
     do { try pipeline.write(bytes) } catch {
-      try pipeline.finish()  // says why
+      try pipeline.finish()  // throws the cause
       throw error
     }
   }
 }
 
-/// A backup that has been read to its end: it is whole.
+/// Complete backup: it was read to its end.
 struct BackupContent {
   let manifest: BackupManifest
   let configuration: [UInt8]
 
-  /// Decrypts the file and checks all of it.
+  /// Decrypts and checks the whole file.
   ///
   /// - Parameters:
   ///   - identity: path of the file with the private key.
-  ///   - receive: gets the pieces of the dump, in their order.
-  /// - Throws: ``BackupError/damaged(_:)``; ``BackupError/refused(_:)`` where it cannot be decrypted.
+  ///   - receive: called with the pieces of the dump, in order.
+  /// - Throws: ``BackupError/damaged(_:)``; ``BackupError/refused(_:)`` if the file cannot be
+  ///   decrypted.
   init(
     reading path: String, with identity: String,
     receive: (_ piece: [UInt8]) throws -> Void = { _ in }
@@ -142,7 +143,7 @@ struct BackupContent {
       }
       _ = pipeline.readToEnd()
     } catch let error as BackupError {
-      try Self.finish(&pipeline, path, identity)  // the programs know better what is wrong
+      try Self.finish(&pipeline, path, identity)  // prefers the errors of age and gzip
       throw error
     }
     try Self.finish(&pipeline, path, identity)

@@ -1,30 +1,30 @@
 import FoundationEssentials
 
-/// What a backup says of itself. It is the last part of the file.
+/// Description of a backup. It is the last part of the file.
 package struct BackupManifest: Codable, Sendable {
   struct Part: Codable, Sendable, Equatable {
     let name: String
-    /// Bytes
+    /// Size in bytes.
     let size: Int
-    /// In hexadecimal digits
+    /// Hash in hexadecimal digits.
     let sha256: String
   }
 
-  /// RFC 3339, UTC: the database is as it was then.
+  /// Time of the database's state (RFC 3339, UTC).
   package let madeAt: String
-  /// Version of the programs
+  /// Version of the programs.
   package let version: String
   package let host: String
   package let database: String
   package let schemaVersion: Int64
-  /// How many there were of what a restore affects.
+  /// Numbers of rows that a restore affects.
   package let holdings: BackupHoldings
-  /// What the sealed values in the database begin with: `box:` and the id of a key in `companion-keys`, or the id of a
-  /// key in `credential-keys`.
+  /// Prefixes of the sealed values in the database: `box:` and the id of a key in `companion-keys`,
+  /// or the id of a key in `credential-keys`.
   let sealedWith: [String]
   /// Paths of the secrets and the configuration, without the first slash.
   package let files: [String]
-  /// The others in the file, in their order.
+  /// The other parts of the file, in order.
   var parts: [Part]
 
   static let name = "manifest.json"
@@ -44,21 +44,21 @@ extension BackupManifest {
   }
 }
 
-/// How many there are of what a restore affects.
+/// Numbers of rows that a restore affects.
 package struct BackupHoldings: Codable, Sendable {
-  /// Of phones that are signed in
+  /// Sessions of signed-in phones.
   package let sessions: Int
-  /// That may reach the agent
+  /// Phones that may reach the agent.
   package let pairedPhones: Int
-  /// Begun and not confirmed
+  /// Payments that are not confirmed yet.
   package let openPayments: Int
   package let unsentMails: Int
 }
 
 package enum BackupError: Error, CustomStringConvertible {
-  /// What is in the way, and what to do about it: whole sentences.
+  /// Reason for the refusal and what to do, in whole sentences.
   case refused(String)
-  /// The file is no whole backup, because of this.
+  /// The file is not a complete backup, for this reason.
   case damaged(String)
 
   package var description: String {

@@ -1,18 +1,18 @@
 import Cryptography
 import Glibc
 
-/// The secrets and the configuration of a site, packed and unpacked by tar.
+/// Secrets and configuration of a site, packed and unpacked by tar.
 struct ConfigurationFiles: Sendable {
   /// `/`, or the folder of a site that `nginx/run` started.
   let root: String
 
-  /// What belongs to a site, below ``root``. A star stands for any name.
+  /// Files of a site, relative to ``root``. A star stands for any name.
   private static let patterns = [
     "etc/switchboard", "etc/nginx/sites-available/switchboard",
     "etc/nginx/sites-enabled/switchboard",
     "etc/nginx/switchboard/pairing.allow", "etc/systemd/system/switchboard-*.d", "secrets",
   ]
-  /// Where a restore keeps what it replaces.
+  /// Name prefix of the archive with the files that a restore replaces.
   private static let kept = "before-restore-"
   private static let withoutKept = ["--exclude=\(kept)*"]
 
@@ -33,9 +33,9 @@ struct ConfigurationFiles: Sendable {
     }
   }
 
-  /// An archive of all of them.
+  /// Packs all files of the site.
   ///
-  /// - Throws: ``BackupError/refused(_:)`` where there is none.
+  /// - Throws: ``BackupError/refused(_:)`` if there is no file.
   func pack() throws -> [UInt8] {
     let paths = existing()
     guard !paths.isEmpty else {
@@ -54,11 +54,12 @@ struct ConfigurationFiles: Sendable {
     return archive
   }
 
-  /// Puts the files of `archive` in their places, with their owners and modes.
+  /// Extracts the files of `archive` to their places, with their owners and modes.
   ///
-  /// - Parameter time: names the archive of what was there.
-  /// - Returns: where the files are that were replaced; nil where there were none.
-  /// - Throws: ``BackupError/refused(_:)`` where the archive holds a file that is none of a site's; nothing is changed then.
+  /// - Parameter time: used in the name of the archive of the replaced files.
+  /// - Returns: path of the archive of the replaced files; nil if no file was replaced.
+  /// - Throws: ``BackupError/refused(_:)`` if the archive holds a file that does not belong to a
+  ///   site; no file is changed then.
   func unpack(_ archive: [UInt8], at time: String) throws -> String? {
     let names = try Tar.entries(of: archive).map(\.name)
     let folders = ["etc/switchboard/", "etc/nginx/", "etc/systemd/system/switchboard-", "secrets/"]
@@ -66,7 +67,7 @@ struct ConfigurationFiles: Sendable {
       !folders.contains { name.hasPrefix($0) } || name.split(separator: "/").contains("..")
     }) {
       throw BackupError.refused(
-        "The backup holds \(stranger.printable), which is no file of a site. Somebody else made it. Nothing was changed."
+        "The backup holds \(stranger.printable), which is not a file of a site. Switchboard did not make this backup. Nothing was changed."
       )
     }
     let old = existing()
@@ -77,7 +78,7 @@ struct ConfigurationFiles: Sendable {
       [["tar", "--extract", "--preserve-permissions", "--directory=\(root)"]], from: .us,
       to: .nothing)
     do {
-      try? tar.write(archive)  // where tar ends before, it says why
+      try? tar.write(archive)  // if tar ends early, `finish` throws the cause
       try tar.finish()
     } catch {
       throw BackupError.refused(
@@ -101,14 +102,14 @@ struct ConfigurationFiles: Sendable {
   }
 }
 
-/// Whether the keys in an archive of the configuration open what the database holds.
+/// Keys that sealed values in the database need and that an archive of the configuration lacks.
 func missingKeys(for seals: [String], in archive: [UInt8]) throws -> [String] {
   let entries = try Tar.entries(of: archive)
   func text(_ name: String) -> String {
     let file = entries.first { $0.name.hasSuffix("secrets/\(name)") }
     return String(decoding: file?.content ?? [], as: UTF8.self)
   }
-  // A file that is absent or malformed holds no key: then all that it should open is named.
+  // A missing or malformed file holds no key, so all keys that should be in it are reported.
   let boxes = (try? BoxKeys(parsing: text("companion-keys")))?.publicKeys.ids ?? []
   let keyring = try? Keyring(parsing: text("credential-keys"))
   return seals.compactMap { seal in

@@ -2,14 +2,17 @@ import Base
 import Cryptography
 import Store
 
-/// The database server as its administrator uses it: by the programs `mariadb` and `mariadb-dump`.
+/// Access to the database server as its administrator, with the programs `mariadb` and
+/// `mariadb-dump`.
 package struct DatabaseAdministrator: Sendable {
-  /// That say where the server is and who we are. No password stands here: others see a program's arguments.
+  /// Options with the server's place and our account. They hold no password, because other users
+  /// see a program's arguments.
   private let options: [String]
 
   /// - Parameters:
-  ///   - optionsFile: as the clients of MariaDB read one (`--defaults-file`); nil: theirs and `socket`.
-  ///   - socket: nil: where the clients look.
+  ///   - optionsFile: option file for the clients of MariaDB (`--defaults-file`); nil for the
+  ///     clients' own files and `socket`.
+  ///   - socket: path of the server's socket; nil for the clients' default.
   package init(optionsFile: String?, socket: String?) {
     options =
       optionsFile.map { ["--defaults-file=\($0)"] } ?? socket.map { ["--socket=\($0)"] } ?? []
@@ -17,7 +20,7 @@ package struct DatabaseAdministrator: Sendable {
 
   /// Runs a script with variables.
   ///
-  /// - Returns: the lines that it prints.
+  /// - Returns: the lines of its output.
   func run(
     _ script: String, _ variables: [String: String] = [:], in database: String? = nil
   ) throws -> [String] {
@@ -26,8 +29,8 @@ package struct DatabaseAdministrator: Sendable {
       let digits = hexEncoded(Array(value.utf8).span)
       return "SET @\(name) = CONVERT(X'\(digits)' USING utf8mb4) COLLATE utf8mb4_nopad_bin;\n"
     }
-    // A script is shorter than what a pipe holds, so the client need not read before we do. A client that has ended
-    // already, for which the write fails, says why when it is finished.
+    // A script fits into a pipe's buffer, so this write does not wait for the client. If the client
+    // has ended and the write fails, `finish` throws the cause.
     try? client.write(Array((settings.joined() + script + "\n").utf8))
     client.closeInput()
     let printed = client.readToEnd()
@@ -41,8 +44,8 @@ package struct DatabaseAdministrator: Sendable {
     try run("\(script)", variables, in: database)
   }
 
-  /// Writes the tables of `database` as SQL, as they are at one instant. Not its views: schema.sql makes them, and a view
-  /// names the account that made it.
+  /// Command that dumps the tables of `database` as SQL, all at one instant. It leaves out the
+  /// views: schema.sql creates them, and a view names the account that created it.
   func dump(_ database: String) throws -> [String] {
     let views = try run(BackupScripts.views, ["name": database])
     return ["mariadb-dump"] + options
@@ -52,19 +55,19 @@ package struct DatabaseAdministrator: Sendable {
       ] + views.map { "--ignore-table=\(database).\($0)" } + ["--", database]
   }
 
-  /// The client, which runs what it reads.
+  /// Command of the client, which executes its input.
   func client(of database: String?) -> [String] {
     ["mariadb"] + options
       + ["--batch", "--skip-column-names", "--default-character-set=utf8mb4"]
       + (database.map { ["--", $0] } ?? [])
   }
 
-  /// Packages of Debian that a backup and a restore need and that are missing.
+  /// Missing Debian packages that a backup and a restore need.
   package static var missingPackages: [String] {
     [("age", "age"), ("mariadb-dump", "mariadb-client")].filter { !isExecutable($0.0) }.map(\.1)
   }
 
-  /// Whether a name can stand in our scripts, and in a name that we make of it.
+  /// Whether a database name is safe in our scripts and short enough for our suffixes.
   package static func isName(_ text: String) -> Bool {
     (1...40).contains(text.utf8.count)
       && text.utf8.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "_") }

@@ -3,9 +3,9 @@ import Cryptography
 import Glibc
 import Store
 
-/// Brings a site back as a backup holds it.
+/// Restores a site from a backup.
 ///
-/// The dump is loaded into a database of its own first. Until all of it is there, nothing is changed.
+/// Loads the dump into a new database first. Changes nothing else until the dump is loaded.
 package struct Restore: Sendable {
   let administrator: DatabaseAdministrator
   let path: String
@@ -16,14 +16,14 @@ package struct Restore: Sendable {
   let now: Timestamp
   let content: BackupContent
   package let database: String
-  /// What the server has under that name: `none`, `empty` or `used`.
+  /// State of ``database`` on the server: `none`, `empty` or `used`.
   let state: String
 
-  /// Decrypts the backup, checks all of it, and looks at the server. Changes nothing.
+  /// Decrypts and checks the whole backup, and inspects the server. Changes nothing.
   ///
   /// - Parameters:
   ///   - identity: path of the file with the private key.
-  ///   - database: nil: the name that it had.
+  ///   - database: name of the restored database; nil for the name in the backup.
   /// - Throws: ``BackupError``; ``PipelineError``.
   package init(
     of path: String, with identity: String, to database: String?,
@@ -39,7 +39,7 @@ package struct Restore: Sendable {
     self.database = database ?? content.manifest.database
     guard DatabaseAdministrator.isName(self.database) else {
       throw BackupError.refused(
-        "\(self.database.printable) is no name for a database of Switchboard.")
+        "\(self.database.printable) is not a valid name for a database of Switchboard.")
     }
     state = try administrator.run(BackupScripts.state, ["name": self.database]).first ?? "none"
   }
@@ -48,11 +48,11 @@ package struct Restore: Sendable {
   private var loading: String { "\(database)_restore_\(stamp)" }
   package var before: String { "\(database)_before_restore_\(stamp)" }
 
-  /// What is in the way, in whole sentences.
+  /// Problems that prevent the restore, in whole sentences.
   ///
   /// - Parameters:
-  ///   - isReplacing: whether a database with data may be replaced.
-  ///   - isAcceptingLostKeys: whether values may stay closed for good.
+  ///   - isReplacing: true if a database with data may be replaced.
+  ///   - isAcceptingLostKeys: true if sealed values may become unreadable.
   package func obstacles(isReplacing: Bool, isAcceptingLostKeys: Bool) throws -> [String] {
     var found: [String] = []
     if content.manifest.schemaVersion > Database.schemaVersion {
@@ -72,7 +72,7 @@ package struct Restore: Sendable {
           + "hosts first, with their sockets and the timer; see the manual.")
     }
     found += runningUnits().map {
-      "\($0) runs, and would use the database meanwhile. Stop it: systemctl stop \($0)"
+      "\($0) runs, and would use the database during the restore. Stop it: systemctl stop \($0)"
     }
     if state == "used", !isReplacing {
       found.append(
@@ -100,7 +100,7 @@ package struct Restore: Sendable {
       "switchboard-companion.timer", "switchboard-companion.service", "switchboard-relay.socket",
       "switchboard-relay.service",
     ].filter { unit in
-      // Without systemctl no unit runs, and for one that does not run it ends with an error.
+      // If systemctl is missing, no unit runs. It fails for a unit that does not run.
       guard
         var systemctl = try? Pipeline([["systemctl", "is-active", "--quiet", unit]], to: .nothing)
       else { return false }
@@ -108,10 +108,10 @@ package struct Restore: Sendable {
     }
   }
 
-  /// Does it.
+  /// Runs the restore.
   ///
-  /// - Parameter progress: gets the bytes of the dump so far.
-  /// - Returns: what remains to be done, in whole sentences.
+  /// - Parameter progress: called with the size of the loaded dump so far, in bytes.
+  /// - Returns: the remaining steps for the administrator, in whole sentences.
   package func run(progress: (Int) -> Void = { _ in }) throws -> [String] {
     do {
       _ = try administrator.run(BackupScripts.make, ["name": loading])
@@ -135,14 +135,14 @@ package struct Restore: Sendable {
   }
 
   private func removeLoaded() {
-    // What failed before it says why.
+    // The earlier error holds the cause.
     _ = try? administrator.run(BackupScripts.remove, ["name": loading])
   }
 
   private func exchange() throws {
     _ = try administrator.run(
       BackupScripts.exchange, ["from": loading, "name": database, "before": before])
-    // Makes views and rights, and brings an older schema to this version.
+    // Creates views and rights, and upgrades an older schema to this version.
     let file = open(schema, O_RDONLY | O_CLOEXEC)
     defer { close(file) }
     var client = try Pipeline([administrator.client(of: database)], from: .file(file), to: .nothing)
@@ -162,12 +162,12 @@ package struct Restore: Sendable {
         progress(size)
       }
     } catch PipelineError.endedEarly {
-      try client.finish()  // says why
+      try client.finish()  // throws the cause
       throw PipelineError.endedEarly
     }
     try client.finish()
     guard again.manifest.parts == content.manifest.parts else {
-      throw BackupError.damaged("somebody changed it meanwhile")
+      throw BackupError.damaged("it was changed during the restore")
     }
   }
 

@@ -2,7 +2,7 @@ import Base
 import Store
 
 extension Restore {
-  /// What ``run(progress:)`` will do, and whom it signs out, in whole sentences.
+  /// Effects of ``run(progress:)``, including the phones that it signs out, in whole sentences.
   package func plan() throws -> [String] {
     let manifest = content.manifest
     let holdings = manifest.holdings
@@ -21,12 +21,12 @@ extension Restore {
     ].compactMap { $0 }
   }
 
-  /// Counts in the present database, if it can say.
+  /// Sentence about signed-out phones, with their numbers if the present database can be read.
   private func signedOut() throws -> String {
     let sentence =
       "Phones that have signed in, or got new tokens, since then are signed out: their people sign in again, or pair the phone "
       + "again."
-    // The numbers are an extra: without them, the sentence is still true.
+    // The numbers are optional: the sentence is true without them.
     guard state == "used",
       let counts = try? administrator.run(
         BackupScripts.renewals,

@@ -1,17 +1,17 @@
 import Glibc
 
-/// nginx on the server of a restore: it goes on with the name, the certificate and the list of who may pair phones
-/// that it had before, until it is told.
+/// nginx on the restored server. Until a reload, it keeps its former name, certificate and list of
+/// addresses that may pair phones.
 struct RestoredWebServer: Sendable {
-  /// `/`, or the folder of a site that `nginx/run` started, which tells nginx itself when it starts.
+  /// `/`, or the folder of a site that `nginx/run` started. `nginx/run` starts its nginx itself.
   let root: String
 
   private static let site = "/etc/nginx/sites-enabled/switchboard"
   private static let reload = "systemctl reload-or-restart nginx"
 
-  /// Has nginx serve the site that was restored.
+  /// Makes nginx serve the restored site.
   ///
-  /// - Returns: what remains to be done, in whole sentences; nil if nothing does.
+  /// - Returns: the remaining steps, in whole sentences; nil if none remain.
   func reload() -> String? {
     guard root == "/", access(Self.site, F_OK) == 0 else { return nil }
     guard succeeds(["nginx", "-t", "-q"]) else {

@@ -1,21 +1,22 @@
-/// A member of a tar archive.
+/// Member of a tar archive.
 struct TarEntry {
   var name: String
-  /// Of a regular file; empty for a folder or a link.
+  /// Content of a regular file; empty for a folder or a link.
   var content: [UInt8]
 }
 
-/// The form of tar that all programs read (POSIX.1-1988, ustar): blocks of 512 bytes, a header before each file.
+/// Tar format that all programs read (POSIX.1-1988, ustar): blocks of 512 bytes, a header before
+/// each file.
 enum Tar {
   static let blockSize = 512
-  /// What an archive ends with.
+  /// End of an archive.
   static let end = [UInt8](repeating: 0, count: 2 * blockSize)
 
-  /// A regular file of mode 600 as it stands in an archive.
+  /// Header, content and padding of a regular file with mode 600.
   ///
   /// - Parameters:
   ///   - name: at most 100 bytes of ASCII.
-  ///   - modified: Unix seconds
+  ///   - modified: Unix seconds.
   static func entry(_ name: String, _ content: [UInt8], modified: Int64) -> [UInt8] {
     precondition(name.utf8.count <= 100)
     var header = [UInt8](repeating: 0, count: blockSize)
@@ -28,7 +29,7 @@ enum Tar {
     put("0000000", at: 116)
     put(octal(Int64(content.count), digits: 11), at: 124)
     put(octal(modified, digits: 11), at: 136)
-    put("        ", at: 148)  // what the checksum counts in its own place
+    put("        ", at: 148)  // blanks while the checksum is computed
     put("0", at: 156)
     put("ustar\u{0}00", at: 257)
     put(octal(Int64(header.reduce(0) { $0 + Int($1) }), digits: 6) + "\u{0}", at: 148)
@@ -37,7 +38,7 @@ enum Tar {
 
   /// The next member of an archive, or nil at its end.
   ///
-  /// - Parameter read: the next bytes, fewer than asked for only at the end of the archive.
+  /// - Parameter read: returns the next bytes; fewer than asked for only at the end of the archive.
   /// - Throws: ``BackupError/damaged(_:)``
   static func next(limit: Int, _ read: (Int) throws -> [UInt8]) throws -> TarEntry? {
     let header = try read(blockSize)

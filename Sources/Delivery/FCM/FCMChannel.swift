@@ -5,8 +5,8 @@ extension DeliveryChannel {
   /// Firebase Cloud Messaging, for Android.
   ///
   /// - Parameters:
-  ///   - keys: seal the access token that all processes share.
-  ///   - answerLimit: of one request; less than the companion has to end.
+  ///   - keys: keys that seal the access token, which all processes share.
+  ///   - answerLimit: time limit for one request; less than the companion's time to stop.
   package static func fcm(
     _ settings: FCMSettings, _ database: Database, sealingKeys keys: CompanionKeys,
     answerLimit: Duration = .seconds(7)
@@ -26,7 +26,7 @@ extension DirectSender {
   fileprivate init(through client: FCMClient) {
     self.init(concurrency: FCMClient.concurrency) { messages in
       defer { client.close() }
-      // Below the ten seconds that the request waits.
+      // Shorter than the ten seconds that the request waits.
       let deadline = ContinuousClock.now + .seconds(5)
       var results: [String: DirectResult] = [:]
       var waiting = messages[...]
@@ -68,7 +68,7 @@ extension DirectResult {
     self.init(
       isAccepted: outcome.action(attempts: 1) == .done, status: outcome.status ?? 0,
       serviceID: name, reason: reason?.isEmpty == true ? nil : reason,
-      // Of the registration that was tried; a later one is another matter.
+      // Only the registration that was tried is dead; a later one may be valid.
       deadBefore: isDead ? message.registeredAt + .milliseconds(1) : nil)
   }
 }

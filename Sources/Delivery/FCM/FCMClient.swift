@@ -1,9 +1,9 @@
 import Base
 import Synchronization
 
-/// Sends messages to FCM, several at once, over connections that it keeps from run to run.
+/// Sends messages to FCM in parallel, over connections that it keeps between runs.
 final class FCMClient: Sendable {
-  /// Requests in flight at most.
+  /// Maximum number of requests in flight.
   static let concurrency = 8
 
   private let settings: FCMSettings
@@ -18,17 +18,18 @@ final class FCMClient: Sendable {
       connecting: min(answerLimit, .seconds(3)), total: answerLimit, body: 64 << 10)
   }
 
-  /// Closes the connections that are kept.
+  /// Closes the kept connections.
   func close() { kept.withLock { $0 = [] } }
 
-  /// What became of each message, in their order. Those whose access token Google refuses are sent again, once, with a
-  /// new one.
+  /// Sends messages. Resends a message once with a new access token if Google refuses the first
+  /// token.
   ///
   /// - Parameters:
-  ///   - messages: bodies, JSON.
-  ///   - isOver: whether nothing more is to be sent.
-  /// - Returns: nil for a message that was not sent, because it was over or another one got no answer.
-  /// - Throws: ``GoogleTokenError``; where the database does not answer.
+  ///   - messages: JSON bodies.
+  ///   - isOver: returns true if no more is to be sent.
+  /// - Returns: the outcomes, in the order of the messages; nil for a message that was not sent,
+  ///   because `isOver` returned true or an earlier message got no answer.
+  /// - Throws: ``GoogleTokenError``; the database's error if it does not answer.
   func send(
     _ messages: [[UInt8]], isOver: () -> Bool = { false }
   ) throws -> [FCMOutcome?] {
@@ -57,7 +58,7 @@ final class FCMClient: Sendable {
           defer { kept.withLock { $0.append(connection) } }
           var isSilent = false
           return share.map { index -> (Int, FCMOutcome?) in
-            // Each would wait as long.
+            // Each further message would wait as long.
             if isSilent { return (index, nil) }
             let outcome = connection.send(
               messages[index], to: settings.sendURL, token, limits)
@@ -70,8 +71,8 @@ final class FCMClient: Sendable {
   }
 }
 
-/// A connection to FCM.
-// @unchecked: whoever took it from the client uses it alone.
+/// Connection to FCM.
+// @unchecked: only the thread that took it from the client uses it.
 private final class FCMConnection: @unchecked Sendable {
   private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
 
@@ -79,7 +80,7 @@ private final class FCMConnection: @unchecked Sendable {
     _ message: [UInt8], to url: String, _ token: String, _ limits: HTTPClient.Limits
   ) -> FCMOutcome {
     guard let destination = Destination(configured: url), destination.isConfidential else {
-      return .unanswered("it is no https address")
+      return .unanswered("it is not an https address")
     }
     do throws(HTTPError) {
       return FCMOutcome(

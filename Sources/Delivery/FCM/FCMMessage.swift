@@ -1,14 +1,14 @@
 import Base
 
-/// A message of FCM (HTTP v1, `projects.messages`), made from the payload that Apple gets.
+/// FCM message (HTTP v1, `projects.messages`), made from a payload for Apple.
 struct FCMMessage {
-  /// What Apple's payload says, as far as Android can show it.
+  /// Content of Apple's payload, as far as Android can show it.
   fileprivate struct Content {
     var title: String?
     var body: String?
     var sound: String?
     var badge: Int64?
-    /// For the app: FCM takes strings alone, so other values are JSON text.
+    /// Data for the app. FCM accepts only strings, so other values are JSON text.
     var data: [(name: String, value: String)] = []
 
     var isShown: Bool { title != nil || body != nil }
@@ -20,10 +20,10 @@ struct FCMMessage {
   private let lifetime: Duration
 
   /// - Parameters:
-  ///   - payload: JSON, `aps` and what else the app gets.
-  ///   - collapseID: of those with the same one a device shows only the last.
-  ///   - lifetime: how long FCM keeps the message for a device that is away.
-  /// - Throws: ``JSONReader/Failure`` where the payload is no such object.
+  ///   - payload: JSON object with `aps` and data for the app.
+  ///   - collapseID: a device shows only the last message with the same id.
+  ///   - lifetime: time for which FCM keeps the message for an offline device.
+  /// - Throws: ``JSONReader/Failure`` if the payload is not such an object.
   init(token: String, payload: [UInt8], collapseID: String?, lifetime: Duration) throws {
     self.token = token
     self.collapseID = collapseID
@@ -97,7 +97,7 @@ extension FCMMessage.Content {
     }
   }
 
-  /// A text, or an object with title and body.
+  /// Reads a text, or an object with title and body.
   private mutating func readAlert(_ value: inout JSONReader) throws {
     var other = value
     if let text = try value.optionalString() {
@@ -117,7 +117,7 @@ extension FCMMessage.Content {
     _ = try value.optionalObject { name, value in try add(name, &value) }
   }
 
-  /// Names that FCM keeps for itself, and refuses, are left out.
+  /// Adds a value for the app. Skips names that FCM reserves and refuses.
   mutating func add(_ name: String, _ value: inout JSONReader) throws {
     let written = Array(try value.written())
     let isReserved =

@@ -1,19 +1,19 @@
 import Base
 import Store
 
-/// What became of a message that was handed to FCM.
+/// Outcome of a message that was sent to FCM.
 enum FCMOutcome: Sendable, Equatable {
-  /// FCM has it, under this name.
+  /// FCM has the message, under this name.
   case accepted(name: String)
   case refused(FCMRefusal)
-  /// No answer: FCM may have it or not.
+  /// No answer: FCM may or may not have the message.
   case unanswered(String)
 }
 
-/// How FCM refuses (`google.rpc.Status` with `FcmError`).
+/// Refusal by FCM (`google.rpc.Status` with `FcmError`).
 struct FCMRefusal: Sendable, Equatable {
   let status: Int
-  /// `errorCode` of FCM, or else `status` of Google.
+  /// FCM's `errorCode`, or else Google's `status`.
   let code: String
   /// Whether the token itself is malformed.
   let isOfToken: Bool
@@ -27,25 +27,27 @@ struct FCMRefusal: Sendable, Equatable {
   }
 }
 
-/// What to do after an outcome ("FCM error codes", "Best practices when sending FCM messages at scale").
+/// Next step after an outcome ("FCM error codes", "Best practices when sending FCM messages at
+/// scale").
 enum FCMAction: Sendable, Equatable {
   case done
-  /// The token is dead: delete it.
+  /// Delete the dead token.
   case removeToken
-  /// The token is not of our project, or is none. If it is so with many, the fault is ours, and no token may go.
+  /// The token belongs to another project or is malformed. If this happens to many tokens, our
+  /// project is wrong, and no token is deleted.
   case markMismatch
-  /// Get an access token that is not the refused one, then try again, once.
+  /// Get a new access token, then retry once.
   case renewAccessToken
-  /// Try again after this time.
+  /// Retry after this time.
   case retry(after: Duration)
-  /// Nothing will make FCM take it: give it up, and tell an administrator.
+  /// Give up and tell an administrator: FCM will never accept this message.
   case deadLetter
-  /// Something is wrong with our account or project: send nothing more, alarm, keep the work.
+  /// Stop sending, report a problem and keep the deliveries: our account or project is wrong.
   case stop
 }
 
 extension FCMOutcome {
-  /// - Parameter attempts: how often the message has been handed over, this time included.
+  /// - Parameter attempts: how often the message was sent, including this time.
   func action(attempts: Int) -> FCMAction {
     switch self {
     case .accepted: .done
@@ -65,12 +67,12 @@ extension FCMOutcome {
     }
   }
 
-  /// Google asks for a minute after 429, for what it says, and else for twice as long each time.
+  /// Delay by Google's advice: at least `Retry-After` or one minute, doubled after each attempt.
   private static func delay(after attempts: Int, atLeast least: Duration?) -> Duration {
     max(least ?? .zero, .seconds(60) * (1 << min(max(attempts, 1) - 1, 4)))
   }
 
-  /// The outcome that an answer says.
+  /// The outcome of an answer.
   init(_ answer: HTTPAnswer) {
     let body = FCMAnswer(answer.body)
     self =
@@ -99,7 +101,7 @@ extension FCMOutcome {
   }
 }
 
-/// `{"name":…}`, or `{"error":{"status":…,"details":[{"errorCode":…}]}}`. What cannot be read says nothing.
+/// `{"name":…}`, or `{"error":{"status":…,"details":[{"errorCode":…}]}}`. Ignores unreadable parts.
 private struct FCMAnswer {
   private(set) var name = ""
   private(set) var isOfToken = false
@@ -119,7 +121,7 @@ private struct FCMAnswer {
         }
       }
     } catch {
-      // What was read before the body breaks off still counts.
+      // Members before the syntax error still count.
     }
   }
 

@@ -1,7 +1,7 @@
 import Base
 import Store
 
-/// One run of the channel FCM.
+/// One run of the FCM channel.
 final class FCMRun: ChannelRun {
   private let client: FCMClient
   private let deadline: ContinuousClock.Instant
@@ -103,7 +103,7 @@ final class FCMRun: ChannelRun {
 }
 
 extension SentDelivery {
-  /// It waits a minute, and no attempt is counted: it was not looked at.
+  /// Delays a delivery by one minute without counting an attempt.
   fileprivate init(later outgoing: OutgoingDelivery, _ reason: String, status: Int64? = nil) {
     self.init(
       id: outgoing.delivery.id,
@@ -113,7 +113,7 @@ extension SentDelivery {
 }
 
 extension FCMMessage {
-  /// - Throws: ``JSONReader/Failure`` where the payload is no object as Apple takes it.
+  /// - Throws: ``JSONReader/Failure`` if the payload is not an object that Apple accepts.
   fileprivate init(_ delivery: Delivery) throws {
     try self.init(
       token: delivery.token, payload: delivery.payload, collapseID: delivery.collapseID,

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// What sending through Firebase Cloud Messaging needs to know: a service account of Google.
+/// Settings for Firebase Cloud Messaging: a Google service account.
 package struct FCMSettings: Sendable {
   /// Id of the Firebase project.
   package let project: String
@@ -9,9 +9,9 @@ package struct FCMSettings: Sendable {
   /// `kid` of ``key``.
   package let keyID: String
   package let key: RSAPrivateKey
-  /// The token endpoint (`token_uri`), which is also the audience of what we sign.
+  /// Token endpoint (`token_uri`), which is also the audience of our assertions.
   package let tokenURL: String
-  /// Without a final slash
+  /// URL without a final slash.
   package let endpoint: String
 
   package static let google = "https://fcm.googleapis.com"

@@ -3,12 +3,12 @@ import Cryptography
 import Glibc
 import Store
 
-/// Why there is no access token.
+/// Reason why there is no access token.
 enum GoogleTokenError: Error, CustomStringConvertible {
   /// Google refuses the service account.
   case refused(String)
   case unreachable(String)
-  /// Another process asks, and has no answer yet.
+  /// Another process has asked and is still waiting for an answer.
   case awaited
 
   var description: String {
@@ -21,24 +21,24 @@ enum GoogleTokenError: Error, CustomStringConvertible {
   }
 }
 
-/// The access token of the service account, shared by all runs, processes and hosts through the database. One of them
-/// exchanges a signed assertion for a new one (RFC 7523); the others wait for it.
+/// Access token of the service account, shared by all runs, processes and hosts through the
+/// database. One process exchanges a signed assertion for a new token (RFC 7523); the others wait.
 struct GoogleTokens: Sendable {
   let database: Database
   let settings: FCMSettings
   let sealingKeys: CompanionKeys
 
   private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-  /// A token that ends sooner is not used. One that ends later was kept before the clock was set back.
+  /// Remaining lifetimes of a usable token. A longer one means that the clock was set back.
   private static let usable = Duration.seconds(300)...Duration.seconds(2 * 3600)
   private static let waitLimit = Duration.seconds(8)
 
   private var context: String { "FCM access token \(settings.account)" }
 
-  /// The token that all use now.
+  /// Returns the shared token, and gets a new one if necessary.
   ///
-  /// - Parameter refused: the token that Google has just refused, nil at first.
-  /// - Throws: ``GoogleTokenError``; where the database does not answer.
+  /// - Parameter refused: the token that Google has just refused; nil at first.
+  /// - Throws: ``GoogleTokenError``; the database's error if it does not answer.
   func current(insteadOf refused: String?) throws -> String {
     let deadline = ContinuousClock.now + Self.waitLimit
     repeat {
@@ -57,7 +57,7 @@ struct GoogleTokens: Sendable {
     database.records(at: .now(), from: .companion).fcmAccessTokens
   }
 
-  /// - Returns: nil where there is none of use; one that our keys do not open is none.
+  /// - Returns: nil if there is no usable token, or if our keys cannot open it.
   private func open(_ shared: SharedAccessToken) -> String? {
     guard let sealed = shared.sealed, Self.usable.contains(shared.remaining) else { return nil }
     do throws(CryptographyError) {
@@ -68,7 +68,7 @@ struct GoogleTokens: Sendable {
     }
   }
 
-  /// Where this fails, no process asks again before the claim ends.
+  /// Gets a token from Google. If that fails, no process asks again before the claim expires.
   private func exchange(_ claimID: String) throws -> String {
     let form = [
       ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
@@ -89,7 +89,7 @@ struct GoogleTokens: Sendable {
 
   private func ask(_ form: String) throws(GoogleTokenError) -> HTTPAnswer {
     guard let url = Destination(configured: settings.tokenURL), url.isConfidential else {
-      throw .unreachable("it is no https address")
+      throw .unreachable("it is not an https address")
     }
     let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
     var limits = HTTPClient.Limits()
@@ -105,7 +105,7 @@ struct GoogleTokens: Sendable {
     }
   }
 
-  /// What we sign to prove who we are: a JWT of an hour (RFC 7523 §3).
+  /// Signed assertion that identifies us: a JWT that is valid for an hour (RFC 7523 §3).
   private func assertion(at now: Timestamp) throws(CryptographyError) -> String {
     let header = JSONWriter.object {
       $0.member("alg", "RS256")
@@ -124,7 +124,7 @@ struct GoogleTokens: Sendable {
   }
 }
 
-/// The answer of the token endpoint (RFC 6749 §5.1, §5.2). What cannot be read says nothing.
+/// Answer of the token endpoint (RFC 6749 §5.1, §5.2). Ignores unreadable parts.
 private struct GrantedToken {
   private(set) var token: String?
   private(set) var lifetime = Duration.seconds(3600)
@@ -147,7 +147,7 @@ private struct GrantedToken {
         }
       }
     } catch {
-      // An answer that breaks off gives no token that works.
+      // The token of a broken answer may be incomplete.
       token = nil
     }
   }

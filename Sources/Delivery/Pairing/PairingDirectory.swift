@@ -3,13 +3,13 @@ package import Cryptography
 import QRCode
 package import Store
 
-/// The agent's phones, as administrators pair them from a terminal.
+/// Pairing of phones with the agent, for administrators at a terminal.
 package struct PairingDirectory: Sendable {
   private let records: Records
   private let agent: GuardedAgent
   private let keys: Keyring
 
-  /// - Parameter keys: sign the tokens.
+  /// - Parameter keys: keys that sign the tokens.
   package init(records: Records, agent: GuardedAgent, keys: Keyring) {
     self.records = records
     self.agent = agent
@@ -21,7 +21,7 @@ package struct PairingDirectory: Sendable {
     return try records.pairingTokens.info(of: agent, issuer: issuer)
   }
 
-  /// What `GET /api/pair/info` answers.
+  /// The answer of `GET /api/pair/info`.
   package func json() throws -> String {
     let info = try info()
     return String(decoding: JSONWriter.object { json in info.write(into: &json) }, as: UTF8.self)
@@ -43,7 +43,7 @@ package struct PairingDirectory: Sendable {
   }
 }
 
-/// The phones that may reach the agent, as administrators manage them. They need no keys for it.
+/// Phones that may reach the agent, for administrators. Needs no keys.
 package struct PairedPhones: Sendable {
   private let records: Records
 
@@ -67,8 +67,8 @@ package struct PairedPhones: Sendable {
 
   /// Names a phone.
   ///
-  /// - Parameter text: empty to take its name away.
-  /// - Returns: nil where no paired phone has this id.
+  /// - Parameter text: the name; empty removes it.
+  /// - Returns: nil if no paired phone has this id.
   /// - Throws: ``BadArguments``, before anything is written.
   package func giveName(_ text: String, to id: String) throws -> Change? {
     guard let name = PhoneName(text) else { throw BadArguments(PhoneName.rule) }
@@ -77,9 +77,9 @@ package struct PairedPhones: Sendable {
       isRehearsal: records.isRehearsal, "Renamed", or: "rename", "the paired phone \(id).")
   }
 
-  /// Revokes a phone. It is refused from its next request on.
+  /// Revokes a phone. Its next request is refused.
   ///
-  /// - Returns: nil where no paired phone has this id.
+  /// - Returns: nil if no paired phone has this id.
   package func revoke(_ id: String) throws -> Change? {
     guard try records.pairedDevices.revoke(id) else { return nil }
     return Change(

@@ -1,7 +1,7 @@
 import Base
 package import Store
 
-/// The catalog of models among which the apps choose, as administrators manage it.
+/// Catalog of models that the apps offer, for administrators.
 package struct ModelDirectory: Sendable {
   private let records: Records
 
@@ -13,7 +13,7 @@ package struct ModelDirectory: Sendable {
     Report(Listing("models", ["name"], of: try records.models.list()) { [.text($0)] })
   }
 
-  /// Replaces the catalog by `names`, in their order. While it is empty, the apps may choose any name.
+  /// Replaces the catalog by `names`, in this order. If it is empty, the apps may choose any name.
   ///
   /// - Throws: ``BadArguments``, before anything is written.
   package func set(_ names: [String]) throws -> Change {

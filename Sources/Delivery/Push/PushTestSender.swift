@@ -5,7 +5,7 @@ import Store
 struct PushTestSender: Sendable {
   let database: Database
   let channels: [DeliveryChannel]
-  /// Names of the variables without which nothing is sent.
+  /// Names of the unset variables that sending requires.
   let missing: [String]
 
   var handler: JobHandler {
@@ -16,8 +16,8 @@ struct PushTestSender: Sendable {
     }
   }
 
-  /// Sends the notification to those of the test's tokens that its account has. The row is not trusted: form, limits and
-  /// owner are looked at again.
+  /// Sends the notification to the test's tokens that belong to its account. Checks format, limits
+  /// and owner again, because the row is not trusted.
   func run(_ test: PushTest) throws -> PushTestOutcome {
     if channels.allSatisfy({ $0.direct == nil }) { return PushTestOutcome(missing: missing) }
     guard test.message.isWithinLimits, test.tokens.count <= PushTest.maximumTokens else {
@@ -35,7 +35,7 @@ struct PushTestSender: Sendable {
       results: test.tokens.map { results[$0] ?? .refused($0, because: "NotRegistered") })
   }
 
-  /// Sends a payload to each target to which something may be sent, and removes the tokens that are dead.
+  /// Sends a payload to each target that accepts notifications, and removes dead tokens.
   func run(_ payload: [UInt8], to targets: [PushTarget]) throws -> PushTestOutcome {
     let senders = channels.compactMap(\.direct)
     if senders.isEmpty { return PushTestOutcome(missing: missing) }
@@ -85,7 +85,7 @@ struct PushTestSender: Sendable {
     }
     guard let channel else { return .refuse("UnsupportedPlatform") }
     guard target.isEnabled else { return .refuse("PushDisabled") }
-    // The database holds no malformed token.
+    // The database holds no malformed token, so only its size can be wrong.
     guard let token = PushToken(target.token) else { return .refuse("PayloadTooLarge") }
     let message = DirectMessage(
       id: newClaimID(), token: token, registeredAt: target.registeredAt, payload: payload,
@@ -95,7 +95,7 @@ struct PushTestSender: Sendable {
 }
 
 extension PushTestOutcome {
-  /// No service is asked about any token of the test, for this reason.
+  /// Outcome of a test for which no push service is asked, with the reason.
   fileprivate static func refused(_ test: PushTest, because reason: String) -> PushTestOutcome {
     PushTestOutcome(
       results: test.tokens.prefix(PushTest.maximumTokens).map { .refused($0, because: reason) })
@@ -108,10 +108,10 @@ extension PushTestOutcome.TokenResult {
   }
 }
 
-/// What to do about one target of a test.
+/// Plan for one target of a test.
 private enum Plan {
   case send(DirectMessage, by: Channel)
-  /// No service is asked, for this reason.
+  /// No push service is asked, for this reason.
   case refuse(String)
 
   func message(by name: Channel) -> DirectMessage? {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Our environment for a program that we start: without the variables that hold secrets, or say where they are.
+/// Our environment for a child process, without variables that hold secrets or name their files.
 func childEnvironment() -> [String] {
   var variables: [String] = []
   var entry = environ
@@ -17,7 +17,7 @@ private let secretVariables: Set = [
   "MASTER_API_KEY", "WEBPUSH_VAPID_KEY",
 ]
 
-/// Whether a program that we start must not see `variable`, `NAME=value`.
+/// Whether a child process must not see `variable` (`NAME=value`).
 func isSecret(_ variable: String) -> Bool {
   let name = variable.prefix { $0 != "=" }
   return secretVariables.contains(String(name))

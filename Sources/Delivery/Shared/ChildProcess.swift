@@ -1,16 +1,16 @@
 import Base
 import Glibc
 
-/// A program with its standard input in memory, in a process group of its own; its output goes where ours goes, or
-/// nowhere.
+/// Child process in its own process group, with its standard input in memory. Its output goes to
+/// our output or to /dev/null.
 ///
-/// The input is a file without a name, not a pipe: its offset, which the program shares, tells how
-/// much was read, and nobody waits for a program that does not read.
+/// The input is a file without a name, not a pipe: the shared file offset tells how much the
+/// program has read, and a program that does not read blocks nothing.
 struct ChildProcess: ~Copyable {
   enum Ending {
     case exited(CInt)
     case signalled(CInt)
-    /// It took too long and was killed, with all that it had started.
+    /// The program took too long and was killed, with its own child processes.
     case overdue
   }
 
@@ -46,10 +46,10 @@ struct ChildProcess: ~Copyable {
 
   deinit { close(input) }
 
-  /// How many bytes of its input the program has read.
+  /// Number of bytes that the program has read from its input.
   var readCount: Int { Int(lseek(input, 0, SEEK_CUR)) }
 
-  /// A file of `bytes` in memory, at its beginning and without a name any more (`shm_open`).
+  /// Makes an unnamed file with `bytes` in memory, positioned at its start (`shm_open`).
   private static func memory(holding bytes: [UInt8]) -> CInt? {
     let name = "/switchboard-\(getpid())-\(UInt64.random(in: 0...(.max)))"
     let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
@@ -62,7 +62,7 @@ struct ChildProcess: ~Copyable {
     return file
   }
 
-  /// Waits for the end; kills the program at `limit`, with what it has started.
+  /// Waits for the end. Kills the program and its child processes at `limit`.
   ///
   /// - Parameter stopping: when it is set, the program has five seconds left.
   func wait(atMost limit: Duration, stopping: Flag? = nil) -> Ending {
@@ -89,18 +89,18 @@ struct ChildProcess: ~Copyable {
 }
 
 extension ChildProcess {
-  /// Takes the status of a killed program. One that the kernel holds, as in a file system that does not answer, is not
-  /// waited for.
+  /// Reaps a killed program. Gives up after a second, because the kernel may block the program, for
+  /// example in a file system that does not answer.
   private func waitAfterKill() {
     let deadline = ContinuousClock.now + .seconds(1)
     while waitpid(process, nil, WNOHANG) == 0, ContinuousClock.now < deadline { usleep(1_000) }
   }
 }
 
-/// How we start programs: no signal blocked, SIGPIPE as by default, because what we ignore or wait for is not their
-/// business.
+/// Attributes for child processes: no blocked signals, and the default action for SIGPIPE, because
+/// our own signal settings are not meant for them.
 ///
-/// - Parameter inOwnGroup: whether the program and what it starts can be killed together
+/// - Parameter inOwnGroup: true if the program and its child processes are killed together
 ///   (`posix_spawnattr_setpgroup`).
 func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
   var attributes = posix_spawnattr_t()
@@ -116,7 +116,8 @@ func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
   return attributes
 }
 
-/// Whether `program` can be executed, looked up in PATH where it holds no slash (posix_spawnp).
+/// Whether `program` can be executed. Looks it up in PATH if it holds no slash, like
+/// `posix_spawnp`.
 func isExecutable(_ program: String) -> Bool {
   if program.contains("/") { return access(program, X_OK) == 0 }
   let path = getenv("PATH").map { String(cString: $0) } ?? ""

@@ -1,6 +1,6 @@
-/// Why a clock that differs by `difference` is wrong; nil up to a minute.
+/// Describes the problem of a clock that differs by `difference`; nil up to a minute.
 ///
-/// - Parameter other: the other clock's owner, in the genitive.
+/// - Parameter other: owner of the other clock in the possessive form, such as "the database's".
 func clockProblem(_ difference: Duration, from other: String) -> String? {
   let seconds = difference.components.seconds
   guard abs(seconds) > 60 else { return nil }

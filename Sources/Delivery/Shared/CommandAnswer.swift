@@ -1,13 +1,13 @@
 import Base
 
-/// What a command answers: for people, and for programs.
+/// Answer of a command, for people and for programs.
 package protocol CommandAnswer {
   var text: String { get }
-  /// One JSON document: names in snake_case, times as in RFC 3339.
+  /// One JSON document: names in snake_case, times by RFC 3339.
   var json: [UInt8] { get }
 }
 
-/// Arguments that are well-formed, but that nobody can mean.
+/// Arguments that are well-formed but make no sense.
 package struct BadArguments: Error, CustomStringConvertible {
   /// Sentences, one on a line.
   package let description: String
@@ -21,19 +21,19 @@ package struct BadArguments: Error, CustomStringConvertible {
   }
 }
 
-/// What a command has changed, or would change.
+/// Change that a command has made or would make.
 package struct Change: CommandAnswer, Sendable {
-  /// Whether it was only rehearsed.
+  /// Whether this was a dry run.
   let isRehearsal: Bool
   /// "Removed the bank x."
   let sentence: String
-  /// Further members of the document.
+  /// Further members of the JSON document.
   let members: [(name: StaticString, value: String)]
 
   /// - Parameters:
-  ///   - past: what was done: "Removed".
-  ///   - future: what would be done: "remove".
-  ///   - rest: the end of both sentences.
+  ///   - past: the verb for a change, such as "Removed".
+  ///   - future: the verb for a dry run, such as "remove".
+  ///   - rest: the rest of both sentences.
   package init(
     isRehearsal: Bool, _ past: String, or future: String, _ rest: String,
     _ members: [(name: StaticString, value: String)] = []

@@ -2,19 +2,19 @@ import Base
 import CCurl
 import Glibc
 
-/// Looks at the address of each connection of a request after the name was resolved, and refuses those that the rule
-/// does not admit. It looks before a socket is made, and once more before the request goes out over a connection, which
-/// may be an earlier one.
+/// Checks the address of each connection of a request after the name is resolved, and refuses
+/// addresses that the rule does not admit. Checks once before a socket is made, and again before
+/// the request is sent, because the connection may be an earlier one.
 ///
-/// Where a proxy is used, the address is the proxy's.
+/// If a proxy is used, the address is the proxy's.
 final class ConnectionGuard {
   private let rule: OutboundRule
-  /// The address that was refused last.
+  /// Last refused address.
   private(set) var refused: String?
 
   init(_ rule: OutboundRule) { self.rule = rule }
 
-  /// Lasts until `curl_easy_reset`; the guard must live as long.
+  /// Guards `curl` until `curl_easy_reset`; the guard must live as long.
   func watch(_ curl: UnsafeMutableRawPointer) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     switchboard_set_pointer(curl, CURLOPT_OPENSOCKETDATA, context)
@@ -49,9 +49,9 @@ final class ConnectionGuard {
     return isAdmitted
   }
 
-  /// `inet_ntop`; nil for what is neither IPv4 nor IPv6.
+  /// Address as text (`inet_ntop`); nil if it is neither IPv4 nor IPv6.
   private static func text(of address: UnsafePointer<curl_sockaddr>) -> String? {
-    // An address of IPv6 is longer than the member in which it begins.
+    // An IPv6 address is longer than the member in which it begins.
     let begin = UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
     let place: Int
     switch address.pointee.family {

@@ -1,25 +1,25 @@
 import Base
 import CCurl
 
-/// A URL as curl has taken it apart, in the same way as we have. The corresponding C type is `CURLU`.
+/// URL that curl and our own parser read in the same way. The corresponding C type is `CURLU`.
 struct CurlURL: ~Copyable {
-  /// The parts of a URL in curl's reading.
+  /// Parts of a URL as curl reads them.
   struct Reading: Equatable {
-    /// In lower case.
+    /// Scheme in lower case.
     var scheme: String?
-    /// In lower case; IPv6 in brackets.
+    /// Host in lower case; IPv6 in brackets.
     var host: String?
     var port: String?
     var path: String?
     var query: String?
     var fragment: String?
-    /// User, password and options; empty where there are none.
+    /// User, password and options; empty if there are none.
     var userInformation = ""
   }
 
   private let handle: OpaquePointer
 
-  /// - Returns: nil where curl does not take the URL, or reads a part of it differently.
+  /// - Returns: nil if curl does not accept the URL, or reads a part of it differently.
   init?(_ url: WebURL) {
     guard let handle = Self.parsed(url.text) else { return nil }
     guard Reading(handle) == Reading(url) else {
@@ -34,14 +34,14 @@ struct CurlURL: ~Copyable {
   /// Calls `body` with the handle, for `CURLOPT_CURLU`.
   func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result { body(handle) }
 
-  /// How curl reads `text`; nil where it does not take it.
+  /// Parts of `text` as curl reads them; nil if curl does not accept it.
   static func reading(of text: String) -> Reading? {
     guard let handle = parsed(text) else { return nil }
     defer { curl_url_cleanup(handle) }
     return Reading(handle)
   }
 
-  /// - Returns: a handle for the caller to clean up; nil where curl does not take `text`.
+  /// - Returns: a handle for the caller to clean up; nil if curl does not accept `text`.
   private static func parsed(_ text: String) -> OpaquePointer? {
     guard let handle = curl_url() else { return nil }
     if curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK {
@@ -53,7 +53,7 @@ struct CurlURL: ~Copyable {
 }
 
 extension CurlURL.Reading {
-  /// Our own reading.
+  /// Parts as our own parser reads them.
   init(_ url: WebURL) {
     scheme = url.scheme
     host = url.host
@@ -64,7 +64,7 @@ extension CurlURL.Reading {
     forgetEmptyParts()
   }
 
-  /// `curl_url_get`
+  /// The corresponding C function is `curl_url_get`.
   fileprivate init(_ handle: OpaquePointer) {
     func part(_ part: CURLUPart) -> String? {
       var text: UnsafeMutablePointer<CChar>?
@@ -83,7 +83,7 @@ extension CurlURL.Reading {
     forgetEmptyParts()
   }
 
-  /// Versions of curl differ in whether they keep them.
+  /// Removes empty parts, because only some versions of curl keep them.
   private mutating func forgetEmptyParts() {
     if query == "" { query = nil }
     if fragment == "" { fragment = nil }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The file system that a folder is on (`statvfs`).
+/// File system of a folder (`statvfs`).
 struct Disk {
   let name: String
-  /// Bytes.
+  /// Size in bytes.
   let size: UInt64
-  /// Bytes that programs without special rights may use.
+  /// Free bytes for programs without special rights.
   let free: UInt64
 
-  /// A twentieth is little, but 2 GB are enough on any disk.
+  /// Problem if less than 5 % and less than 2 GB are free; nil otherwise.
   var problem: String? {
     guard free < size / 20, free < 2_000_000_000 else { return nil }
     return "The disk of the \(name) has \(free / 1_000_000) MB left of \(size / 1_000_000)."
@@ -16,7 +16,7 @@ struct Disk {
 }
 
 extension Disk {
-  /// - Returns: nil where there is no such folder, or it may not be looked at.
+  /// - Returns: nil if the folder does not exist or may not be read.
   init?(of path: String, named name: String) {
     var disk = statvfs()
     guard statvfs(path, &disk) == 0 else { return nil }

@@ -2,20 +2,21 @@ import Logging
 import Store
 import Synchronization
 
-/// Tells the log when a part of the companion begins to fail, and when it works again; not each time in between.
+/// Logs when a part of the companion starts to fail and when it works again, but not each failure
+/// in between.
 final class FailureLog: Sendable {
   private let log: Logger
-  /// What is wrong with each part that fails, by its name.
+  /// Reasons of the failing parts, by the name of the part.
   private let failing = Mutex<[String: String]>([:])
 
-  /// Many parts fail when the database does, each with another statement: that is told once.
+  /// Common reason if the database does not answer, so that it is logged once for all parts.
   private static let database = "the database"
 
   init(_ log: Logger) {
     self.log = log
   }
 
-  /// - Parameter part: names it in the log: "The pass".
+  /// - Parameter part: name in the log, such as "The pass".
   func note(_ error: any Error, of part: String) {
     let reason = Database.isUnavailable(error) ? Self.database : "\(error)"
     let isNew = failing.withLock { failing in

@@ -2,7 +2,7 @@ import Base
 import CCurl
 import Cryptography
 
-/// What a server answered.
+/// Answer of a server.
 struct HTTPAnswer {
   let status: Int
   let body: [UInt8]
@@ -12,57 +12,59 @@ struct HTTPAnswer {
   let retryAfter: Duration?
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 struct HTTPError: Error, Equatable {
   enum Kind {
-    /// No connection, no TLS, no answer in time, or one that ends early.
+    /// No connection, no TLS, no answer in time, or an incomplete answer.
     case transport
-    /// More than the bound.
+    /// The body is larger than the limit.
     case tooLarge
-    /// To another host, or not by https, or again and again.
+    /// A redirect to another host or not to https, or too many redirects.
     case redirected
-    /// No URL, or one that curl reads differently.
+    /// Not a URL, or a URL that curl reads differently.
     case malformed
-    /// The name leads to an address that the rule does not admit.
+    /// The host has an address that the rule does not admit.
     case forbiddenAddress
   }
 
   let kind: Kind
   let reason: String
-  /// Whether that is because the server's certificate is not trusted.
+  /// Whether the reason is that the server's certificate is not trusted.
   var isUntrusted = false
 }
 
-/// Asks by HTTP and HTTPS, over a connection that is kept from one to the next. Used by one thread
-/// at a time. The corresponding C type is `CURL`.
+/// Client for HTTP and HTTPS, which keeps its connection between requests. Used by one thread at a
+/// time. The corresponding C type is `CURL`.
 ///
-/// Each request has a ``Destination``: what a row names is asked at the addresses that its rule admits only, and curl
-/// follows no redirect and speaks no other protocol than the URL's.
+/// Each request has a ``Destination``. Its rule restricts the addresses of a URL from a row. curl
+/// follows no redirect and uses only the URL's protocol.
 ///
-/// Proxies are those of the environment (`https_proxy`, `no_proxy`), but for hosts of this machine.
+/// Uses the proxies of the environment (`https_proxy`, `no_proxy`), except for hosts of this
+/// machine.
 struct HTTPClient: ~Copyable {
   struct Limits: Sendable {
-    /// Until there is a connection.
+    /// Time limit for connecting.
     var connecting = Duration.seconds(5)
-    /// For all of a question and its answer, also where it is asked elsewhere. Less than the companion has to end.
+    /// Time limit for a request and its answer, including redirects. Less than the companion's time
+    /// to stop.
     var total = Duration.seconds(7)
-    /// Bytes of a body, after it is unpacked.
+    /// Maximum size of a body in bytes, after decompression.
     var body = 8 << 20
   }
 
   private let handle: OpaquePointer
   private let userAgent: String
-  /// PEM
+  /// Path of a PEM file.
   private let certificatesFile: String?
   private let verifiesServers: Bool
 
-  /// `curl_global_init` is safe to call once only, before any thread uses the library.
+  /// Calls `curl_global_init` once, before any thread uses the library.
   private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
 
   /// - Parameters:
-  ///   - userAgent: names us, our version and our contact.
-  ///   - certificatesFile: PEM certificates that are trusted beside the system's.
-  ///   - verifiesServers: whether only trusted servers are asked. Nothing confidential goes to others.
+  ///   - userAgent: our name, version and contact.
+  ///   - certificatesFile: PEM file of certificates that are trusted in addition to the system's.
+  ///   - verifiesServers: false accepts untrusted servers; then send nothing confidential.
   init(
     userAgent: String, trusting certificatesFile: String? = nil, verifiesServers: Bool = true
   ) {
@@ -78,10 +80,11 @@ struct HTTPClient: ~Copyable {
 
   private var curl: UnsafeMutableRawPointer { UnsafeMutableRawPointer(handle) }
 
-  /// The answer to a GET, up to three redirects to the same host by https followed. Where a rule guards the
-  /// destination, a redirect is an answer.
+  /// Sends a GET request. Follows up to three redirects to the same host by https. If the
+  /// destination has a rule, returns a redirect as the answer.
   ///
-  /// - Parameter entityTag: of the answer that is at hand; 304 says that it still holds.
+  /// - Parameter entityTag: entity tag of a stored answer; status 304 means that it is still
+  ///   current.
   func get(
     _ destination: Destination, entityTag: String?, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
@@ -90,7 +93,7 @@ struct HTTPClient: ~Copyable {
     let deadline = ContinuousClock.now + limits.total
     var limits = limits
     for _ in 0...3 {
-      // 0 would be no limit.
+      // 0 would mean no limit.
       limits.total = max(.milliseconds(1), deadline - .now)
       let answer = try perform(destination, fields: fields, limits: limits)
       guard destination.rule == nil, (300...399).contains(answer.status), answer.status != 304
@@ -105,11 +108,11 @@ struct HTTPClient: ~Copyable {
     throw HTTPError(kind: .redirected, reason: "redirected again and again")
   }
 
-  /// The answer of a server that is asked with credentials: by https, or on this machine, and a redirect
-  /// is an answer as well.
+  /// Sends a request with credentials, only by https or to this machine. Returns a redirect as the
+  /// answer.
   ///
   /// - Parameters:
-  ///   - form: what is posted (`application/x-www-form-urlencoded`); nil asks by GET.
+  ///   - form: body of a POST request (`application/x-www-form-urlencoded`); nil for a GET request.
   ///   - authorization: value of the field; printable ASCII.
   func ask(
     _ destination: Destination, posting form: String? = nil, authorization: String, limits: Limits
@@ -122,14 +125,14 @@ struct HTTPClient: ~Copyable {
       body: form.map { Array($0.utf8) }, limits: limits)
   }
 
-  /// The answer to `body`, posted with `fields`. A redirect is an answer as well.
+  /// Posts `body` with `fields`. Returns a redirect as the answer.
   func post(
     _ body: [UInt8], to destination: Destination, fields: [String], limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
     try perform(destination, fields: fields + ["Expect:"], body: body, limits: limits)
   }
 
-  /// Whether `next` is https at the host of `url`.
+  /// Whether `next` uses https and has the host of `url`.
   static func mayFollow(from url: WebURL, to next: WebURL) -> Bool {
     next.isHTTPS && next.host == url.host
   }
@@ -169,14 +172,14 @@ struct HTTPClient: ~Copyable {
     return answer(with: body.bytes)
   }
 
-  /// Sets what holds for every request.
+  /// Sets the options of every request.
   private func begin(with destination: Destination, limits: Limits) throws(HTTPError) {
-    curl_easy_reset(curl)  // the connection stays
+    curl_easy_reset(curl)  // keeps the connection
     set(CURLOPT_USERAGENT, userAgent)
     set(CURLOPT_PROTOCOLS_STR, destination.url.scheme)
     switchboard_set_number(curl, CURLOPT_FOLLOWLOCATION, 0)
     switchboard_set_number(curl, CURLOPT_NOSIGNAL, 1)
-    // A name that nobody answers for is not waited for beyond the limits.
+    // A name lookup without an answer must not exceed the time limits.
     switchboard_set_number(curl, CURLOPT_QUICK_EXIT, 1)
     switchboard_set_number(
       curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
@@ -188,12 +191,13 @@ struct HTTPClient: ~Copyable {
     }
   }
 
-  /// `curl_easy_perform`, with the URL as we have read it, and a guard where the destination has a rule.
+  /// Calls `curl_easy_perform` with the URL as we read it, and with a guard if the destination has
+  /// a rule.
   private func transfer(to destination: Destination) throws(HTTPError) -> CURLcode {
     guard let url = CurlURL(destination.url) else {
       throw HTTPError(kind: .malformed, reason: "curl reads the address differently")
     }
-    // A proxy would connect to it for us.
+    // Checked here too, because a proxy would connect to the address for us.
     if let rule = destination.rule, let address = destination.url.address, !rule.admits(address) {
       throw .forbidden(address)
     }
@@ -227,12 +231,12 @@ struct HTTPClient: ~Copyable {
     return value.map { String(cString: $0) }
   }
 
-  /// The time of the last answer, by the clock of who answered.
+  /// Time of the last answer, by the server's clock.
   var date: Timestamp? { field("Date").flatMap(Self.date) }
 
-  /// The certificate that an https address shows. Connects only: the certificate is not verified.
+  /// Certificate of an https server. Only connects, and does not verify the certificate.
   ///
-  /// - Returns: nil where nobody answers, or not by TLS.
+  /// - Returns: nil if no server answers, or not with TLS.
   func certificate(of destination: Destination) -> SiteCertificate? {
     let limits = Limits(connecting: .seconds(3), total: .seconds(5))
     do throws(HTTPError) {
@@ -248,7 +252,7 @@ struct HTTPClient: ~Copyable {
     return shownCertificate
   }
 
-  /// The certificate of the server itself, the first that it has shown.
+  /// The server's own certificate, the first in its chain.
   private var shownCertificate: SiteCertificate? {
     var certificates: UnsafeMutablePointer<curl_certinfo>?
     switchboard_get_certificates(curl, &certificates)
@@ -267,7 +271,7 @@ struct HTTPClient: ~Copyable {
     return SiteCertificate(expiresAt: expiry, fingerprint: fingerprint)
   }
 
-  /// `curl_getdate`
+  /// The corresponding C function is `curl_getdate`.
   private static func date(_ text: String) -> Timestamp? {
     let seconds = curl_getdate(text, nil)
     return seconds < 0 ? nil : Timestamp(seconds: Int64(seconds))
@@ -284,7 +288,7 @@ struct HTTPClient: ~Copyable {
 }
 
 extension Destination {
-  /// - Parameter text: from the configuration, or made of what the configuration names.
+  /// - Parameter text: a URL from the configuration, or built from such a URL.
   static func configured(_ text: String) throws(HTTPError) -> Destination {
     guard let destination = Destination(configured: text) else { throw .malformed }
     return destination
@@ -296,7 +300,8 @@ extension Destination {
     return destination
   }
 
-  /// Whether what is sent there is read by its host alone: it is https, or goes to this machine.
+  /// Whether only the destination's host can read the request: it uses https or stays on this
+  /// machine.
   var isConfidential: Bool { url.isHTTPS || url.isOfThisMachine }
 }
 
@@ -311,7 +316,7 @@ extension HTTPError {
   }
 }
 
-/// A body while it comes in: bounded then, not afterwards.
+/// Body of an answer, whose size is limited while it arrives.
 private final class ReceivedBody {
   private let limit: Int
   private(set) var bytes: [UInt8] = []

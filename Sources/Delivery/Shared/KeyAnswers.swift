@@ -1,7 +1,7 @@
 import Base
 
 extension Report {
-  /// The keys of a file. The first one signs.
+  /// Lists the keys of a file. The first one signs.
   package init(ofKeys ids: [String]) {
     self.init(
       Listing("keys", ["id", "use"], of: Array(ids.enumerated())) { number, id in
@@ -10,7 +10,7 @@ extension Report {
   }
 }
 
-/// The public halves of the companion's keys, as the responder's file has them: one on a line.
+/// The companion's public keys in the format of the responder's file: one per line.
 package struct PublicKeys: CommandAnswer, Sendable {
   private let entries: [String]
 
@@ -23,19 +23,19 @@ package struct PublicKeys: CommandAnswer, Sendable {
   }
 }
 
-/// The key that names the site to push services.
+/// Key that identifies the site to push services.
 package struct VAPIDKey: CommandAnswer, Sendable {
   private let publicKey: String
-  /// Whether the key is not in the file yet, because this is a rehearsal.
+  /// Whether the file does not have the key, because this is a dry run.
   private let isMissing: Bool
 
-  /// - Parameter isNew: whether its file was made, or would be.
+  /// - Parameter isNew: true if the file was made, or would be made without the dry run.
   package init(publicKey: String, isNew: Bool, isRehearsal: Bool) {
     self.publicKey = publicKey
     isMissing = isNew && isRehearsal
   }
 
-  /// The public half alone, so that it can go into a file.
+  /// Only the public key, so that it can be written to a file.
   package var text: String { isMissing ? rehearsal.text : publicKey }
 
   package var json: [UInt8] {
@@ -47,7 +47,7 @@ package struct VAPIDKey: CommandAnswer, Sendable {
   }
 }
 
-/// A key that was added to a file, or that would be.
+/// Key that was added to a file, or would be without the dry run.
 package struct NewKey: CommandAnswer, Sendable {
   let id: String
   let isRehearsal: Bool
@@ -57,7 +57,7 @@ package struct NewKey: CommandAnswer, Sendable {
     self.isRehearsal = isRehearsal
   }
 
-  /// The id alone, so that it can be passed on.
+  /// Only the id, so that a script can use it.
   package var text: String { isRehearsal ? change.text : id }
 
   package var json: [UInt8] { change.json }

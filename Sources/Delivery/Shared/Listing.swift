@@ -12,12 +12,12 @@ package struct Listing: Sendable {
     case words([String])
   }
 
-  /// The member of the document.
+  /// Member of the JSON document.
   let name: StaticString
-  /// The members of each row. A table has them as headings.
+  /// Members of each row in JSON, and headings of the table.
   let columns: [StaticString]
   let rows: [[Value]]
-  /// Whether these are the first rows only.
+  /// Whether there are more rows.
   let isMore: Bool
 
   init<Row>(
@@ -99,7 +99,7 @@ extension Listing.Value {
 }
 
 extension StaticString {
-  /// `last_used_at` as `LAST USED`.
+  /// Heading of a column: `LAST USED` for `last_used_at`.
   fileprivate var heading: String {
     let words = description.split(separator: "_")
     return (words.last == "at" ? words.dropLast() : words).joined(separator: " ").uppercased()
@@ -113,6 +113,6 @@ extension String {
 }
 
 extension String {
-  /// As much of a device token as people need to recognize it.
+  /// Start of a device token, enough for people to recognize it.
   var tokenPreview: String { count > 16 ? prefix(16) + "…" : self }
 }

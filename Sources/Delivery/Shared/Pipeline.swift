@@ -1,15 +1,15 @@
 import Base
 import Glibc
 
-/// Programs of which each reads what the one before it writes, as in a shell.
+/// Pipeline of programs, as in a shell.
 ///
-/// Each keeps what it says on standard error, for ``finish()``. SIGPIPE must be ignored.
+/// Keeps the standard error of each program for ``finish()``. SIGPIPE must be ignored.
 struct Pipeline: ~Copyable {
-  /// Where the first program reads, or the last one writes.
+  /// Input of the first program, or output of the last one.
   enum End {
-    /// What ``write(_:)`` writes, or ``read(atMost:)`` reads.
+    /// A pipe to ``write(_:)`` or from ``read(atMost:)``.
     case us
-    /// An open file, which stays open here.
+    /// An open file, which the caller closes.
     case file(CInt)
     case nothing
   }
@@ -57,7 +57,7 @@ struct Pipeline: ~Copyable {
   deinit {
     if input >= 0 { close(input) }
     if output >= 0 { close(output) }
-    // Their ends of the pipes are closed, so they end.
+    // The programs end, because our ends of their pipes are closed.
     for (_, process, messages) in processes {
       waitpid(process, nil, 0)
       close(messages)
@@ -69,7 +69,8 @@ struct Pipeline: ~Copyable {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // Away from 0, 1 and 2 first: where our own standard input is closed, a pipe may have their numbers.
+    // Copies the descriptors to numbers above 2 first: if our own standard input is closed, a pipe
+    // may have number 0, 1 or 2.
     let ends = [reading, writing, messages].map(copy)
     defer { for end in ends { close(end) } }
     for (number, end) in ends.enumerated() {
@@ -87,7 +88,7 @@ struct Pipeline: ~Copyable {
     processes.append((words[0], process, messages))
   }
 
-  /// In memory (`shm_open`).
+  /// Makes an unnamed file in memory (`shm_open`).
   private static func unnamedFile() throws -> CInt {
     let name = "/switchboard-\(getpid())-\(UInt64.random(in: 0...(.max)))"
     let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
@@ -96,9 +97,9 @@ struct Pipeline: ~Copyable {
     return file
   }
 
-  /// Gives `bytes` to the first program.
+  /// Writes `bytes` to the first program.
   ///
-  /// - Throws: ``PipelineError/endedEarly``; ``finish()`` then says why.
+  /// - Throws: ``PipelineError/endedEarly``; ``finish()`` then throws the cause.
   func write(_ bytes: [UInt8]) throws(PipelineError) {
     var written = 0
     while written < bytes.count {
@@ -111,13 +112,13 @@ struct Pipeline: ~Copyable {
     }
   }
 
-  /// Tells the first program that this was all.
+  /// Ends the input of the first program.
   mutating func closeInput() {
     close(input)
     input = -1
   }
 
-  /// The next bytes of the last program, fewer than `limit` only at the end.
+  /// Reads the next output of the last program. Returns fewer than `limit` bytes only at the end.
   func read(atMost limit: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, total in
       while total < limit {
@@ -129,17 +130,17 @@ struct Pipeline: ~Copyable {
     }
   }
 
-  /// Everything that the last program writes.
+  /// Reads all output of the last program.
   func readToEnd() -> [UInt8] {
     var bytes: [UInt8] = []
     while case let more = read(atMost: 65_536), !more.isEmpty { bytes += more }
     return bytes
   }
 
-  /// Closes our ends, and waits until all have ended.
+  /// Closes our ends of the pipes, and waits until all programs have ended.
   ///
-  /// - Throws: ``PipelineError/failed(program:message:)`` for the first that failed by itself, not because one behind it had
-  ///   ended.
+  /// - Throws: ``PipelineError/failed(program:message:)`` for the first program that failed.
+  ///   Ignores programs that SIGPIPE ended, because a later program failed then.
   mutating func finish() throws(PipelineError) {
     if input >= 0 { close(input) }
     if output >= 0 { close(output) }
@@ -158,7 +159,8 @@ struct Pipeline: ~Copyable {
     if let failure { throw failure }
   }
 
-  /// The line of MariaDB's error, before which its client shows the statement; else what the program said first.
+  /// The error line of MariaDB's client, which prints the statement before it; for other programs
+  /// the first line.
   private static func cause(in messages: CInt) -> String {
     func lines(from offset: off_t) -> [Substring] {
       let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
@@ -168,17 +170,17 @@ struct Pipeline: ~Copyable {
     }
     let last = lines(from: max(0, lseek(messages, 0, SEEK_END) - 4096))
     let cause = last.first { $0.hasPrefix("ERROR ") } ?? lines(from: 0).first
-    return String(cause ?? "it said nothing").printable
+    return String(cause ?? "no error message").printable
   }
 }
 
 enum PipelineError: Error, CustomStringConvertible {
-  /// The program, looked up in PATH
+  /// The program cannot be started, for example because it is not in PATH.
   case notStarted(String)
   /// `/dev/shm` cannot be written.
   case noMemory
   case failed(program: String, message: String)
-  /// A program ended while something was written to it.
+  /// A program ended before it had read its input.
   case endedEarly
 
   var description: String {
@@ -191,5 +193,5 @@ enum PipelineError: Error, CustomStringConvertible {
   }
 }
 
-/// Not 0, 1 or 2, and not for programs that others start meanwhile.
+/// Copies a descriptor to a number above 2. The copy is closed in child processes.
 private func copy(of file: CInt) -> CInt { fcntl(file, F_DUPFD_CLOEXEC, 3) }

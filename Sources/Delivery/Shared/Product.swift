@@ -1,4 +1,4 @@
-/// What the companion calls itself.
+/// Version of the companion.
 package enum Product {
   package static let version = "1.0.0"
 }

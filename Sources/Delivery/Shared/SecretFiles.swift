@@ -1,25 +1,25 @@
 import Base
 import Glibc
 
-/// The files of this host that hold secrets. Nobody but their owner and group may read them.
+/// Files of this host that hold secrets. Only their owner and group may read them.
 package struct SecretFiles: Sendable, Equatable {
-  /// Holds nothing but secrets, and two public keys; nil where no such folder is known.
+  /// Folder that holds only secrets and two public keys; nil if unknown.
   private let folder: String?
-  /// Elsewhere.
+  /// Files outside of the folder.
   private let files: [String]
 
   /// - Parameters:
-  ///   - folder: the files in it count, and settings in the folder around it, should they hold a secret.
-  ///   - files: further ones.
+  ///   - folder: includes its files, and the settings in its parent folder if they hold a secret.
+  ///   - files: further files.
   package init(in folder: String? = nil, files: [String] = []) {
     self.folder = folder
     self.files = files
   }
 
-  /// Whether no such file is known.
+  /// Whether no file of secrets is known.
   var isEmpty: Bool { folder == nil && files.isEmpty }
 
-  /// The paths of those that anybody on this host can read, in order.
+  /// Sorted paths of the files that every user of this host can read.
   var exposed: [String] {
     let secrets = folder.map { folder in Self.names(in: folder).map { "\(folder)/\($0)" } } ?? []
     let settings = folder.map(Self.settings(around:)) ?? []
@@ -27,7 +27,7 @@ package struct SecretFiles: Sendable, Equatable {
       .sorted()
   }
 
-  /// Names them, each folder once; nil where there is none.
+  /// Sentence with the exposed files, grouped by folder; nil if there are none.
   var problem: String? {
     let folders = Dictionary(grouping: exposed) { path in
       path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
@@ -40,11 +40,12 @@ package struct SecretFiles: Sendable, Equatable {
     return "Anybody on this host can read \(texts.joined(separator: "; "))."
   }
 
-  // MARK: Which files there are
+  // MARK: Files of secrets
 
   private static let publicNames: Set = ["companion-public-keys", "vapid-public-key"]
 
-  /// What `setup` and the manual put there: a folder that does not show its names may let them be read all the same.
+  /// Files that `setup` and the manual put there. They may be readable even if the folder cannot be
+  /// listed.
   private static let usualNames: Set = [
     "apns-apps", "apns-private-key", "companion-keys", "credential-keys", "database-companion",
     "database-password", "database-relay", "database-responder", "fcm-service-account", "hmac-keys",
@@ -77,7 +78,7 @@ private let secretVariables: Set<Substring> = [
   "APNS_APPS", "FCM_SERVICE_ACCOUNT", "WEBPUSH_VAPID_KEY",
 ]
 
-/// Whether a file of settings gives a value to a variable that holds a secret, and anybody can read it.
+/// Whether every user can read a file of settings that holds a secret.
 private func isExposedSetting(_ path: String) -> Bool {
   guard isOpenToAnybody(path), let file = fopen(path, "re") else { return false }
   defer { fclose(file) }
@@ -92,10 +93,10 @@ private func isExposedSetting(_ path: String) -> Bool {
   return false
 }
 
-/// Whether every user of this host can read or replace the content of `path`: its mode says so, and each folder on the
-/// way lets everybody through.
+/// Whether every user of this host can read or change the file at `path`: its mode allows it, and
+/// each folder of the path can be entered by everyone.
 private func isOpenToAnybody(_ path: String) -> Bool {
-  // What we cannot reach, others cannot.
+  // A file that we cannot reach is out of reach for others too.
   guard let resolved = realpath(path, nil) else { return false }
   defer { free(resolved) }
   let name = String(cString: resolved)

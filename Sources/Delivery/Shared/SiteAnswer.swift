@@ -1,19 +1,19 @@
 import Base
 import Glibc
 
-/// What the site answers when it is asked for its health.
+/// Answer of the site to a request for its health.
 struct SiteAnswer {
-  /// nil where there is none.
+  /// nil if there is no answer.
   private let status: Int?
-  /// What the responder says of the first thing that fails, or why there is no answer.
+  /// The first problem in the responder's answer, or the reason why there is no answer.
   private let reason: String?
-  /// Whether this host trusts the site's certificate, as far as it was asked. A site that it does not trust is asked all
-  /// the same: the question is no secret.
+  /// False if this host does not trust the site's certificate. The site is asked even then, because
+  /// the request holds no secret.
   let isTrusted: Bool
 
   var isAnswered: Bool { status != nil }
 
-  /// - Parameter triesFor: a web server that starts just now is asked again for so long.
+  /// - Parameter triesFor: time to retry, because the web server may just be starting.
   init(at url: String, triesFor: Duration = .seconds(3)) {
     let end = ContinuousClock.now + triesFor
     var answer = SiteAnswer(askedOnce: url)
@@ -53,7 +53,7 @@ struct SiteAnswer {
     if case .failure(let error) = result { error.isUntrusted } else { false }
   }
 
-  /// Why nobody is served; nil where the responder can work.
+  /// Reason why the site serves no requests; nil if the responder works.
   var problem: String? {
     switch status {
     case nil: "The site does not answer at its address: \(reason ?? "")."
@@ -78,7 +78,7 @@ struct SiteAnswer {
         }
       }
     } catch {
-      // The page of a web server is not JSON.
+      // An error page of a web server is not JSON.
     }
     return reason
   }

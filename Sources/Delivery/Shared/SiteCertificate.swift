@@ -1,34 +1,34 @@
 import Base
 import Cryptography
 
-/// The certificate that the site shows to whoever connects.
+/// TLS certificate of the site.
 struct SiteCertificate {
   let expiresAt: Timestamp
   /// SHA-256 of its DER form.
   let fingerprint: [UInt8]
 
-  /// Why it must be renewed; nil while it is good for two weeks.
+  /// Reason why the certificate must be renewed; nil if it is valid for two more weeks.
   func problem(at now: Timestamp) -> String? {
     let days = (expiresAt - now).components.seconds / 86_400
     if expiresAt <= now { return "The site's certificate has expired." }
     return days < 14 ? "The site's certificate expires in \(days) days." : nil
   }
 
-  /// The same of a certificate that this host does not trust, where another one is expected.
+  /// The same for a certificate that this host does not trust, with the expected fingerprint.
   func problem(at now: Timestamp, insteadOf expected: [UInt8]?) -> String? {
     guard let expected, expected != fingerprint else { return problem(at: now) }
     return "The site shows a certificate that this host does not trust, and not the one that "
       + "SWITCHBOARD_CERTIFICATE_FINGERPRINT names."
   }
 
-  /// As `openssl x509 -fingerprint -sha256` prints it.
+  /// Fingerprint in the format of `openssl x509 -fingerprint -sha256`.
   var fingerprintText: String {
     fingerprint.map { hexEncoded([$0]).uppercased() }.joined(separator: ":")
   }
 }
 
 extension SiteCertificate {
-  /// - Returns: nil where the site is not reached from here.
+  /// - Returns: nil if this host cannot reach the site.
   init?(at url: String) {
     let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
     guard let destination = Destination(configured: url),

@@ -1,10 +1,10 @@
 extension String {
-  /// With spaces behind it, so that a column of a terminal stands straight.
+  /// Pads the text with spaces, to align a column in a terminal.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// Without what a terminal would obey.
+  /// Replaces control characters, which a terminal would obey.
   var printable: String {
     String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "·" }))
   }

@@ -1,17 +1,17 @@
 import Base
 import Store
 
-/// online-go.com, asked one question at a time over one kept connection.
+/// Client for online-go.com: one request at a time over one kept connection.
 struct OnlineGo: ~Copyable {
   enum GamesAnswer {
     case games(SeenGames, entityTag: String?)
-    /// Nothing has changed since the answer that had the entity tag.
+    /// Nothing has changed since the answer with the entity tag.
     case unchanged
     case failure(PollFailure)
   }
 
   private let client: HTTPClient
-  /// Of the last answer, by the clock of online-go.com.
+  /// Time of the last answer, by the clock of online-go.com.
   var date: Timestamp? { client.date }
   private let baseURL: String
 
@@ -47,7 +47,7 @@ struct OnlineGo: ~Copyable {
     } catch {
       let first = answer.body.first { !$0.isJSONWhiteSpace }
       guard first == UInt8(ascii: "{") else {
-        // Such as a page that says that the site is being maintained.
+        // For example a page about maintenance of the site.
         return .failure(.refused(reason: "200 without JSON", retryAfter: answer.retryAfter))
       }
       return .failure(.unreadable(reason: "the answer is \(error)"))

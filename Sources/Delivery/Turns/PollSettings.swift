@@ -1,15 +1,15 @@
 package import Store
 
-/// How online-go.com is polled.
+/// Settings for polling online-go.com.
 package struct PollSettings: Sendable {
   /// `https://…` without a final slash.
   package let baseURL: String
-  /// An address or a URL at which its administrators reach ours.
+  /// E-mail address or URL at which its administrators reach our administrators.
   package let contact: String
-  /// At most, even where the interval asks for more.
+  /// Maximum rate, even if the interval requires more.
   package let requestsPerSecond: Int
   package let pace: PollPace
-  /// Before the text of a notification: `[dev] `, or nothing.
+  /// Prefix for the text of a notification: `[dev] `, or empty.
   package let prefix: String
 
   package init(
@@ -25,7 +25,7 @@ package struct PollSettings: Sendable {
   /// `Switchboard/1.0.0 (+contact)`
   var userAgent: String { "Switchboard/\(Product.version) (+\(contact))" }
 
-  /// The finding of the check: `interval` is that of the companion's passes.
+  /// Result of the check. `interval` is the interval of the companion's passes.
   func check(interval: Duration) -> Finding {
     let users = Int64(requestsPerSecond) * interval.components.seconds
     return .ok(

@@ -4,7 +4,7 @@ import Glibc
 import Logging
 import Store
 
-/// Polls online-go.com for the users whose devices are registered.
+/// Polls online-go.com for the users with registered devices.
 struct TurnPolling: Sendable {
   let database: Database
   let settings: PollSettings
@@ -12,10 +12,11 @@ struct TurnPolling: Sendable {
   let stopping: Flag
   var observations = Observations()
 
-  /// Users claimed at once: their fetches, each up to its time-out, are done before the lease ends.
+  /// Number of users claimed at once: all their fetches end before the lease expires, even if each
+  /// one times out.
   private static let claimSize = 8
 
-  /// Badges corrected in one pass because a user unregistered.
+  /// Maximum number of badges corrected in one pass after users unregistered.
   private static let badgesAtOnce = 500
 
   private var message: TurnMessage.Maker {
@@ -24,13 +25,13 @@ struct TurnPolling: Sendable {
 
   private var polls: Polls { database.records(at: .now(), from: .companion).polls }
 
-  /// Polls the users that are due, one after the other and no faster than configured, until none is
-  /// or `limit` has passed.
+  /// Polls the due users one after the other, no faster than configured, until no user is due or
+  /// `limit` has passed.
   ///
   /// Sequential on purpose: with the fetch of a job, online-go.com never sees more than two of our
   /// requests at once.
   ///
-  /// - Parameter deliver: called now and then, so that what was found does not wait for the end.
+  /// - Parameter deliver: called after each group of users, so that new turns are sent at once.
   func pollDueUsers(atMost limit: Duration, deliver: () -> Void = {}) throws {
     let deadline = ContinuousClock.now + limit
     let gap = Duration.seconds(1) / settings.requestsPerSecond
@@ -65,7 +66,7 @@ struct TurnPolling: Sendable {
 
   enum PollOutcome {
     case seen(Turns)
-    /// Nothing new, or nothing recorded: the lease has passed to another poll.
+    /// Nothing new, or nothing recorded because another poll has taken over the lease.
     case nothing
     case failed
     case allPaused
@@ -101,7 +102,7 @@ struct TurnPolling: Sendable {
     }
   }
 
-  /// What is wrong with one user says nothing of online-go.com.
+  /// Only a refusal is a problem of online-go.com; the other failures affect one user.
   private func observe(_ failure: PollFailure) {
     switch failure {
     case .refused(let reason, _):
@@ -124,7 +125,7 @@ struct TurnPolling: Sendable {
       turns = try polls.recordGames(
         seen, entityTag: entityTag, of: user, pace: settings.pace, message: message)
     } catch  where !Database.isUnavailable(error) {
-      // This user's answer alone: the others go on.
+      // Only this user's answer is wrong, so the other users are polled.
       log.error("Turns not stored: \(error)", metadata: metadata)
       _ = try polls.recordFailure(
         .unreadable(reason: "the answer cannot be stored"), of: user, pace: settings.pace)

@@ -1,17 +1,17 @@
 import Base
 import Store
 
-/// Bytes of a name that are read: room for ``TurnGame/longestName`` scalars, each as two escapes.
+/// Maximum length of a name in bytes: ``TurnGame/longestName`` scalars, each as two escapes.
 private let longestText = TurnGame.longestName * 12
 
-/// More active games than anybody plays. Further games are left out.
+/// Maximum number of active games, more than any user plays. Further games are left out.
 private let mostGames = 2000
 
 extension SeenGames {
-  /// What the answer of `/api/v1/players/{id}/full` tells `userID` of the active games. Finished games are left
-  /// out. A game without what we need is unreadable; the others count.
+  /// Reads the active games of `userID` from an answer of `/api/v1/players/{id}/full`. Leaves out
+  /// finished games. Lists games with missing members as unreadable, and reads the others.
   ///
-  /// - Throws: ``JSONReader/Failure``; `malformed` also where it does not tell of any games at all.
+  /// - Throws: ``JSONReader/Failure``; `malformed` also if the answer has no list of games.
   init(ofPlayer body: [UInt8], for userID: Int64) throws {
     var list: GameList?
     var reader = JSONReader(body, .lenient)
@@ -30,7 +30,7 @@ extension SeenGames {
   }
 }
 
-/// The value of `active_games`.
+/// Value of `active_games`.
 private struct GameList {
   var games: [TurnGame] = []
   var unreadable: Set<Int64> = []
@@ -39,7 +39,7 @@ private struct GameList {
   var clockEnds: [Int64: Int64] = [:]
   private var ids: Set<Int64> = []
 
-  /// - Returns: nil where it is no array.
+  /// - Returns: nil if the value is not an array.
   init?(_ value: inout JSONReader, for userID: Int64) throws {
     var elements = GameList()
     let isArray = try value.optionalArray { element in
@@ -67,7 +67,7 @@ private struct GameList {
   }
 }
 
-/// The members of a game that say whose turn it is; whatever is absent or of another type is nil.
+/// Members of a game that tell whose turn it is. A missing member, or one of another type, is nil.
 private struct GameFields {
   private(set) var id: Int64?
   private(set) var phase: String?
@@ -78,10 +78,10 @@ private struct GameFields {
   private var lastMove: Int64?
   private var expiration: Int64?
   private var hasNotBegun = false
-  /// Seconds
+  /// Seconds per move.
   private var timePerMove: Int64?
   private var isPaused = false
-  /// By the removal of stones, which is a phase of its own.
+  /// Whether a pause belongs to the phase of stone removal.
   private var isRemoving = false
   /// Players who have accepted the stones that are removed.
   private var accepted: Set<Int64> = []
@@ -146,7 +146,7 @@ private struct GameFields {
     self = fields
   }
 
-  /// Any member is a pause, whatever its value, as on the site itself.
+  /// Reads pauses. Any member means a pause, with any value, as on the site itself.
   private mutating func readPauseControl(_ value: inout JSONReader) throws {
     var fields = self
     _ = try value.optionalObject { name, control in
@@ -156,7 +156,7 @@ private struct GameFields {
     self = fields
   }
 
-  /// Each under its color.
+  /// Reads the players. Each is a member named by its color.
   private mutating func readPlayers(_ value: inout JSONReader) throws {
     var fields = self
     _ = try value.optionalObject { _, player in
@@ -176,13 +176,14 @@ private struct GameFields {
     self = fields
   }
 
-  /// The site calls games live that give less than an hour for a move.
+  /// Whether the site calls the game live: less than an hour per move.
   var isLive: Bool { timePerMove.map { $0 < 3600 } ?? false }
 
-  /// Unix milliseconds; before the first move the clock tells how much is left.
+  /// End of the clock in Unix milliseconds; nil before the first move, when the clock shows the
+  /// remaining time.
   var clockEnd: Int64? { hasNotBegun ? nil : expiration }
 
-  /// - Returns: nil where the members do not say whose turn it is.
+  /// - Returns: nil if the members do not tell whose turn it is.
   func game(id: Int64, for userID: Int64) -> TurnGame? {
     guard let phase, let lastMove else { return nil }
     let player = phase == "stone removal" ? awaitedByRemoval(userID) : currentPlayer ?? 0
@@ -193,7 +194,8 @@ private struct GameFields {
       isRunning: !isPaused && (phase == "stone removal" || phase == "play" && !isRemoving))
   }
 
-  /// Both must accept, whichever player the clock names: the user first, then the other one.
+  /// Player who must accept the removal, whatever the clock says: the user first, then the
+  /// opponent.
   private func awaitedByRemoval(_ userID: Int64) -> Int64 {
     let awaited = players.subtracting(accepted)
     return awaited.contains(userID) ? userID : awaited.min() ?? 0

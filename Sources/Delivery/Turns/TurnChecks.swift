@@ -2,10 +2,10 @@ import Base
 import Glibc
 import Store
 
-/// Does the job of `/check/:user_id`: what a poll does, at once.
+/// Does the job of `/check/:user_id`: an immediate poll.
 struct TurnChecks: Sendable {
   let database: Database
-  /// nil where online-go.com is not polled.
+  /// nil if online-go.com is not polled.
   let polling: TurnPolling?
 
   var handler: JobHandler {
@@ -29,14 +29,14 @@ struct TurnChecks: Sendable {
     }
   }
 
-  /// The turns of a user now; nil where online-go.com does not tell, or must not be asked.
+  /// The current turns of a user; nil if online-go.com does not answer or must not be asked.
   private func check(_ userID: Int64, by polling: TurnPolling) throws -> Turns? {
-    // Less than the request waits, so that it gets this answer and no time-out.
+    // Shorter than the request waits, so that the client gets this answer instead of a timeout.
     let limits = HTTPClient.Limits(connecting: .seconds(5), total: .seconds(7))
     let waitLimit = ContinuousClock.now + .seconds(2)
     let site = OnlineGo(polling.settings)
     let perMinute = Int64(polling.settings.requestsPerSecond) * 60
-    // The responder counts too; but what it writes is not trusted.
+    // Counted here although the responder counts too, because its rows are not trusted.
     let isAdmitted = try database.records(at: .now(), from: .companion).polls
       .admitCheck(of: userID, siteLimit: perMinute)
     guard isAdmitted else { return nil }
@@ -44,12 +44,12 @@ struct TurnChecks: Sendable {
       let polls = database.records(at: .now(), from: .companion).polls
       switch try polls.claim(userID, as: newClaimID()) {
       case .claimed(let user):
-        // The whole answer, not 304: it is what is asked for.
+        // Without an entity tag, because the client needs the whole answer, not 304.
         let outcome = try polling.pollUser(user, at: site, entityTag: nil, limits: limits)
         if case .seen(let turns) = outcome { return turns }
         return nil
       case .unregistered:
-        // Nothing is kept: what a device that registers later finds is new then.
+        // Nothing is stored, so that the turns are new for a device that registers later.
         guard case .games(let seen, _) = site.fetchGames(of: userID, limits: limits) else {
           return nil
         }
@@ -62,7 +62,7 @@ struct TurnChecks: Sendable {
     }
   }
 
-  /// The `user_id` of a request; nil in one that has none.
+  /// The `user_id` of a request; nil if it has none.
   private static func userID(in request: [UInt8]) -> Int64? {
     var userID: Int64?
     var reader = JSONReader(request)
@@ -71,7 +71,7 @@ struct TurnChecks: Sendable {
         if name == "user_id" { userID = try value.integer() } else { try value.skip() }
       }
     } catch {
-      return nil  // whatever is wrong with it, the answer is the same
+      return nil  // every malformed request gets the same answer
     }
     return userID
   }

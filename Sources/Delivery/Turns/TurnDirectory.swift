@@ -1,7 +1,7 @@
 import Base
 package import Store
 
-/// Users of online-go.com and the API keys of their apps, as administrators manage them.
+/// Users of online-go.com and the API keys of their apps, for administrators.
 package struct TurnDirectory: Sendable {
   private let records: Records
 
@@ -9,7 +9,7 @@ package struct TurnDirectory: Sendable {
     self.records = records
   }
 
-  /// At most `limit` users with ids behind `id`.
+  /// At most `limit` users with ids above `id`.
   package func users(after id: Int64, limit: Int) throws -> Report {
     Report(
       Listing(
@@ -26,7 +26,7 @@ package struct TurnDirectory: Sendable {
 
   /// At most `limit` API keys.
   ///
-  /// - Parameter userID: whose; nil: everybody's.
+  /// - Parameter userID: the owner of the keys; nil for all users.
   package func keys(of userID: Int64?, limit: Int) throws -> Report {
     Report(
       Listing(
@@ -41,9 +41,9 @@ package struct TurnDirectory: Sendable {
       })
   }
 
-  /// Revokes the keys of a user that begin with the 8 characters that the list shows.
+  /// Revokes the keys of a user that begin with `prefix`, the 8 characters that the list shows.
   ///
-  /// - Returns: nil where the user has no such valid key.
+  /// - Returns: nil if the user has no such valid key.
   package func revokeKey(beginning prefix: String, of userID: Int64) throws -> Change? {
     guard try records.apiKeys.revoke(beginning: prefix, of: userID) > 0 else { return nil }
     return Change(

@@ -3,27 +3,27 @@ import Cryptography
 import Store
 
 extension TurnMessage {
-  /// In bytes: what a browser takes is less than what Apple and Google do.
+  /// Maximum size in bytes. The limit for browsers is lower than those of Apple and Google.
   private static let largestPayload = WebPushKeys.maximumContentSize
   private static let day = Duration.seconds(86_400)
 
-  /// What devices do with an alert beside showing its text.
+  /// Text of an alert, and how devices handle it.
   private struct Alert {
-    /// Names the actions that the app offers.
+    /// Name of the app's group of actions.
     let category: String
-    /// A device shows those of one thread together.
+    /// A device groups alerts by thread.
     let thread: String
-    /// It breaks through a focus of the person.
+    /// Whether the alert breaks through a Focus.
     let isUrgent: Bool
     let text: TurnTexts.Named
   }
 
   /// The notification of an event.
   ///
-  /// A device shows only the newest of those that share a collapse id. So it names a single game; and several games with
-  /// their moves: none hides a game that still waits.
+  /// A device shows only the newest notification with the same collapse id. So the id names one
+  /// game, or several games with their moves, and no notification hides a game that still waits.
   ///
-  /// - Parameter prefix: stands before the text, such as `[dev] `.
+  /// - Parameter prefix: prefix of the text, such as `[dev] `.
   init(of event: Event, to reader: Reader, prefix: String) {
     let user = reader.userID ?? 0
     let texts = TurnTexts(in: reader.language)
@@ -61,7 +61,7 @@ extension TurnMessage {
     }
   }
 
-  /// It wakes the app, which takes the alerts away.
+  /// A notification that wakes the app, which removes the alerts.
   private init(removing alerts: [RemovedAlert], badge: Int64) {
     let ids = alerts.map { "\($0.collapseID):\($0.lastMove)" }.joined(separator: " ")
     self.init(
@@ -87,7 +87,7 @@ extension TurnMessage {
       }, lifetime: Self.day)
   }
 
-  /// With as much of the name of the first game as fits, cut between Unicode scalars.
+  /// Shortens the name of the first game until the payload fits, cutting between Unicode scalars.
   private init(
     collapseID: String, about games: [TurnGame], _ alert: Alert, to reader: Reader, prefix: String
   ) {
@@ -132,7 +132,7 @@ extension TurnMessage {
 }
 
 extension [TurnGame] {
-  /// Names these games and their moves, in 32 characters.
+  /// Hash of the games and their moves, 32 characters.
   fileprivate var marks: String {
     let moves = map { "\($0.id):\($0.lastMove)" }.sorted().joined(separator: " ")
     return hexEncoded([UInt8](sha256(moves).prefix(16)))

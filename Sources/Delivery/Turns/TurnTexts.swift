@@ -1,11 +1,12 @@
 import Base
 
-/// What players read in notifications, in one language. One that leaves a text out does not compile.
+/// Texts of notifications for players in one language. A language without one of the texts does not
+/// compile.
 struct TurnTexts: Sendable {
   typealias Named = @Sendable (_ game: String) -> String
 
   let turn: Named
-  /// For more than one game.
+  /// Text for several games.
   let turns: @Sendable (_ count: Int) -> String
   let clock: Named
   let ended: Named
@@ -52,6 +53,7 @@ extension TurnTexts {
     clock: { "کمتر از یک ساعت وقت دارید: \(isolated($0))" },
     ended: { "بازی تمام شد: \(isolated($0))" })
 
-  /// A name whose letters run the other way keeps its order (Unicode's FSI and PDI).
+  /// Isolates a name with another writing direction, so that its order is kept (Unicode's FSI and
+  /// PDI).
   private static func isolated(_ name: String) -> String { "\u{2068}\(name)\u{2069}" }
 }

@@ -2,14 +2,15 @@ import Base
 import Cryptography
 import Store
 
-/// One conversation with a bank: a code for a token, then the token for cards.
+/// Requests to a bank for one enrollment: exchanges a code for a token, then gets the cards with
+/// the token.
 struct Bank: ~Copyable {
   private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
   private let enrollment: PendingEnrollment
   private let outbound: OutboundRule
   private let deadline: ContinuousClock.Instant
 
-  /// - Parameter outbound: what connections to the bank must keep to.
+  /// - Parameter outbound: rule for connections to the bank.
   init(
     of enrollment: PendingEnrollment, under outbound: OutboundRule,
     until deadline: ContinuousClock.Instant
@@ -21,8 +22,8 @@ struct Bank: ~Copyable {
 
   /// Exchanges `code` for an access token.
   ///
-  /// We authenticate by HTTP Basic, which every bank must support. The standard advises against
-  /// credentials in the body (RFC 6749 §2.3.1).
+  /// Authenticates by HTTP Basic, which every bank must support. RFC 6749 §2.3.1 advises against
+  /// credentials in the body.
   func accessToken(
     for code: String, verifier: String, redirectURI: String, clientSecret: String
   ) throws(BankFailure) -> String {
@@ -35,14 +36,14 @@ struct Bank: ~Copyable {
       enrollment.tokenURL, posting: form,
       authorization: "Basic \(base64Encoded(Array(credentials.utf8)))", atMost: 64 << 10)
     guard answer.status == 200 else {
-      // It is a refusal whatever the body is.
+      // An unreadable body does not matter: the status is a refusal.
       let error = (try? TokenAnswer(json: answer.body))?.error
       throw refusal(answer, "token", error: error)
     }
     return try TokenAnswer(json: answer.body).accessToken(nonceHash: enrollment.nonceHash)
   }
 
-  /// The person's cards, in the bank's order.
+  /// Gets the person's cards, in the bank's order.
   func cards(with accessToken: String) throws(BankFailure) -> [BankCard] {
     let answer = try ask(
       enrollment.cardsURL, authorization: "Bearer \(accessToken)", atMost: 256 << 10)
@@ -50,7 +51,7 @@ struct Bank: ~Copyable {
     return try BankCard.list(json: answer.body)
   }
 
-  /// Each request takes at most half of the time that a person waits, and at most what is left.
+  /// Sends a request, which takes at most 4 seconds and at most the time until the deadline.
   private func ask(
     _ url: ForeignURL, posting form: String? = nil, authorization: String, atMost size: Int
   ) throws(BankFailure) -> HTTPAnswer {
@@ -66,7 +67,7 @@ struct Bank: ~Copyable {
     }
   }
 
-  /// The meaning of an answer that is not 200: the bank refuses, or we should try another time.
+  /// The failure for a status other than 200: the bank refuses, or is unavailable for now.
   private func refusal(
     _ answer: HTTPAnswer, _ endpoint: String, error: OAuthError? = nil
   ) -> BankFailure {

@@ -2,7 +2,7 @@ import Base
 import Cryptography
 import Store
 
-/// The answer of a bank's token endpoint (RFC 6749 §5.1, §5.2).
+/// Answer of a bank's token endpoint (RFC 6749 §5.1, §5.2).
 struct TokenAnswer {
   private var accessToken: String?
   private var tokenType: String?
@@ -29,8 +29,8 @@ struct TokenAnswer {
 
   /// The access token. It is safe in a header field (RFC 6750 §2.1).
   ///
-  /// If there is an `id_token`, its nonce must be that of this enrollment. Its signature is not
-  /// verified: it came over TLS from the bank itself (OpenID Connect Core §3.1.3.7).
+  /// If there is an `id_token`, its nonce must belong to this enrollment. Its signature is not
+  /// verified, because it came over TLS from the bank itself (OpenID Connect Core §3.1.3.7).
   func accessToken(nonceHash: [UInt8]) throws(BankFailure) -> String {
     guard let accessToken, accessToken.isVisibleASCII(atMost: 8192),
       tokenType.map({ $0.lowercased() == "bearer" }) ?? true
@@ -59,10 +59,10 @@ struct TokenAnswer {
 }
 
 extension BankCard {
-  /// Of one person at one bank.
+  /// Maximum number of cards of a person at a bank.
   private static let maximumCount = 100
 
-  /// The cards in `{"cards":[{id, lastFour, cardType, expiryMonth, expiryYear}]}`. One wrong card
+  /// Reads `{"cards":[{id, lastFour, cardType, expiryMonth, expiryYear}]}`. One malformed card
   /// makes the whole list unreadable.
   static func list(json: [UInt8]) throws(BankFailure) -> [BankCard] {
     var cards: [BankCard]?
@@ -111,7 +111,7 @@ extension BankCard {
       expiryYear: expiryYear)
   }
 
-  /// Capitals, digits, space, `-` and `_`.
+  /// True for capitals, digits, space, `-` and `_`.
   private static func mayBeInType(_ byte: UInt8) -> Bool {
     byte.isUppercaseLetter || byte.isDigit || " -_".utf8.contains(byte)
   }

@@ -1,7 +1,7 @@
 import Base
 package import Store
 
-/// The banks at which people enroll, as administrators manage them from a terminal.
+/// Banks at which people enroll, for administrators at a terminal.
 package struct BankDirectory: Sendable {
   private let records: Records
 
@@ -11,7 +11,7 @@ package struct BankDirectory: Sendable {
 
   /// Adds a bank, or changes the bank with this id.
   ///
-  /// - Parameter keys: seal the client secret.
+  /// - Parameter keys: keys that seal the client secret.
   /// - Throws: ``BadArguments``, before anything is written.
   @discardableResult
   package func add(
@@ -40,7 +40,7 @@ package struct BankDirectory: Sendable {
       })
   }
 
-  /// Stops enrollments at the bank. Cards that were enrolled stay.
+  /// Stops enrollments at the bank. Enrolled cards stay.
   ///
   /// - Returns: nil if no such bank is connected.
   package func disconnect(_ bsimID: String) throws -> Change? {
@@ -86,11 +86,11 @@ extension String {
     (1...500).contains(utf8.count) && utf8.allSatisfy(\.isPrintable)
   }
 
-  /// Whether only the URL's host reads what is sent there: it is https, or on this machine.
+  /// Whether only the URL's host can read a request: it uses https or is on this machine.
   fileprivate var isURLForSecrets: Bool {
     guard isVisibleASCII(atMost: 2000), !contains("#"), !contains("@"), let url = WebURL(self)
     else { return false }
-    // The database takes the scheme in lower case only.
+    // The database accepts the scheme only in lower case.
     return hasPrefix(url.scheme) && (url.isHTTPS || url.isHTTP && url.isOfThisMachine)
   }
 }

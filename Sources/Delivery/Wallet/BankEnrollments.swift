@@ -3,25 +3,25 @@ import Cryptography
 import Logging
 import Store
 
-/// Does the jobs of banks' callbacks.
+/// Does the jobs for callbacks from banks.
 struct BankEnrollments: Sendable {
   let database: Database
-  /// Open what the responder and administrators have sealed.
+  /// Keys that open values sealed by the responder and administrators.
   let keys: CompanionKeys
-  /// The site's main address; nil where it is not known here.
+  /// The site's main URL; nil if it is not configured.
   var publicURL: String?
-  /// What connections to banks must keep to.
+  /// Rule for connections to banks.
   let outbound: OutboundRule
   let log: Logger
   var observations = Observations()
 
-  /// How long after a callback we may still ask the bank: less than the ten seconds that the request
+  /// Time after a callback in which we may ask the bank: less than the ten seconds that the request
   /// waits.
   private static let waitLimit = Duration.seconds(9)
 
   var handler: JobHandler { JobHandler(kind: .bankEnrollment, perform: enroll) }
 
-  /// Enrollments whose audit rows name the person's request and address.
+  /// Enrollments that write audit rows with the person's request and address.
   private func enrollments(of exchange: BankExchange, in job: Job) -> Enrollments {
     let origin = Origin(requestID: job.requestID, address: exchange.address)
     return database.records(at: .now(), from: origin).enrollments
@@ -29,7 +29,7 @@ struct BankEnrollments: Sendable {
 
   /// Exchanges the code of a callback at its bank, and stores the cards.
   ///
-  /// - Returns: false if nobody waits for it any more; nothing is stored then.
+  /// - Returns: false if the request no longer waits; nothing is stored then.
   private func enroll(_ job: Job) throws -> Bool {
     let exchange = try Job.decode(BankExchange.self, from: job.request)
     let enrollment = try enrollments(of: exchange, in: job).pending(exchange, of: job)
@@ -85,7 +85,8 @@ struct BankEnrollments: Sendable {
     return try bank.cards(with: token)
   }
 
-  /// Whether people come back from the bank to this address. The job says so, and the job is not trusted.
+  /// Whether `redirectURI` is the site's callback page for this bank. Checked because the job is
+  /// not trusted.
   private func isOfSite(_ redirectURI: String, bank: String) -> Bool {
     publicURL.map { redirectURI == "\($0)/api/enrollment/callback/\(bank)" } ?? true
   }

@@ -1,10 +1,10 @@
 import Store
 
-/// Why a bank gave no cards.
+/// Reason why a bank returned no cards.
 struct BankFailure: Error, Equatable {
-  /// What the app is told.
+  /// Failure that the app is told.
   let failure: EnrollmentFailure
-  /// In words, without secrets.
+  /// Text for administrators, without secrets.
   let reason: String
 
   static func bankRefused(_ reason: String) -> BankFailure {

@@ -2,7 +2,7 @@ import Base
 import Cryptography
 package import Store
 
-/// The merchants who take payments, as administrators manage them from a terminal.
+/// Merchants who take payments, for administrators at a terminal.
 package struct MerchantDirectory: Sendable {
   private let records: Records
 
@@ -10,7 +10,7 @@ package struct MerchantDirectory: Sendable {
     self.records = records
   }
 
-  /// The merchants, by name.
+  /// Lists the merchants, sorted by name.
   package func list() throws -> Report {
     Report(
       Listing(
@@ -26,7 +26,8 @@ package struct MerchantDirectory: Sendable {
 
   /// Adds a merchant.
   ///
-  /// - Returns: with the API key, which is shown only now: the database has its hash.
+  /// - Returns: the merchant with the API key, which is shown only now, because the database has
+  ///   only its hash.
   /// - Throws: ``NameTaken``, before anything is written.
   package func add(_ name: String) throws -> NewMerchant {
     let key = "msk_" + base64URLEncoded(randomBytes(32))
@@ -37,7 +38,7 @@ package struct MerchantDirectory: Sendable {
     return NewMerchant(id: id, key: key, name: name, isRehearsal: records.isRehearsal)
   }
 
-  /// Revokes a merchant's API key. It ends at the merchant's next request.
+  /// Revokes a merchant's API key. The merchant's next request is refused.
   ///
   /// - Returns: nil if no merchant has this id and a valid key.
   package func revoke(_ id: String) throws -> Change? {
@@ -48,23 +49,23 @@ package struct MerchantDirectory: Sendable {
   }
 }
 
-/// A merchant with a valid key has the name already: payers could not tell the two apart.
+/// Another merchant with a valid key has the name, so payers could not distinguish the two.
 package struct NameTaken: Error, CustomStringConvertible {
   let name: String
 
   package var description: String {
-    "There is a merchant with the name \(name.printable) already. Choose another name, or revoke that one's key first."
+    "There is a merchant with the name \(name.printable) already. Choose another name, or revoke that merchant's key first."
   }
 }
 
-/// A merchant who was added, with the API key, or one who would be.
+/// Merchant that was added, with the API key, or would be without the dry run.
 package struct NewMerchant: CommandAnswer, Sendable {
   package let id: String
   package let key: String
   let name: String
   let isRehearsal: Bool
 
-  /// The key alone, so that it can be passed on.
+  /// Only the key, so that a script can use it.
   package var text: String { isRehearsal ? change.text : key }
 
   package var json: [UInt8] { change.json }

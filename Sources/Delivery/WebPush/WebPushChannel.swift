@@ -2,11 +2,11 @@ import Base
 package import Store
 
 extension DeliveryChannel {
-  /// Web Push, to the browsers of subscriptions.
+  /// Web Push, for the subscriptions of browsers.
   ///
   /// - Parameters:
-  ///   - keys: open the subscriptions.
-  ///   - answerLimit: of one request; less than the companion has to end.
+  ///   - keys: keys that open the subscriptions.
+  ///   - answerLimit: time limit for one request; less than the companion's time to stop.
   package static func webPush(
     _ settings: WebPushSettings, _ database: Database, keys: CompanionKeys,
     answerLimit: Duration = .seconds(7)
@@ -26,7 +26,7 @@ extension DeliveryChannel {
 }
 
 extension DirectSender {
-  /// Sends to a few browsers one after the other, until the time is up.
+  /// Sends to browsers one after the other, until a time limit.
   fileprivate init(
     _ settings: WebPushSettings, keys: CompanionKeys,
     subscriptions: @escaping @Sendable ([String]) throws -> [String: String]
@@ -36,10 +36,11 @@ extension DirectSender {
       limits.connecting = .seconds(3)
       limits.total = .seconds(4)
       limits.body = 65_536
-      // Below the ten seconds that the request waits.
+      // Shorter than the ten seconds that the request waits.
       let deadline = ContinuousClock.now + .seconds(5)
       let sender = WebPushSender(settings, keys: keys, limits: limits)
-      // Other channels may have sent already, so an error of the database is no error of all: nothing was sent here.
+      // Other channels may have sent already, so an error of the database only means that this
+      // channel has sent nothing.
       guard let found = try? subscriptions(messages.map(\.token.text)) else { return [:] }
       var results: [String: DirectResult] = [:]
       for message in messages where ContinuousClock.now < deadline {
@@ -60,7 +61,7 @@ extension DirectResult {
     self.init(
       isAccepted: isAccepted, status: Int64(outcome.toldStatus),
       serviceID: outcome.status == 0 ? nil : message.id, reason: outcome.toldReason,
-      // Of the registration that was tried; a later one is another matter.
+      // Only the registration that was tried is dead; a later one may be valid.
       deadBefore: outcome.isGone ? message.registeredAt + .milliseconds(1) : nil)
   }
 }

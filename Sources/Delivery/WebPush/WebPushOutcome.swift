@@ -1,18 +1,19 @@
 package import Store
 
-/// What became of a message that was handed to a push service (RFC 8030 §5 and §7.3).
+/// Outcome of a message that was sent to a push service (RFC 8030 §5 and §7.3).
 package enum WebPushOutcome: Sendable, Equatable {
-  /// The service has it.
+  /// The service has the message.
   case accepted(status: Int)
   /// The service answered with another status.
   case refused(status: Int, retryAfter: Duration?)
-  /// Nobody answered.
+  /// The service did not answer.
   case unanswered
-  /// No service was asked: it has not answered before in this run.
+  /// Not sent, because the service did not answer earlier in this run.
   case postponed
-  /// No service was asked: the message has more than ``WebPushKeys/maximumContentSize`` bytes.
+  /// Not sent, because the message has more than ``WebPushKeys/maximumContentSize`` bytes.
   case tooLarge
-  /// No service was asked: the subscription is not there, or cannot be opened, or leads to a host that is not allowed.
+  /// Not sent, because the subscription is missing, cannot be opened, is malformed, or names a host
+  /// that is not allowed.
   case unusable(Unusable)
 
   package enum Unusable: String, Sendable, Equatable {
@@ -24,7 +25,7 @@ package enum WebPushOutcome: Sendable, Equatable {
 }
 
 extension WebPushOutcome {
-  /// The service's status; 0 where it has not answered or was not asked.
+  /// The service's status; 0 if it did not answer or was not asked.
   var status: Int {
     switch self {
     case .accepted(let status), .refused(let status, _): status
@@ -32,8 +33,8 @@ extension WebPushOutcome {
     }
   }
 
-  /// What people are told of the status: one word for each thing that they can do about it. What else a host answers
-  /// is for administrators alone.
+  /// Status that users see. It is reduced to the statuses that users can act on; only
+  /// administrators see a host's exact answer.
   var toldStatus: Int {
     switch self {
     case .accepted: 201
@@ -45,7 +46,7 @@ extension WebPushOutcome {
     }
   }
 
-  /// Why it was not accepted, in words that go with ``toldStatus``; nil where it was.
+  /// Reason of a failure that matches ``toldStatus``; nil if the message was accepted.
   var toldReason: String? {
     switch self {
     case .accepted: nil
@@ -56,7 +57,8 @@ extension WebPushOutcome {
     }
   }
 
-  /// Why it was not accepted, else empty. Services say it in texts of their own; we use the same words for all.
+  /// Reason of a failure; empty if the message was accepted. Services use different texts, so we
+  /// use our own words for all.
   var reason: String {
     switch self {
     case .accepted: ""
@@ -70,7 +72,7 @@ extension WebPushOutcome {
     }
   }
 
-  /// Whether no browser has the subscription any more.
+  /// Whether the subscription has ended or is unusable.
   var isGone: Bool {
     switch self {
     case .refused(404, _), .refused(410, _), .unusable(.malformed), .unusable(.missing): true
@@ -78,7 +80,7 @@ extension WebPushOutcome {
     }
   }
 
-  /// Whether the service takes nothing from us, because of our key.
+  /// Whether the service refuses our key.
   var isOurFault: Bool {
     switch self {
     case .refused(401, _), .refused(403, _): true
@@ -86,9 +88,9 @@ extension WebPushOutcome {
     }
   }
 
-  /// What to do now.
+  /// The next step for the delivery.
   ///
-  /// - Parameter attempts: made, this one included.
+  /// - Parameter attempts: number of attempts, including this one.
   package func deliveryOutcome(after attempts: Int64) -> DeliveryOutcome {
     switch self {
     case .accepted: .delivered
@@ -105,7 +107,7 @@ extension WebPushOutcome {
   private func later(
     after attempts: Int64, status: Int64?, countsAsAttempt: Bool = true
   ) -> DeliveryOutcome {
-    // A minute, and twice as long after each attempt, up to 32 minutes.
+    // One minute, doubled after each attempt, up to 32 minutes.
     var delay = Duration.seconds(60 << min(max(attempts, 1) - 1, 5))
     if case .refused(_, let wanted?) = self { delay = max(delay, min(wanted, .seconds(86_400))) }
     return .later(delay: delay, status: status, reason: reason, countsAsAttempt: countsAsAttempt)

@@ -2,7 +2,8 @@ import Base
 import Glibc
 import Store
 
-/// One run of Web Push: a few messages at once, each by a thread with connections of its own.
+/// One run of Web Push. Sends several messages in parallel, each on a thread with its own
+/// connections.
 final class WebPushRun: ChannelRun {
   private struct Queue {
     var waiting: [OutgoingDelivery] = []
@@ -22,8 +23,9 @@ final class WebPushRun: ChannelRun {
   private static let threads = 4
 
   /// - Parameters:
-  ///   - answerLimit: of one request.
-  ///   - waitLimit: for the next answer to one of the requests in flight; longer, unless a request does not end.
+  ///   - answerLimit: time limit for one request.
+  ///   - waitLimit: time limit for the next answer to any request in flight; longer than
+  ///     `answerLimit`, so it passes only if a request hangs.
   init(
     _ settings: WebPushSettings, keys: CompanionKeys, until deadline: ContinuousClock.Instant,
     answerLimit: Duration, waitLimit: Duration = .seconds(15)
@@ -38,7 +40,7 @@ final class WebPushRun: ChannelRun {
   func send(
     isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
   ) {
-    // Of this call: the threads of the one before have ended with theirs.
+    // A new queue for each call, because hanging threads of an earlier call still use theirs.
     let queue = Monitor(Queue())
     let threads = (0..<Self.threads).map { _ in startThread(worker(of: queue)) }
     var inHand: [String: OutgoingDelivery] = [:]
@@ -64,7 +66,7 @@ final class WebPushRun: ChannelRun {
 
   func finish() -> [DeadToken] { [] }
 
-  /// Nobody waits any longer for what a thread does not come back from.
+  /// Ends the run and reports the messages of hanging threads as unanswered.
   private func giveUp(
     _ inHand: some Sequence<OutgoingDelivery>, _ report: (SentDelivery) -> Void
   ) {
@@ -73,7 +75,7 @@ final class WebPushRun: ChannelRun {
     for outgoing in inHand { report(sent(outgoing, .unanswered)) }
   }
 
-  /// - Returns: nil where nothing was sent since the last time.
+  /// - Returns: nil if no message was sent since the last call.
   private static func takeSent(
     _ queue: inout Queue
   ) -> [(outgoing: OutgoingDelivery, outcome: WebPushOutcome)]? {
@@ -82,7 +84,7 @@ final class WebPushRun: ChannelRun {
     return queue.sent
   }
 
-  /// Sends what waits until the queue is over.
+  /// Makes a worker that sends waiting messages until the queue is over.
   private func worker(of queue: Monitor<Queue>) -> @Sendable () -> Void {
     let (settings, keys, silent) = (settings, keys, silent)
     let limits = HTTPClient.Limits(
@@ -96,7 +98,7 @@ final class WebPushRun: ChannelRun {
     }
   }
 
-  /// - Returns: nil inside where the queue is over.
+  /// - Returns: an inner nil if the queue is over.
   private static func takeWaiting(_ queue: inout Queue) -> OutgoingDelivery?? {
     if !queue.waiting.isEmpty { return queue.waiting.removeFirst() }
     return queue.isOver ? .some(nil) : nil
@@ -106,7 +108,7 @@ final class WebPushRun: ChannelRun {
     let delivery = outgoing.delivery
     if outcome.isOurFault {
       alarm = """
-        A push service answers \(outcome.status): it does not take our VAPID key. See that WEBPUSH_VAPID_KEY is the \
+        A push service answers \(outcome.status): it refuses our VAPID key. Check that WEBPUSH_VAPID_KEY is the \
         key with which the pages subscribed
         """
     }

@@ -3,18 +3,19 @@ import Cryptography
 import Store
 import Synchronization
 
-/// Sends messages to browsers by their push services (RFC 8030), over connections that are kept. Used by one thread.
+/// Sends messages to browsers through their push services (RFC 8030), over kept connections. Used
+/// by one thread.
 struct WebPushSender: ~Copyable {
-  /// What one message is.
+  /// Message to one browser.
   struct Message: Sendable {
     let token: String
-    /// As the responder sealed it; nil: there is none.
+    /// Subscription, sealed by the responder; nil if there is none.
     let sealed: String?
-    /// JSON
+    /// JSON text.
     let payload: [UInt8]
-    /// Messages with the same one replace each other while the browser is away; nil: none.
+    /// A message replaces earlier ones with the same id while the browser is offline; nil for no id.
     let collapseID: String?
-    /// Seconds that the service keeps it.
+    /// Seconds for which the service keeps the message.
     let lifetime: Int64
   }
 
@@ -24,10 +25,10 @@ struct WebPushSender: ~Copyable {
   private let limits: HTTPClient.Limits
   private let silent: SilentOrigins
 
-  /// The age of the VAPID token of a message at its end; services take at most 24 hours.
+  /// Lifetime of a message's VAPID token; services accept at most 24 hours.
   private static let tokenLifetime = Duration.seconds(12 * 3600)
 
-  /// - Parameter silent: those of the run.
+  /// - Parameter silent: the silent origins of the run.
   init(
     _ settings: WebPushSettings, keys: CompanionKeys, limits: HTTPClient.Limits,
     silent: SilentOrigins = SilentOrigins()
@@ -63,11 +64,12 @@ struct WebPushSender: ~Copyable {
       silent.insert(origin)
       return .unanswered
     } catch {
-      return .unusable(.malformed)  // the browser's key; ours was used before
+      return .unusable(.malformed)  // the browser's key is wrong; ours was used before
     }
   }
 
-  /// The row is not trusted: the host must be one that the settings allow, and its address one of the rule's.
+  /// Opens the subscription. The row is not trusted, so the settings must allow the host, and the
+  /// rule must admit its address.
   private func open(
     _ message: Message
   ) -> Result<(endpoint: Destination, keys: WebPushKeys), WebPushOutcome.Unusable> {
@@ -79,7 +81,7 @@ struct WebPushSender: ~Copyable {
     } catch {
       return .failure(.unopenable)
     }
-    // try?: whatever is wrong with the subscription, it is malformed.
+    // try?: every error means that the subscription is malformed.
     guard let subscription = try? Job.decode(WebSubscription.self, from: bytes),
       subscription.token.text == message.token,
       let point = base64URLDecoded(subscription.publicKey),
@@ -105,7 +107,8 @@ struct WebPushSender: ~Copyable {
 
 extension WebPushOutcome.Unusable: Error {}
 
-/// Origins that have not answered in a run: they would keep the messages to others waiting.
+/// Origins that did not answer in a run. They are skipped, because they would delay messages to
+/// others.
 final class SilentOrigins: Sendable {
   private let origins = Mutex<Set<String>>([])
 

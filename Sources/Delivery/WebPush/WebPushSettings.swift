@@ -1,14 +1,15 @@
 package import Base
 package import Cryptography
 
-/// What sending to browsers needs to know.
+/// Settings for sending to browsers.
 package struct WebPushSettings: Sendable {
   package let vapid: VAPID
-  /// The only hosts that are asked.
+  /// Allowed hosts.
   package let services: PushServices
-  /// PEM certificates that are trusted beside the system's, for a push service of one's own; nil: none.
+  /// PEM file of certificates that are trusted in addition to the system's, for a private push
+  /// service; nil for none.
   package let certificatesFile: String?
-  /// What the addresses of those hosts must keep to.
+  /// Rule for the addresses of these hosts.
   package let outbound: OutboundRule
 
   package init(

@@ -3,13 +3,14 @@ import Cryptography
 import Logging
 import Store
 
-/// Seals the subscriptions of browsers under the newest key of the companion, so that older keys can be removed.
+/// Reseals the subscriptions of browsers with the companion's newest key, so that older keys can be
+/// removed.
 struct WebSubscriptionSeals: Sendable {
   let database: Database
   let keys: CompanionKeys
   let log: Logger
 
-  /// Does so for 500 subscriptions at most; the next pass goes on.
+  /// Reseals at most 500 subscriptions; the next pass continues.
   func renew() throws {
     let subscriptions = database.records(at: .now(), from: .companion).webSubscriptions
     var unopened = 0

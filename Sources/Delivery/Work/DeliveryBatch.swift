@@ -1,12 +1,12 @@
 import Base
 import Store
 
-/// What a shard has in hand, or had.
+/// Batch of deliveries of a shard, with their outcomes.
 struct DeliveryBatch: Sendable {
   let lease: ShardLease
   var deliveries: [OutgoingDelivery]
   var outcomes: [(delivery: Delivery, outcome: DeliveryOutcome)] = []
   var deadTokens: [DeadToken] = []
-  /// Run once the outcomes are recorded.
+  /// Functions to call after the outcomes are recorded.
   var afterwards: [@Sendable () throws -> Void] = []
 }

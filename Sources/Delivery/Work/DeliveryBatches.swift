@@ -3,19 +3,20 @@ import Cryptography
 import Glibc
 import Store
 
-/// Reads batches from the database and records them, on threads of its own: while a batch is sent, the
-/// next are read and those before are recorded. Two threads, because a commit waits for the disk.
+/// Reads batches from the database and records them, on its own threads: while a batch is sent, the
+/// next ones are read and earlier ones are recorded. Two threads, because a commit waits for the
+/// disk.
 ///
-/// Few batches are read ahead, so that memory does not grow with what waits.
+/// Reads few batches ahead, so that memory does not grow with the number of waiting deliveries.
 final class DeliveryBatches: Sendable {
   private struct State {
-    /// Due, and not claimed yet.
+    /// Due shards that are not claimed yet.
     var shards: [Int64] = []
-    /// Claimed, with nothing in hand.
+    /// Claimed shards without a batch.
     var idle: [ShardLease] = []
     var ready: [DeliveryBatch] = []
     var done: [DeliveryBatch] = []
-    /// How many are read or recorded now.
+    /// Number of jobs in progress.
     var busy = 0
     var isEnding = false
     var failure: (any Error)?
@@ -30,7 +31,7 @@ final class DeliveryBatches: Sendable {
 
   private let database: Database
   private let channel: DeliveryChannel
-  /// When nobody waits for a batch any more, nor for one to be recorded.
+  /// Time after which no thread waits for a batch or for work.
   private let deadline: ContinuousClock.Instant
   private let state = Monitor(State())
 
@@ -38,7 +39,7 @@ final class DeliveryBatches: Sendable {
   private static let batchesAhead = 2
   private static let threads = 2
 
-  /// - Parameter deadline: of the run. What is in flight then is still recorded.
+  /// - Parameter deadline: end of the run. Deliveries in flight are recorded after it.
   init(
     _ database: Database, of channel: DeliveryChannel, until deadline: ContinuousClock.Instant
   ) {
@@ -51,12 +52,12 @@ final class DeliveryBatches: Sendable {
     database.records(at: .now(), from: .companion).deliveries
   }
 
-  /// Calls `body` while others read and record; then whatever is still in hand is given back.
+  /// Calls `body` while other threads read and record; then releases all claimed batches.
   ///
-  /// - Parameter body: returns the batches that are not whole.
-  /// - Throws: where the database does not answer; what is in hand then counts as attempted when its
-  ///   lease ends.
-  /// - Returns: how many tokens were removed.
+  /// - Parameter body: returns the unfinished batches.
+  /// - Throws: if the database does not answer; claimed deliveries then count as attempted when
+  ///   their lease ends.
+  /// - Returns: the number of removed tokens.
   func serve(_ body: () -> [DeliveryBatch]) throws -> Int {
     let threads = (0..<Self.threads).map { _ in startThread { self.work() } }
     let partial = body()
@@ -70,9 +71,9 @@ final class DeliveryBatches: Sendable {
 
   var hasFailed: Bool { state.with { $0.failure != nil } }
 
-  /// Finds the shards that are due.
+  /// Finds the due shards.
   ///
-  /// - Returns: whether there is anything to be sent.
+  /// - Returns: true if there are deliveries to send.
   func look() -> Bool {
     do {
       let due = try deliveries.dueShards(of: channel.name).shuffled()
@@ -86,10 +87,10 @@ final class DeliveryBatches: Sendable {
     }
   }
 
-  /// The next batch, waited for; of a shard that is new, or else of the one that has been idle for
-  /// longest, so that all advance together.
+  /// Waits for the next batch. It comes from a new shard, or else from the shard that has been idle
+  /// for longest, so that all shards advance together.
   ///
-  /// - Returns: nil where nothing is left, or other passes hold it.
+  /// - Returns: nil if nothing is left, or if other passes hold the rest.
   func next() -> DeliveryBatch? {
     let batch = state.wait(until: deadline) { state -> DeliveryBatch?? in
       if !state.ready.isEmpty { return state.ready.removeFirst() }
@@ -101,7 +102,7 @@ final class DeliveryBatches: Sendable {
     return batch ?? nil
   }
 
-  /// Has the outcomes of a whole batch recorded.
+  /// Queues a complete batch for recording.
   func finish(_ batch: DeliveryBatch) {
     state.with { $0.done.append(batch) }
   }
@@ -115,7 +116,7 @@ extension DeliveryBatches {
       } catch {
         state.with { state in
           state.failure = state.failure ?? error
-          // Giving back tries again.
+          // `giveBack` retries it.
           switch job {
           case .record(let batch): state.done.append(batch)
           case .read(let lease): state.idle.append(lease)
@@ -169,7 +170,7 @@ extension DeliveryBatches {
     state.with { $0.ready.append(DeliveryBatch(lease: lease, deliveries: outgoing)) }
   }
 
-  /// - Returns: false where another pass has the lease; nothing is written then.
+  /// - Returns: false if another pass has the lease; nothing is written then.
   private func record(_ batch: DeliveryBatch) throws -> Bool {
     guard try deliveries.record(batch.outcomes, under: batch.lease) else { return false }
     for dead in batch.deadTokens {
@@ -181,8 +182,9 @@ extension DeliveryBatches {
     return true
   }
 
-  /// Records what is known of the batches in hand; the rest of them is due again at once for whoever
-  /// comes next, and costs no attempt. Called when the threads have ended.
+  /// Records the known outcomes of the claimed batches, and releases their leases. The other
+  /// deliveries are due again at once, without a counted attempt. Called after the threads have
+  /// ended.
   private func giveBack(_ partial: [DeliveryBatch]) {
     let (batches, idle) = state.with { state in
       (partial + state.ready + state.done, state.idle)

@@ -1,21 +1,21 @@
 package import Base
 package import Store
 
-/// A way to send deliveries: a folder of Delivery and a line in `Channels.swift`. Leases, batches and
-/// outcomes know no more of it than this.
+/// Channel for deliveries. A new channel needs a folder in Delivery and a line in `Channels.swift`.
+/// Leases, batches and outcomes depend only on this type.
 package struct DeliveryChannel: Sendable {
   package let name: Channel
-  /// The platforms whose push tokens it takes.
+  /// The platforms whose push tokens it supports.
   package let platforms: Set<PushPlatform>
-  /// What the channel knows of the ways to devices, by token; asked once for each batch.
+  /// Returns the known routes by token; called once for each batch.
   let routes: @Sendable ([PushAddress]) throws -> [String: String]
   /// Begins one run, which takes and sends nothing after `deadline`. Used by one thread.
   let beginRun: @Sendable (_ deadline: ContinuousClock.Instant) -> any ChannelRun
-  /// Where a delivery with this route would go, in words.
+  /// Describes the destination of a delivery with this route.
   let describe: @Sendable (_ route: String?) -> String
-  /// Closes the connections that are kept from run to run.
+  /// Closes the connections that are kept between runs.
   let close: @Sendable () -> Void
-  /// Sends what a request waits for; nil where the channel has no such way.
+  /// Sends notifications that a request waits for; nil if the channel cannot do this.
   package let direct: DirectSender?
 
   package init(
@@ -35,42 +35,42 @@ package struct DeliveryChannel: Sendable {
   }
 }
 
-/// One run of a channel. A protocol because each channel keeps a state of its own during a run.
+/// One run of a channel. A protocol, because each channel has its own state during a run.
 package protocol ChannelRun: AnyObject {
-  /// Sends deliveries until `next` gives none, and reports each of them exactly once.
+  /// Sends deliveries until `next` returns none, and reports each of them exactly once.
   ///
   /// - Parameters:
-  ///   - isOver: whether nothing more is to be sent, whatever waits.
-  ///   - next: gives at most as many as asked for.
-  ///   - report: called with the last word on a delivery in this run.
+  ///   - isOver: returns true if no more is to be sent, even if deliveries wait.
+  ///   - next: returns at most as many as asked for.
+  ///   - report: called with the final outcome of a delivery in this run.
   func send(
     isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void)
 
-  /// Tokens that turned out to be dead at the end of the run, with the instant before which a
-  /// registration counts. Called once.
+  /// Ends the run. Returns dead tokens, each with the time before which its registration is dead.
+  /// Called once.
   func finish() -> [DeadToken]
 
-  /// Why an administrator must look; nil where all is well.
+  /// Problem that an administrator must fix; nil if there is none.
   var alarm: String? { get }
 
-  /// Whether nothing more is to be sent in this run.
+  /// Whether the run must send no more.
   var isStopped: Bool { get }
 }
 
 package struct OutgoingDelivery: Sendable {
   package let delivery: Delivery
-  /// When it was read: tokens registered later are not those that it is sent to.
+  /// Time of reading. A token registered later is not the one that the delivery is sent to.
   package let readAt: Timestamp
-  /// What the channel knows of the way to the device.
+  /// Known route to the device.
   package let route: String?
 }
 
 package struct SentDelivery: Sendable {
   package let id: String
   package let outcome: DeliveryOutcome
-  /// The token is dead.
+  /// Token that turned out to be dead.
   package var deadToken: DeadToken?
-  /// Runs once the outcome is recorded.
+  /// Called after the outcome is recorded.
   package var afterwards: (@Sendable () throws -> Void)?
 
   package init(
@@ -86,7 +86,7 @@ package struct SentDelivery: Sendable {
 
 package struct DeadToken: Sendable, Equatable {
   package let token: String
-  /// Registrations from this instant on are not meant.
+  /// Later registrations of the token may be valid.
   package let registeredBefore: Timestamp
 
   package init(token: String, registeredBefore: Timestamp) {
@@ -97,10 +97,10 @@ package struct DeadToken: Sendable, Equatable {
 
 /// Sends notifications that one request waits for.
 package struct DirectSender: Sendable {
-  /// Requests in flight at most.
+  /// Maximum number of requests in flight.
   package let concurrency: Int
-  /// Sends all, and says by id what became of each. A message without a result was not sent. Throws where the
-  /// database does not answer.
+  /// Sends all messages and returns their results by id. A message without a result was not sent.
+  /// Throws if the database does not answer.
   package let send: @Sendable ([DirectMessage]) throws -> [String: DirectResult]
 
   package init(
@@ -112,23 +112,23 @@ package struct DirectSender: Sendable {
 }
 
 package struct DirectMessage: Sendable {
-  /// UUID
+  /// UUID of the message.
   package let id: String
   package let token: PushToken
   package let registeredAt: Timestamp
-  /// JSON
+  /// JSON text.
   package let payload: [UInt8]
-  /// The app that registered the token, as it named itself; nil: it did not.
+  /// Bundle id that the app gave with the token; nil if it gave none.
   package let bundleID: String?
 }
 
 package struct DirectResult: Sendable, Equatable {
   package let isAccepted: Bool
-  /// Of the channel's service; 0 where it has not answered or was not asked.
+  /// Status of the push service; 0 if it did not answer or was not asked.
   package let status: Int64
-  /// By which the service knows the notification; nil where it was not asked.
+  /// The service's id of the notification; nil if the service was not asked.
   package let serviceID: String?
-  /// The service's word or ours; nil where there is none.
+  /// Reason given by the push service or by us; nil if there is none.
   package let reason: String?
   /// Registrations of the token before this instant are dead.
   package let deadBefore: Timestamp?

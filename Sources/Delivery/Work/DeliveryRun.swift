@@ -1,23 +1,23 @@
 import Base
 import Store
 
-/// How the sending of what was due went.
+/// Result of sending the due deliveries.
 package struct DeliveryReport: Sendable, Equatable {
   package var delivered = 0
   package var later = 0
   package var dead = 0
   package var tokensRemoved = 0
-  /// Why an administrator must look; nil where all is well.
+  /// Problem that an administrator must fix; nil if there is none.
   package var alarm: String?
-  /// How the service failed that is to be asked again; nil where it did not.
+  /// Temporary problem of the push service; nil if there is none.
   package var trouble: String?
 }
 
-/// Sends the due deliveries of one channel until none is left or the time is up.
+/// Sends the due deliveries of one channel until none is left or the deadline has passed.
 ///
-/// Each shard has at most one batch in hand. A batch is recorded when its last delivery has an
-/// outcome, so the rows of a shard are never read twice. Used by one thread, beside those of
-/// ``DeliveryBatches``.
+/// Each shard has at most one open batch. A batch is recorded when its last delivery has an
+/// outcome, so the rows of a shard are never read twice. Used by one thread, in addition to the
+/// threads of ``DeliveryBatches``.
 final class DeliveryRun {
   private let database: Database
   private let channel: DeliveryChannel
@@ -30,20 +30,21 @@ final class DeliveryRun {
   private var shardOfDelivery: [String: Int64] = [:]
   private var sentCount = 0
   private var report = DeliveryReport()
-  /// How many came out in which way: a word of a small set.
+  /// Number of deliveries by outcome, which is a word of a small set.
   private(set) var outcomes: [String: Int] = [:]
 
   private static let mostAttempts = 20
 
-  /// What one shard has in hand.
+  /// Open batch of one shard.
   private struct OpenBatch {
     var whole: DeliveryBatch
-    /// Without an outcome.
+    /// Deliveries without an outcome.
     var open: [String: Delivery] = [:]
     var waiting: ArraySlice<OutgoingDelivery> = []
   }
 
-  /// - Parameter deadline: less than the two minutes of a lease away, by the time limit of a request.
+  /// - Parameter deadline: end of the run; with the time limit of a request after it, it must be
+  ///   less than two minutes away, the length of a lease.
   init(
     _ database: Database, _ channel: DeliveryChannel, until deadline: ContinuousClock.Instant,
     stopping: Flag
@@ -56,8 +57,8 @@ final class DeliveryRun {
     run = channel.beginRun(deadline)
   }
 
-  /// - Throws: where the database does not answer; what is in hand then counts as attempted when its
-  ///   lease ends.
+  /// - Throws: if the database does not answer; claimed deliveries then count as attempted when
+  ///   their lease ends.
   func send() throws -> DeliveryReport {
     report.tokensRemoved = try source.serve {
       var before = -1
@@ -80,7 +81,7 @@ final class DeliveryRun {
     run.isStopped || source.hasFailed || stopping.isSet || ContinuousClock.now >= deadline
   }
 
-  /// At most `count` deliveries of the batches in hand, or of further ones.
+  /// At most `count` deliveries of the open batches, or of further ones.
   private func next(_ count: Int) -> [OutgoingDelivery] {
     if isOver { return [] }
     var taken: [OutgoingDelivery] = []
@@ -124,7 +125,7 @@ final class DeliveryRun {
     return delivery.attempts >= Self.mostAttempts ? "too many attempts" : nil
   }
 
-  /// Keeps the outcome. With the last of a batch, has all of it recorded.
+  /// Keeps the outcome. Queues the batch for recording if it was the last outcome.
   private func note(_ sent: SentDelivery) {
     guard let shard = shardOfDelivery.removeValue(forKey: sent.id),
       let delivery = batches[shard]?.open.removeValue(forKey: sent.id)
@@ -151,16 +152,16 @@ final class DeliveryRun {
 }
 
 extension DeliveryOutcome {
-  /// How the service failed, not the device or we; nil where it did not.
+  /// Problem of the push service itself; nil for other outcomes.
   fileprivate var trouble: String? {
     guard case .later(_, let status, let reason, let countsAsAttempt) = self else { return nil }
     guard let status else { return countsAsAttempt ? "the service does not answer" : nil }
-    // 429 that counts is about one device.
+    // A 429 that counts as an attempt concerns one device.
     let isOfService = status >= 500 || status == 429 && !countsAsAttempt
     return isOfService ? "the service answers \(status) \(reason)" : nil
   }
 
-  /// What it is counted as.
+  /// Name of the outcome in the counters.
   fileprivate var word: String {
     switch self {
     case .delivered: "delivered"

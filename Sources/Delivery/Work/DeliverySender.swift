@@ -3,20 +3,20 @@ import Logging
 import Store
 import Synchronization
 
-/// Sends the deliveries of one channel: one thread at a time, over the connections that the channel
-/// keeps.
+/// Sends the deliveries of one channel, on one thread at a time, over the channel's kept
+/// connections.
 final class DeliverySender: Sendable {
   let channel: DeliveryChannel
   private let database: Database
   private let log: Logger
   private let stopping: Flag
   private let observations: Observations
-  /// Why an administrator must look; locked while a thread sends.
+  /// Problem that an administrator must fix; locked while a thread sends.
   private let alarm = Mutex<DeliveryAlarm?>(nil)
   private let isWanted = Atomic(false)
 
-  /// After this time nothing new is begun, however much waits; what is in flight then has its own
-  /// time limit.
+  /// Time after which no new delivery is begun. Deliveries in flight then have their own time
+  /// limit.
   private static let time = Duration.seconds(60)
 
   init(
@@ -30,10 +30,10 @@ final class DeliverySender: Sendable {
     self.observations = observations
   }
 
-  /// Sends what is due. If another thread sends, that thread looks again.
+  /// Sends the due deliveries. If another thread is sending, that thread checks for new ones again.
   ///
-  /// - Parameter waiting: whether to wait for the thread that sends already.
-  /// - Throws: where the database does not answer.
+  /// - Parameter waiting: true waits for a thread that is already sending.
+  /// - Throws: if the database does not answer.
   func send(waiting: Bool) throws {
     isWanted.store(true, ordering: .sequentiallyConsistent)
     let deadline = ContinuousClock.now + Self.time
@@ -46,7 +46,7 @@ final class DeliverySender: Sendable {
         }
         guard sent != nil else { return }
       }
-      // Whoever came between the last look and the end of the lock has left the work to us.
+      // Work that arrived before we unlocked is ours.
     } while ContinuousClock.now < deadline && isWanted.load(ordering: .sequentiallyConsistent)
   }
 
@@ -81,7 +81,8 @@ final class DeliverySender: Sendable {
       ])
   }
 
-  /// A run in which nothing was taken says nothing of the channel, unless it raised an alarm or the service failed.
+  /// Notes the state of the channel. Ignores a run without deliveries, unless it reported a
+  /// problem.
   private func observe(_ report: DeliveryReport) {
     let reason = report.alarm ?? (report.delivered == 0 ? report.trouble : nil)
     if reason != nil || report.delivered > 0, let name = Condition.Name(of: channel.name) {
@@ -93,7 +94,7 @@ final class DeliverySender: Sendable {
     "Notifications are not sent: \(reason)."
   }
 
-  /// Whether neither this process nor the one before it has found the same.
+  /// Returns true if neither this process nor an earlier one has reported the same problem.
   private func isNews(_ alarm: String) -> Bool {
     guard let name = Condition.Name(of: channel.name) else { return true }
     let sentence = Self.sentence(alarm)
@@ -103,7 +104,8 @@ final class DeliverySender: Sendable {
       != true
   }
 
-  /// The alarm since the last call; nil too while a thread sends, whose alarm a later call gives.
+  /// The problem since the last call. Nil while a thread sends; a later call then returns its
+  /// problem.
   func takeAlarm() -> DeliveryAlarm? {
     let taken = alarm.withLockIfAvailable { alarm in
       defer { alarm = nil }
@@ -113,12 +115,12 @@ final class DeliverySender: Sendable {
   }
 }
 
-/// Why an administrator must look at the sending of deliveries.
+/// Problem with deliveries that an administrator must fix.
 package struct DeliveryAlarm: Error, CustomStringConvertible {
   package let description: String
 }
 
 extension Condition.Name {
-  /// - Returns: nil for a channel of which no condition is kept.
+  /// - Returns: nil for a channel without a stored state.
   fileprivate init?(of channel: Channel) { self.init(rawValue: channel.name) }
 }

@@ -1,29 +1,29 @@
 import Base
 import Store
 
-/// Why a phone did not ring: what is known, and which of it is a cause.
+/// Explanation why a phone did not ring: the known facts, and the causes among them.
 package struct Explanation: CommandAnswer, Sendable {
   package struct Statement: Sendable {
-    /// For programs.
+    /// Code for programs.
     package let code: StaticString
-    /// A sentence or two.
+    /// One or two sentences.
     package let sentence: String
     package let isCause: Bool
   }
 
   package let question: String
   package private(set) var statements: [Statement] = []
-  /// Of the push tokens that were explained. Turns have Apple's tokens only, which are not among them.
+  /// Platforms of the explained push tokens, without the tokens for turns, which are all Apple's.
   var platforms: Set<PushPlatform> = []
 
   init(of question: String) { self.question = question }
 
-  /// Adds what is known and holds nothing up.
+  /// Adds a fact that is not a cause.
   mutating func note(_ code: StaticString, _ sentence: String) {
     statements.append(Statement(code: code, sentence: sentence, isCause: false))
   }
 
-  /// Adds what keeps a phone silent, with what to do about it. The same of several devices is said once.
+  /// Adds a cause with advice. Adds the same sentence only once for several devices.
   mutating func blame(_ code: StaticString, _ sentence: String) {
     guard !statements.contains(where: { $0.isCause && $0.sentence == sentence }) else { return }
     statements.append(Statement(code: code, sentence: sentence, isCause: true))
@@ -58,12 +58,12 @@ package struct Explanation: CommandAnswer, Sendable {
 }
 
 private let nothingWrong = """
-  Nothing here keeps it silent. Look at the phone: are notifications allowed for the app, is a Focus on, does the network \
+  The server found no cause. Look at the phone: are notifications allowed for the app, is a Focus on, does the network \
   reach Apple (port 5223 or 443)?
   """
 
 extension Timestamp {
-  /// How far `later` is from here: "12 seconds", "3 minutes".
+  /// Time until `later` in words: "12 seconds", "3 minutes".
   func span(to later: Timestamp) -> String {
     let seconds = max(0, (later - self).components.seconds)
     let (count, unit) =

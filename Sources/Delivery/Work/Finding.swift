@@ -4,7 +4,7 @@ import Base
 package struct Finding: CustomStringConvertible {
   private enum Kind: String {
     case ok = "ok     "
-    /// Left out, perhaps on purpose.
+    /// Not configured, perhaps on purpose.
     case unset = "unset  "
     case fault = "FAULT  "
   }
@@ -12,7 +12,7 @@ package struct Finding: CustomStringConvertible {
   private let kind: Kind
   fileprivate let text: String
 
-  /// `ok`, `unset` or `fault`.
+  /// Kind as a word: `ok`, `unset` or `fault`.
   fileprivate var result: String { "\(kind)" }
 
   package var isFault: Bool { kind == .fault }

@@ -2,16 +2,16 @@ import Base
 import Logging
 import Store
 
-/// Does the jobs of one kind.
+/// Handler for the jobs of one kind.
 struct JobHandler: Sendable {
   let kind: Job.Kind
   /// Does the job and records its end.
   ///
-  /// Returns false where nobody waits for the result any more, or another pass has the job.
+  /// Returns false if no request waits for the result any more, or if another pass has the job.
   let perform: @Sendable (Job) throws -> Bool
 }
 
-/// Does the jobs of some kinds.
+/// Runs the jobs of several kinds.
 struct JobRunner: Sendable {
   let database: Database
   let handlers: [JobHandler]
@@ -19,19 +19,19 @@ struct JobRunner: Sendable {
   let stopping: Flag
   var observations = Observations()
 
-  /// The same for the kinds of one worker.
+  /// A runner for the kinds of one worker.
   func only(_ worker: Job.Kind.Worker) -> JobRunner {
     JobRunner(
       database: database, handlers: handlers.filter { $0.kind.worker == worker }, log: log,
       stopping: stopping, observations: observations)
   }
 
-  /// After this time no job is begun, however many wait.
+  /// Time after which no new job is begun.
   private static let time = Duration.seconds(60)
 
-  /// Does all jobs that are open, the one that has waited longest first.
+  /// Does all open jobs, in the order of their age, the oldest first.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   func run() throws {
     let records = database.records(at: .now(), from: .companion)
     let end = ContinuousClock.now + Self.time
@@ -46,7 +46,7 @@ struct JobRunner: Sendable {
         observations.tally(.jobs, "\(job.kind.name) \(isInTime ? "done" : "late")")
         log.info(isInTime ? "Job done" : "Job done too late", metadata: metadata)
       } catch let error where !Database.isUnavailable(error) {
-        // It is claimed again when its lease ends, and given up after the third time.
+        // The job is claimed again when its lease ends, and given up after the third time.
         observations.tally(.jobs, "\(job.kind.name) failed")
         metadata["error"] = "\(error)"
         log.error("Job failed", metadata: metadata)

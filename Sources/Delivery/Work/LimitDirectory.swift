@@ -1,6 +1,6 @@
 package import Store
 
-/// The limits that callers have used up, as administrators look at them and lift them.
+/// Counted limits of callers, for administrators, who can lift them.
 package struct LimitDirectory: Sendable {
   private let records: Records
 
@@ -11,9 +11,9 @@ package struct LimitDirectory: Sendable {
   /// At most `limit` counts.
   ///
   /// - Parameters:
-  ///   - name: of one limit; nil: of all.
-  ///   - subject: one who is counted; nil: all.
-  ///   - isUsedUp: whether only those are listed that let nobody through now.
+  ///   - name: name of a limit; nil for all limits.
+  ///   - subject: subject of the count; nil for all subjects.
+  ///   - isUsedUp: true lists only limits that refuse requests now.
   package func show(
     named name: String?, of subject: String?, isUsedUp: Bool, limit: Int
   ) throws -> Report {
@@ -30,9 +30,9 @@ package struct LimitDirectory: Sendable {
       })
   }
 
-  /// Forgets what was counted of a subject.
+  /// Deletes the count of a subject.
   ///
-  /// - Returns: nil where nothing is counted.
+  /// - Returns: nil if there is no such count.
   package func lift(_ name: String, of subject: String) throws -> Change? {
     guard try records.countedLimits.lift(name, of: subject) else { return nil }
     return Change(

@@ -5,30 +5,30 @@ import Store
 
 /// Sends the mails of the outbox.
 struct MailDelivery: Sendable {
-  /// Makes the message of a mail from the opened content; nil where it is none of such a mail.
+  /// Makes the message of a mail from the opened content; nil if the content does not fit the mail.
   typealias Compose = @Sendable (_ opened: [UInt8], Mail, Timestamp) -> [UInt8]?
 
   let database: Database
-  /// nil where no way to send is configured: mails then wait until they expire.
+  /// nil if no way to send mails is configured: mails then wait until they expire.
   let mailer: Mailer?
-  /// Open what the responder has sealed.
+  /// Keys that open the content that the responder sealed.
   let keys: CompanionKeys
   let log: Logger
   let stopping: Flag
   let compose: Compose
-  /// Makes the payload of the push that goes with a mail; nil where none does.
+  /// Makes the payload of the push for a mail; nil if the mail has no push.
   let announce: @Sendable (_ opened: [UInt8], Mail) -> [UInt8]?
-  /// The way of a push to each platform; empty where none are sent.
+  /// Channel of each platform; empty if no pushes are sent.
   let channels: [PushPlatform: Channel]
   var observations = Observations()
 
-  /// After this time no mail is begun, however many wait.
+  /// Time after which no new mail is begun.
   private static let time = Duration.seconds(60)
 
-  /// Sends the mails that are due, one at a time. Each is claimed when its turn comes, so that no lease ends while a
-  /// slow command sends another mail.
+  /// Sends the due mails, one at a time. Claims each mail just before it is sent, so that its lease
+  /// does not end while a slow command sends another mail.
   ///
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   func run() throws {
     guard let mailer else { return }
     let end = ContinuousClock.now + Self.time
@@ -43,13 +43,13 @@ struct MailDelivery: Sendable {
     }
   }
 
-  /// - Throws: where the database does not answer.
+  /// - Throws: if the database does not answer.
   private func send(_ mail: Mail, by mailer: Mailer, _ records: Records) throws -> MailOutcome {
     let opened: [UInt8]
     do throws(CryptographyError) {
       opened = try keys.open(mail.sealed, authenticating: Mail.sealingContext(mail.id))
     } catch {
-      // The file of keys may be an old one on this host: another pass may have the key.
+      // This host may have an old file of keys, so a pass on another host may have the key.
       if error == .unknownKey {
         observations.note(.keys, "Mails cannot be opened with this companion's keys.")
         return .failed(reason: "its key is not among SWITCHBOARD_COMPANION_KEYS")
@@ -58,7 +58,7 @@ struct MailDelivery: Sendable {
     }
     observations.note(.keys, nil)
     guard let message = compose(opened, mail, .now()) else {
-      return .dead(reason: "the mail is none that the companion sends")
+      return .dead(reason: "unknown kind of mail")
     }
     if !channels.isEmpty, let payload = announce(opened, mail) {
       try records.notices.push(payload, with: mail, by: channels)
@@ -68,7 +68,7 @@ struct MailDelivery: Sendable {
     return outcome
   }
 
-  /// A recipient that does not exist says nothing of the way to send.
+  /// Notes whether mails can be sent. A refused recipient is not a problem of the mailer.
   private func observe(_ outcome: MailOutcome) {
     switch outcome {
     case .delivered: observations.note(.mail, nil)
@@ -94,7 +94,7 @@ struct MailDelivery: Sendable {
     }
   }
 
-  /// Whether mails can be sent, as far as can be tried without one.
+  /// Checks whether mails can be sent, without sending one.
   func check() -> Finding {
     guard let mailer else {
       return .fault("mails are not sent: SWITCHBOARD_MAIL_COMMAND is missing")
@@ -106,7 +106,7 @@ struct MailDelivery: Sendable {
     }
   }
 
-  /// How a mail would go now.
+  /// Description of the way that a mail would be sent now.
   var route: String {
     switch mailer {
     case nil: "nowhere: SWITCHBOARD_MAIL_COMMAND is missing"

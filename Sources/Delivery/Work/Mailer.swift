@@ -2,16 +2,17 @@ package import Base
 import Glibc
 package import Store
 
-/// A way to send mail.
+/// Way to send mail.
 package enum Mailer: Sendable, Equatable {
-  /// A command that takes a message on its standard input, as sendmail does: words separated by
-  /// spaces, no shell. The recipient is read from the message (`sendmail -t`).
+  /// A command that reads a message from standard input, like sendmail: words separated by spaces,
+  /// without a shell. The command takes the recipient from the message (`sendmail -t`).
   case command(String)
   /// A directory in which each mail becomes a file `<id>.eml`.
   case directory(String)
 
-  /// Exit status 0 is success; EX_USAGE, EX_DATAERR, EX_NOUSER and EX_NOHOST (sysexits.h) are
-  /// final; any other is tried again. A command that runs longer than `limit` is killed.
+  /// Sends a message. Exit status 0 means success. EX_USAGE, EX_DATAERR, EX_NOUSER and EX_NOHOST
+  /// (sysexits.h) are final; any other status is retried. A command that runs longer than `limit`
+  /// is killed.
   ///
   /// - Parameter stopping: when it is set, the command has five seconds left.
   package func send(
@@ -25,9 +26,10 @@ package enum Mailer: Sendable, Equatable {
     }
   }
 
-  /// Tries the way without a mail: writes a file and removes it, or starts the command with nothing to read.
+  /// Tests the way without a mail: writes and removes a file, or starts the command with empty
+  /// input.
   ///
-  /// - Returns: what is wrong; nil where nothing is.
+  /// - Returns: the problem; nil if there is none.
   func problem() -> String? {
     switch self {
     case .directory(let path):
@@ -37,13 +39,13 @@ package enum Mailer: Sendable, Equatable {
       return nil
     case .command(let line):
       let words = line.split(separator: " ").map(String.init)
-      // What it says of an empty mail would look like a fault.
+      // Silent, because its error about an empty mail would look like a problem.
       guard isExecutable(words.first ?? ""),
         let process = ChildProcess(words, input: [], isSilent: true)
       else {
         return "the mail command cannot be executed: \(line)"
       }
-      // With which status it refuses an empty mail is its own affair; 126 and 127 are the shell's.
+      // Commands refuse an empty mail with different statuses; only 126 and 127 come from a shell.
       switch process.wait(atMost: .seconds(5)) {
       case .exited(126), .exited(127): return "the mail command cannot be executed: \(line)"
       case .exited: return nil
@@ -75,8 +77,8 @@ package enum Mailer: Sendable, Equatable {
     }
   }
 
-  /// Written beside its place and moved there, so that whoever looks sees whole mails only; the
-  /// same mail again is the same file.
+  /// Writes a temporary file and renames it, so that readers see only complete mails. A mail that
+  /// is sent again gets the same file.
   private static func write(_ message: [UInt8], to directory: String, id: String) -> MailOutcome {
     mkdir(directory, 0o700)
     let path = "\(directory)/\(id).eml"

@@ -1,8 +1,7 @@
 import Store
 import Synchronization
 
-/// What the companion has seen of conditions, and what it has counted, since it last wrote them down. Used by all its
-/// threads.
+/// The companion's observations and counts since it last stored them. Used by all its threads.
 final class Observations: Sendable {
   struct Seen {
     var conditions: [Observation] = []
@@ -10,14 +9,14 @@ final class Observations: Sendable {
   }
 
   private let seen = Mutex(Seen())
-  /// The last word on each thing, also after ``take()``; empty where all was well.
+  /// Last reason for each name and subject, also after ``take()``; empty if there was no problem.
   private let lastReasons = Mutex<[String: String]>([:])
 
-  /// Notes how something is; the last word counts.
+  /// Notes a state; a later note replaces an earlier one.
   ///
   /// - Parameters:
-  ///   - subject: which one, where there are several.
-  ///   - reason: why it fails, a whole sentence; nil where all is well.
+  ///   - subject: one of several subjects with the same name, such as a bank.
+  ///   - reason: the problem as a whole sentence; nil if there is none.
   func note(_ name: Condition.Name, of subject: String = "", _ reason: String?) {
     seen.withLock { seen in
       seen.conditions.removeAll { $0.name == name && $0.subject == subject }
@@ -26,12 +25,12 @@ final class Observations: Sendable {
     lastReasons.withLock { $0["\(name) \(subject)"] = reason ?? "" }
   }
 
-  /// The last word on how something is; nil before the first one. Empty where all was well.
+  /// The last noted reason; nil before the first note, empty if there was no problem.
   func lastReason(of name: Condition.Name, subject: String = "") -> String? {
     lastReasons.withLock { $0["\(name) \(subject)"] }
   }
 
-  /// Counts `number` things more.
+  /// Adds `number` to a count.
   func tally(_ name: Count.Name, _ outcome: String, by number: Int = 1) {
     guard number > 0 else { return }
     seen.withLock { seen in
@@ -44,7 +43,7 @@ final class Observations: Sendable {
     }
   }
 
-  /// Everything since the last call.
+  /// Returns the observations and counts since the last call.
   func take() -> Seen {
     seen.withLock { seen in
       defer { seen = Seen() }

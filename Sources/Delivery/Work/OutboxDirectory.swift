@@ -1,6 +1,6 @@
 package import Store
 
-/// Mails and notifications that have not gone, as administrators manage them.
+/// Unsent mails and notifications, for administrators.
 package struct OutboxDirectory: Sendable {
   private let records: Records
 
@@ -17,10 +17,10 @@ package struct OutboxDirectory: Sendable {
       })
   }
 
-  /// Has a message sent at the next pass.
+  /// Makes the next pass send a message.
   ///
-  /// - Returns: nil where no message has this id.
-  /// - Throws: ``BadArguments`` where it cannot be sent.
+  /// - Returns: nil if no message has this id.
+  /// - Throws: ``BadArguments`` if the message cannot be sent.
   package func retry(_ id: String) throws -> Change? {
     try change(
       "Retried", or: "retry", "the message \(id): the next pass sends it.",
@@ -28,10 +28,10 @@ package struct OutboxDirectory: Sendable {
     ) { try records.deliveries.retry(id) }
   }
 
-  /// Gives a message up: it is never sent.
+  /// Discards a message: it is never sent.
   ///
-  /// - Returns: nil where no message has this id.
-  /// - Throws: ``BadArguments`` where it does not wait any more.
+  /// - Returns: nil if no message has this id.
+  /// - Throws: ``BadArguments`` if the message no longer waits.
   package func discard(_ id: String) throws -> Change? {
     try change(
       "Discarded", or: "discard", "the message \(id): it is never sent.",

@@ -1,6 +1,6 @@
 import Store
 
-/// The push service behind a channel, as administrators are told of it.
+/// Push service of a channel, described for administrators.
 struct PushService {
   private let channel: Channel
 
@@ -14,7 +14,7 @@ struct PushService {
     }
   }
 
-  /// Where it is asked.
+  /// Host of the service.
   var host: String {
     switch channel {
     case .fcm: "fcm.googleapis.com"
@@ -23,10 +23,10 @@ struct PushService {
     }
   }
 
-  /// What a refusal means, and what to do, in sentences.
+  /// Explains a refusal and gives advice, in sentences.
   ///
-  /// The words are those of "Handling notification responses from APNs" and "FCM error codes", and those that we use
-  /// for every Web Push service; others get the advice of their status.
+  /// Knows the reasons of "Handling notification responses from APNs" and "FCM error codes", and
+  /// our own reasons for Web Push services. For other reasons, the advice depends on the status.
   func advice(onStatus status: Int64, _ reason: String) -> String {
     let advice =
       switch channel {
@@ -40,14 +40,14 @@ struct PushService {
   private func adviceOnStatus(_ status: Int64) -> String {
     switch status {
     case 410: tokenIsGone
-    case 500...: "\(name.capitalizedFirst) has trouble of its own. It is tried again by itself."
-    default: "\(name.capitalizedFirst) refuses it for good."
+    case 500...: "\(name.capitalizedFirst) has a temporary problem. Switchboard retries."
+    default: "The refusal is final."
     }
   }
 }
 
 private let tokenIsGone =
-  "No app has this token any more: it was deleted, or has another token now. It works again when the app registers: open "
+  "No app has this token any more: it was deleted, or has another token now. Notifications work again when the app registers: open "
   + "it on the phone."
 
 private func apnsAdvice(on reason: String) -> String? {
@@ -60,7 +60,7 @@ private func apnsAdvice(on reason: String) -> String? {
   case "BadTopic", "MissingTopic", "TopicDisallowed":
     "Apple does not take notifications for this app. Check APNS_BUNDLE_ID, and that the key may send for it."
   case "ExpiredProviderToken":
-    "Apple calls our provider token too old. The clock of this host is likely wrong: compare it with timedatectl."
+    "Apple calls our provider token expired. The clock of this host is likely wrong: compare it with timedatectl."
   case "TooManyProviderTokenUpdates":
     "Apple got too many new provider tokens. Let only one site use this key."
   case "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken":
@@ -72,9 +72,9 @@ private func apnsAdvice(on reason: String) -> String? {
   case "PayloadTooLarge":
     "The notification has more than 4096 bytes. That is an error of this program: report it."
   case "TooManyRequests":
-    "Apple got too many notifications for this device in a short time. It waits by itself."
+    "Apple got too many notifications for this device in a short time. Switchboard retries."
   case "BadPath", "MethodNotAllowed":
-    "Whatever answers at the configured address is not Apple. Check APNS_ENDPOINT_OVERRIDE."
+    "The server at the configured address is not Apple's. Check APNS_ENDPOINT_OVERRIDE."
   default: nil
   }
 }
@@ -87,11 +87,11 @@ private func fcmAdvice(on reason: String) -> String? {
   case "INVALID_ARGUMENT":
     "Google does not understand the message or the token. Let the app register again; if that does not help, report it."
   case "QUOTA_EXCEEDED":
-    "Google got too many notifications in a short time. It is tried again by itself."
+    "Google got too many notifications in a short time. Switchboard retries."
   case "UNAVAILABLE", "INTERNAL":
-    "Google has trouble of its own. It is tried again by itself: see the Firebase status page."
+    "Google has a temporary problem. Switchboard retries. See the Firebase status page."
   case "THIRD_PARTY_AUTH_ERROR":
-    "The token is of an iPhone or a browser, for which Firebase has no key. Let the app register Apple's own token."
+    "The token belongs to an iPhone or a browser, for which Firebase has no key. Let the app register Apple's own token."
   case "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND":
     "Google does not let us send. Check that the service account may send messages for the project."
   default: nil
@@ -101,18 +101,18 @@ private func fcmAdvice(on reason: String) -> String? {
 private func webPushAdvice(on reason: String) -> String? {
   switch reason {
   case "SubscriptionGone":
-    "The browser has given up the subscription. It works again when the page subscribes: open it in the browser."
+    "The browser has given up the subscription. Notifications work again when the page subscribes: open it in the browser."
   case "VapidKeyRefused":
     "The push service refuses our key. Check WEBPUSH_VAPID_KEY: subscriptions belong to the key with which they were made."
   case "PayloadTooLarge":
     "The notification is too long for a push service. That is an error of this program: report it."
   case "TooManyRequests":
-    "The push service got too many notifications in a short time. It is tried again by itself."
+    "The push service got too many notifications in a short time. Switchboard retries."
   default: nil
   }
 }
 
 extension String {
-  /// As at the beginning of a sentence.
+  /// With a capital first letter, for the beginning of a sentence.
   fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

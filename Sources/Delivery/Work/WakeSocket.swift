@@ -1,11 +1,11 @@
 import Base
 import Glibc
 
-/// The socket on which the responder wakes the companion: a connection is the whole message.
+/// Socket on which the responder wakes the companion: a connection is the whole message.
 package struct WakeSocket: Sendable {
   let descriptor: CInt
 
-  /// The socket that systemd or spawn-fcgi handed to this process (``InheritedSocket``); nil where
+  /// The socket that systemd or spawn-fcgi passed to this process (``InheritedSocket``); nil if
   /// there is none. Call it once, before any thread starts.
   package static func inherited() -> WakeSocket? {
     guard case .listening(let descriptor) = InheritedSocket.inherit() else { return nil }
@@ -20,7 +20,7 @@ package struct WakeSocket: Sendable {
 
   /// Accepts and closes every waiting connection.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: true if there was a connection.
   @discardableResult
   package func accept() -> Bool {
     var wasWoken = false
@@ -32,9 +32,9 @@ package struct WakeSocket: Sendable {
   }
 }
 
-/// Waits for one of `latches`, a connection on the wake socket or the time (nil: without end).
+/// Waits for one of `latches`, a connection on the wake socket, or the time limit (nil: none).
 ///
-/// - Returns: whether the companion was woken.
+/// - Returns: true if the responder woke the companion.
 @discardableResult
 func wait(
   atMost limit: Duration?, for latches: [Latch?], or wakeSocket: WakeSocket?

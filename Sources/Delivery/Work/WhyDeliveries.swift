@@ -1,18 +1,18 @@
 import Base
 import Store
 
-/// What became of notifications.
+/// Explanations of deliveries.
 extension WhyDirectory {
   /// Explains the newest delivery to each device.
   ///
-  /// - Parameter deliveries: the newest first.
+  /// - Parameter deliveries: sorted, the newest first.
   func explainDeliveries(
     _ deliveries: [DeliveryRecord], of owner: String, in explanation: inout Explanation
   ) throws {
     if deliveries.isEmpty {
       explanation.note(
         "no_notification",
-        "No notification for \(owner) is kept. Those that a push service took are kept for a day, others for 30 days."
+        "No notification for \(owner) is stored. Accepted notifications are stored for a day, others for 30 days."
       )
     }
     var seen: Set<String> = []
@@ -91,7 +91,7 @@ extension WhyDirectory {
     case "expired":
       explanation.blame(
         "expired",
-        "\(name) expired before it could be sent, on \(when). A turn that still waits is told again."
+        "\(name) expired before it could be sent, on \(when). If it is still the user's turn, a new notification is sent."
       )
     case "too many attempts":
       explanation.blame(
@@ -106,12 +106,12 @@ extension WhyDirectory {
     case "not a push token":
       explanation.blame(
         "not_a_token",
-        "\(name) was not sent: that is no token of the kind that \(PushService(behind: delivery.channel).name) gives."
+        "\(name) was not sent: the token does not have the format of \(PushService(behind: delivery.channel).name)."
       )
     case "withdrawn":
       explanation.note(
         "withdrawn",
-        "\(name) was withdrawn on \(when) before it was sent, because what it said was not true any more."
+        "\(name) was withdrawn on \(when) before it was sent, because it was no longer true."
       )
     case "discarded":
       explanation.blame("discarded", "\(name) was discarded by an administrator on \(when).")

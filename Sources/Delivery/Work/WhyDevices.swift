@@ -1,9 +1,9 @@
 import Base
 import Store
 
-/// Accounts, devices and tokens.
+/// Explanations of accounts, devices and tokens.
 extension WhyDirectory {
-  /// - Returns: whether an account has this e-mail address.
+  /// - Returns: true if an account has this e-mail address.
   func explainAccount(_ email: String, in explanation: inout Explanation) throws -> Bool {
     guard let account = try records.accounts.find(email) else { return false }
     explanation.note(
@@ -33,8 +33,8 @@ extension WhyDirectory {
 
   /// Explains all tokens that begin with `prefix`.
   ///
-  /// - Returns: whether there are any.
-  /// - Throws: ``BadArguments`` where there are too many.
+  /// - Returns: true if there are any.
+  /// - Throws: ``BadArguments`` if there are too many.
   func explainTokens(_ prefix: String, in explanation: inout Explanation) throws -> Bool {
     let limit = Self.most + 1
     let owned = try records.pushTokens.find(beginning: prefix, limit: limit)

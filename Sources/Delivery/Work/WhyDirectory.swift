@@ -1,22 +1,22 @@
 package import Store
 
-/// Answers why a phone did not ring.
+/// Explains why a phone did not ring.
 package struct WhyDirectory: Sendable {
   let records: Records
 
-  /// Of each kind of thing, more than this is too much to read.
+  /// Maximum number of tokens, users and games in an answer, so that it stays readable.
   static let most = 10
-  /// So many deliveries are read to find the newest to each device.
+  /// Number of deliveries that are read to find the newest one to each device.
   static let mostDeliveries = 200
 
   package init(records: Records) {
     self.records = records
   }
 
-  /// What is known about a device token or the beginning of one, an e-mail address, or the number of a user
-  /// or a game of online-go.com. A number may be several of these.
+  /// Explains a device token or its beginning, an e-mail address, or the number of a user or a game
+  /// of online-go.com. A number may be several of these.
   ///
-  /// - Returns: nil where nothing is known.
+  /// - Returns: nil if nothing is known.
   /// - Throws: ``BadArguments``.
   package func explain(_ question: String) throws -> Explanation? {
     var explanation = Explanation(of: question)
@@ -48,8 +48,8 @@ package struct WhyDirectory: Sendable {
     return isKnown
   }
 
-  /// What apps print around a token is left out. Tokens of Apple's devices are lower-case hex, as some room
-  /// keeps them, and others are as the app sent them.
+  /// Token prefixes to search for. Removes characters that apps print around a token. Apple's
+  /// tokens are stored in lower-case hex, and others as the app sent them.
   private func tokenPrefixes(_ question: String) -> [String] {
     let hex = DeviceToken.normalized(question)
     if hex.utf8.count >= 8, hex.utf8.allSatisfy({ $0.hexDigitValue != nil }) {
@@ -59,7 +59,7 @@ package struct WhyDirectory: Sendable {
     return isToken && question.utf8.count >= 20 ? [question] : []
   }
 
-  /// What holds up all notifications.
+  /// Adds the problems that affect all notifications.
   private func explainCompanion(in explanation: inout Explanation) throws {
     guard let companion = try records.upkeep.companionStatus() else {
       explanation.blame(
@@ -89,7 +89,7 @@ package struct WhyDirectory: Sendable {
     }
   }
 
-  /// What fails of the services on the way to the devices in question.
+  /// Adds the problems of the services that the devices depend on.
   private func explainFailures(in explanation: inout Explanation) throws {
     let failing = try records.conditions.failing()
     for condition in failing {
@@ -101,10 +101,10 @@ package struct WhyDirectory: Sendable {
       case .webPush where explanation.platforms.contains(.web):
         explanation.blame("webpush_failing", sentence)
       case .ogs: explanation.blame("ogs_failing", sentence)
-      default: break  // keeps no phone silent
+      default: break  // does not affect notifications
       }
     }
-    // Where it fails, it is set.
+    // A problem of FCM means that it is configured.
     if explanation.platforms.contains(.android), !failing.contains(where: { $0.name == .fcm }) {
       explanation.blame(
         "android",
@@ -115,7 +115,7 @@ package struct WhyDirectory: Sendable {
 }
 
 extension Explanation {
-  /// Whether Apple's push service is on the way.
+  /// Whether the answer concerns Apple's push service.
   fileprivate var isOfApple: Bool {
     platforms.isEmpty || !platforms.isDisjoint(with: [.ios, .macos])
   }

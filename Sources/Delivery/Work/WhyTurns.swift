@@ -1,10 +1,10 @@
 import Base
 import Store
 
-/// Users and games of online-go.com.
+/// Explanations of users and games of online-go.com.
 extension WhyDirectory {
-  /// - Parameter token: explains only what is sent to this device; nil: to all devices of the user.
-  /// - Returns: whether this user is known.
+  /// - Parameter token: explains only this device; nil for all devices of the user.
+  /// - Returns: true if this user is known.
   func explainUser(
     _ id: Int64, onlyOn token: String? = nil, in explanation: inout Explanation
   ) throws -> Bool {
@@ -24,7 +24,7 @@ extension WhyDirectory {
     return true
   }
 
-  /// - Returns: whether somebody plays the game, as the last polls saw it.
+  /// - Returns: true if a polled user plays the game, by the last polls.
   func explainGame(_ id: Int64, in explanation: inout Explanation) throws -> Bool {
     let players = try records.turnUsers.players(of: id, limit: Self.most)
     for player in players {
@@ -65,7 +65,7 @@ extension WhyDirectory {
     if let end = try records.turnUsers.pauseEnd() {
       explanation.blame(
         "polls_paused",
-        "online-go.com refused three users in a row, so nobody is polled until \(end.rfc3339). That ends by itself; a lower "
+        "online-go.com refused three users in a row, so all polls are paused until \(end.rfc3339). The pause ends automatically; a lower "
           + "OGS_REQUESTS_PER_SECOND avoids it.")
     }
     if let checkedAt = user.checkedAt {
@@ -104,7 +104,7 @@ extension WhyDirectory {
         games.count == 1
           ? "As the last poll saw it, it is not the turn of user \(user) in game \(games[0].game.id), or the game is over or "
             + "paused."
-          : "As the last poll saw it, it is the turn of user \(user) in none of the games. Only that is told."
+          : "As the last poll saw it, it is the turn of user \(user) in none of the games, so no notification is due."
       )
     }
     for turn in turns.prefix(Self.most) {
@@ -117,13 +117,13 @@ extension WhyDirectory {
       } else if turn.isSilent {
         explanation.blame(
           "turn_muted",
-          "It is the turn of user \(user) in game \(turn.game.id) since \(since). The user's settings say that nothing is told "
-            + "of this game: it is muted, or live.")
+          "It is the turn of user \(user) in game \(turn.game.id) since \(since). The user's settings switch off notifications "
+            + "for this game: it is muted, or live.")
       } else if settings.isQuiet(at: records.now) || !settings.kinds.contains(.turn) {
         explanation.blame(
           "turn_unwanted",
-          "It is the turn of user \(user) in game \(turn.game.id) since \(since). The user's settings say that no turns are told "
-            + "now: these are quiet hours, or turns are switched off. What still waits after them is told then."
+          "It is the turn of user \(user) in game \(turn.game.id) since \(since). The user's settings allow no notifications of turns "
+            + "now: these are quiet hours, or turns are switched off. Turns that still wait at the end of quiet hours are notified then."
         )
       } else {
         explanation.blame(

@@ -1,19 +1,19 @@
 import Base
 import Glibc
 
-/// A thread for one kind of work, so that no mail waits for a fetch that hangs. It works whenever it
-/// is woken.
+/// Thread for one kind of work, so that for example mails do not wait for a fetch that hangs. It
+/// works whenever it is woken.
 final class Worker: Sendable {
   private struct State {
     var isWanted = false
     var isWorking = false
     var isEnding = false
     var hasEnded = false
-    /// Why the last work failed; nil where it did not.
+    /// Error of the last work; nil if it succeeded.
     var failure: (any Error)?
   }
 
-  /// The work goes on: nobody waits for it any more.
+  /// The work is still running, but the companion no longer waits for it.
   struct Unfinished: Error, CustomStringConvertible {
     let name: String
 
@@ -24,7 +24,7 @@ final class Worker: Sendable {
   private let thread: pthread_t
   private let state: Monitor<State>
 
-  /// - Parameter name: names the work in the log.
+  /// - Parameter name: name of the work in the log.
   init(_ name: String, _ failures: FailureLog, _ work: @escaping @Sendable () throws -> Void) {
     let state = Monitor(State())
     (self.name, self.state) = (name, state)
@@ -45,24 +45,25 @@ final class Worker: Sendable {
     }
   }
 
-  /// - Returns: false where there is nothing more to do, nil where there is nothing yet.
+  /// - Returns: false if the worker must end, nil if there is no work yet.
   private static func begin(_ state: inout State) -> Bool? {
     guard state.isWanted else { return state.isEnding ? false : nil }
     (state.isWanted, state.isWorking) = (false, true)
     return true
   }
 
-  /// Work under way is done again afterwards.
+  /// Starts the work. If it is running already, it is repeated afterwards.
   func wake() { state.with { $0.isWanted = true } }
 
-  /// - Returns: false where it still works at `deadline`.
+  /// - Returns: false if the work is still running at `deadline`.
   func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
     state.wait(until: deadline) { $0.isWanted || $0.isWorking ? nil : true } ?? false
   }
 
-  /// Returns when what it was woken for is done, or at `deadline`. Called once.
+  /// Waits until all work is done, or until `deadline`. Called once.
   ///
-  /// - Returns: why the last work failed; ``Unfinished`` where it goes on; nil where all is done.
+  /// - Returns: the error of the last work; ``Unfinished`` if it is still running; nil if all work
+  ///   is done.
   func finish(until deadline: ContinuousClock.Instant) -> (any Error)? {
     state.with { $0.isEnding = true }
     guard let failure = state.wait(until: deadline, { $0.hasEnded ? .some($0.failure) : nil })

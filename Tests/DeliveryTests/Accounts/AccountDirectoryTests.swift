@@ -138,7 +138,7 @@ import Testing
             directoryWithMails(delivery, isRehearsal: records.isRehearsal), "ANN@example.org")
         }
         #expect(change.text.contains("ann@example.org"))
-        #expect(change.text.hasSuffix("The owner is told by mail."), "\(change.text)")
+        #expect(change.text.hasSuffix("The owner gets a mail."), "\(change.text)")
         #expect(
           try act.run(directoryWithMails(delivery, isRehearsal: false), "ann@example.org") == nil,
           "once")
@@ -169,7 +169,7 @@ import Testing
       delivery.sql("UPDATE accounts SET email_verified_at = NULL")
       let change = try directoryWithMails(delivery, isRehearsal: false)
         .ban("ann@example.org", because: "Spam")
-      #expect(change?.text.hasSuffix("Nobody is told, because the address is not proven.") == true)
+      #expect(change?.text.hasSuffix("No mail is sent: the address is not confirmed.") == true)
       #expect(delivery.sql("SELECT COUNT(*) FROM outbox") == "0")
     }
   }

@@ -74,7 +74,7 @@ private struct Obstacle: Sendable {
       spoil: Obstacle.repacked(
         part: 0, named: "configuration.tar",
         "mkdir -p etc/cron.d; echo x >etc/cron.d/x; tar -c --format=ustar etc >configuration.tar"),
-      sentence: "etc/, which is no file of a site"),
+      sentence: "etc/, which is not a file of a site"),
     Obstacle(
       name: "no schema.sql", spoil: ":", options: ["--schema", "none"],
       sentence: "Name the schema.sql"),

@@ -22,7 +22,7 @@ extension WhyTests {
       "waits for the end of the device's quiet hours, on"),
     Case(
       "refused_for_now", turnPhone, after: open("status = 503, reason = 'ServiceUnavailable'"),
-      "503 ServiceUnavailable. Apple has trouble of its own."),
+      "503 ServiceUnavailable. Apple has a temporary problem."),
     Case(
       "refused_for_now", "7", after: open("status = 403, reason = 'InvalidProviderToken'"),
       "Check APNS_KEY_ID, APNS_TEAM_ID and APNS_PRIVATE_KEY."),
@@ -58,7 +58,7 @@ extension WhyTests {
     Case("sender_ended", "7", after: dead("status = NULL, reason = 'no outcome'"), "five times"),
     Case(
       "not_a_token", "7", after: dead("status = NULL, reason = 'not a push token'"),
-      "that is no token"),
+      "the token does not have the format"),
     Case(
       "discarded", "7", after: dead("status = 503, reason = 'discarded'"), "by an administrator"),
     Case("given_up", "7", after: dead("status = NULL, reason = 'other'"), "was given up on"),

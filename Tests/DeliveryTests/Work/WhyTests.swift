@@ -143,7 +143,7 @@ import Testing
       "no_registration", "77", after: "DELETE FROM ogs_registrations", "No device is registered"),
     Case(
       "polls_paused", "7", after: "UPDATE ogs_pause SET paused_until = NOW(3) + INTERVAL 1 MINUTE",
-      "nobody is polled until"),
+      "all polls are paused until"),
     Case("polled", "77", "was last asked about user 7 on", isCause: false),
     Case("never_polled", "7", after: "UPDATE ogs_users SET checked_at = NULL", "never asked"),
     Case(
@@ -205,7 +205,7 @@ import Testing
       delivery.sql(Self.arrangement)
       for question in [Self.ann, Self.phone, Self.turnPhone, "7", "77"] {
         let text = try #require(try explain(question, in: delivery)).text
-        #expect(text.contains("\n\nNothing here keeps it silent."), "\(question): \(text)")
+        #expect(text.contains("\n\nThe server found no cause."), "\(question): \(text)")
         #expect(!text.contains("Why it did not ring"))
       }
     }
