@@ -110,9 +110,9 @@ import Testing
     }
   }
 
-  @Test func aDeadlockIsTriedSixTimesInAll() throws {
+  @Test func aDeadlockIsTriedNineTimesInAll() throws {
     let always = Array(
-      repeating: (Command.query("COMMIT"), MariaDBProxy.Action.refuse(1213)), count: 9)
+      repeating: (Command.query("COMMIT"), MariaDBProxy.Action.refuse(1213)), count: 12)
     try withFaults(always) { pool in
       var calls = 0
       let error = #expect(throws: DatabaseError.self) {
@@ -120,7 +120,7 @@ import Testing
       }
       #expect(error?.code == .deadlock)
       #expect(error?.isOutcomeUnknown == false)
-      #expect(calls == 6)
+      #expect(calls == 9)
       try pool.expect([])
     }
   }

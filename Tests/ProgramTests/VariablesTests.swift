@@ -18,7 +18,7 @@ import Testing
 
   @Test func theSourcesReadWhatIsListedAndNothingElse() throws {
     var read: Set<String> = []
-    for folder in ["responder", "companion", "Program"] {
+    for folder in ["responder", "relay", "companion", "Program"] {
       let path = projectFolder.appending(path: "Sources/\(folder)")
       for file in try FileManager.default.contentsOfDirectory(
         at: path, includingPropertiesForKeys: nil)

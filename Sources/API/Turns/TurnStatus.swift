@@ -6,7 +6,7 @@ import Store
 /// example because of limits, returns the last poll, unless it is older than the longest poll interval.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``;
-///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; errors of ``Context/run(_:_:)``.
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; errors of ``Context/run(_:_:of:)``.
 func checkTurns(_ request: Request, in context: borrowing Context) throws -> Response {
   struct CheckResult: Decodable {
     let error: String?

@@ -14,7 +14,7 @@ import Testing
   @Test func aFreshDatabaseIsRight() throws {
     try withStore { store throws in
       let inspections = try store.database("companion").inspect()
-      #expect(inspections.count == 8)
+      #expect(inspections.count == 7)
       #expect(try faults(store.database("companion")) == [])
     }
   }

@@ -12,7 +12,7 @@ import Testing
         SELECT TABLE_NAME FROM information_schema.COLUMNS
         WHERE TABLE_SCHEMA = DATABASE() AND COLUMN_NAME = 'spent_at'
         """)
-      #expect(tables.count >= 8)
+      #expect(tables.count >= 7)
       let statements = Room.all.flatMap(\.whenRestored).map { "\($0)" }
       for table in tables {
         #expect(statements.contains { $0.hasPrefix("UPDATE \(table) ") }, "\(table)")
