@@ -49,10 +49,13 @@ let package = Package(
     .target(
       name: "Cryptography", dependencies: ["Base", "COpenSSL", "CSodium"], swiftSettings: settings),
     .target(name: "QRCode", dependencies: ["CQRCode"], swiftSettings: settings),
+    // The part of Store that the relay uses too, without the keys.
+    .target(name: "StoreCore", dependencies: ["Base", "MariaDB"], swiftSettings: settings),
     .target(
-      name: "Store", dependencies: ["Base", "Cryptography", "MariaDB"], swiftSettings: settings),
+      name: "Store", dependencies: ["Base", "Cryptography", "MariaDB", "StoreCore"],
+      swiftSettings: settings),
     .target(
-      name: "API", dependencies: ["Base", "Cryptography", "HTTP", "QRCode", "Store", log],
+      name: "API", dependencies: ["Base", "Cryptography", "HTTP", "QRCode", "Store", "StoreCore", log],
       swiftSettings: settings),
     .target(
       name: "Delivery",
@@ -60,16 +63,20 @@ let package = Package(
         "Base", "CCurl", "CNGHTTP2", "COpenSSL", "Cryptography", "QRCode", "Store", log,
       ],
       swiftSettings: settings),
-    // What strangers send passes through it, so it opens no keys.
-    .target(name: "AgentRelay", dependencies: ["Base", "Store", log], swiftSettings: settings),
+    // Octets of strangers pass through it, so it links no opener of keys.
     .target(
-      name: "Program", dependencies: ["Base", "Cryptography", "MariaDB", "Store", log],
+      name: "AgentRelay", dependencies: ["Base", "MariaDB", "StoreCore", log],
+      swiftSettings: settings),
+    .target(
+      name: "ProcessSupport", dependencies: ["Base", "MariaDB", log], swiftSettings: settings),
+    .target(
+      name: "SharedSettings", dependencies: ["Base", "Cryptography", "ProcessSupport", "Store"],
       swiftSettings: settings),
 
     .executableTarget(
       name: "switchboard-responder",
       dependencies: [
-        "API", "Base", "Cryptography", "FastCGI", "HTTP", "MariaDB", "Program", "Store", log,
+        "API", "Base", "Cryptography", "FastCGI", "HTTP", "MariaDB", "ProcessSupport", "SharedSettings", "Store", log,
       ],
       path: "Sources/responder",
       exclude: ["environment-responder"]
@@ -77,14 +84,14 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "switchboard-relay",
-      dependencies: ["AgentRelay", "Base", "MariaDB", "Program", "Store", log],
+      dependencies: ["AgentRelay", "Base", "MariaDB", "ProcessSupport", "StoreCore", log],
       path: "Sources/relay",
       exclude: ["environment-relay"] + ["service", "socket"].map { "switchboard-relay.\($0)" },
       swiftSettings: settings),
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
-        "Base", "Cryptography", "Delivery", "MariaDB", "Program", "Store", log,
+        "Base", "Cryptography", "Delivery", "MariaDB", "ProcessSupport", "SharedSettings", "Store", "StoreCore", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
@@ -113,19 +120,21 @@ let package = Package(
     tests("CryptographyTests", of: ["Base", "Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
     tests("FastCGITests", of: ["FastCGI", "HTTP"]),
-    tests("AgentRelayTests", of: ["AgentRelay", "Base", "Store"]),
-    tests("ProgramTests", of: ["Base", "Cryptography", "MariaDB", "Program", "Store", log]),
+    tests("AgentRelayTests", of: ["AgentRelay", "Base", "StoreCore"]),
+    tests(
+      "ProgramTests",
+      of: ["Base", "Cryptography", "MariaDB", "ProcessSupport", "SharedSettings", "Store", log]),
     tests("StoreTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),
     tests(
       "APITests",
       of: [
-        "API", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB", "Program", "Store",
-        "switchboard-responder", log,
+        "API", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB", "ProcessSupport", "SharedSettings", "Store",
+        "StoreCore", "switchboard-responder", log,
       ]),
     tests(
       "DeliveryTests",
       of: [
-        "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "Program", "Store",
+        "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "ProcessSupport", "SharedSettings", "Store",
         "switchboard-companion", log,
       ]),
     tests("SiteTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),

@@ -1,7 +1,7 @@
 import Base
 import Glibc
 import Logging
-import Store
+import StoreCore
 
 /// Asks the database whether the clients of new requests are admitted, because the relay trusts
 /// neither the web server nor the responder.
@@ -22,13 +22,13 @@ final class ClientAdmissions: Sendable {
   }
 
   private let state = Monitor(State())
-  private let database: Database
+  private let database: AgentClients
   private let requiresAuth: Bool
   private let log: Logger
   private let pipe = makePipe()
 
   /// - Parameter requiresAuth: false admits clients without a token.
-  init(database: Database, requiresAuth: Bool, log: Logger) {
+  init(database: AgentClients, requiresAuth: Bool, log: Logger) {
     self.database = database
     self.requiresAuth = requiresAuth
     self.log = log
@@ -73,8 +73,7 @@ final class ClientAdmissions: Sendable {
   private func answer(_ clients: Set<AgentClient>) {
     var verdicts: [AgentClient: Verdict] = [:]
     do {
-      let ended = try database.records(at: .now(), from: .companion).agentAccess.ended(
-        among: clients)
+      let ended = try database.ended(among: clients, at: .now())
       for client in clients {
         let isOut = client == .anyone ? requiresAuth : ended.contains(client)
         verdicts[client] = isOut ? .ended : .admitted

@@ -1,7 +1,7 @@
 import Base
 import Glibc
 import Logging
-import Store
+import StoreCore
 import Synchronization
 
 /// Asks the database once a second which clients with open connections are no longer admitted.
@@ -16,12 +16,12 @@ final class EndedPairings: Sendable {
   }
 
   private let state = Mutex(State())
-  private let database: Database
+  private let database: AgentClients
   private let log: Logger
   private let pipe = makePipe()
   private let stop = Flag()
 
-  init(database: Database, log: Logger) {
+  init(database: AgentClients, log: Logger) {
     self.database = database
     self.log = log
     _ = fcntl(pipe.reader, F_SETFL, O_NONBLOCK)
@@ -64,7 +64,7 @@ final class EndedPairings: Sendable {
     let held = state.withLock(\.held)
     guard held.contains(where: { $0 != .anyone }) else { return }
     do {
-      let ended = try database.records(at: .now(), from: .companion).agentAccess.ended(among: held)
+      let ended = try database.ended(among: held, at: .now())
       if isAway { log.notice("The database answers again.") }
       isAway = false
       guard !ended.isEmpty else { return }

@@ -1,7 +1,7 @@
 import Base
 import Glibc
 package import Logging
-package import Store
+package import StoreCore
 
 /// Passes requests that the responder has admitted from the web server to the agent, and closes the
 /// connections of clients that are no longer admitted.
@@ -22,7 +22,7 @@ package struct Relay {
   ///   - agent: the agent's addresses; not empty.
   ///   - requiresAuth: false admits clients without a token that the responder has admitted.
   package init(
-    listener: CInt, agent: [AgentAddress], requiresAuth: Bool, database: Database, log: Logger
+    listener: CInt, agent: [AgentAddress], requiresAuth: Bool, database: AgentClients, log: Logger
   ) {
     self.listener = listener
     addresses = agent

@@ -1,5 +1,5 @@
 import Glibc
-import Store
+import StoreCore
 
 /// One request to the agent: a connection from the web server, and one to the agent.
 ///

@@ -1,5 +1,5 @@
 import Base
-import Store
+import StoreCore
 
 /// Head of a request as the agent gets it, without the fields that only the site may see.
 ///

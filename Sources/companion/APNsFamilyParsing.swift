@@ -2,7 +2,8 @@ import Base
 import Cryptography
 import Delivery
 import FoundationEssentials
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 /// App of `APNS_APPS`. Its key is given there or in a file.

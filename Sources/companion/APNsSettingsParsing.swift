@@ -1,7 +1,8 @@
 import Base
 import Cryptography
 import Delivery
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 extension APNsSettings {

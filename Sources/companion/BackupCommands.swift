@@ -2,7 +2,8 @@ import ArgumentParser
 import Base
 import Delivery
 import Glibc
-import Program
+import ProcessSupport
+import SharedSettings
 
 /// Options for the site's database and files. Both commands run as root.
 struct SiteOptions: ParsableArguments {

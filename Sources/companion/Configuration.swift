@@ -3,8 +3,10 @@ import Delivery
 import Glibc
 import Logging
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
+import StoreCore
 
 /// The companion's configuration from the environment.
 struct Configuration {

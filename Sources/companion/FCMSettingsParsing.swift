@@ -2,7 +2,8 @@ import Base
 import Cryptography
 import Delivery
 import FoundationEssentials
-import Program
+import ProcessSupport
+import SharedSettings
 
 /// Google's JSON file of a service account.
 private struct WrittenAccount: Decodable {

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Base
 import Delivery
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 struct Keys: ParsableCommand {

@@ -1,6 +1,7 @@
 import Base
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 extension Environment {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Delivery
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 struct Pair: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Delivery
-import Program
+import ProcessSupport
+import SharedSettings
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(

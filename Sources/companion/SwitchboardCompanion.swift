@@ -1,7 +1,8 @@
 import ArgumentParser
 import Delivery
 import Glibc
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 struct SwitchboardCompanion: ParsableCommand {

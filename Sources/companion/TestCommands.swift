@@ -1,7 +1,8 @@
 import ArgumentParser
 import Base
 import Delivery
-import Program
+import ProcessSupport
+import SharedSettings
 
 struct TestMail: ParsableCommand {
   static let configuration = CommandConfiguration(

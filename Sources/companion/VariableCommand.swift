@@ -1,5 +1,6 @@
 import ArgumentParser
-import Program
+import ProcessSupport
+import SharedSettings
 
 struct Variables: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,7 +2,8 @@ import Base
 import Cryptography
 import Delivery
 import Glibc
-import Program
+import ProcessSupport
+import SharedSettings
 
 extension WebPushSettings {
   /// - Returns: nil if no key is given, or after a complaint.

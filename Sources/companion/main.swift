@@ -1,7 +1,8 @@
 import ArgumentParser
 import Delivery
 import Glibc
-import Program
+import ProcessSupport
+import SharedSettings
 
 do {
   try SwitchboardCompanion.refuseUnknownHelp(CommandLine.arguments.dropFirst())

@@ -1,13 +1,12 @@
 import AgentRelay
-import Base
 import Logging
 import MariaDB
-import Program
-import Store
+import ProcessSupport
+import StoreCore
 
 /// The relay's settings, which come from environment variables.
 struct Configuration {
-  private let connection: ConnectionSettings
+  private let database: AgentClients
   private let agent: [AgentAddress]
   private let requiresAuth: Bool
   private let log: Logger
@@ -15,19 +14,18 @@ struct Configuration {
   /// - Throws: ``ConfigurationError``, which names every missing or malformed variable.
   init(_ variables: Environment) throws {
     var environment = variables
-    connection = environment.connectionSettings()
+    database = AgentClients(environment.connectionSettings())
     agent = environment.agentAddresses()
     requiresAuth = environment.flag("SWITCHBOARD_REQUIRE_AUTH", default: true)
     log = JournalLog.logger(from: environment.logLevel())
     guard environment.complaints.isEmpty else { throw ConfigurationError(environment.complaints) }
   }
 
-  /// - Throws: ``SchemaMismatch``. Does not throw while the database is unavailable.
+  /// - Throws: ``SchemaMismatch``; ``DatabaseError`` unless the database is only unavailable.
   func relay(on listener: CInt) throws -> Relay {
-    let database = Database(connection)
     do {
-      try database.requireSchemaVersion()
-    } catch  where Database.isUnavailable(error) {
+      try SchemaVersion.require(in: database.pool)
+    } catch let error as DatabaseError where error.isUnavailability {
       log.warning("The database does not answer: the schema's version was not checked. \(error)")
     }
     return Relay(

@@ -1,8 +1,7 @@
 import AgentRelay
 import Base
 import Glibc
-import Program
-import Store
+import ProcessSupport
 
 let usage = """
   Usage: switchboard-relay

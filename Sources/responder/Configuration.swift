@@ -2,7 +2,8 @@ import API
 import FastCGI
 import Logging
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 /// The responder's configuration from the environment.

@@ -1,7 +1,8 @@
 import API
 import Base
 import Cryptography
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 
 extension Settings {

@@ -1,5 +1,6 @@
 import Glibc
-import Program
+import ProcessSupport
+import SharedSettings
 
 do {
   try Configuration(Environment.ofProcess()).serve()

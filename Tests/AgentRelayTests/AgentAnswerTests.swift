@@ -1,4 +1,4 @@
-import Store
+import StoreCore
 import Testing
 
 @testable import AgentRelay

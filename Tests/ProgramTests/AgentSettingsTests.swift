@@ -1,4 +1,5 @@
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Testing
 

@@ -1,5 +1,6 @@
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Testing
 
 @Suite struct DatabaseSettingsTests {

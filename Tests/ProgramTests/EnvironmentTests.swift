@@ -2,7 +2,8 @@ import Cryptography
 import Foundation
 import Testing
 
-@testable import Program
+@testable import ProcessSupport
+@testable import SharedSettings
 
 @Suite struct EnvironmentTests {
   private enum Choice: String, CaseIterable { case one, two }

@@ -1,7 +1,8 @@
 import Base
 import Foundation
 import Logging
-import Program
+import ProcessSupport
+import SharedSettings
 import Testing
 
 @Suite struct JournalLogTests {

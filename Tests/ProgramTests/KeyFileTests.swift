@@ -3,7 +3,8 @@ import Foundation
 import Support
 import Testing
 
-@testable import Program
+@testable import ProcessSupport
+@testable import SharedSettings
 
 @Suite struct KeyFileTests {
   private func withFolder(_ body: (_ path: String) throws -> Void) throws {

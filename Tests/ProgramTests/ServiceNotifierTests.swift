@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import Program
+@testable import ProcessSupport
+@testable import SharedSettings
 
 /// The messages to systemd, and their times.
 @Suite struct ServiceNotifierTests {

@@ -1,5 +1,6 @@
 import Foundation
-import Program
+import ProcessSupport
+import SharedSettings
 import Support
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
 
   @Test func theSourcesReadWhatIsListedAndNothingElse() throws {
     var read: Set<String> = []
-    for folder in ["responder", "relay", "companion", "Program"] {
+    for folder in ["responder", "relay", "companion", "ProcessSupport", "SharedSettings"] {
       let path = projectFolder.appending(path: "Sources/\(folder)")
       for file in try FileManager.default.contentsOfDirectory(
         at: path, includingPropertiesForKeys: nil)

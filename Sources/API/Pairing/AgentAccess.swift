@@ -2,6 +2,7 @@ import Base
 import Cryptography
 import HTTP
 import Store
+import StoreCore
 
 /// `GET /api/status`: reports that the site works, and the state of its agent. `agent` is `up`, `away`, or
 /// `unknown` if the responder has no relay.

@@ -1,5 +1,6 @@
 package import Base
 import MariaDB
+package import StoreCore
 
 /// The decision on a request to the agent.
 package enum Admission: Sendable, Equatable {
@@ -80,24 +81,6 @@ package struct AgentAccess: Sendable {
       return try statements.isUnspent(ticket: hash) ? .expired : .refused
     }
   }
-
-  /// The clients that are not admitted any more: their pairing has ended, or their pairing token is
-  /// spent, revoked or expired.
-  package func ended(among clients: Set<AgentClient>) throws -> Set<AgentClient> {
-    // A phone that was renamed meanwhile is in the set under each of its names.
-    var (phones, nonces) = ([String: Set<AgentClient>](), [String: Set<AgentClient>]())
-    for client in clients {
-      switch client {
-      case .phone(let id, _): phones[id, default: []].insert(client)
-      case .pairingToken(let nonce): nonces[nonce, default: []].insert(client)
-      case .anyone: break
-      }
-    }
-    let ended = try records.read { transaction in
-      try transaction.agentAccess.ended(phones: Array(phones.keys), nonces: Array(nonces.keys))
-    }
-    return Set(ended.flatMap { phones[$0] ?? nonces[$0] ?? [] })
-  }
 }
 
 extension Records {
@@ -177,24 +160,6 @@ private struct AgentAccessStatements: ~Copyable {
       row.optionalText(2).map { .pairingToken(nonce: $0) }
         ?? .phone(id: row.text(0), called: row.text(1))
     }
-  }
-
-  /// The ids and nonces among these that may not reach the agent.
-  func ended(phones: [String], nonces: [String]) throws(DatabaseError) -> [String] {
-    let now = Parameter.time(transaction.now)
-    return try transaction.connection.rows(
-      """
-      SELECT held.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS held
-        LEFT JOIN pairings p ON p.id = held.id AND p.ended_at IS NULL AND p.expires_at > ?
-      WHERE p.id IS NULL
-      UNION ALL
-      SELECT held.nonce FROM JSON_TABLE(?, '$[*]' COLUMNS (nonce CHAR(16) PATH '$')) AS held
-        LEFT JOIN pairing_tokens t ON t.nonce = held.nonce AND t.spent_at IS NULL
-          AND t.revoked_at IS NULL AND t.expires_at >= ?
-      WHERE t.nonce IS NULL
-      """,
-      [.bytes(JSONWriter.array(of: phones)), now, .bytes(JSONWriter.array(of: nonces)), now]
-    ) { row in row.text(0) }
   }
 }
 

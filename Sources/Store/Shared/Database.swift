@@ -1,5 +1,6 @@
 package import Base
 import MariaDB
+import StoreCore
 
 /// All of Switchboard's data, behind a pool of connections.
 package final class Database: Sendable {
@@ -36,10 +37,7 @@ package final class Database: Sendable {
   /// Whether `error` means that the database does not answer, rejects us, or accepts no writes now,
   /// or that the outcome of a write is unknown: the same request may be sent again later.
   package static func isUnavailable(_ error: any Error) -> Bool {
-    guard let error = error as? DatabaseError else { return false }
-    return error.isUnreachable || error.isConnectionLost || error.isOutcomeUnknown
-      || error.isTimeout || error.isConflict || error.isReadOnly || error.isStorageFull
-      || error.isRefused
+    (error as? DatabaseError)?.isUnavailability ?? false
   }
 
   /// The database's clock.

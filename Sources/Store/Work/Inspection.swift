@@ -1,4 +1,5 @@
 import MariaDB
+import StoreCore
 
 /// One property of the database that must hold.
 package struct Inspection: Sendable {
@@ -6,29 +7,12 @@ package struct Inspection: Sendable {
   package let text: String
 }
 
-/// The database has another schema than these programs are written for.
-package struct SchemaMismatch: Error, CustomStringConvertible {
-  package let found: Int64
-
-  package var description: String {
-    let advice =
-      found < Database.schemaVersion
-      ? "apply the schema.sql of this release (switchboard setup), then start the program again"
-      : "install the programs of the release that this schema belongs to"
-    return "The schema has version \(found), this program needs version \(Database.schemaVersion): "
-      + advice + "."
-  }
-}
-
 extension Database {
   /// The version of `schema.sql` that these programs are written for.
-  package static let schemaVersion: Int64 = 1
+  package static var schemaVersion: Int64 { SchemaVersion.needed }
 
   /// - Throws: ``SchemaMismatch`` unless the schema has exactly ``schemaVersion``.
-  package func requireSchemaVersion() throws {
-    let found = try pool.read { connection in try connection.schemaVersion() }
-    guard found == Self.schemaVersion else { throw SchemaMismatch(found: found) }
-  }
+  package func requireSchemaVersion() throws { try SchemaVersion.require(in: pool) }
 
   /// Checks all that the companion's own account can see: server, schema, engine, keys, rights,
   /// statements.
@@ -76,16 +60,6 @@ extension Database {
 }
 
 extension Connection {
-  /// 0 in a database without the table or its row.
-  fileprivate func schemaVersion() throws(DatabaseError) -> Int64 {
-    do throws(DatabaseError) {
-      return try row("SELECT version FROM schema_version") { row in row.integer(0) } ?? 0
-    } catch {
-      if error.code == .noSuchTable { return 0 }
-      throw error
-    }
-  }
-
   fileprivate func inspectServer() throws -> Inspection {
     let version = try row("SELECT VERSION()") { row in row.text(0) } ?? ""
     let numbers = version.split(whereSeparator: { !$0.isNumber }).prefix(2).compactMap { Int($0) }

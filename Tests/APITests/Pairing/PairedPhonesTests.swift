@@ -1,6 +1,7 @@
 import Base
 import HTTP
 import Store
+import StoreCore
 import Support
 import Testing
 
@@ -108,9 +109,9 @@ import Testing
 
   @Test func theRelayLearnsWhoIsAdmittedNoMore() throws {
     try withAgent { site in
-      let relay = Database(accountSettings(of: "relay", in: site.root))
+      let relay = AgentClients(accountSettings(of: "relay", in: site.root))
       func ended(_ clients: Set<AgentClient>) throws -> Set<AgentClient> {
-        try relay.records(at: site.now, from: .companion).agentAccess.ended(among: clients)
+        try relay.ended(among: clients, at: site.now)
       }
       let token = try site.payload(site.pairingToken())
       let legacy = AgentClient.pairingToken(nonce: token.nonce)

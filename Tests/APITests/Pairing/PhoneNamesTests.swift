@@ -1,6 +1,7 @@
 import Base
 import HTTP
 import Store
+import StoreCore
 import Support
 import Testing
 
@@ -149,8 +150,8 @@ import Testing
         AgentClient.phone(id: ann.id, name: "cdev/1"), .phone(id: ann.id, name: "Ann"),
       ]
       func ended() throws -> Set<AgentClient> {
-        try Database(accountSettings(of: "relay", in: site.root))
-          .records(at: site.now, from: .companion).agentAccess.ended(among: clients)
+        try AgentClients(accountSettings(of: "relay", in: site.root))
+          .ended(among: clients, at: site.now)
       }
       #expect(try ended() == [])
       _ = site.send("POST", "/pair/phones", "id=\(ann.id)")

@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
-import Program
+import ProcessSupport
+import SharedSettings
 import Support
 import Testing
 

@@ -1,4 +1,5 @@
-import Program
+import ProcessSupport
+import SharedSettings
 import Testing
 
 @testable import API

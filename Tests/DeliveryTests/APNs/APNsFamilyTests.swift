@@ -1,7 +1,8 @@
 import Base
 import Cryptography
 import Foundation
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Support
 import Testing

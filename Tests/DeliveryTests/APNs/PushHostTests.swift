@@ -1,5 +1,6 @@
 import Foundation
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Support
 import Testing

@@ -71,12 +71,6 @@ import Testing
         """)
   }
 
-  @Test func whatAResponderOfAnEarlierVersionSealedIsMailed() throws {
-    let mail = try #require(text(.loginCode, opened: Array("012345".utf8)))
-    #expect(mail.contains("\nYour sign-in code is 012345\n"))
-    #expect(!mail.contains("Device:"))
-  }
-
   @Test(arguments: Language.allCases)
   func eachLanguageHasAllMails(language: Language) throws {
     for kind in MailKind.allCases {

@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
-import Program
+import ProcessSupport
+import SharedSettings
 import Support
 import Testing
 

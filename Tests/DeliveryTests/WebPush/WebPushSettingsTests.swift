@@ -1,5 +1,6 @@
 import Cryptography
-import Program
+import ProcessSupport
+import SharedSettings
 import Testing
 
 @testable import Delivery

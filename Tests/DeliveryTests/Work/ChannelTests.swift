@@ -1,6 +1,7 @@
 import Base
 import Foundation
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Support
 import Synchronization

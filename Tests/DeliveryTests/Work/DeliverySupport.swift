@@ -2,7 +2,8 @@ import Base
 import Cryptography
 import Foundation
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Support
 import Testing

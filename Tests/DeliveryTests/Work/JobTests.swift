@@ -1,6 +1,7 @@
 import Foundation
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Support
 import Synchronization

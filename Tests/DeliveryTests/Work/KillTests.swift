@@ -1,7 +1,8 @@
 import Cryptography
 import Foundation
 import MariaDB
-import Program
+import ProcessSupport
+import SharedSettings
 import Store
 import Support
 import Synchronization

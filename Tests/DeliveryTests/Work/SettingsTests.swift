@@ -1,6 +1,7 @@
 import Base
 import Cryptography
-import Program
+import ProcessSupport
+import SharedSettings
 import Testing
 
 @testable import Delivery

@@ -1,3 +1,4 @@
+package import ProcessSupport
 package import Cryptography
 
 extension Environment {

@@ -38,7 +38,7 @@ package enum AgentClient: Hashable, Sendable {
   }
 
   /// A phone with this name.
-  static func phone(id: String, called name: String) -> AgentClient {
+  package static func phone(id: String, called name: String) -> AgentClient {
     .phone(id: id, name: name.escaped)
   }
 

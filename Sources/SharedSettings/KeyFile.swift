@@ -1,3 +1,4 @@
+package import ProcessSupport
 import Cryptography
 import Glibc
 

@@ -1,3 +1,4 @@
+package import ProcessSupport
 import Base
 package import Store
 
