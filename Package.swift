@@ -55,7 +55,8 @@ let package = Package(
       name: "Store", dependencies: ["Base", "Cryptography", "MariaDB", "StoreCore"],
       swiftSettings: settings),
     .target(
-      name: "API", dependencies: ["Base", "Cryptography", "HTTP", "QRCode", "Store", "StoreCore", log],
+      name: "API",
+      dependencies: ["Base", "Cryptography", "HTTP", "QRCode", "Store", "StoreCore", log],
       swiftSettings: settings),
     .target(
       name: "Delivery",
@@ -76,7 +77,8 @@ let package = Package(
     .executableTarget(
       name: "switchboard-responder",
       dependencies: [
-        "API", "Base", "Cryptography", "FastCGI", "HTTP", "MariaDB", "ProcessSupport", "SharedSettings", "Store", log,
+        "API", "Base", "Cryptography", "FastCGI", "HTTP", "MariaDB", "ProcessSupport",
+        "SharedSettings", "Store", log,
       ],
       path: "Sources/responder",
       exclude: ["environment-responder"]
@@ -91,7 +93,8 @@ let package = Package(
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
-        "Base", "Cryptography", "Delivery", "MariaDB", "ProcessSupport", "SharedSettings", "Store", "StoreCore", log,
+        "Base", "Cryptography", "Delivery", "MariaDB", "ProcessSupport", "SharedSettings", "Store",
+        "StoreCore", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
@@ -128,13 +131,15 @@ let package = Package(
     tests(
       "APITests",
       of: [
-        "API", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB", "ProcessSupport", "SharedSettings", "Store",
+        "API", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB", "ProcessSupport",
+        "SharedSettings", "Store",
         "StoreCore", "switchboard-responder", log,
       ]),
     tests(
       "DeliveryTests",
       of: [
-        "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "ProcessSupport", "SharedSettings", "Store",
+        "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "ProcessSupport",
+        "SharedSettings", "Store",
         "switchboard-companion", log,
       ]),
     tests("SiteTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),

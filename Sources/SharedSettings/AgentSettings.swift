@@ -1,5 +1,5 @@
-package import ProcessSupport
 import Base
+package import ProcessSupport
 package import Store
 
 extension Environment {

@@ -1,5 +1,5 @@
-package import ProcessSupport
 package import Cryptography
+package import ProcessSupport
 
 extension Environment {
   /// The keys of `name`: entries `id:base64url` of at least 32 bytes, newest first, separated by

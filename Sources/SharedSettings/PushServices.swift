@@ -1,5 +1,5 @@
-package import ProcessSupport
 package import Base
+package import ProcessSupport
 
 extension Environment {
   /// The push services of browsers: the built-in list and the hosts of `WEBPUSH_HOSTS`.
