@@ -153,7 +153,8 @@ extension TestApplication {
   }
 
   private func now(_ site: TestApplication) -> String {
-    site.now.rfc3339.replacing("T", with: " ").replacing("Z", with: "")
+    "\(site.now.rfc3339.prefix(19)).\(String(1000 + site.now.milliseconds % 1000).suffix(3))"
+      .replacing("T", with: " ")
   }
 
   @Test func aUsernameOfItsOwnStays() throws {

@@ -69,6 +69,9 @@ final class TestApplication: Sendable {
   /// The next request comes `span` after the last one.
   func advance(by span: Duration) { clock.advance(by: span) }
 
+  /// The next request comes at `instant`.
+  func advance(to instant: Timestamp) { clock.advance(by: instant - now) }
+
   /// A second responder with the same database and clock.
   func sibling(
     settings: API.Settings = .ofTests(),

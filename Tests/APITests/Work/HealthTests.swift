@@ -110,7 +110,7 @@ import Testing
       site.seeCompanion()
       fail(site, "secrets", "Anybody on this host can read jwt-keys in /etc/switchboard/secrets.")
       let answer = site.send("GET", "/health")
-      #expect(answer.text.contains(#"{"name":"secrets","reason":"Anybody on the host can read"#))
+      #expect(answer.text.contains(#"{"name":"secrets","reason":"Every user of the host can read"#))
       #expect(!answer.text.contains("jwt-keys"))
     }
   }

@@ -47,8 +47,8 @@ import Testing
   ])
   func aGameOfLessThanAnHourForAMoveIsLive(time: String, isLive: Bool) throws {
     let game =
-      #"{"time_per_move":\#(time),"phase":"play","clock":{"current_player":7,"last_move":1}}"#
-    let seen = try seen(#"{"active_games":[{"id":5,"name":"n","json":\#(game)}]}"#)
+      #"{"id":5,"time_per_move":\#(time),"json":{"phase":"play","clock":{"current_player":7,"last_move":1}}}"#
+    let seen = try seen(#"{"active_games":[\#(game)]}"#)
     #expect(seen.live == (isLive ? [5] : []))
   }
 

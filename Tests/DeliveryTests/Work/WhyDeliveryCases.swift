@@ -40,7 +40,7 @@ extension WhyTests {
       "refused", "7", after: dead("channel = 'fcm', status = 400, reason = 'INVALID_ARGUMENT'"),
       "was refused by Google on"),
     Case(
-      "withdrawn", "7", after: dead("status = NULL, reason = 'withdrawn'"), "not true any more",
+      "withdrawn", "7", after: dead("status = NULL, reason = 'withdrawn'"), "no longer true",
       isCause: false),
     Case(
       "refused", "7", after: dead("status = 400, reason = 'BadDeviceToken'"),

@@ -130,7 +130,7 @@ import Testing
       "token_was_dead", phone, after: "INSERT INTO dead_tokens VALUES (REPEAT('a', 64), NOW(3))",
       "The app registered it on", isCause: false),
     Case("delivered", phone, "was taken by Apple on", isCause: false),
-    Case("no_notification", ann, after: "DELETE FROM notifications", "is kept", isCause: false),
+    Case("no_notification", ann, after: "DELETE FROM notifications", "is stored", isCause: false),
   ]
 
   private static let ofTurns = [
