@@ -1,4 +1,4 @@
-import Base
+package import Base
 package import MariaDB
 
 /// The clients of the agent, as the relay asks the database about them.
@@ -24,7 +24,7 @@ package struct AgentClients: Sendable {
       }
     }
     let ended = try pool.read { connection in
-      try connection.ended(phones: Array(phones.keys), nonces: Array(nonces.keys), at: .time(now))
+      try connection.ended(phones: Array(phones.keys), nonces: Array(nonces.keys), at: .dateTime(milliseconds: now.milliseconds))
     }
     return Set(ended.flatMap { phones[$0] ?? nonces[$0] ?? [] })
   }

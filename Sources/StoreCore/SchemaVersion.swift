@@ -42,6 +42,11 @@ extension Connection {
   }
 }
 
+extension DatabaseError.Code {
+  /// `ER_NO_SUCH_TABLE`
+  fileprivate static let noSuchTable = DatabaseError.Code(rawValue: 1146)
+}
+
 extension DatabaseError {
   /// Whether the database does not answer, rejects us, or accepts no writes now, or the outcome of a
   /// write is unknown: the same request may be sent again later.

@@ -220,8 +220,8 @@ def without_package(site):
 
 
 # These stages take ten minutes, because alerts wait before they fire.
-ALERTS = [monitoring.monitoring, manualfaults.manual_faults] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
-STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, *webservers.STAGES, remove, reboot,
+ALERTS = [monitoring.monitoring, manualfaults.manual_faults, *webservers.STAGES] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
+STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, remove, reboot,
           *newserver.STAGES, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # the other stages need these
 

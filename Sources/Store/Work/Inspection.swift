@@ -141,10 +141,8 @@ extension Connection {
 }
 
 extension DatabaseError.Code {
-  /// ER_TABLEACCESS_DENIED_ERROR
+  /// `ER_TABLEACCESS_DENIED_ERROR`
   fileprivate static let tableAccessDenied = DatabaseError.Code(rawValue: 1142)
-  /// ER_COLUMNACCESS_DENIED_ERROR
+  /// `ER_COLUMNACCESS_DENIED_ERROR`
   fileprivate static let columnAccessDenied = DatabaseError.Code(rawValue: 1143)
-  /// ER_NO_SUCH_TABLE
-  fileprivate static let noSuchTable = DatabaseError.Code(rawValue: 1146)
 }

@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Foundation
 import Store
@@ -142,6 +143,7 @@ import Testing
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()
       let phone = try site.enrolledPhone()
+      site.advance(to: Timestamp(seconds: 1_795_000_000))
       let answer = site.post(provenBy: phone, counter: 1, by: ann, signed: text)
       if let reason {
         #expect(answer.isUnproved(reason), "\(answer.text)")

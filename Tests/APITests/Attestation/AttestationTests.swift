@@ -130,10 +130,11 @@ import Testing
     try withApplication(attestation: .ofTests()) { site in
       let (early, late) = (try site.attestationChallenge(), try site.attestationChallenge())
       let phone = AttestedPhone(appID: ourApp)
-      site.advance(by: .milliseconds(599_999))
+      // The second was issued a millisecond after the first.
+      site.advance(by: .milliseconds(599_998))
       let inTime = site.verify(phone.attestation(of: early.bytes), keyID: phone.keyID, early)
       #expect(inTime.status == 200)
-      site.advance(by: .milliseconds(1))
+      site.advance(by: .milliseconds(2))
       let tooLate = site.verify(phone.attestation(of: late.bytes), keyID: phone.keyID, late)
       #expect(tooLate.isRefusedEnrollment(403, "Challenge expired"))
       #expect(site.lastOutcome == "attestation_refused\trefused\tchallenge_expired")

@@ -76,7 +76,7 @@ import Testing
       #expect(site.send("GET", "/pair").text.contains(">in 5 minutes</time>"))
       #expect(try code(site) == before)
       site.advance(by: .seconds(2))
-      #expect(site.send("GET", "/pair").text.contains(">in 1 hour</time>"))
+      #expect(site.send("GET", "/pair").text.contains(">in 59 minutes</time>"))
       #expect(try code(site) != before)
     }
   }

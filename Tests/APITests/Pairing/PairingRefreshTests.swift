@@ -34,10 +34,7 @@ import Testing
       let next = try Paired(answers[0])
       #expect(Set(answers.map { $0.string("refresh_token") }) == [next.refresh])
       #expect(site.ask(bearer: next.access) == 204)
-      let rotated = Timestamp(
-        milliseconds: try #require(
-          Int64(site.sql("SELECT CAST(UNIX_TIMESTAMP(rotated_at) * 1000 AS INTEGER) FROM pairings"))
-        ))
+      let rotated = try site.instant("SELECT rotated_at FROM pairings")
       site.advance(to: rotated + .seconds(10))
       #expect(site.refreshPairing(first.refresh).string("refresh_token") == next.refresh)
       site.advance(to: rotated + .milliseconds(10_001))

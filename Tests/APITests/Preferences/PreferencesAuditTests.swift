@@ -48,12 +48,12 @@ import Testing
         token: ann.accessToken, fields: fields + Self.challenge, address: "2001:db8::1",
         requestID: "registration")
       let columns =
-        "event, detail, account_id, device_id, address, platform, bundle_id, app_version, attestation, at"
+        "event, detail, account_id, device_id, address, platform, bundle_id, app_version, attestation, LEFT(at, 19)"
       func row(_ request: String) -> String {
         site.sql("SELECT \(columns) FROM audit_log WHERE request_id = '\(request)'")
       }
       let who = "\(ann.accountID)\t\(site.onlyDevice)\t2001:db8::1"
-      let at = "2026-11-18 11:06:40.000"
+      let at = "2026-11-18 11:06:40"
       #expect(row("write") == "preferences_written\tversion 1\t\(who)\t\(facts)\t\(at)")
       #expect(row("registration") == "push_token_set\tNULL\t\(who)\t\(facts)\t\(at)")
     }

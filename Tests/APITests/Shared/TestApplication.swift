@@ -90,6 +90,12 @@ final class TestApplication: Sendable {
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  /// The time that `query` selects.
+  func instant(_ query: String) throws -> Timestamp {
+    let value = sql("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', (\(query))) DIV 1000")
+    return Timestamp(milliseconds: try #require(Int64(value)))
+  }
+
   /// The number of rows of `rest`, a table with an optional condition.
   func count(_ rest: String) -> Int { Int(sql("SELECT COUNT(*) FROM \(rest)")) ?? -1 }
 

@@ -54,7 +54,7 @@ import Testing
       #expect(answer.status == 400)
       #expect(answer.text.contains("has expired"))
       let last = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
-      site.advance(by: .milliseconds(599_999))
+      site.advance(by: .milliseconds(599_990))
       let success = try site.withCompanion(of: .banks) { site.comeBack(to: last) }
       #expect(success.field("Location") == EnrollmentTests.success)
     }
