@@ -24,7 +24,9 @@ package struct AgentClients: Sendable {
       }
     }
     let ended = try pool.read { connection in
-      try connection.ended(phones: Array(phones.keys), nonces: Array(nonces.keys), at: .dateTime(milliseconds: now.milliseconds))
+      try connection.ended(
+        phones: Array(phones.keys), nonces: Array(nonces.keys),
+        at: .dateTime(milliseconds: now.milliseconds))
     }
     return Set(ended.flatMap { phones[$0] ?? nonces[$0] ?? [] })
   }
