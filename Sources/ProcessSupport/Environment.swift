@@ -157,7 +157,7 @@ package struct Environment {
   }
 
   /// The text of a file; nil if the file cannot be read or is not UTF-8.
-  static func content(ofFile path: String) -> String? {
+  package static func content(ofFile path: String) -> String? {
     guard let file = fopen(path, "re") else { return nil }
     defer { fclose(file) }
     var bytes: [UInt8] = []

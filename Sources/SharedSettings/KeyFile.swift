@@ -1,6 +1,6 @@
 import Cryptography
 import Glibc
-package import ProcessSupport
+import ProcessSupport
 
 /// A file of keys, `id:base64url` on each line. The first key signs and seals (see ``Keyring``).
 ///

@@ -1,6 +1,6 @@
 import Cryptography
 import Glibc
-package import ProcessSupport
+import ProcessSupport
 
 /// A PEM file with the private key that identifies a site to push services (RFC 8292).
 ///

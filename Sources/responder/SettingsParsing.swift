@@ -7,7 +7,7 @@ import Store
 
 extension Settings {
   /// - Returns: nil after a complaint in `environment`.
-  init?(from environment: inout Program.Environment) {
+  init?(from environment: inout ProcessSupport.Environment) {
     let kind = environment.choice("SWITCHBOARD_ENV", default: Environment.production)
     let publicURLs = environment.publicURLs()
     let jwtKeys = environment.keyring("SWITCHBOARD_JWT_KEYS", "the keys that sign access tokens")
@@ -66,7 +66,7 @@ extension Settings {
   }
 }
 
-extension Program.Environment {
+extension ProcessSupport.Environment {
   /// The master key for which API keys are issued. In production, complains about a key that could be guessed.
   fileprivate mutating func masterKey(of kind: Settings.Environment) -> String? {
     let key = optional("MASTER_API_KEY")
@@ -106,7 +106,7 @@ private func isPasskeyOrigin(_ text: String) -> Bool {
 
 extension WebPushSettings {
   /// - Returns: nil if the key is missing or malformed.
-  fileprivate init?(from environment: inout Program.Environment) {
+  fileprivate init?(from environment: inout ProcessSupport.Environment) {
     let services = environment.pushServices()
     let name = "WEBPUSH_VAPID_PUBLIC_KEY"
     guard let key = environment.optional(name) else { return nil }
@@ -121,7 +121,9 @@ extension WebPushSettings {
 }
 
 extension AttestationPolicy {
-  fileprivate init(of kind: Settings.Environment, from environment: inout Program.Environment) {
+  fileprivate init(
+    of kind: Settings.Environment, from environment: inout ProcessSupport.Environment
+  ) {
     let mode = environment.choice("SWITCHBOARD_ATTESTATION", default: Mode.observe)
     let teamID = environment.optional("SWITCHBOARD_APPLE_TEAM_ID")
     let bundleIDs = environment.list(
@@ -148,7 +150,7 @@ extension AttestationPolicy {
 extension Certificate {
   /// The certificate that replaces Apple's root in development; nil if it is missing or malformed.
   fileprivate static func attestationRoot(
-    of kind: Settings.Environment, from environment: inout Program.Environment
+    of kind: Settings.Environment, from environment: inout ProcessSupport.Environment
   ) -> Certificate? {
     let name = "SWITCHBOARD_ATTESTATION_ROOT"
     guard kind == .development else {

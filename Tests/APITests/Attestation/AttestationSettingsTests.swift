@@ -14,7 +14,7 @@ import Testing
   private func read(
     _ variables: [String: String]
   ) -> (policy: AttestationPolicy?, complaints: [String]) {
-    var environment = Program.Environment(requiredVariables.merging(variables) { $1 })
+    var environment = ProcessSupport.Environment(requiredVariables.merging(variables) { $1 })
     let settings = API.Settings(from: &environment)
     return (settings?.attestation, environment.complaints)
   }

@@ -15,7 +15,7 @@ import Testing
     ),
   ])
   func theAllowedOriginsAreAList(value: String, origins: [String]) {
-    var environment = Program.Environment(
+    var environment = ProcessSupport.Environment(
       requiredVariables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
     let settings = API.Settings(from: &environment)
     #expect(environment.complaints == [])
@@ -27,7 +27,7 @@ import Testing
     "*", "null", "localhost", "https://a.example/", "https://a.example,*", "a://b c",
   ])
   func aMalformedOriginIsNamed(value: String) {
-    var environment = Program.Environment(
+    var environment = ProcessSupport.Environment(
       requiredVariables.merging(["SWITCHBOARD_ALLOWED_ORIGINS": value]) { $1 })
     _ = API.Settings(from: &environment)
     #expect(
@@ -37,7 +37,7 @@ import Testing
   }
 
   private func webPush(_ changes: [String: String]) -> (API.Settings?, [String]) {
-    var environment = Program.Environment(requiredVariables.merging(changes) { $1 })
+    var environment = ProcessSupport.Environment(requiredVariables.merging(changes) { $1 })
     let settings = API.Settings(from: &environment)
     return (settings, environment.complaints)
   }
@@ -78,7 +78,7 @@ import Testing
 
   @Test(arguments: [("1", 1), ("20", 20), ("0", nil), ("21", nil), ("x", nil)])
   func theLookupConcurrencyIs1To20(value: String, number: Int?) {
-    var environment = Program.Environment(
+    var environment = ProcessSupport.Environment(
       requiredVariables.merging(["PUSH_METADATA_LOOKUP_CONCURRENCY": value]) { $1 })
     let settings = API.Settings(from: &environment)
     #expect(environment.complaints.isEmpty == (number != nil))

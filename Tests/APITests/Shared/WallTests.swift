@@ -12,7 +12,7 @@ import Testing
 @Suite struct WallTests {
   /// The settings of a responder with only the variables of its systemd unit.
   private func settings() throws -> API.Settings {
-    var environment = Program.Environment(requiredVariables)
+    var environment = ProcessSupport.Environment(requiredVariables)
     let settings = API.Settings(from: &environment)
     return try #require(settings)
   }
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func withoutThePublicKeysThereAreNoSettings() {
-    var environment = Program.Environment(
+    var environment = ProcessSupport.Environment(
       requiredVariables.filter { $0.key != "SWITCHBOARD_COMPANION_PUBLIC_KEYS" })
     #expect(API.Settings(from: &environment) == nil)
     #expect(

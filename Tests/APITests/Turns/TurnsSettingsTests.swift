@@ -10,7 +10,7 @@ import Testing
   private static let short = String(repeating: "k", count: 31)
 
   private func complaints(_ variables: [String: String]) -> [String] {
-    var environment = Program.Environment(requiredVariables.merging(variables) { $1 })
+    var environment = ProcessSupport.Environment(requiredVariables.merging(variables) { $1 })
     _ = API.Settings(from: &environment)
     return environment.complaints
   }
