@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by nginx/run, Tests/run, Tests/bench and the build scripts of Sources: installs packages and builds the programs.
+# Sourced by nginx/run, Tests/run, Tests/Benchmarks/run and the build scripts of Sources: installs packages and builds the programs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 PATH=$PATH:/usr/sbin:/sbin # Debian keeps nginx and mariadbd there, but not in a user's PATH

@@ -1,4 +1,4 @@
-"""Runs the selected parts of the benchmark and prints their tables. Called by Tests/bench."""
+"""Runs the selected parts of the benchmark and prints their tables. Called by Tests/Benchmarks/run."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The stages of Tests/boot with the package on a booted Debian."""
+"""The stages of Tests/Boot/run with the package on a booted Debian."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The tests of Tests/cluster: see there."""
+"""The tests of Tests/Cluster/run: see there."""
 
 import argparse
 import math

@@ -1,4 +1,4 @@
-"""Makes the pictures of README.md: pictures.py URL STATE STATUS FOLDER. Tests/pictures starts the site."""
+"""Makes the pictures of README.md: pictures.py URL STATE STATUS FOLDER. Tests/Screenshots/run starts the site."""
 
 import html
 import json

@@ -4,7 +4,7 @@ import Testing
 
 /// The commands of `switchboard` in the manual's pages for administrators, unchanged.
 ///
-/// `Tests/boot` follows the page Install, `Tests/shared` the page Shared hosting, `RotationTests`
+/// `Tests/Boot/run` follows the page Install, `Tests/SharedHosting/run` the page Shared hosting, `RotationTests`
 /// the rotation of keys.
 @Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct ManualCommandTests {
   /// The commands in a page's blocks with the mark `sh`, each with its continuation lines.

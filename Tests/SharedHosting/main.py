@@ -1,4 +1,4 @@
-"""The tests of Tests/shared: see there."""
+"""The tests of Tests/SharedHosting/run: see there."""
 
 import argparse
 import pathlib
