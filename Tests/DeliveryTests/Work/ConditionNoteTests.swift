@@ -117,7 +117,7 @@ import Testing
         #expect(faults.contains { $0.hasPrefix("FAULT  notifications are not sent to Apple: ") })
         let found = delivery.companion(mailer: .directory(delivery.folder), apns: apple).check()
         #expect(found.filter(\.isFault).map(\.description) == [])
-        #expect(found.contains { $0.description.contains("takes connections") })
+        #expect(found.contains { $0.description.contains("accepts connections") })
       }
     }
   }
