@@ -35,7 +35,7 @@ extension BiometricStatements {
       """,
       [.text(limit.name), .text(subject), .integer(limit.allowed), .time(now - limit.window)]
     ) { row in row.timestamp(0) }
-    return startedAt.map { min($0 + limit.window - now, limit.window) }
+    return startedAt.map { $0 + limit.window - now }
   }
 
   private func subject(of key: StoredBiometricKey, for known: KnownDevice) -> String {

@@ -21,9 +21,8 @@ struct Limit: Sendable {
   /// The maximum of the column.
   private static let most = Int64(UInt32.max)
 
-  /// A request that came at the same time may have begun the window after `now`.
   fileprivate func exceeded(since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
-    RateLimited(retryAfter: min(max(.seconds(1), startedAt + window - now), window))
+    RateLimited(retryAfter: max(.seconds(1), startedAt + window - now))
   }
 }
 

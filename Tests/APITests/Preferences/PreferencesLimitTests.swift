@@ -6,13 +6,13 @@ import Testing
 
 @Suite struct PreferencesLimitTests {
   private func expectLimited(
-    _ answer: Answer, retryAfter: String?, sourceLocation: SourceLocation = #_sourceLocation
+    _ answer: Answer, retryAfter: String?..., sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(answer.status == 429, sourceLocation: sourceLocation)
     #expect(
       answer.text == #"{"error":{"code":"rate_limited","message":"Too many requests"}}"#,
       sourceLocation: sourceLocation)
-    #expect(answer.field("Retry-After") == retryAfter, sourceLocation: sourceLocation)
+    #expect(retryAfter.contains(answer.field("Retry-After")), sourceLocation: sourceLocation)
     #expect(answer.field("Cache-Control") == "no-store", sourceLocation: sourceLocation)
   }
 
@@ -23,7 +23,8 @@ import Testing
       #expect(answers.filter { $0.status == 200 }.count == 30)
       let refused = answers.filter { $0.status != 200 }
       #expect(refused.count == 10)
-      for answer in refused { expectLimited(answer, retryAfter: "3600") }
+      // A request may have begun before the one that began the window.
+      for answer in refused { expectLimited(answer, retryAfter: "3600", "3601") }
       #expect(site.preferences(of: ann).version == 30)
       #expect(site.audited("preferences_written") == 30)
     }
@@ -91,7 +92,8 @@ import Testing
       #expect(answers.filter { $0.status == 200 }.count == 60)
       let refused = answers.filter { $0.status != 200 }
       #expect(refused.count == 10)
-      for answer in refused { expectLimited(answer, retryAfter: "3600") }
+      // A request may have begun before the one that began the window.
+      for answer in refused { expectLimited(answer, retryAfter: "3600", "3601") }
       #expect(site.preferences(of: ann).version == 60)
       #expect(site.audited("push_token_set") == 60)
       #expect(
