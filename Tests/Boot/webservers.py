@@ -16,6 +16,7 @@ def _write(site, path, text):
 
 def _use(site, server):
     """Uses the site behind `server`: the log contains no token, and the http address redirects to the right one."""
+    site.wait(f"{server} listens", site.listens)
     site.health()
     site.client.send("GET", "/account").expect(200)
     site.phone.sign_in_by_passkey()
@@ -26,7 +27,7 @@ def _use(site, server):
     site.wait_for_pass(began)
     site.check()
     moved = site.machine.run(f"curl -s -o /dev/null -w '%{{http_code}} %{{redirect_url}}' http://{NAME}/health?a=b")
-    assert moved.startswith(f"301 https://{NAME}/health"), moved
+    assert moved == f"301 https://{NAME}/health?a=b", moved
     site.machine.run("install -D -m 644 /dev/stdin /var/lib/switchboard/acme/.well-known/acme-challenge/it", text="proof")
     proof = site.machine.run(f"curl -s http://{NAME}/.well-known/acme-challenge/it")
     assert proof == "proof", f"an authority gets {proof}"
