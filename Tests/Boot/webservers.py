@@ -32,9 +32,11 @@ def _use(site, server):
     proof = site.machine.run(f"curl -s http://{NAME}/.well-known/acme-challenge/it")
     assert proof == "proof", f"an authority gets {proof}"
     site.machine.run("rm -r /var/lib/switchboard/acme/.well-known")
-    log = site.machine.run(f"cat /var/log/{server}/*.log")
-    assert "/api/mobile/wallet/summary" in log, f"{server} does not log:\n{log[-1000:]}"
-    assert site.phone.access not in log, f"{server} logs a token"
+
+    def log():
+        return site.machine.run(f"cat /var/log/{server}/*.log")
+    site.wait(f"{server} writes its log", lambda: "/api/mobile/wallet/summary" in log())
+    assert site.phone.access not in log(), f"{server} logs a token"
 
 
 def _follow(site, heading, package, path, language):
