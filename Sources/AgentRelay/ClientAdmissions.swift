@@ -25,18 +25,17 @@ final class ClientAdmissions: Sendable {
   private let database: AgentClients
   private let requiresAuth: Bool
   private let log: Logger
-  private let pipe = makePipe()
+  private let signal = PollSignal()
 
   /// - Parameter requiresAuth: false admits clients without a token.
   init(database: AgentClients, requiresAuth: Bool, log: Logger) {
     self.database = database
     self.requiresAuth = requiresAuth
     self.log = log
-    _ = fcntl(pipe.reader, F_SETFL, O_NONBLOCK)
   }
 
   /// Becomes readable when there are verdicts.
-  var descriptor: CInt { pipe.reader }
+  var descriptor: CInt { signal.reader }
 
   /// Answers until ``stop()``.
   func start() {
@@ -54,8 +53,7 @@ final class ClientAdmissions: Sendable {
 
   /// The verdicts since the last call.
   func take() -> [AgentClient: Verdict] {
-    var byte: UInt8 = 0
-    while read(pipe.reader, &byte, 1) == 1 {}
+    signal.clear()
     return state.with { state in
       defer { state.verdicts = [:] }
       return state.verdicts
@@ -84,7 +82,6 @@ final class ClientAdmissions: Sendable {
     }
     let answered = verdicts
     state.with { $0.verdicts.merge(answered) { $1 } }
-    var byte: UInt8 = 1
-    write(pipe.writer, &byte, 1)
+    signal.send()
   }
 }

@@ -18,17 +18,16 @@ final class EndedPairings: Sendable {
   private let state = Mutex(State())
   private let database: AgentClients
   private let log: Logger
-  private let pipe = makePipe()
+  private let signal = PollSignal()
   private let stop = Flag()
 
   init(database: AgentClients, log: Logger) {
     self.database = database
     self.log = log
-    _ = fcntl(pipe.reader, F_SETFL, O_NONBLOCK)
   }
 
   /// Becomes readable when a pairing has ended.
-  var descriptor: CInt { pipe.reader }
+  var descriptor: CInt { signal.reader }
 
   /// Asks until ``stopAsking()``.
   func startAsking() {
@@ -50,8 +49,7 @@ final class EndedPairings: Sendable {
 
   /// The clients whose connections must be closed.
   func take() -> Set<AgentClient> {
-    var byte: UInt8 = 0
-    while read(pipe.reader, &byte, 1) == 1 {}
+    signal.clear()
     return state.withLock { state in
       defer { state.ended = [] }
       return state.ended
@@ -69,8 +67,7 @@ final class EndedPairings: Sendable {
       isAway = false
       guard !ended.isEmpty else { return }
       state.withLock { $0.ended.formUnion(ended) }
-      var byte: UInt8 = 1
-      write(pipe.writer, &byte, 1)
+      signal.send()
     } catch {
       if !isAway {
         log.error("Cannot read revocations; connections to the agent stay open. \(error)")

@@ -28,6 +28,33 @@ package final class Latch: Sendable {
   }
 }
 
+/// A pipe that is readable from ``send()`` until ``clear()``, for a thread that polls.
+package final class PollSignal: Sendable {
+  package let reader: CInt
+  private let writer: CInt
+
+  package init() {
+    (reader, writer) = makePipe()
+    _ = fcntl(reader, F_SETFL, O_NONBLOCK)
+    _ = fcntl(writer, F_SETFL, O_NONBLOCK)
+  }
+
+  deinit {
+    close(reader)
+    close(writer)
+  }
+
+  package func send() {
+    var byte: UInt8 = 1
+    write(writer, &byte, 1)
+  }
+
+  package func clear() {
+    var byte: UInt8 = 0
+    while read(reader, &byte, 1) == 1 {}
+  }
+}
+
 package func makePipe() -> (reader: CInt, writer: CInt) {
   var ends: [CInt] = [0, 0]
   precondition(pipe(&ends) == 0, "no pipe")
@@ -35,8 +62,8 @@ package func makePipe() -> (reader: CInt, writer: CInt) {
   return (ends[0], ends[1])
 }
 
-/// A latch that SIGTERM and SIGINT set. A thread takes them (`sigwait`); threads that start later do
-/// not.
+/// A latch that SIGTERM and SIGINT set. A thread of its own receives them (`sigwait`); they are
+/// blocked in all threads that start later.
 package func stopSignal() -> Latch {
   let latch = Latch()
   var signals = stopSignals()

@@ -64,15 +64,10 @@ package final class Monitor<Value>: @unchecked Sendable {
   /// Calls `body` again after each change of the value, until it returns a result. Use it for an
   /// idle thread that waits for work or for its end; use a deadline to wait for the end of work.
   package func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
-    pthread_mutex_lock(lock)
-    defer { pthread_mutex_unlock(lock) }
-    while true {
-      if let result = body(&value) {
-        pthread_cond_broadcast(change)
-        return result
-      }
+    repeatedly(body) {
       pthread_cond_wait(change, lock)
-    }
+      return true
+    }!
   }
 
   /// The same, but only until `deadline` (`pthread_cond_timedwait`).
@@ -81,18 +76,28 @@ package final class Monitor<Value>: @unchecked Sendable {
   package func wait<Result>(
     until deadline: ContinuousClock.Instant, _ body: (inout Value) -> Result?
   ) -> Result? {
+    repeatedly(body) {
+      let rest = deadline - .now
+      guard rest > .zero else { return false }
+      var end = timespec.monotonic(after: rest)
+      pthread_cond_timedwait(change, lock, &end)
+      return true
+    }
+  }
+
+  /// - Parameter wait: waits for a change; false ends the repetition.
+  private func repeatedly<Result>(
+    _ body: (inout Value) -> Result?, wait: () -> Bool
+  ) -> Result? {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
-    while true {
+    repeat {
       if let result = body(&value) {
         pthread_cond_broadcast(change)
         return result
       }
-      let rest = deadline - .now
-      guard rest > .zero else { return nil }
-      var end = timespec.monotonic(after: rest)
-      pthread_cond_timedwait(change, lock, &end)
-    }
+    } while wait()
+    return nil
   }
 }
 

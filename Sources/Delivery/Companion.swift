@@ -10,7 +10,7 @@ package struct Companion: Sendable {
   let log: Logger
   /// Set when the companion must finish its current work and start nothing new.
   let stopping = Flag()
-  let observations = Observations()
+  let problemLog = ProblemLog()
   let failures: FailureLog
   let jobs: JobRunner
   let mails: MailDelivery
@@ -27,41 +27,41 @@ package struct Companion: Sendable {
     self.settings = settings
     self.log = log
     failures = FailureLog(log)
-    let (stopping, observations) = (stopping, observations)
+    let (stopping, problemLog) = (stopping, problemLog)
     let keys = settings.keys
     let channels = channels ?? DeliveryChannel.configured(by: settings, database)
     senders = channels.map {
-      DeliverySender($0, database, log: log, stopping: stopping, observations: observations)
+      DeliverySender($0, database, log: log, stopping: stopping, problemLog: problemLog)
     }
     polling = settings.polling.map {
       TurnPolling(
-        database: database, settings: $0, log: log, stopping: stopping, observations: observations)
+        database: database, settings: $0, log: log, stopping: stopping, problemLog: problemLog)
     }
     bankEnrollments = BankEnrollments(
       database: database, keys: keys, publicURL: settings.publicURL, outbound: settings.outbound,
-      log: log, observations: observations)
+      log: log, problemLog: problemLog)
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
-      compose: message.text, announce: NoticePush.announcement,
-      channels: channels.byPlatform, observations: observations)
+      compose: message.text, announce: SecurityMailPush.announcement,
+      channels: channels.byPlatform, problemLog: problemLog)
     jobs = JobRunner(
       database: database,
       handlers: [
-        PushTestSender(
+        DemoPushSender(
           database: database, channels: channels, missing: settings.missingForPushes
         ).handler,
         TurnChecks(database: database, polling: polling).handler,
         bankEnrollments.handler,
-      ], log: log, stopping: stopping, observations: observations)
+      ], log: log, stopping: stopping, problemLog: problemLog)
   }
 
   /// Runs one pass: does the due work, polls online-go.com for at most `limit` (nil: the interval),
   /// records the pass, and deletes expired rows.
   ///
   /// - Throws: if the database does not answer; work claimed before is due again when its lease
-  ///   ends. ``DeliveryAlarm`` if all work was done, but an administrator must fix a problem.
+  ///   ends. ``DeliveryProblem`` if all work was done, but an administrator must fix a problem.
   package func pass(pollingAtMost limit: Duration? = nil) throws {
     let work = UrgentWork(of: self)
     defer { closeConnections() }
@@ -69,8 +69,8 @@ package struct Companion: Sendable {
     let urgent = Result { try work.finish() }
     try round.get()
     try urgent.get()
-    try recordObservations()
-    if let alarm = takeAlarm() { throw alarm }
+    try storeProblems()
+    if let problem = takeProblem() { throw problem }
   }
 
   /// Does all work of a pass except urgent work, which runs at the same time.
@@ -78,14 +78,14 @@ package struct Companion: Sendable {
   /// - Throws: if the database does not answer.
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
     let began = ContinuousClock.now
-    if try records.upkeep.shortenWaitsIfClockWasSetBack() {
+    if try records.companions.shortenWaitsIfClockWasSetBack() {
       log.warning("The database's clock was set back: the waits that grew are shortened")
     }
     for sender in senders { try addLeases(of: sender.channel) }
     work.wake()
     let expired = try records.mails.expire()
     if expired > 0 {
-      observations.tally(.mails, "expired", by: expired)
+      problemLog.tally(.mails, "expired", by: expired)
       log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
     }
     try polling?.pollDueUsers(atMost: limit) { work.wake() }
@@ -99,8 +99,8 @@ package struct Companion: Sendable {
   private static let roundTime = Duration.seconds(30)
 
   private func purge(until end: ContinuousClock.Instant) throws {
-    let purge = records.upkeep.purge(auditLifetime: settings.auditLifetime)
-    let report = try purge.sweep { stopping.isSet || ContinuousClock.now >= end }
+    let retention = records.retention(auditLifetime: settings.auditLifetime)
+    let report = try retention.sweep { stopping.isSet || ContinuousClock.now >= end }
     for error in report.failures { log.warning("Old rows were not deleted: \(error)") }
     guard report.deleted > 0 else { return }
     log.debug(
@@ -132,8 +132,8 @@ package struct Companion: Sendable {
     for sender in senders { sender.channel.close() }
   }
 
-  func takeAlarm() -> DeliveryAlarm? {
-    let alarms = senders.compactMap { $0.takeAlarm() }
-    return alarms.first
+  func takeProblem() -> DeliveryProblem? {
+    let problems = senders.compactMap { $0.takeProblem() }
+    return problems.first
   }
 }

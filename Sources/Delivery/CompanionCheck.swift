@@ -11,37 +11,39 @@ extension Companion {
   ///   - isAccountShared: true if all programs use one database account.
   package func check(
     publicKeys: BoxPublicKeys? = nil, isAccountShared: Bool = false
-  ) -> [Finding] {
+  ) -> [CheckLine] {
     // The database is checked first, because other checks need it.
-    let (ofDatabase, answers) = databaseFindings(isAccountShared)
+    let (ofDatabase, answers) = databaseChecks(isAccountShared)
     return ofDatabase + [.ok("the companion's configuration is complete"), mails.check()]
-      + channelFindings(databaseAnswers: answers) + [pollFinding()] + siteFindings()
-      + [keyFinding(publicKeys), secretFinding()].compactMap { $0 }
+      + channelChecks(databaseAnswers: answers) + [pollCheck()] + siteChecks()
+      + [keyCheck(publicKeys), secretCheck()].compactMap { $0 }
   }
 
   /// - Returns: an empty array if the site's URL is not configured.
-  private func siteFindings() -> [Finding] {
+  private func siteChecks() -> [CheckLine] {
     guard let url = settings.publicURL else { return [] }
     let answer = SiteAnswer(at: url, triesFor: .zero)
-    let finding =
-      answer.problem.map { Finding.fault($0) } ?? .ok("the site answers at \(url)")
+    let line =
+      answer.problem.map { CheckLine.problem($0) } ?? .ok("the site answers at \(url)")
     guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else {
-      return [finding]
+      return [line]
     }
     return [
-      finding,
-      answer.isTrusted ? certificateFinding(certificate) : untrustedFinding(certificate),
+      line,
+      answer.isTrusted ? certificateCheck(certificate) : untrustedCheck(certificate),
     ]
   }
 
-  private func certificateFinding(_ certificate: SiteCertificate) -> Finding {
-    certificate.problem(at: .now()).map { .fault($0) }
+  private func certificateCheck(_ certificate: SiteCertificate) -> CheckLine {
+    certificate.problem(at: .now()).map { .problem($0) }
       ?? .ok("the site's certificate is good until \(certificate.expiresAt.rfc3339)")
   }
 
-  private func untrustedFinding(_ certificate: SiteCertificate) -> Finding {
+  private func untrustedCheck(_ certificate: SiteCertificate) -> CheckLine {
     let expected = settings.certificateFingerprint
-    if let problem = certificate.problem(at: .now(), insteadOf: expected) { return .fault(problem) }
+    if let problem = certificate.problem(at: .now(), insteadOf: expected) {
+      return .problem(problem)
+    }
     return expected == nil
       ? .unset(
         "this host does not trust the site's certificate: it is self-signed, or from an unknown authority, or for "
@@ -53,36 +55,36 @@ extension Companion {
   }
 
   /// - Returns: nil if no file of secrets is known.
-  private func secretFinding() -> Finding? {
+  private func secretCheck() -> CheckLine? {
     settings.secretFiles.isEmpty
       ? nil
-      : settings.secretFiles.problem.map { .fault($0) }
+      : settings.secretFiles.problem.map { .problem($0) }
         ?? .ok("no other user can read the files of secrets")
   }
 
   /// - Returns: nil if the responder's keys are unknown.
-  private func keyFinding(_ publicKeys: BoxPublicKeys?) -> Finding? {
+  private func keyCheck(_ publicKeys: BoxPublicKeys?) -> CheckLine? {
     guard let theirs = publicKeys?.entries else { return nil }
     let own = settings.keys.publicEntries
     return theirs.allSatisfy(own.contains)
       ? .ok("the responder seals for keys that the companion has")
-      : .fault(
+      : .problem(
         "the responder seals for keys that the companion does not have: write its public keys again "
           + "with switchboard-companion keys public")
   }
 
-  private func pollFinding() -> Finding {
+  private func pollCheck() -> CheckLine {
     settings.polling?.check(interval: settings.interval)
-      ?? .fault("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
+      ?? .problem("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
   }
 
   /// - Returns: the problems found, and whether the database answers.
-  private func databaseFindings(_ isAccountShared: Bool) -> ([Finding], answers: Bool) {
+  private func databaseChecks(_ isAccountShared: Bool) -> ([CheckLine], answers: Bool) {
     do {
       let inspections = try database.inspect(isAccountShared: isAccountShared)
-      return (inspections.map { $0.isRight ? .ok($0.text) : .fault($0.text) }, true)
+      return (inspections.map { $0.isRight ? .ok($0.text) : .problem($0.text) }, true)
     } catch {
-      return ([.fault(Database.fault(error))], !Database.isUnavailable(error))
+      return ([.problem(Database.problem(error))], !Database.isUnavailable(error))
     }
   }
 

@@ -56,8 +56,8 @@ extension Companion {
     if stop.isSet { stopping.set() }
     let isDone = end(pass, work, by: stop.isSet ? .now + Self.stopLimit : deadline)
     closeConnections()
-    do { try recordObservations() } catch { log.error("Cannot store observations: \(error)") }
-    return takeAlarm() == nil && isDone && pass.hasSucceeded
+    do { try storeProblems() } catch { log.error("Cannot store problemLog: \(error)") }
+    return takeProblem() == nil && isDone && pass.hasSucceeded
   }
 
   /// Time limit for a pass, which polls for half a minute and deletes rows for another half.
@@ -78,13 +78,13 @@ extension Companion {
     let urgent = Result { try work.finish(until: deadline) }
     var unfinished: String?
     if let pass, !pass.end.isSet { unfinished = "The pass has not ended in time" }
-    if case .failure(let error as Worker.Unfinished) = urgent { unfinished = "\(error)" }
+    if case .failure(let error as WakeableThread.Unfinished) = urgent { unfinished = "\(error)" }
     if let unfinished {
       log.error("\(unfinished): the companion exits, and the next pass repeats the work")
       // Not `exit`, which would free resources that threads still use.
       _exit(EXIT_FAILURE)
     }
-    return (try? urgent.get()) != nil
+    return (try? urgent.get()) != nil  // the worker has logged its error
   }
 }
 

@@ -70,7 +70,7 @@ extension Companion {
 
   private func problems(of health: Health) -> [MetricFamily] {
     var problem = MetricFamily("problem", "1 while this fails, else 0: see switchboard status.")
-    for name in Condition.Name.allCases {
+    for name in Problem.Name.allCases {
       let fails = health.problems.contains { $0.name == name }
       problem.add(fails ? 1 : 0, ("name", name.rawValue))
     }

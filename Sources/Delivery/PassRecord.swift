@@ -3,25 +3,25 @@ import Glibc
 import Store
 
 extension Companion {
-  /// Records the pass and its observations.
+  /// Records the pass and its problems.
   ///
   /// - Throws: if the database does not answer.
   func recordPass(begunAt began: ContinuousClock.Instant) throws {
     try look()
-    try recordObservations()
-    try records.upkeep.recordPass(
+    try storeProblems()
+    try records.companions.recordPass(
       host: hostName(), version: Product.version, missing: settings.missing,
       interval: settings.interval, duration: .now - began)
     writeMetrics()
   }
 
-  /// Stores the observations and counts since the last call.
+  /// Stores the results of checks and the counts since the last call.
   ///
   /// - Throws: if the database does not answer.
-  package func recordObservations() throws {
-    let seen = observations.take()
+  package func storeProblems() throws {
+    let seen = problemLog.take()
     let host = hostName()
-    try records.conditions.record(seen.conditions, by: host)
+    try records.problems.record(seen.checks, by: host)
     try records.counters.add(seen.counts, on: host)
   }
 
@@ -33,12 +33,12 @@ extension Companion {
 extension Companion {
   /// Checks disks, clocks, files of secrets, the site, its certificate and the delay of the purge.
   fileprivate func look() throws {
-    for disk in try disks() { observations.note(.disk, of: disk.name, disk.problem) }
+    for disk in try disks() { problemLog.note(.disk, of: disk.name, disk.problem) }
     let difference = Timestamp.now() - (try database.now())
-    observations.note(.clock, of: "database", clockProblem(difference, from: "the database's"))
-    observations.note(.secrets, settings.secretFiles.problem)
+    problemLog.note(.clock, of: "database", clockProblem(difference, from: "the database's"))
+    problemLog.note(.secrets, settings.secretFiles.problem)
     if !stopping.isSet { try lookAtSite() }
-    observations.note(.purge, try purgeProblem())
+    problemLog.note(.purge, try purgeProblem())
   }
 
   private func disks() throws -> [Disk] {
@@ -52,12 +52,12 @@ extension Companion {
   /// because the check makes two connections.
   private func lookAtSite() throws {
     guard let url = settings.publicURL,
-      try records.conditions.lastGoodLook(at: .site, by: hostName(), within: .seconds(60)) == nil
+      try records.problems.lastGoodLook(at: .site, by: hostName(), within: .seconds(60)) == nil
     else { return }
     let answer = SiteAnswer(at: url)
-    observations.note(.site, answer.problem)
+    problemLog.note(.site, answer.problem)
     guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else { return }
-    observations.note(
+    problemLog.note(
       .certificate,
       answer.isTrusted
         ? certificate.problem(at: .now())
@@ -66,7 +66,7 @@ extension Companion {
 
   private func purgeProblem() throws -> String? {
     let late = try records.measurements.purgeLateness(auditLifetime: settings.auditLifetime)
-      .filter { $0.late > Retention.grace }.map(\.table)
+      .filter { $0.late > Retention.Rule.grace }.map(\.table)
     return late.isEmpty
       ? nil
       : "Rows wait for more than a day to be deleted: \(late.joined(separator: ", "))."

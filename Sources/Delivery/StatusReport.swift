@@ -32,7 +32,7 @@ package struct StatusReport: CommandAnswer, Sendable {
     }
   }
 
-  private static func paragraph(_ problem: Condition) -> String {
+  private static func paragraph(_ problem: Problem) -> String {
     let place = problem.host.isEmpty ? "" : ", on \(problem.host)"
     let since = problem.since.map { ", since \($0.rfc3339)" } ?? ""
     return """

@@ -53,7 +53,7 @@ extension Companion {
       json.member("sound", "default")
     }
     let payload = JSONWriter.object { json in json.member("aps", json: aps) }
-    let sender = PushTestSender(
+    let sender = DemoPushSender(
       database: database, channels: senders.map(\.channel), missing: settings.missingForPushes)
     let served = targets.filter { channel(to: $0) != nil }
     let outcome = try sender.run(payload, to: served)
@@ -91,7 +91,7 @@ private func shortened(_ token: String) -> String { "Device \(token.prefix(16))â
 
 extension PushService {
   /// Result of a test, as the end of a sentence that begins with the device.
-  func explanation(of result: PushTestOutcome.TokenResult) -> String {
+  func explanation(of result: DemoPushOutcome.TokenResult) -> String {
     if result.ok { return "will get it: \(name) accepted the notification." }
     let reason = result.reason ?? "without a reason"
     switch reason {

@@ -1,10 +1,10 @@
 /// Work that a person may be waiting for. Runs on its own threads, which wait neither for each
 /// other nor for a poll.
 final class UrgentWork: Sendable {
-  private let banks: [Worker]
-  private let jobs: Worker
-  private let mails: [Worker]
-  private let deliveries: [Worker]
+  private let banks: [WakeableThread]
+  private let jobs: WakeableThread
+  private let mails: [WakeableThread]
+  private let deliveries: [WakeableThread]
 
   /// Several workers, because each waits for a slow bank or mail command.
   private static let bankWorkers = 4
@@ -15,7 +15,7 @@ final class UrgentWork: Sendable {
     let failures = companion.failures
     let senders = companion.senders
     let deliveries = senders.map { sender in
-      Worker("deliveries", failures) { try sender.send(waiting: false) }
+      WakeableThread("deliveries", failures) { try sender.send(waiting: false) }
     }
     self.deliveries = deliveries
     // Their results may be new deliveries.
@@ -28,17 +28,19 @@ final class UrgentWork: Sendable {
       }
     }
     let others = companion.jobs.only(.others)
-    jobs = Worker("jobs", failures, wakingDeliveries { try others.run() })
+    jobs = WakeableThread("jobs", failures, wakingDeliveries { try others.run() })
     let mailing = companion.mails
     mails = (1...Self.mailWorkers).map { _ in
-      Worker("mails", failures, wakingDeliveries { try mailing.run() })
+      WakeableThread("mails", failures, wakingDeliveries { try mailing.run() })
     }
     let ofBanks = companion.jobs.only(.banks)
-    banks = (1...Self.bankWorkers).map { _ in Worker("banks", failures) { try ofBanks.run() } }
+    banks = (1...Self.bankWorkers).map { _ in
+      WakeableThread("banks", failures) { try ofBanks.run() }
+    }
   }
 
   /// All workers. Deliveries are last, because the others wake them.
-  private var all: [Worker] { banks + [jobs] + mails + deliveries }
+  private var all: [WakeableThread] { banks + [jobs] + mails + deliveries }
 
   func wake() { for worker in all { worker.wake() } }
 
@@ -49,11 +51,11 @@ final class UrgentWork: Sendable {
 
   /// Waits until all workers are idle, or until `deadline`. Called once.
   ///
-  /// - Throws: ``Worker/Unfinished`` if a worker is still busy, or else the error of a worker's
+  /// - Throws: ``WakeableThread/Unfinished`` if a worker is still busy, or else the error of a worker's
   ///   last work.
   func finish(until deadline: ContinuousClock.Instant = .now + UrgentWork.longest) throws {
     let failures = all.compactMap { $0.finish(until: deadline) }
-    if let failure = failures.first(where: { $0 is Worker.Unfinished }) ?? failures.first {
+    if let failure = failures.first(where: { $0 is WakeableThread.Unfinished }) ?? failures.first {
       throw failure
     }
   }

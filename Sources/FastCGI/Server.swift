@@ -30,26 +30,26 @@ package final class Server: Sendable {
   /// One slot for each thread that may wait.
   let waiterSlots: Semaphore
   /// Wakes every thread when the server stops.
-  let stop: Alarm
-  let pulse: Pulse
-  /// Timer of the search for ``arrivals`` that take too long.
-  let sweep: Pulse
+  let stop: WakeEvent
+  let aliveTimer: IntervalTimer
+  /// Timer of the search for ``partialRequests`` that take too long.
+  let lateTimer: IntervalTimer
   /// Partial requests by connection, except those that a thread is reading.
-  let arrivals = Mutex<[CInt: Arrival]>([:])
+  let partialRequests = Mutex<[CInt: PartialRequest]>([:])
   let paths: RequestPaths
   /// Whether to answer only authorizers: every local process could use a TCP socket and claim to be the web server.
   let isForAuthorizersOnly: Bool
-  let report: @Sendable (Report) -> Void
+  let report: @Sendable (ServerEvent) -> Void
   let log = Logger(label: "FastCGI")
 
   /// The time within which a request must arrive.
-  let arrivalLimit: Duration
+  let requestTimeLimit: Duration
   /// The limit of partial requests at once: of most a few hundred octets are in memory, of some 64 KiB. Over this
   /// limit the server closes the oldest, because an honest request arrives within a moment.
-  let arrivalCountLimit: Int
+  let partialRequestLimit: Int
   private let threadCount: Int
   /// Wakes the supervisor: see ``isDrainWanted``, ``connections``, ``threads``.
-  private let progress: Alarm
+  private let progress: WakeEvent
   private let currentPhase = Atomic(Phase.serving)
   private let isDrainWanted = Atomic(false)
   private let connections = Atomic(0)
@@ -62,29 +62,29 @@ package final class Server: Sendable {
   ///   - waiters: The number of further requests that may wait.
   ///   - bodyLimit: The largest content to accept, in octets.
   ///   - basePath: The base path of the site, see ``RequestPaths``.
-  ///   - arrivalLimit: The time within which a request must arrive; enforced after 1 to 1.5 times this.
-  ///   - arrivalCountLimit: The number of requests that may be partial at once.
-  ///   - aliveInterval: The time between two reports ``Report/alive``.
+  ///   - requestTimeLimit: The time within which a request must arrive; enforced after 1 to 1.5 times this.
+  ///   - partialRequestLimit: The number of requests that may be partial at once.
+  ///   - aliveInterval: The time between two reports ``ServerEvent/alive``.
   ///   - report: Called on any thread of the server; must not wait.
   /// - Throws: ``FastCGIError`` if the process cannot open the few descriptors that it needs.
   package init(
     listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int,
-    below basePath: String = "", arrivalLimit: Duration = .seconds(20),
-    arrivalCountLimit: Int = 512, aliveInterval: Duration? = nil,
-    report: @escaping @Sendable (Report) -> Void = { _ in }
+    below basePath: String = "", requestTimeLimit: Duration = .seconds(20),
+    partialRequestLimit: Int = 512, aliveInterval: Duration? = nil,
+    report: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(FastCGIError) {
     isForAuthorizersOnly = !listener.isUnixSocket
     self.listener = listener
-    self.arrivalLimit = arrivalLimit
-    self.arrivalCountLimit = arrivalCountLimit
+    self.requestTimeLimit = requestTimeLimit
+    self.partialRequestLimit = partialRequestLimit
     paths = RequestPaths(basePath: basePath)
-    sweep = try Pulse(every: arrivalLimit / 2)
+    lateTimer = try IntervalTimer(every: requestTimeLimit / 2)
     self.bodyLimit = bodyLimit
     self.report = report
-    pulse = try Pulse(every: aliveInterval)
+    aliveTimer = try IntervalTimer(every: aliveInterval)
     poller = try Poller()
-    stop = try Alarm()
-    progress = try Alarm()
+    stop = try WakeEvent()
+    progress = try WakeEvent()
     permits = Semaphore(workers)
     waiterSlots = Semaphore(waiters)
     threadCount = workers + waiters
@@ -146,7 +146,7 @@ extension Server {
     let signals = try SignalDescriptor(SIGTERM, SIGINT)
     signal(SIGPIPE, SIG_IGN)
     guard poller.add(listener.descriptor), poller.addForAll(stop.descriptor),
-      poller.add(pulse.descriptor), poller.add(sweep.descriptor)
+      poller.add(aliveTimer.descriptor), poller.add(lateTimer.descriptor)
     else { throw FastCGIError("epoll_ctl", errno) }
     do {
       for _ in 0..<threadCount { try startThread(handler) }

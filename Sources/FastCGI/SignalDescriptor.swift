@@ -21,7 +21,7 @@ struct SignalDescriptor: ~Copyable {
   ///
   /// - Returns: False if a process signal arrived first; this call consumes it.
   func wait(
-    _ progress: borrowing Alarm, until deadline: ContinuousClock.Instant? = nil,
+    _ progress: borrowing WakeEvent, until deadline: ContinuousClock.Instant? = nil,
     for condition: () -> Bool
   ) -> Bool {
     while !condition() {

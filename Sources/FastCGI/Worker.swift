@@ -74,29 +74,29 @@ final class Worker {
     switch descriptor {
     case server.listener.descriptor: acceptConnection()
     case server.stop.descriptor: break
-    case server.pulse.descriptor: reportAlive()
-    case server.sweep.descriptor: endLateArrivals()
+    case server.aliveTimer.descriptor: reportAlive()
+    case server.lateTimer.descriptor: endLateRequests()
     case let connection: read(connection, isPolled: true)
     }
   }
 
   /// Shuts down connections whose requests take too long to arrive. The poller then reports each one, and a worker
   /// closes it.
-  private func endLateArrivals() {
-    server.sweep.clear()
-    let latest = ContinuousClock.now - server.arrivalLimit
-    server.arrivals.withLock { arrivals in
-      for (connection, arrival) in arrivals where arrival.begin <= latest {
+  private func endLateRequests() {
+    server.lateTimer.clear()
+    let latest = ContinuousClock.now - server.requestTimeLimit
+    server.partialRequests.withLock { partialRequests in
+      for (connection, partial) in partialRequests where partial.begin <= latest {
         shutdown(connection, CInt(SHUT_RDWR))
       }
     }
-    server.poller.rearm(server.sweep.descriptor)
+    server.poller.rearm(server.lateTimer.descriptor)
   }
 
   private func reportAlive() {
-    server.pulse.clear()
+    server.aliveTimer.clear()
     server.report(.alive)
-    server.poller.rearm(server.pulse.descriptor)
+    server.poller.rearm(server.aliveTimer.descriptor)
   }
 
   // MARK: Accepting
@@ -142,31 +142,31 @@ final class Worker {
 
   /// Reads from `connection`: answers a complete request, or polls for the rest of a partial one.
   private func read(_ connection: CInt, isPolled: Bool) {
-    let begun = server.arrivals.withLock { $0.removeValue(forKey: connection) }
-    var arrival = begun ?? Arrival(bodyLimit: server.bodyLimit)
+    let begun = server.partialRequests.withLock { $0.removeValue(forKey: connection) }
+    var partial = begun ?? PartialRequest(bodyLimit: server.bodyLimit)
     if begun == nil {
       // Usually the request is complete, and libfcgi can read it directly from the connection.
       switch receive(from: connection, CInt(MSG_PEEK)) {
       case .ended: return close(connection)
       case .nothing: return poll(connection, isPolled: isPolled)
-      case .some(let bytes): arrival.append(bytes)
+      case .some(let bytes): partial.append(bytes)
       }
-      if arrival.state == .complete {
+      if partial.state == .complete {
         let request = exchange.receive(from: connection, bodyLimit: server.bodyLimit)
         return serve(request, on: connection, isPolled: isPolled)
       }
-      _ = receive(from: connection, upTo: arrival.bytes.count)
+      _ = receive(from: connection, upTo: partial.bytes.count)
     }
-    while arrival.state == .incomplete {
+    while partial.state == .incomplete {
       switch receive(from: connection) {
       case .ended: return drop(connection)
-      case .nothing: return poll(connection, isPolled: isPolled, for: arrival)
-      case .some(let bytes): arrival.append(bytes)
+      case .nothing: return poll(connection, isPolled: isPolled, for: partial)
+      case .some(let bytes): partial.append(bytes)
       }
     }
-    guard arrival.state == .complete else { return drop(connection) }
+    guard partial.state == .complete else { return drop(connection) }
     let request = exchange.receive(
-      arrival.bytes, from: connection, bodyLimit: server.bodyLimit)
+      partial.bytes, from: connection, bodyLimit: server.bodyLimit)
     serve(request, on: connection, isPolled: isPolled)
   }
 
@@ -186,23 +186,23 @@ final class Worker {
     }
   }
 
-  /// Keeps `arrival` and has the poller report `connection` when there is more to read.
-  private func poll(_ connection: CInt, isPolled: Bool, for arrival: Arrival? = nil) {
-    if let arrival { keep(arrival, of: connection) }
+  /// Keeps `partial` and has the poller report `connection` when there is more to read.
+  private func poll(_ connection: CInt, isPolled: Bool, for partial: PartialRequest? = nil) {
+    if let partial { keep(partial, of: connection) }
     if isPolled { return server.poller.rearm(connection) }
     guard !server.poller.add(connection) else { return }
-    server.arrivals.withLock { $0[connection] = nil }
+    server.partialRequests.withLock { $0[connection] = nil }
     close(connection)
   }
 
   /// Keeps a partial request until more arrives. If there are too many, shuts down the oldest connection.
-  private func keep(_ arrival: Arrival, of connection: CInt) {
-    server.arrivals.withLock { arrivals in
-      arrivals[connection] = arrival
-      guard arrivals.count > server.arrivalCountLimit,
-        let oldest = arrivals.min(by: { $0.value.begin < $1.value.begin })
+  private func keep(_ partial: PartialRequest, of connection: CInt) {
+    server.partialRequests.withLock { partialRequests in
+      partialRequests[connection] = partial
+      guard partialRequests.count > server.partialRequestLimit,
+        let oldest = partialRequests.min(by: { $0.value.begin < $1.value.begin })
       else { return }
-      arrivals[oldest.key] = nil
+      partialRequests[oldest.key] = nil
       shutdown(oldest.key, CInt(SHUT_RDWR))
     }
   }

@@ -91,6 +91,7 @@ package final class Pool: Sendable {
           try connection.commit()
           return value
         } catch {
+          // A connection whose rollback fails is closed; the first error holds the cause.
           if !connection.isBroken { try? connection.rollBack() }
           throw error
         }
@@ -174,7 +175,7 @@ package final class Pool: Sendable {
     let start = ContinuousClock.now
     guard servers.areSeveral, start - lease.checkedAt > .seconds(1) else { return true }
     do throws(DatabaseError) {
-      if try lease.connection.serverState().obstacle == nil {
+      if try lease.connection.serverState().problem == nil {
         lease.checkedAt = start
         return true
       }

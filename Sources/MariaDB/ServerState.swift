@@ -5,7 +5,7 @@ package struct ServerState: Sendable {
   package let galera: GaleraState?
 
   /// The reason not to send statements to this server now, if there is one.
-  package var obstacle: String? {
+  package var problem: String? {
     if let galera, !galera.isPrimary { return "is cut off from its cluster" }
     return isReadOnly ? "is read-only" : nil
   }

@@ -68,9 +68,9 @@ final class Servers: Sendable {
     if avoided.withLock({ $0[host] != nil }) { avoid(host) }
     let connection = try Connection(settings, at: host)
     let state = try connection.serverState()
-    if let obstacle = state.obstacle {
+    if let problem = state.problem {
       let code: DatabaseError.Code = state.isReadOnly ? .readOnlyMode : .nodeNotReady
-      throw DatabaseError(code, .connecting, message: "\(host) \(obstacle)")
+      throw DatabaseError(code, .connecting, message: "\(host) \(problem)")
     }
     avoided.withLock { _ = $0.removeValue(forKey: host) }
     return (connection, state.isDonor)

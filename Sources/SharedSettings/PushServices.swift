@@ -1,5 +1,6 @@
-package import Base
+import Base
 package import ProcessSupport
+package import Store
 
 extension Environment {
   /// The push services of browsers: the built-in list and the hosts of `WEBPUSH_HOSTS`.

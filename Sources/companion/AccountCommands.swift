@@ -19,7 +19,7 @@ struct Accounts: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let accounts = AccountDirectory(records: try .ofCommand())
+      let accounts = AccountAdministration(records: try .ofCommand())
       output.print(try accounts.list(after: after, limit: limit.count))
     }
   }
@@ -35,7 +35,7 @@ struct Accounts: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let accounts = AccountDirectory(records: try .ofCommand())
+      let accounts = AccountAdministration(records: try .ofCommand())
       try output.print(
         accounts.show(email, limit: limit.count), orNotFound: AccountEmail.notFound)
     }
@@ -55,7 +55,7 @@ struct Devices: ParsableCommand {
   @OptionGroup var output: Output
 
   func run() throws {
-    let accounts = AccountDirectory(records: try .ofCommand())
+    let accounts = AccountAdministration(records: try .ofCommand())
     try output.print(
       accounts.deviceReport(of: account.email, limit: limit.count),
       orNotFound: AccountEmail.notFound)
@@ -77,7 +77,7 @@ struct Sessions: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let accounts = AccountDirectory(records: try .ofCommand())
+      let accounts = AccountAdministration(records: try .ofCommand())
       try output.print(
         accounts.sessions(of: account.email, limit: limit.count),
         orNotFound: AccountEmail.notFound)
@@ -108,7 +108,7 @@ struct Sessions: ParsableCommand {
     }
 
     func run() throws {
-      let accounts = AccountDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let accounts = AccountAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       if let email {
         try output.print(accounts.endSessions(of: email), orNotFound: AccountEmail.notFound)
       } else if let id {

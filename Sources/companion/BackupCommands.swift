@@ -145,13 +145,13 @@ struct Restore: ParsableCommand {
     let restore = try Delivery.Restore(
       of: file, with: identity, to: site.database, by: try site.administrator(), root: site.root,
       schema: schemaPath, at: .now())
-    let obstacles = try restore.obstacles(
+    let problems = try restore.problems(
       isReplacing: replace, isAcceptingLostKeys: acceptLostKeys)
     if !json { for sentence in try restore.plan() { print(sentence) } }
-    if dryRun || !obstacles.isEmpty {
-      if json { print(try restore.json(done: false, obstacles: obstacles, remaining: [])) }
-      if !obstacles.isEmpty {
-        throw NotPossible((obstacles + ["Nothing was changed."]).joined(separator: "\n"))
+    if dryRun || !problems.isEmpty {
+      if json { print(try restore.json(done: false, problems: problems, remaining: [])) }
+      if !problems.isEmpty {
+        throw NotPossible((problems + ["Nothing was changed."]).joined(separator: "\n"))
       }
       return
     }
@@ -160,7 +160,7 @@ struct Restore: ParsableCommand {
     let remaining = try restore.run(progress: progress.show)
     progress.end()
     if json {
-      print(try restore.json(done: true, obstacles: [], remaining: remaining))
+      print(try restore.json(done: true, problems: [], remaining: remaining))
     } else {
       for sentence in ["Restored."] + remaining { print(sentence) }
     }

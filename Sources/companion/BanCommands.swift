@@ -76,7 +76,7 @@ struct NamedAccount: ParsableArguments {
     else { throw ValidationError("--reason must have 1 to 170 characters.") }
   }
 
-  func directory(_ rehearsal: Rehearsal) throws -> AccountDirectory {
-    AccountDirectory(records: try .ofCommandWithMails(isRehearsal: rehearsal.dryRun))
+  func directory(_ rehearsal: Rehearsal) throws -> AccountAdministration {
+    AccountAdministration(records: try .ofCommandWithMails(isRehearsal: rehearsal.dryRun))
   }
 }

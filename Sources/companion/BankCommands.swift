@@ -16,7 +16,7 @@ struct Banks: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      output.print(try BankDirectory(records: .ofCommand()).list())
+      output.print(try BankAdministration(records: .ofCommand()).list())
     }
   }
 
@@ -59,7 +59,8 @@ struct Banks: ParsableCommand {
         bsimID: bsimID, name: name, logoURL: logoURL, authorizationURL: authorizationURL,
         tokenURL: tokenURL, cardsURL: cardsURL, clientID: clientID, scope: scope)
       output.print(
-        try BankDirectory(records: records).add(bank, secret: readLine() ?? "", sealedFor: keys))
+        try BankAdministration(records: records).add(
+          bank, secret: readLine() ?? "", sealedFor: keys))
     }
   }
 
@@ -74,7 +75,7 @@ struct Banks: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let banks = BankDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let banks = BankAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       try output.print(
         banks.disconnect(bsimID), orNotFound: "No bank with this id is connected.")
     }

@@ -52,7 +52,7 @@ struct Configuration {
   }
 
   /// The results of the command `check`.
-  func check() -> [Finding] {
+  func check() -> [CheckLine] {
     unchecked().check(publicKeys: publicKeys, isAccountShared: isAccountShared)
   }
 

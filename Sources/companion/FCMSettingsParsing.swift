@@ -4,6 +4,7 @@ import Delivery
 import FoundationEssentials
 import ProcessSupport
 import SharedSettings
+import Store
 
 /// Google's JSON file of a service account.
 private struct WrittenAccount: Decodable {

@@ -27,7 +27,7 @@ struct Limits: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let limits = LimitDirectory(records: try .ofCommand())
+      let limits = LimitAdministration(records: try .ofCommand())
       output.print(
         try limits.show(named: name, of: subject, isUsedUp: !all, limit: limit.count))
     }
@@ -46,7 +46,7 @@ struct Limits: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let limits = LimitDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let limits = LimitAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       try output.print(
         limits.lift(name, of: subject),
         orNotFound: "Nothing is counted under this name for this subject.")

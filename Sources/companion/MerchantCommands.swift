@@ -15,7 +15,7 @@ struct Merchants: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      output.print(try MerchantDirectory(records: .ofCommand()).list())
+      output.print(try MerchantAdministration(records: .ofCommand()).list())
     }
   }
 
@@ -39,7 +39,7 @@ struct Merchants: ParsableCommand {
     }
 
     func run() throws {
-      let merchants = MerchantDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let merchants = MerchantAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       output.print(try merchants.add(name))
     }
   }
@@ -55,7 +55,7 @@ struct Merchants: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let merchants = MerchantDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let merchants = MerchantAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       try output.print(
         merchants.revoke(id), orNotFound: "No merchant with this id has a valid key.")
     }

@@ -14,7 +14,7 @@ struct Models: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      output.print(try ModelDirectory(records: .ofCommand()).list())
+      output.print(try ModelAdministration(records: .ofCommand()).list())
     }
   }
 
@@ -41,7 +41,7 @@ struct Models: ParsableCommand {
     }
 
     func run() throws {
-      let models = ModelDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let models = ModelAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       output.print(try models.set(names))
     }
   }

@@ -20,7 +20,7 @@ struct Outbox: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let outbox = OutboxDirectory(records: try .ofCommand())
+      let outbox = OutboxAdministration(records: try .ofCommand())
       output.print(try outbox.list(state, limit: limit.count))
     }
   }
@@ -38,7 +38,7 @@ struct Outbox: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let outbox = OutboxDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let outbox = OutboxAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       try output.print(outbox.retry(message.id), orNotFound: MessageID.notFound)
     }
   }
@@ -53,7 +53,7 @@ struct Outbox: ParsableCommand {
     @OptionGroup var output: Output
 
     func run() throws {
-      let outbox = OutboxDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+      let outbox = OutboxAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       try output.print(outbox.discard(message.id), orNotFound: MessageID.notFound)
     }
   }

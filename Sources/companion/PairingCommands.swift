@@ -14,7 +14,7 @@ struct Pair: ParsableCommand {
   var json = false
 
   func run() throws {
-    let pairing = try PairingDirectory(Environment.ofProcess())
+    let pairing = try PairingAdministration(Environment.ofProcess())
     print(json ? try pairing.json() : try pairing.text())
   }
 }
@@ -73,7 +73,7 @@ struct Pairings: ParsableCommand {
   }
 }
 
-extension PairingDirectory {
+extension PairingAdministration {
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed; ``SchemaMismatch``.
   init(_ variables: Environment) throws {
     var environment = variables

@@ -62,15 +62,15 @@ struct Check: ParsableCommand {
     abstract:
       "Checks database, configuration and secrets, and tries mail, push services and the site.",
     discussion: """
-      Sends nothing. Ends with status 0 where nothing is wrong, and 1 where there is a FAULT.
+      Sends nothing. Ends with status 0 where nothing is wrong, and 1 where there is a PROBLEM.
       Example: switchboard check
       """)
 
   @OptionGroup var output: Output
 
   func run() throws {
-    let findings = Findings(try Configuration(Environment.ofProcess()).check())
-    output.print(findings)
-    if !findings.isFaultless { throw ExitCode.failure }
+    let lines = CheckReport(try Configuration(Environment.ofProcess()).check())
+    output.print(lines)
+    if !lines.isFine { throw ExitCode.failure }
   }
 }

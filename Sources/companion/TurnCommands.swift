@@ -25,7 +25,7 @@ struct Turns: ParsableCommand {
     }
 
     func run() throws {
-      let turns = TurnDirectory(records: try .ofCommand())
+      let turns = TurnAdministration(records: try .ofCommand())
       output.print(try turns.users(after: after, limit: limit.count))
     }
   }
@@ -46,7 +46,7 @@ struct Turns: ParsableCommand {
       @OptionGroup var output: Output
 
       func run() throws {
-        let turns = TurnDirectory(records: try .ofCommand())
+        let turns = TurnAdministration(records: try .ofCommand())
         output.print(try turns.keys(of: user, limit: limit.count))
       }
     }
@@ -64,7 +64,7 @@ struct Turns: ParsableCommand {
       @OptionGroup var output: Output
 
       func run() throws {
-        let turns = TurnDirectory(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
+        let turns = TurnAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
         try output.print(
           turns.revokeKey(beginning: key, of: user),
           orNotFound: "This user has no valid key with this beginning.")

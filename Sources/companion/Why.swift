@@ -21,7 +21,7 @@ struct Why: ParsableCommand {
 
   func run() throws {
     try output.print(
-      WhyDirectory(records: .ofCommand()).explain(question),
+      SilenceReport(records: .ofCommand()).explain(question),
       orNotFound:
         "Nothing is known about it: no device, account, user or game. The app must register first.")
   }

@@ -68,9 +68,9 @@ struct Configuration {
 }
 
 extension ServiceNotifier.State {
-  fileprivate init(_ report: Report) {
+  fileprivate init(_ event: ServerEvent) {
     self =
-      switch report {
+      switch event {
       case .ready: .ready
       case .alive: .alive
       case .stopping: .stopping

@@ -17,7 +17,7 @@ PREFERENCES = "/api/v1/device-prefs"
 CODE = "code is [0-9]{6}"
 LIMIT = 150
 # Shortens two waits: the site is checked once a minute, and a pass is missing after a minute.
-SOONER = ("timeout 3 mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'; "
+SOONER = ("timeout 3 mariadb switchboard -e \"UPDATE problems SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'; "
           "UPDATE companion_status SET last_pass_at = last_pass_at - INTERVAL 50 SECOND\"")
 
 

@@ -9,7 +9,7 @@ PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/monitor.md"
 HEADING = "Prometheus and Grafana"
 SECRET = "/etc/switchboard/secrets"
 # Makes the check of the site due, and begins a pass, which runs it.
-LOOK = ("mariadb switchboard -e \"UPDATE conditions SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'\"; "
+LOOK = ("mariadb switchboard -e \"UPDATE problems SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'\"; "
         "systemctl start switchboard-companion.service || true")
 LIMIT = 240
 

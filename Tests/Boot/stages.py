@@ -22,6 +22,7 @@ from phone import NAME, Client, Phone
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = ROOT / "Sources/Manual/install.md"
+RELEASE = ROOT / "Sources/Manual/release.md"
 # The administrator's answers, by the text before the cursor.
 ANSWERS = [
     (r"Enable AppArmor support\? \[yes/no\] $", "no"),  # msmtp's
@@ -164,17 +165,20 @@ def upgrade(site):
 
 
 def remove(site):
-    """Removal keeps data and keys, and a second installation uses them."""
+    """Removal keeps data and keys, and a second installation, by apt from a signed folder, uses them."""
     site.apt("remove switchboard")
     for unit in ("switchboard-responder.socket", "switchboard-responder.service", "switchboard-companion.timer",
                  "switchboard-relay.socket", "switchboard-relay.service"):
         assert site.machine.status(f"systemctl is-active {unit}") != 0, f"{unit} still runs"
     site.machine.run("nginx -t && mariadb switchboard -e 'SELECT 1' && test -s /etc/switchboard/secrets/jwt-keys")
-    site.apt(f"install ./{site.package.name}")
+    shutil.copytree(site.state / "apt", site.machine.tree / "srv/apt")
+    for block in page.below(RELEASE, "Publish it"):
+        block = block.replace("https://packages.example.org", "file:///srv/apt")
+        site.machine.run(f"set -e\nexport DEBIAN_FRONTEND=noninteractive\n{block}")
     site.phone.summary().expect(200)
     site.phone.sign_in_by_passkey()
     site.check()
-    return "the same phone is still signed in, and signs in again"
+    return "from a signed folder, the same phone is still signed in, and signs in again"
 
 
 def reboot(site):

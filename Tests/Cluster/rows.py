@@ -3,7 +3,7 @@
 from programs import DATABASE
 
 # Companions and health requests write to these tables at any time.
-OTHERS = {"companion_status", "conditions", "counters", "delivery_leases", "health", "purge_places"}
+OTHERS = {"companion_status", "problems", "counters", "delivery_leases", "health", "purge_places"}
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 
 

@@ -16,14 +16,15 @@ final class RunningServer: Sendable {
   /// Starts a server on `endpoint`, which keeps its own descriptor for the next server.
   init(
     on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
-    arrivalLimit: Duration = .seconds(20), arrivalCountLimit: Int = 512,
-    aliveInterval: Duration? = nil, reports: Locked<[Report]> = Locked([]),
+    requestTimeLimit: Duration = .seconds(20), partialRequestLimit: Int = 512,
+    aliveInterval: Duration? = nil, reports: Locked<[ServerEvent]> = Locked([]),
     _ handler: @escaping Handler
   ) throws {
     self.endpoint = endpoint
     let server = try Server(
       listener: Listener(descriptor: dup(endpoint.descriptor)), workers: workers, waiters: waiters,
-      bodyLimit: bodyLimit, arrivalLimit: arrivalLimit, arrivalCountLimit: arrivalCountLimit,
+      bodyLimit: bodyLimit, requestTimeLimit: requestTimeLimit,
+      partialRequestLimit: partialRequestLimit,
       aliveInterval: aliveInterval
     ) { report in reports.update { $0.append(report) } }
     self.server = server
@@ -54,13 +55,14 @@ final class RunningServer: Sendable {
 
 /// Runs `body` with a server, and then drains it.
 func withServer(
-  workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000, arrivalLimit: Duration = .seconds(20),
+  workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
+  requestTimeLimit: Duration = .seconds(20),
   handler: @escaping RunningServer.Handler = { request, _ in describe(request) },
   _ body: (RunningServer) throws -> Void
 ) throws {
   let running = try RunningServer(
     on: Endpoint(), workers: workers, waiters: waiters, bodyLimit: bodyLimit,
-    arrivalLimit: arrivalLimit,
+    requestTimeLimit: requestTimeLimit,
     handler)
   defer {
     running.server.drain()

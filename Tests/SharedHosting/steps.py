@@ -150,7 +150,7 @@ def check(site):
     """The page's check, which finds only the losses that the page lists."""
     shown, _ = site.follow("Check")
     assert "one database account serves all programs (SWITCHBOARD_DB_ROLES=one)" in shown, shown
-    assert "FAULT" not in shown and "All is well." in shown, shown
+    assert "PROBLEM" not in shown and "All is well." in shown, shown
     for command in ("pair", "relay", "backup"):
         site.host.run(f"switchboard/bin/switchboard {command}", status=64)
     assert "mine" not in site.host.run("switchboard/bin/switchboard accounts")
@@ -261,6 +261,6 @@ def move(site):
         assert site.host.client().send("GET", link).status in (200, 405), f"{link} is not there"  # a form answers 405
     text = (site.folder / "etc/environment").read_text()
     assert 'SWITCHBOARD_DB_SOCKET=""' in text, text
-    faults = re.findall("^FAULT  (.*)$", site.host.run("switchboard/bin/switchboard check", status=1), re.MULTILINE)
+    faults = re.findall("^PROBLEM  (.*)$", site.host.run("switchboard/bin/switchboard check", status=1), re.MULTILINE)
     assert faults == ["the connection to the database is not encrypted: SWITCHBOARD_DB_TLS is false"], faults
     return "a phone signs in below /app/switchboard"

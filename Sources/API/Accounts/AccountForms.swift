@@ -68,11 +68,11 @@ func download(_ request: Request, in context: borrowing Context) throws -> Respo
     json.member("site", context.settings.publicURL)
     json.member("downloadedAt", context.now.rfc3339)
     json.member("accountId", account.profile.account.id)
-    for held in account.holdings {
+    for held in account.accountData {
       json.member(
-        held.holding.name,
+        held.data.name,
         array: { array in
-          for item in held.items { array.object { $0.members(of: item, held.holding.columns) } }
+          for item in held.items { array.object { $0.members(of: item, held.data.columns) } }
         })
     }
   }
@@ -81,7 +81,7 @@ func download(_ request: Request, in context: borrowing Context) throws -> Respo
 }
 
 extension JSONWriter {
-  fileprivate mutating func members(of item: HeldItem, _ columns: [Holding.Column]) {
+  fileprivate mutating func members(of item: AccountItem, _ columns: [AccountData.Column]) {
     member("id", item.id)
     for (column, value) in zip(columns, item.values) {
       switch (column, value) {

@@ -32,14 +32,14 @@ extension AccountPage {
   }
 
   private func html(of section: AccountSection, for account: AccountOverview) -> String {
-    let held = account.held(section.holding)
+    let held = account.held(section.data)
     let items = (held?.items ?? []).enumerated().map { number, item in
-      let shown = ShownItem(item, of: held!.holding, in: section, on: self)
+      let shown = ShownItem(item, of: held!.data, in: section, on: self)
       let isOwn = item.id == account.browserID
       return row(
-        "\(section.holding)-\(number)", shown, note: isOwn ? " \(texts.thisBrowser)" : "")
+        "\(section.data)-\(number)", shown, note: isOwn ? " \(texts.thisBrowser)" : "")
     }
-    let id = "section-\(section.holding)"
+    let id = "section-\(section.data)"
     let sectionTexts = section.texts(language)
     let content =
       items.isEmpty
@@ -56,7 +56,7 @@ extension AccountPage {
     let removal = item.texts.removal.map { removal in
       """
       <form action="/account/remove">
-      <input type="hidden" name="kind" value="\(item.section.holding)">
+      <input type="hidden" name="kind" value="\(item.section.data)">
       <input type="hidden" name="id" value="\(item.id.htmlEscaped)">
       <button id="remove-\(id)" aria-labelledby="remove-\(id) \(id)">\(removal.button)</button>
       </form>
@@ -75,14 +75,14 @@ extension AccountPage {
   func removal(
     of id: String, ofKind kind: String, from account: AccountOverview, sections: [AccountSection]
   ) throws(FormRefusal) -> Page {
-    guard let section = sections.first(where: { $0.holding == kind }),
+    guard let section = sections.first(where: { $0.data == kind }),
       let held = account.held(kind), let found = held.items.first(where: { $0.id == id }),
       let removal = section.texts(language).removal
     else { throw FormRefusal.gone }
-    guard account.isFresh || !held.holding.removalNeedsProof else {
+    guard account.isFresh || !held.data.removalNeedsProof else {
       throw FormRefusal.noFreshProof
     }
-    let item = ShownItem(found, of: held.holding, in: section, on: self)
+    let item = ShownItem(found, of: held.data, in: section, on: self)
     let session = item.session.map {
       form("/remove", Self.fields(kind: "sessions", id: $0), button: texts.onlySignOut)
     }
@@ -108,8 +108,8 @@ extension AccountPage {
 }
 
 extension AccountOverview {
-  fileprivate func held(_ holding: String) -> HeldItems? {
-    holdings.first { "\($0.holding.name)" == holding }
+  fileprivate func held(_ data: String) -> AccountItems? {
+    accountData.first { "\($0.data.name)" == data }
   }
 }
 
@@ -118,17 +118,17 @@ private struct ShownItem {
   let id: String
   let section: AccountSection
   let texts: AccountSection.Texts
-  private let values: [(name: String, value: HeldItem.Value)]
+  private let values: [(name: String, value: AccountItem.Value)]
   private let page: AccountPage
 
   init(
-    _ item: HeldItem, of holding: Holding, in section: AccountSection, on page: AccountPage
+    _ item: AccountItem, of data: AccountData, in section: AccountSection, on page: AccountPage
   ) {
     id = item.id
     self.section = section
     self.page = page
     texts = section.texts(page.language)
-    values = zip(holding.columns, item.values).map { ($0.name, $1) }
+    values = zip(data.columns, item.values).map { ($0.name, $1) }
   }
 
   private func text(_ name: String) -> String {
@@ -170,7 +170,7 @@ private struct ShownItem {
   }
 
   /// The value as HTML; empty if there is nothing to show.
-  private func html(of value: HeldItem.Value, named name: String) -> String {
+  private func html(of value: AccountItem.Value, named name: String) -> String {
     let language = page.language
     switch (name, value) {
     case ("platform", .text("ios")): return "iOS"

@@ -20,7 +20,7 @@ extension AccountSection {
   }
 }
 
-extension Holding.Column {
+extension AccountData.Column {
   var name: String {
     switch self {
     case .text(let name), .time(let name), .number(let name), .flag(let name): "\(name)"

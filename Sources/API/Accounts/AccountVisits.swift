@@ -7,7 +7,7 @@ import Store
 func showAccount(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let done = request.queryItem("done") ?? ""
-  let section = context.accountSections.first { $0.holding == done }?.texts(language)
+  let section = context.accountSections.first { $0.data == done }?.texts(language)
   return try context.accountPage(
     of: request, note: section?.removal?.done ?? AccountTexts(in: language).note(after: done))
 }

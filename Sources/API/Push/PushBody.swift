@@ -22,9 +22,9 @@ struct PushRegistration {
 }
 
 /// The body of `POST /api/push/test`.
-struct PushTestBody {
+struct DemoPushBody {
   let token: PushToken?
-  let message: PushTestMessage
+  let message: DemoPushMessage
 
   /// Reads and checks the members in the order that the contract fixes.
   init(_ members: PushMembers) throws {
@@ -32,16 +32,16 @@ struct PushTestBody {
     var text = try members.text(.body, or: "Body must be a string") ?? ""
     let tokenText = try members.tokenText()
     var sound = try members.text(.sound, or: "Sound must be a string") ?? ""
-    try Self.check(title, "Notification title", atMost: PushTestMessage.maximumTitle)
-    try Self.check(text, "Notification body", atMost: PushTestMessage.maximumBody)
+    try Self.check(title, "Notification title", atMost: DemoPushMessage.maximumTitle)
+    try Self.check(text, "Notification body", atMost: DemoPushMessage.maximumBody)
     token = try tokenText.map(members.pushToken)
     let badge = try members.badge()
-    try Self.check(sound, "Sound value", atMost: PushTestMessage.maximumSound)
+    try Self.check(sound, "Sound value", atMost: DemoPushMessage.maximumSound)
     let data = try members.data()
     if title.isEmpty { title = "ryOS test notification" }
     if text.isEmpty { text = "Push notifications are working 🎉" }
     if sound.isEmpty { sound = "default" }
-    message = PushTestMessage(
+    message = DemoPushMessage(
       title: title, body: text, badge: badge, sound: sound,
       data: data.map { String(decoding: $0, as: UTF8.self) })
   }
@@ -131,7 +131,7 @@ struct PushMembers {
     }
     guard let number else { return nil }
     guard number.rounded() == number else { throw Failure.badRequest(complaint) }
-    let badges = PushTestMessage.badges
+    let badges = DemoPushMessage.badges
     guard (Double(badges.lowerBound)...Double(badges.upperBound)).contains(number) else {
       throw Failure.badRequest("Badge must be between 0 and 9999")
     }
@@ -143,7 +143,7 @@ struct PushMembers {
     let complaint = "Data payload must be a JSON object"
     guard let text = try value(.data, or: complaint, { try SortedJSON.rewrite($0) })
     else { return nil }
-    guard text.count <= PushTestMessage.maximumData else {
+    guard text.count <= DemoPushMessage.maximumData else {
       throw Failure.badRequest("Data payload is too large (max 2048 bytes)")
     }
     return text

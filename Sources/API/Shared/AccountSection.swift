@@ -23,16 +23,16 @@ struct AccountSection: Sendable {
     var removal: Removal?
   }
 
-  /// The ``Holding/name``.
-  let holding: String
+  /// The ``AccountData/name``.
+  let data: String
   /// The column with the name of an item.
   let heading: String
   let texts: @Sendable (Language) -> Texts
 
   init(
-    of holding: String, heading: String, texts: @escaping @Sendable (Language) -> Texts
+    of data: String, heading: String, texts: @escaping @Sendable (Language) -> Texts
   ) {
-    self.holding = holding
+    self.data = data
     self.heading = heading
     self.texts = texts
   }

@@ -1,5 +1,6 @@
 import Base
 import HTTP
+import Store
 
 extension Request {
   /// The bundle id that the sending app names, on the Mac, on a device or in a simulator; nil if it names none.

@@ -1,6 +1,6 @@
-package import Base
+import Base
 import Cryptography
-import Store
+package import Store
 
 /// The responder's settings for Web Push.
 package struct WebPushSettings: Sendable {

@@ -27,14 +27,14 @@ package enum APNsAction: Sendable, Equatable {
   /// Stop sending for this topic, report a problem and keep its deliveries: the topic is wrong.
   case stopTopic
   /// Give up: Apple will never accept this notification.
-  case deadLetter(isAlarm: Bool)
+  case deadLetter(isProblem: Bool)
   /// Retry after this time, because this device gets too many; other devices are not delayed.
   case deferDevice(Duration)
 
   /// Whether an administrator has to know.
-  package var isAlarm: Bool {
+  package var isProblem: Bool {
     switch self {
-    case .stop, .stopTopic, .deadLetter(isAlarm: true): true
+    case .stop, .stopTopic, .deadLetter(isProblem: true): true
     default: false
     }
   }
@@ -93,8 +93,8 @@ extension APNsOutcome.Reason {
       .stop
     case .tooManyRequests: .deferDevice(retries.delay(after: attempts))
     case .idleTimeout: .retryNow
-    case .badPath, .methodNotAllowed, .payloadTooLarge: .deadLetter(isAlarm: false)
-    default: .deadLetter(isAlarm: true)
+    case .badPath, .methodNotAllowed, .payloadTooLarge: .deadLetter(isProblem: false)
+    default: .deadLetter(isProblem: true)
     }
   }
 }

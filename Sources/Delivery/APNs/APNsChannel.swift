@@ -28,7 +28,7 @@ extension DeliveryChannel {
       routes: { try apps.findRoutes(to: $0) },
       beginRun: { deadline in
         if apps.all.count == 1 { return apps.all[0].channelRun(until: deadline) }
-        return APNsFamilyRun(apps, until: deadline)
+        return APNsAllAppsRun(apps, until: deadline)
       },
       describe: { apps.describe($0) },
       close: { for app in apps.all { app.close() } },

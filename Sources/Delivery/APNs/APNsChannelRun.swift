@@ -27,7 +27,7 @@ final class APNsChannelRun: ChannelRun {
   private var mismatches: [DeadToken] = []
   /// Deliveries with an outcome.
   private var answered = 0
-  private(set) var alarm: String?
+  private(set) var problem: String?
   private(set) var isStopped = false
 
   /// - Parameters:
@@ -173,7 +173,7 @@ final class APNsChannelRun: ChannelRun {
       registeredAt: Timestamp(seconds: 0), attempts: Int(delivery.attempts) + 1,
       retries: settings.retries)
     let (status, reason) = outcome.statusAndReason
-    if action.isAlarm {
+    if action.isProblem {
       raise("Apple answers \(status ?? 0) \(reason)", isFinal: action.endsSending)
     }
     var sent = SentDelivery(
@@ -192,7 +192,7 @@ final class APNsChannelRun: ChannelRun {
   }
 
   private func raise(_ text: String, isFinal: Bool = true) {
-    alarm = alarm ?? text
+    problem = problem ?? text
     if isFinal { isStopped = true }
   }
 

@@ -30,7 +30,7 @@ extension DirectSender {
 extension APNsApps {
   /// Sends for the app at `index`. Tries a token without a bundle id with each other app once if
   /// Apple assigns it to another app, and remembers the app that accepts it, like
-  /// ``APNsFamilyRun``.
+  /// ``APNsAllAppsRun``.
   ///
   /// - Throws: if the database does not answer.
   fileprivate func sendDirectly(

@@ -70,9 +70,9 @@ package struct Backup: Sendable {
     guard let version = versions.first.flatMap({ Int64($0) }) else {
       throw BackupError.refused("The database \(database) has no schema of Switchboard.")
     }
-    let (holdings, seals): (BackupHoldings, [String])
+    let (counts, seals): (BackupCounts, [String])
     do {
-      holdings = try self.holdings()
+      counts = try self.counts()
       seals = try administrator.run(BackupScripts.seals, in: database)
     } catch {
       throw BackupError.refused(
@@ -81,13 +81,13 @@ package struct Backup: Sendable {
     }
     return BackupManifest(
       madeAt: now.rfc3339, version: Product.version, host: hostName(),
-      database: database, schemaVersion: version, holdings: holdings, sealedWith: seals,
+      database: database, schemaVersion: version, counts: counts, sealedWith: seals,
       files: try Tar.entries(of: archive).map(\.name).filter { !$0.hasSuffix("/") }, parts: [])
   }
 
-  private func holdings() throws -> BackupHoldings {
-    let counts = try administrator.run(BackupScripts.holdings, in: database).map { Int($0) ?? 0 }
-    return BackupHoldings(
+  private func counts() throws -> BackupCounts {
+    let counts = try administrator.run(BackupScripts.counts, in: database).map { Int($0) ?? 0 }
+    return BackupCounts(
       sessions: counts[0], pairedPhones: counts[1], openPayments: counts[2], unsentMails: counts[3])
   }
 
@@ -104,10 +104,10 @@ package struct BackupReport: Sendable {
   package let missingKeys: [String]
 
   package var sentences: [String] {
-    let holdings = manifest.holdings
+    let counts = manifest.counts
     return [
       "The database \(manifest.database), schema version \(manifest.schemaVersion), as it is at \(manifest.madeAt): "
-        + "\(holdings.sessions) signed-in phones, \(holdings.pairedPhones) paired phones.",
+        + "\(counts.sessions) signed-in phones, \(counts.pairedPhones) paired phones.",
       "\(manifest.files.count) files with secrets and configuration.",
     ]
       + missingKeys.map {
@@ -123,8 +123,8 @@ package struct BackupReport: Sendable {
         json.member("made_at", manifest.madeAt)
         json.member("database", manifest.database)
         json.member("schema_version", manifest.schemaVersion)
-        json.member("sessions", Int64(manifest.holdings.sessions))
-        json.member("paired_phones", Int64(manifest.holdings.pairedPhones))
+        json.member("sessions", Int64(manifest.counts.sessions))
+        json.member("paired_phones", Int64(manifest.counts.pairedPhones))
         json.member("dump_bytes", Int64(manifest.dumpSize))
         json.member("files", json: JSONWriter.array(of: manifest.files))
         json.member("missing_keys", json: JSONWriter.array(of: missingKeys))

@@ -18,7 +18,7 @@ package struct BackupManifest: Codable, Sendable {
   package let database: String
   package let schemaVersion: Int64
   /// Numbers of rows that a restore affects.
-  package let holdings: BackupHoldings
+  package let counts: BackupCounts
   /// Prefixes of the sealed values in the database: `box:` and the id of a key in `companion-keys`,
   /// or the id of a key in `credential-keys`.
   let sealedWith: [String]
@@ -45,7 +45,7 @@ extension BackupManifest {
 }
 
 /// Numbers of rows that a restore affects.
-package struct BackupHoldings: Codable, Sendable {
+package struct BackupCounts: Codable, Sendable {
   /// Sessions of signed-in phones.
   package let sessions: Int
   /// Phones that may reach the agent.

@@ -53,7 +53,7 @@ package struct Restore: Sendable {
   /// - Parameters:
   ///   - isReplacing: true if a database with data may be replaced.
   ///   - isAcceptingLostKeys: true if sealed values may become unreadable.
-  package func obstacles(isReplacing: Bool, isAcceptingLostKeys: Bool) throws -> [String] {
+  package func problems(isReplacing: Bool, isAcceptingLostKeys: Bool) throws -> [String] {
     var found: [String] = []
     if content.manifest.schemaVersion > Database.schemaVersion {
       found.append(
@@ -63,7 +63,7 @@ package struct Restore: Sendable {
     if access(schema, R_OK) != 0 {
       found.append("\(schema) is missing. Name the schema.sql of this release with --schema.")
     }
-    if !isAcceptingLostKeys { found += try lostKeys().map(Self.obstacle(ofLost:)) }
+    if !isAcceptingLostKeys { found += try lostKeys().map(Self.problem(ofLost:)) }
     let connected = try administrator.run(BackupScripts.connections, ["name": database])
     if !connected.isEmpty {
       let users = connected.map { $0.replacing("\t", with: "@") }.joined(separator: ", ")
@@ -82,7 +82,7 @@ package struct Restore: Sendable {
     return found
   }
 
-  private static func obstacle(ofLost key: String) -> String {
+  private static func problem(ofLost key: String) -> String {
     "The backup holds values that only the key \(key) opens, and has no such key. If the key is lost, restore with "
       + "--accept-lost-keys, and then do what the manual says about lost keys."
   }

@@ -5,17 +5,17 @@ extension Restore {
   /// Effects of ``run(progress:)``, including the phones that it signs out, in whole sentences.
   package func plan() throws -> [String] {
     let manifest = content.manifest
-    let holdings = manifest.holdings
+    let counts = manifest.counts
     return [
       "The database \(database) is brought back as it was at \(manifest.madeAt) on \(manifest.host.printable), with "
-        + "\(holdings.sessions) signed-in phones and \(holdings.pairedPhones) paired phones.",
+        + "\(counts.sessions) signed-in phones and \(counts.pairedPhones) paired phones.",
       manifest.schemaVersion < Database.schemaVersion
         ? "Its schema is brought from version \(manifest.schemaVersion) to \(Database.schemaVersion)."
         : nil,
       try signedOut(),
       "Sessions, paired phones and merchants' keys that were ended since then are valid again.",
       "Payments, sign-in codes, challenges, enrollments and pairing codes that were open then are closed: "
-        + "\(holdings.openPayments) payments. Unsent mails with codes are not sent; \(holdings.unsentMails) mails waited then.",
+        + "\(counts.openPayments) payments. Unsent mails with codes are not sent; \(counts.unsentMails) mails waited then.",
       state == "none" ? nil : "The database that is there now is kept as \(before).",
       "\(manifest.files.count) files with secrets and configuration are put back. Files that are there now and differ are kept.",
     ].compactMap { $0 }
@@ -38,7 +38,7 @@ extension Restore {
       + " In the present database these are \(counts[0]) phones, and \(counts[1]) paired phones."
   }
 
-  package func json(done: Bool, obstacles: [String], remaining: [String]) throws -> String {
+  package func json(done: Bool, problems: [String], remaining: [String]) throws -> String {
     let (manifest, plan) = (content.manifest, done ? [] : try plan())
     return String(
       decoding: JSONWriter.object { json in
@@ -46,11 +46,11 @@ extension Restore {
         json.member("database", database)
         json.member("made_at", manifest.madeAt)
         json.member("schema_version", manifest.schemaVersion)
-        json.member("sessions", Int64(manifest.holdings.sessions))
-        json.member("paired_phones", Int64(manifest.holdings.pairedPhones))
-        json.member("open_payments", Int64(manifest.holdings.openPayments))
+        json.member("sessions", Int64(manifest.counts.sessions))
+        json.member("paired_phones", Int64(manifest.counts.pairedPhones))
+        json.member("open_payments", Int64(manifest.counts.openPayments))
         json.member("plan", json: JSONWriter.array(of: plan))
-        json.member("obstacles", json: JSONWriter.array(of: obstacles))
+        json.member("problems", json: JSONWriter.array(of: problems))
         json.member("remaining", json: JSONWriter.array(of: remaining))
       }, as: UTF8.self)
   }

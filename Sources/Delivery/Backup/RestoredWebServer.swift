@@ -26,6 +26,7 @@ struct RestoredWebServer: Sendable {
     return nil
   }
 
+  /// A command that cannot be started has not succeeded either.
   private func succeeds(_ command: [String]) -> Bool {
     guard var pipeline = try? Pipeline([command], to: .nothing) else { return false }
     return (try? pipeline.finish()) != nil

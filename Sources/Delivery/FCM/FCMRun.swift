@@ -7,7 +7,7 @@ final class FCMRun: ChannelRun {
   private let deadline: ContinuousClock.Instant
   private var mismatches: [DeadToken] = []
   private var answered = 0
-  private(set) var alarm: String?
+  private(set) var problem: String?
   private(set) var isStopped = false
 
   private static let batchSize = 2 * FCMClient.concurrency
@@ -97,7 +97,7 @@ final class FCMRun: ChannelRun {
   }
 
   private func raise(_ text: String, isFinal: Bool = false) {
-    alarm = alarm ?? text
+    problem = problem ?? text
     isStopped = isStopped || isFinal
   }
 }

@@ -263,6 +263,7 @@ struct HTTPClient: ~Copyable {
       let text = String(cString: entry.pointee.data)
       if text.hasPrefix("Expire date:") { expiry = Self.date(String(text.dropFirst(12))) }
       if text.hasPrefix("Cert:") {
+        // Without a fingerprint, only the comparison with the expected certificate is missing.
         fingerprint = (try? Certificate(pem: String(text.dropFirst(5)))).map { sha256($0.der) }
       }
       line = entry.pointee.next

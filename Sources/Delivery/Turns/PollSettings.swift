@@ -26,7 +26,7 @@ package struct PollSettings: Sendable {
   var userAgent: String { "Switchboard/\(Product.version) (+\(contact))" }
 
   /// Result of the check. `interval` is the interval of the companion's passes.
-  func check(interval: Duration) -> Finding {
+  func check(interval: Duration) -> CheckLine {
     let users = Int64(requestsPerSecond) * interval.components.seconds
     return .ok(
       "online-go.com is polled as \(userAgent), at most \(requestsPerSecond) times a "

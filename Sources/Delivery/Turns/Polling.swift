@@ -10,7 +10,7 @@ struct TurnPolling: Sendable {
   let settings: PollSettings
   let log: Logger
   let stopping: Flag
-  var observations = Observations()
+  var problemLog = ProblemLog()
 
   /// Number of users claimed at once: all their fetches end before the lease expires, even if each
   /// one times out.
@@ -94,10 +94,10 @@ struct TurnPolling: Sendable {
   }
 
   private func observe(_ outcome: String, of site: borrowing OnlineGo) {
-    observations.tally(.polls, outcome)
-    observations.note(.ogs, nil)
+    problemLog.tally(.polls, outcome)
+    problemLog.note(.ogs, nil)
     if let date = site.date {
-      observations.note(
+      problemLog.note(
         .clock, of: "online-go.com", clockProblem(.now() - date, from: "online-go.com's"))
     }
   }
@@ -106,10 +106,10 @@ struct TurnPolling: Sendable {
   private func observe(_ failure: PollFailure) {
     switch failure {
     case .refused(let reason, _):
-      observations.tally(.polls, "refused")
-      observations.note(.ogs, "online-go.com does not answer polls: \(reason).")
-    case .unreadable: observations.tally(.polls, "unreadable")
-    case .gone: observations.tally(.polls, "gone")
+      problemLog.tally(.polls, "refused")
+      problemLog.note(.ogs, "online-go.com does not answer polls: \(reason).")
+    case .unreadable: problemLog.tally(.polls, "unreadable")
+    case .gone: problemLog.tally(.polls, "gone")
     }
   }
 

@@ -13,7 +13,7 @@ struct BankEnrollments: Sendable {
   /// Rule for connections to banks.
   let outbound: OutboundRule
   let log: Logger
-  var observations = Observations()
+  var problemLog = ProblemLog()
 
   /// Time after a callback in which we may ask the bank: less than the ten seconds that the request
   /// waits.
@@ -43,7 +43,7 @@ struct BankEnrollments: Sendable {
     } catch {
       return try recordFailure(error, of: enrollment, by: exchange, in: job)
     }
-    observations.note(.bank, of: enrollment.bsimID, nil)
+    problemLog.note(.bank, of: enrollment.bsimID, nil)
     return try enrollments(of: exchange, in: job)
       .finish(enrollment, with: cards, by: exchange, in: job)
   }
@@ -56,7 +56,7 @@ struct BankEnrollments: Sendable {
       "No cards from the bank: \(failure.reason)",
       metadata: ["job": "\(job.id)", "bank": "\(enrollment?.bsimID ?? "")"])
     if let bank = enrollment?.bsimID, failure.failure == .bankUnavailable {
-      observations.note(.bank, of: bank, "The bank \(bank) does not answer: \(failure.reason).")
+      problemLog.note(.bank, of: bank, "The bank \(bank) does not answer: \(failure.reason).")
     }
     return try enrollments(of: exchange, in: job).recordFailure(
       failure.failure, because: failure.reason, of: enrollment, by: exchange, in: job)
@@ -112,11 +112,11 @@ struct BankEnrollments: Sendable {
         log.error(
           "Cannot open the secret of a bank. Give SWITCHBOARD_COMPANION_KEYS all keys, or add the bank again.",
           metadata: ["bank": "\(sealed.bsimID)"])
-        observations.note(
+        problemLog.note(
           .keys, of: sealed.bsimID, "The secret of the bank \(sealed.bsimID) cannot be opened.")
         continue
       }
-      observations.note(.keys, of: sealed.bsimID, nil)
+      problemLog.note(.keys, of: sealed.bsimID, nil)
       try banks.replaceSecret(sealed, with: keys.seal(secret, authenticating: context))
     }
   }

@@ -17,7 +17,7 @@ final class WebPushRun: ChannelRun {
   private let answerLimit: Duration
   private let waitLimit: Duration
   private let silent = SilentOrigins()
-  private(set) var alarm: String?
+  private(set) var problem: String?
   private(set) var isStopped = false
 
   private static let threads = 4
@@ -71,7 +71,7 @@ final class WebPushRun: ChannelRun {
     _ inHand: some Sequence<OutgoingDelivery>, _ report: (SentDelivery) -> Void
   ) {
     isStopped = true
-    alarm = "requests to push services do not end"
+    problem = "requests to push services do not end"
     for outgoing in inHand { report(sent(outgoing, .unanswered)) }
   }
 
@@ -107,7 +107,7 @@ final class WebPushRun: ChannelRun {
   private func sent(_ outgoing: OutgoingDelivery, _ outcome: WebPushOutcome) -> SentDelivery {
     let delivery = outgoing.delivery
     if outcome.isOurFault {
-      alarm = """
+      problem = """
         A push service answers \(outcome.status): it refuses our VAPID key. Check that WEBPUSH_VAPID_KEY is the \
         key with which the pages subscribed
         """

@@ -1,5 +1,6 @@
 package import Base
 package import Cryptography
+package import Store
 
 /// Settings for sending to browsers.
 package struct WebPushSettings: Sendable {

@@ -113,6 +113,6 @@ extension MailStatements {
       MailContent(
         secret: "", language: owner.language, device: "",
         address: transaction.origin.storedAddress, at: transaction.now),
-      lifetime: Notice.lifetime)
+      lifetime: SecurityMail.lifetime)
   }
 }

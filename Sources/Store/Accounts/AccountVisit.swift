@@ -56,9 +56,9 @@ package struct AccountOverview: Sendable {
   package let profile: Profile
   /// Whether the sign-in was in the last ten minutes.
   package let isFresh: Bool
-  /// The id of the caller's browser in `browsers` of ``holdings``.
+  /// The id of the caller's browser in `browsers` of ``accountData``.
   package let browserID: String
-  package let holdings: [HeldItems]
+  package let accountData: [AccountItems]
 }
 
 /// Visits as requests use them.
@@ -243,7 +243,7 @@ struct VisitStatements: ~Copyable {
     AccountOverview(
       profile: try transaction.profiles.profile(of: account),
       isFresh: visit.isFresh(at: transaction.now), browserID: browserID(ofVisit: id),
-      holdings: try transaction.holdings(of: account, limit: limit))
+      accountData: try transaction.accountData(of: account, limit: limit))
   }
 }
 

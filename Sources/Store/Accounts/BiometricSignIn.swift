@@ -75,7 +75,7 @@ extension Biometrics {
 
   /// Uses its own transaction: a rejected sign-in does not make the signature wrong.
   private func giveBack(
-    _ tries: [BiometricTry], signedWith signer: BiometricTry, by known: KnownDevice
+    _ tries: [BiometricAttempt], signedWith signer: BiometricAttempt, by known: KnownDevice
   ) throws {
     try records.transaction { transaction in
       for other in tries where other.key.id != signer.key.id {
@@ -133,5 +133,5 @@ private enum CountedSignature {
   case dead([StoredBiometricKey])
   /// All keys are locked.
   case locked(Duration)
-  case counted([BiometricTry], by: KnownDevice)
+  case counted([BiometricAttempt], by: KnownDevice)
 }

@@ -31,10 +31,10 @@ extension Records {
   package var browsers: Browsers { Browsers(records: self) }
 }
 
-extension Holding {
+extension AccountData {
   /// The id is the first half of the visit's id, written as a UUID; it does not reveal the cookie.
   /// A cast to UUID does not work: it moves bytes of values that look like a UUID of version 1.
-  static let browsers = Holding(
+  static let browsers = AccountData(
     "browsers", [.text("address"), .time("signedInAt"), .time("expiresAt")],
     """
     SELECT LOWER(CONCAT_WS('-', HEX(LEFT(id, 4)), HEX(SUBSTR(id, 5, 2)), HEX(SUBSTR(id, 7, 2)),
@@ -58,5 +58,5 @@ extension Holding {
   }
 }
 
-/// The id in ``Holding/browsers`` of the visit whose cookie has this hash.
+/// The id in ``AccountData/browsers`` of the visit whose cookie has this hash.
 func browserID(ofVisit id: [UInt8]) -> String { uuid(of: id.prefix(16)) }

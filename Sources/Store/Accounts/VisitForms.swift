@@ -24,13 +24,13 @@ extension AccountVisits {
 
   /// Removes one item of the account that is signed in.
   ///
-  /// - Parameter kind: a ``Holding/name``.
+  /// - Parameter kind: a ``AccountData/name``.
   /// - Throws: ``FormRefusal``, ``FormRefusal/gone`` also for an unknown kind.
   package func remove(_ id: String, ofKind kind: String, by form: SentForm) throws {
-    let holding = records.database.rooms.flatMap(\.holdings).first { "\($0.name)" == kind }
-    try records.answering(form, needsFreshProof: holding?.removalNeedsProof ?? false) {
+    let data = records.database.rooms.flatMap(\.accountData).first { "\($0.name)" == kind }
+    try records.answering(form, needsFreshProof: data?.removalNeedsProof ?? false) {
       transaction, account in
-      guard let remove = holding?.remove, id.isUUID, try remove(transaction, id, account) else {
+      guard let remove = data?.remove, id.isUUID, try remove(transaction, id, account) else {
         throw FormRefusal.gone
       }
     }

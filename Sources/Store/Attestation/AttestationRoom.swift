@@ -2,11 +2,11 @@ extension Room {
   static let attestation = Room(
     name: "Attestation",
     retention: [
-      Retention(
-        .after(Retention.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?"),
+      Retention.Rule(
+        .after(.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?"),
       // An app makes a new key if its key is unknown.
-      Retention(
-        .after(Retention.day * 90),
+      Retention.Rule(
+        .after(.day * 90),
         "DELETE FROM attestation_keys WHERE bound_at IS NULL AND attested_at < ? LIMIT ?"),
     ],
     whenDeviceIsRevoked: ["DELETE FROM attestation_keys WHERE device_id = ?"],
@@ -16,11 +16,11 @@ extension Room {
       WHERE spent_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
       """
     ],
-    holdings: [.attestedKeys])
+    accountData: [.attestedKeys])
 }
 
-extension Holding {
-  fileprivate static let attestedKeys = Holding(
+extension AccountData {
+  fileprivate static let attestedKeys = AccountData(
     "attestedKeys", [.text("device"), .text("app"), .text("environment"), .time("attestedAt")],
     """
     SELECT k.device_id, d.name, k.app_id, k.environment, k.attested_at

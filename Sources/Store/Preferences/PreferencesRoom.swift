@@ -23,11 +23,11 @@ extension Room {
         p.last_write_digest = NULL, p.last_write_base = NULL
       WHERE d.account_id = ?
       """
-    ], holdings: [.preferences])
+    ], accountData: [.preferences])
 }
 
-extension Holding {
-  fileprivate static let preferences = Holding(
+extension AccountData {
+  fileprivate static let preferences = AccountData(
     "preferences",
     [
       .text("device"), .flag("pushEnabled"), .text("preferredModels"),

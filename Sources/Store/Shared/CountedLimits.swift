@@ -118,7 +118,7 @@ private struct CountedLimitStatements: ~Copyable {
       ORDER BY window_started_at DESC LIMIT ?
       """,
       [
-        .time(now - Retention.day), .time(now), .boolean(isUsedUp), .integer(Int64(limit)),
+        .time(now - Duration.day), .time(now), .boolean(isUsedUp), .integer(Int64(limit)),
       ]
     ) { row in CountedLimit(row: row) }
   }

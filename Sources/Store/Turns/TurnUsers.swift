@@ -98,7 +98,7 @@ package struct TurnUsers: Sendable {
         """,
         [.integer(userID)]
       ) { row in (row.integer(0), row.integer(1), row.integer(2)) }!  // an aggregate has one row
-      let passedAt = try transaction.upkeep.companionStatus()?.lastPassAt
+      let passedAt = try transaction.companions.companionStatus()?.lastPassAt
       return TurnDiagnostics(
         deviceToken: devices.first?.token,
         lastNotifiedAt: devices.compactMap(\.notifiedAt).max(),

@@ -2,12 +2,12 @@ extension Room {
   static let turns = Room(
     name: "Turns",
     retention: [
-      Retention(.after(Retention.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
-      Retention(.after(Retention.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
+      Retention.Rule(.after(.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
+      Retention.Rule(.after(.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
     ] + Room.unusedRegistrations + [
       // A user without polls and without API keys is gone. Revoked keys stay for a time.
-      Retention(
-        .after(Retention.day * 30),
+      Retention.Rule(
+        .after(.day * 30),
         """
         DELETE FROM turn_settings WHERE changed_at < ?
           AND NOT EXISTS (SELECT 1 FROM ogs_users u WHERE u.id = turn_settings.ogs_user_id)
@@ -102,14 +102,14 @@ extension Room {
   /// use.
   fileprivate static let unusedRegistrations = [
     // First, so that the phone's alerts are forgotten too, as when it unregisters.
-    Retention(
-      .after(Retention.day * 365),
+    Retention.Rule(
+      .after(.day * 365),
       """
       UPDATE ogs_registrations r STRAIGHT_JOIN ogs_devices d ON d.device_token = r.device_token
       SET d.is_stale = TRUE WHERE r.registered_at < ? AND NOT d.is_stale LIMIT ?
       """),
-    Retention(
-      .after(Retention.day * 365),
+    Retention.Rule(
+      .after(.day * 365),
       """
       DELETE FROM ogs_registrations WHERE registered_at < ? AND NOT EXISTS
         (SELECT 1 FROM ogs_devices d

@@ -2,7 +2,7 @@ import Cryptography
 
 /// A try to confirm a payment, after it is counted.
 private struct SignatureTry: Sendable {
-  let counted: BiometricTry
+  let counted: BiometricAttempt
   let challenge: [UInt8]
 }
 

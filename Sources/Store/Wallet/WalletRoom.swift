@@ -2,12 +2,12 @@ extension Room {
   static let wallet = Room(
     name: "Wallet",
     retention: [
-      Retention(
-        .after(Retention.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
-      Retention(
-        .after(Retention.day),
+      Retention.Rule(
+        .after(.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
+      Retention.Rule(
+        .after(.day),
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
-      Retention(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
+      Retention.Rule(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
     ],
     whenAuthenticatorsEnd: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     whenAccountGoesToAnotherPhone: [
@@ -33,7 +33,7 @@ extension Room {
       UPDATE enrollment_states FORCE INDEX (enrollment_states_expiry) SET expires_at = UTC_TIMESTAMP(3)
       WHERE expires_at > UTC_TIMESTAMP(3)
       """,
-    ], holdings: [.enrollments, .cards, .payments])
+    ], accountData: [.enrollments, .cards, .payments])
 }
 
 extension Limit {

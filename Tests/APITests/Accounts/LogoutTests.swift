@@ -64,7 +64,7 @@ import Testing
       let (ann, elsewhere) = (try site.signUp(), try site.signIn(device: "device-2"))
       let bob = try site.signUp(email: "bob@example.org")
       let database = Database(accountSettings(of: "companion", in: site.root))
-      let accounts = AccountDirectory(
+      let accounts = AccountAdministration(
         records: database.records(at: site.now, from: .administrator))
       let session = site.sql(
         "SELECT s.id FROM sessions s JOIN devices d ON d.id = s.device_id WHERE client_device_id = 'device-2'"

@@ -53,7 +53,7 @@ private final class CompanionThread: Sendable {
         do { try companion.runJobs(of: worker) } catch { Issue.record("\(error)") }
         usleep(2_000)
       }
-      do { try companion.recordObservations() } catch { Issue.record("\(error)") }
+      do { try companion.storeProblems() } catch { Issue.record("\(error)") }
       self.isDone.signal()
     }
   }
@@ -76,7 +76,7 @@ extension DeliveryChannel {
 }
 
 private final class EmptyRun: ChannelRun {
-  let alarm: String? = nil
+  let problem: String? = nil
   let isStopped = false
 
   func send(

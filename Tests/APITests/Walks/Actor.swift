@@ -42,7 +42,7 @@ enum Actor: String, CaseIterable, Sendable {
 
   /// The actor's values at the beginning, by kind. The special values come last, because newer
   /// values are used more often.
-  func holdings(in world: WalkWorld) -> [(kind: String, text: String)] {
+  func values(in world: WalkWorld) -> [(kind: String, text: String)] {
     let thief = world.thief
     var all: [(kind: String, text: String)] = [
       ("accessToken", thief.accessToken), ("refreshToken", thief.refreshToken),

@@ -22,7 +22,7 @@ struct Campaign {
   init(_ actor: Actor, at site: WalkSite, seed: UInt64) throws {
     self.actor = actor
     self.site = site
-    kinds = Set(actor.holdings(in: site.world).map(\.kind))
+    kinds = Set(actor.values(in: site.world).map(\.kind))
     guarded = Self.guardedRoutes(of: site)
     let number = UInt64(Actor.allCases.firstIndex(of: actor)!)
     chooser = Chooser(chance: SeededGenerator(state: seed &* 0x9E37_79B9 &+ number))
@@ -44,12 +44,12 @@ struct Campaign {
   ///
   /// - Returns: the shortest walk that breaks the rule, with the problem; nil if no walk breaks a
   ///   rule.
-  mutating func search(walks count: Int) throws -> (steps: [WalkStep], finding: Finding)? {
+  mutating func search(walks count: Int) throws -> (steps: [WalkStep], violation: Violation)? {
     for _ in 0..<count {
       walks += 1
       if let walk = try self.walk() {
         return try Shrinking(actor: actor, site: site, guarded: guarded)
-          .shortest(walk.steps, breaking: walk.findings[0])
+          .shortest(walk.steps, breaking: walk.violations[0])
       }
     }
     return nil
@@ -63,14 +63,14 @@ struct Campaign {
       let beginning = beginnings.suffix(newest).randomElement(using: &chooser.chance)!
       for step in beginning {
         try walk.take(step)
-        if !walk.findings.isEmpty { return walk }
+        if !walk.violations.isEmpty { return walk }
       }
     }
     for _ in 0..<Int.random(in: 4...10, using: &chooser.chance) {
       for act in nextActs(of: walk) {
         try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
         acceptedRoutes.formUnion(walk.accepted)
-        if !walk.findings.isEmpty { return walk }
+        if !walk.violations.isEmpty { return walk }
       }
       keep(walk)
     }
@@ -78,7 +78,7 @@ struct Campaign {
     guard walks == 1 || !walk.place.isEmpty else { return nil }
     for act in Self.lastActs(of: actor) {
       try walk.take(WalkStep(id: walk.steps.count + 1, act: act))
-      if !walk.findings.isEmpty { return walk }
+      if !walk.violations.isEmpty { return walk }
     }
     return nil
   }

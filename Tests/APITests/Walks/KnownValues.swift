@@ -13,10 +13,10 @@ struct KnownValues {
   private var known: [String: Set<String>] = [:]
   private let passkeys: ThiefPasskeys
 
-  init(_ holdings: [(kind: String, text: String)], passkeys: ThiefPasskeys) {
+  init(_ values: [(kind: String, text: String)], passkeys: ThiefPasskeys) {
     self.passkeys = passkeys
     var counts: [String: Int] = [:]
-    for (kind, text) in holdings {
+    for (kind, text) in values {
       learn(text, of: kind, from: .held(kind, counts[kind, default: 0]))
       counts[kind, default: 0] += 1
     }

@@ -8,7 +8,7 @@ struct Possessions {
   let known: KnownValues
 
   /// - Parameter hasEnded: the owner has signed out everywhere, so nothing may be left.
-  func findings(hasEnded: Bool) -> [Finding] {
+  func violations(hasEnded: Bool) -> [Violation] {
     let owner = site.target
     guard site.watch.rows["accounts"]?[owner.accountID] != nil else { return [] }
     if actor.hasProof && !hasEnded { return [] }
@@ -42,7 +42,7 @@ struct Possessions {
     }
     found += sessions(hasEnded: hasEnded)
     return found.map {
-      Finding(
+      Violation(
         rule: "\(hasEnded ? "left after the end" : "possession"): \($0)", detail: "of \(actor)")
     }
   }

@@ -7,17 +7,17 @@ struct Shrinking {
   let guarded: Set<String>
 
   func shortest(
-    _ steps: [WalkStep], breaking finding: Finding
-  ) throws -> (steps: [WalkStep], finding: Finding) {
-    var (steps, finding) = (steps, finding)
+    _ steps: [WalkStep], breaking violation: Violation
+  ) throws -> (steps: [WalkStep], violation: Violation) {
+    var (steps, violation) = (steps, violation)
     var isShorter = true
     while isShorter {
       isShorter = false
       for index in steps.indices.reversed() {
         var fewer = steps
         fewer.remove(at: index)
-        if let found = try breaks(fewer, finding.rule) {
-          (steps, finding, isShorter) = (fewer, found, true)
+        if let found = try breaks(fewer, violation.rule) {
+          (steps, violation, isShorter) = (fewer, found, true)
         }
       }
     }
@@ -25,17 +25,17 @@ struct Shrinking {
       for leaner in leaner(steps[index]) {
         var other = steps
         other[index].act = leaner(other[index].act)
-        if let found = try breaks(other, finding.rule) { (steps, finding) = (other, found) }
+        if let found = try breaks(other, violation.rule) { (steps, violation) = (other, found) }
       }
     }
-    return (steps, finding)
+    return (steps, violation)
   }
 
-  private func breaks(_ steps: [WalkStep], _ rule: String) throws -> Finding? {
+  private func breaks(_ steps: [WalkStep], _ rule: String) throws -> Violation? {
     var walk = try Walk(actor, at: site, guarded: guarded)
     for step in steps {
       try walk.take(step)
-      if let found = walk.findings.first(where: { $0.rule == rule }) { return found }
+      if let found = walk.violations.first(where: { $0.rule == rule }) { return found }
     }
     return nil
   }

@@ -11,7 +11,7 @@ struct Walk {
   let site: WalkSite
   private(set) var steps: [WalkStep] = []
   private(set) var known: KnownValues
-  private(set) var findings: [Finding] = []
+  private(set) var violations: [Violation] = []
   /// The routes that accepted a request.
   private(set) var accepted: Set<String> = []
   private(set) var acceptedCalls: [WalkCall] = []
@@ -24,7 +24,7 @@ struct Walk {
     self.actor = actor
     self.site = site
     try site.restore(for: actor)
-    known = KnownValues(actor.holdings(in: site.world), passkeys: site.world.thiefPasskeys)
+    known = KnownValues(actor.values(in: site.world), passkeys: site.world.thiefPasskeys)
     rules = try WalkRules(actor, at: site, guarded: guarded)
   }
 
@@ -46,7 +46,7 @@ struct Walk {
     case .lastTries: try tryAll(in: step.id)
     }
     let possessions = Possessions(actor: actor, site: site, known: known)
-    findings += possessions.findings(hasEnded: hasEnded)
+    violations += possessions.violations(hasEnded: hasEnded)
   }
 
   /// An actor with a proof may have set up a trusted key, which only the removal of authenticators
@@ -60,7 +60,7 @@ struct Walk {
     guard let request = call.request(knowing: known, from: actor.address) else { return nil }
     let response = site.respond(to: request)
     let changes = try site.watch.takeChanges()
-    findings += rules.findings(
+    violations += rules.violations(
       call, request, response, changes, knowing: known, hasEnded: hasEnded)
     if response.status < 400 { accepted.insert(call.route) }
     var learned = harvest(response)
@@ -87,12 +87,13 @@ struct Walk {
       Self.guesses[call.route]?.contains(first.status) == true
     else { return }
     for _ in 1...130 {
-      guard findings.isEmpty, isCodeAlive(for: call), let next = try send(call, in: step) else {
+      guard violations.isEmpty, isCodeAlive(for: call), let next = try send(call, in: step) else {
         return
       }
       if next.status == 429 || next.status != first.status { return }
     }
-    findings.append(Finding(rule: "no limit: \(call.route)", detail: "131 times \(first.status)"))
+    violations.append(
+      Violation(rule: "no limit: \(call.route)", detail: "131 times \(first.status)"))
   }
 
   /// Whether a code exists that can be guessed; true for routes without a code.
@@ -122,11 +123,11 @@ struct Walk {
   private mutating func tryAll(in step: Int) throws {
     for call in LastTries.calls(of: known, at: site) {
       try send(call, in: step)
-      if !findings.isEmpty { return }
+      if !violations.isEmpty { return }
     }
     for call in LastTries.answers(to: known, at: site) {
       try send(call, in: step)
-      if !findings.isEmpty { return }
+      if !violations.isEmpty { return }
     }
   }
 

@@ -5,7 +5,7 @@ import HTTP
 @testable import API
 
 /// A broken rule.
-struct Finding: Sendable {
+struct Violation: Sendable {
   /// Equal for the same problem.
   let rule: String
   let detail: String
@@ -34,15 +34,15 @@ struct WalkRules {
   }
 
   /// The broken rules of a call of the actor.
-  mutating func findings(
+  mutating func violations(
     _ call: WalkCall, _ request: Request, _ response: Response, _ changes: [RowChange],
     knowing known: KnownValues, hasEnded: Bool
-  ) -> [Finding] {
+  ) -> [Violation] {
     for change in changes where change.table == "accounts" && change.old == nil {
       ownAccounts.insert(change.key)
     }
-    var found: [Finding] = []
-    if let finding = serverError(call, response) { found.append(finding) }
+    var found: [Violation] = []
+    if let violation = serverError(call, response) { found.append(violation) }
     found += foreignChanges(call, changes, hasEnded: hasEnded)
     if (400..<500).contains(response.status) { found += leftovers(call, changes) }
     found += foreignData(call, request, response, known, hasEnded: hasEnded)
@@ -57,10 +57,10 @@ struct WalkRules {
     return found
   }
 
-  private func serverError(_ call: WalkCall, _ response: Response) -> Finding? {
+  private func serverError(_ call: WalkCall, _ response: Response) -> Violation? {
     guard response.status >= 500, Self.declared[call.route]?.contains(response.status) != true
     else { return nil }
-    return Finding(
+    return Violation(
       rule: "server error: \(call.route)",
       detail: "\(response.status) \(String(decoding: response.body, as: UTF8.self))")
   }
@@ -75,7 +75,7 @@ struct WalkRules {
   /// Changes of other people's rows, and changes of the owner's rows that ``Authority`` forbids.
   private func foreignChanges(
     _ call: WalkCall, _ changes: [RowChange], hasEnded: Bool
-  ) -> [Finding] {
+  ) -> [Violation] {
     let authority = Authority(actor: actor)
     return changes.compactMap { change in
       switch change.owner {
@@ -86,13 +86,14 @@ struct WalkRules {
         {
           return nil
         }
-        return Finding(rule: "authority: \(change.summary)", detail: "by \(call.route)")
+        return Violation(rule: "authority: \(change.summary)", detail: "by \(call.route)")
       case .account(_) where Authority.told.contains(change.table): return nil
       case .player(let id) where id == "\(WalkWorld.thiefPlayer)": return nil
       case .pairing(let id) where id == ownPairing: return nil
       case nil where !Self.unchanging.contains(change.table): return nil
       default:
-        return Finding(rule: "namespace: \(change.summary)", detail: "of another, by \(call.route)")
+        return Violation(
+          rule: "namespace: \(change.summary)", detail: "of another, by \(call.route)")
       }
     }
   }
@@ -108,17 +109,17 @@ struct WalkRules {
   }
 
   /// The changes that a refused request left behind.
-  private func leftovers(_ call: WalkCall, _ changes: [RowChange]) -> [Finding] {
+  private func leftovers(_ call: WalkCall, _ changes: [RowChange]) -> [Violation] {
     let allowed = Leftovers.of(call.route)
     return changes.filter { !allowed.contain($0) }.map {
-      Finding(rule: "left behind: \($0.summary)", detail: "by \(call.route)")
+      Violation(rule: "left behind: \($0.summary)", detail: "by \(call.route)")
     }
   }
 
   /// Texts of people whose data the actor may not read.
   private func foreignData(
     _ call: WalkCall, _ request: Request, _ response: Response, _ known: KnownValues, hasEnded: Bool
-  ) -> [Finding] {
+  ) -> [Violation] {
     let mayRead = actor.isBearer && !hasEnded
     let marks = site.people.filter { !mayRead || $0.accountID != site.target.accountID }
       .flatMap(\.marks)
@@ -126,22 +127,22 @@ struct WalkRules {
       Data(response.body) + Data(response.fields.map(\.value).joined(separator: " ").utf8)
     let sent = Data(request.body) + Data("\(request.path) \(request.query)".utf8)
     for mark in marks where contains(answer, mark) && !contains(sent, mark) && !known.has(mark) {
-      return [Finding(rule: "data of another: \(call.route)", detail: mark)]
+      return [Violation(rule: "data of another: \(call.route)", detail: mark)]
     }
     return []
   }
 
   /// Accepted tokens in a place for another kind.
-  private func misplaced(_ call: WalkCall) -> [Finding] {
+  private func misplaced(_ call: WalkCall) -> [Violation] {
     call.misplaced.filter { name, _ in
       name == "Authorization"
         ? guarded.contains(call.route) : call.route != "POST /api/auth/revoke"
     }.map { name, kind in
-      Finding(rule: "kind of token: \(call.route) \(name)", detail: "took a value of \(kind)")
+      Violation(rule: "kind of token: \(call.route) \(name)", detail: "took a value of \(kind)")
     }
   }
 
-  private mutating func secondTimes(_ call: WalkCall, _ known: KnownValues) -> [Finding] {
+  private mutating func secondTimes(_ call: WalkCall, _ known: KnownValues) -> [Violation] {
     let names = Set((call.members + call.fields).map(\.name))
     return (call.members + call.query).compactMap { item in
       guard Self.once[call.route]?.contains(item.name) == true,
@@ -153,7 +154,7 @@ struct WalkRules {
         call.route != "GET /_auth" || !names.contains("Authorization") && !text.hasPrefix("cdev_"),
         !spent.insert("\(call.route) \(item.name) \(text)").inserted
       else { return nil }
-      return Finding(rule: "second time: \(call.route) \(item.name)", detail: text)
+      return Violation(rule: "second time: \(call.route) \(item.name)", detail: text)
     }
   }
 
@@ -180,17 +181,17 @@ struct WalkRules {
   ]
 
   /// Accepted paths that name a deleted row.
-  private func uses(ofGone call: WalkCall, _ known: KnownValues) -> [Finding] {
+  private func uses(ofGone call: WalkCall, _ known: KnownValues) -> [Violation] {
     guard call.path.hasSuffix("/:id") || call.path.contains("/:id/"),
       let item = call.pathItem.flatMap({ known.value($0)?.text }), gone.contains(item)
     else { return [] }
-    return [Finding(rule: "use after end: \(call.route)", detail: item)]
+    return [Violation(rule: "use after end: \(call.route)", detail: item)]
   }
 
   /// Accepted tokens of an ended session.
   private func deadBearer(
     _ call: WalkCall, _ response: Response, _ changes: [RowChange], _ known: KnownValues
-  ) -> [Finding] {
+  ) -> [Violation] {
     guard let source = call.fields.first(where: { $0.name == "Authorization" })?.value,
       let token = known.value(source)?.text, let session = tokenClaims(token)["sid"] as? String,
       let account = account(ofEnded: session, changes)
@@ -200,7 +201,7 @@ struct WalkRules {
       || site.marks(of: account).contains {
         contains(Data(response.body), $0) && !known.has($0)
       }
-    return isUsed ? [Finding(rule: "use after end: \(call.route)", detail: "ended session")] : []
+    return isUsed ? [Violation(rule: "use after end: \(call.route)", detail: "ended session")] : []
   }
 
   /// The account of a session that had ended before the call.

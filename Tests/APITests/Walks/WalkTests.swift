@@ -34,7 +34,7 @@ import Testing
     }
     for report in reports {
       print(report.text)
-      if report.isFinding { Issue.record("\(report.text)") }
+      if report.isViolation { Issue.record("\(report.text)") }
     }
     // A run with fewer walks may miss a route by chance.
     if Self.actors == Actor.allCases, Self.walks >= 500 {
@@ -67,7 +67,7 @@ import Testing
 
   static func report(
     of actor: Actor, _ keep: ([String]) -> Void
-  ) throws -> (isFinding: Bool, text: String) {
+  ) throws -> (isViolation: Bool, text: String) {
     try withDatabase { root in
       let walks = try WalkSite(TestApplication(root, settings: WalkWorld.settings))
       defer { walks.watch.end() }
@@ -79,7 +79,7 @@ import Testing
         "\(actor): \(campaign.walks) walks, \(walks.calls) calls, seed \(seed), \(ContinuousClock.now - begun)"
       guard let found else { return (false, sum) }
       let steps = found.steps.map { "\($0)" }.joined(separator: "\n  ")
-      return (true, "\(sum)\n\(found.finding.rule): \(found.finding.detail)\n  \(steps)")
+      return (true, "\(sum)\n\(found.violation.rule): \(found.violation.detail)\n  \(steps)")
     }
   }
 }

@@ -26,7 +26,7 @@ struct WatchedSchema {
 
   /// Tables that record events and are never compared.
   static let logs: Set<String> = [
-    "audit_log", "rate_limits", "counters", "health", "companion_status", "conditions",
+    "audit_log", "rate_limits", "counters", "health", "companion_status", "problems",
   ]
 
   let tables: [String: Table]

@@ -76,7 +76,7 @@ extension TestApplication {
   /// Connects `bank`, like an administrator.
   func connect(_ bank: FakeBank, _ id: String = "test-bank", name: String = "Test Bank") throws {
     let database = Database(accountSettings(of: "companion", in: root))
-    let banks = BankDirectory(records: database.records(at: now, from: .companion))
+    let banks = BankAdministration(records: database.records(at: now, from: .companion))
     try banks.add(
       BankConnection(
         bsimID: id, name: name, logoURL: nil, authorizationURL: "\(bank.url)/authorize",

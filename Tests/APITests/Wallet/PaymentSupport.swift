@@ -24,9 +24,9 @@ extension PhoneKey {
 
 extension TestApplication {
   /// The merchants as an administrator manages them, with the companion's minimum rights.
-  var merchants: MerchantDirectory {
+  var merchants: MerchantAdministration {
     let database = Database(accountSettings(of: "companion", in: root))
-    return MerchantDirectory(records: database.records(at: now, from: .companion))
+    return MerchantAdministration(records: database.records(at: now, from: .companion))
   }
 
   func addCard(of person: SignedIn, active: Bool = true) -> String {

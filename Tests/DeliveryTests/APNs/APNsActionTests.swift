@@ -19,14 +19,14 @@ import Testing
       (400, "BadTopic", .stopTopic),
       (400, "MissingTopic", .stopTopic),
       (400, "TopicDisallowed", .stopTopic),
-      (400, "BadCollapseId", .deadLetter(isAlarm: true)),
-      (400, "BadExpirationDate", .deadLetter(isAlarm: true)),
-      (400, "BadMessageId", .deadLetter(isAlarm: true)),
-      (400, "BadPriority", .deadLetter(isAlarm: true)),
-      (400, "InvalidPushType", .deadLetter(isAlarm: true)),
-      (400, "PayloadEmpty", .deadLetter(isAlarm: true)),
-      (400, "MissingDeviceToken", .deadLetter(isAlarm: true)),
-      (400, "DuplicateHeaders", .deadLetter(isAlarm: true)),
+      (400, "BadCollapseId", .deadLetter(isProblem: true)),
+      (400, "BadExpirationDate", .deadLetter(isProblem: true)),
+      (400, "BadMessageId", .deadLetter(isProblem: true)),
+      (400, "BadPriority", .deadLetter(isProblem: true)),
+      (400, "InvalidPushType", .deadLetter(isProblem: true)),
+      (400, "PayloadEmpty", .deadLetter(isProblem: true)),
+      (400, "MissingDeviceToken", .deadLetter(isProblem: true)),
+      (400, "DuplicateHeaders", .deadLetter(isProblem: true)),
       (400, "IdleTimeout", .retryNow),
       (403, "ExpiredProviderToken", .renewProviderToken),
       (403, "InvalidProviderToken", .stop),
@@ -37,19 +37,19 @@ import Testing
       (403, "UnrelatedKeyIdInToken", .stop),
       (403, "BadEnvironmentKeyIdInToken", .stop),
       (403, "BadEnvironmentKeyInToken", .stop),
-      (404, "BadPath", .deadLetter(isAlarm: false)),
-      (405, "MethodNotAllowed", .deadLetter(isAlarm: false)),
-      (413, "PayloadTooLarge", .deadLetter(isAlarm: false)),
+      (404, "BadPath", .deadLetter(isProblem: false)),
+      (405, "MethodNotAllowed", .deadLetter(isProblem: false)),
+      (413, "PayloadTooLarge", .deadLetter(isProblem: false)),
       (429, "TooManyRequests", .deferDevice(.seconds(900))),
       (429, "TooManyProviderTokenUpdates", .pause(.seconds(900))),
       (500, "InternalServerError", .retry(after: .seconds(900))),
       (503, "ServiceUnavailable", .retry(after: .seconds(900))),
       (503, "Shutdown", .retry(after: .seconds(900))),
       // Unknown reasons follow the class of their status.
-      (400, "SomethingNew", .deadLetter(isAlarm: true)),
-      (403, "SomethingNew", .deadLetter(isAlarm: true)),
-      (429, "", .deadLetter(isAlarm: true)),
-      (499, "", .deadLetter(isAlarm: true)),
+      (400, "SomethingNew", .deadLetter(isProblem: true)),
+      (403, "SomethingNew", .deadLetter(isProblem: true)),
+      (429, "", .deadLetter(isProblem: true)),
+      (499, "", .deadLetter(isProblem: true)),
       (500, "SomethingNew", .retry(after: .seconds(900))),
       (599, "", .retry(after: .seconds(900))),
       (302, "", .retry(after: .seconds(900))),
@@ -92,12 +92,12 @@ import Testing
     #expect(action(.notProcessed) == .retryNow)
   }
 
-  @Test func configurationAndOurOwnMistakesRaiseTheAlarm() {
-    #expect(APNsAction.stop.isAlarm)
-    #expect(APNsAction.stopTopic.isAlarm)
-    #expect(APNsAction.deadLetter(isAlarm: true).isAlarm)
-    #expect(!APNsAction.deadLetter(isAlarm: false).isAlarm)
-    #expect(!APNsAction.removeToken.isAlarm)
-    #expect(!APNsAction.markMismatch.isAlarm)
+  @Test func configurationAndOurOwnMistakesAreProblems() {
+    #expect(APNsAction.stop.isProblem)
+    #expect(APNsAction.stopTopic.isProblem)
+    #expect(APNsAction.deadLetter(isProblem: true).isProblem)
+    #expect(!APNsAction.deadLetter(isProblem: false).isProblem)
+    #expect(!APNsAction.removeToken.isProblem)
+    #expect(!APNsAction.markMismatch.isProblem)
   }
 }

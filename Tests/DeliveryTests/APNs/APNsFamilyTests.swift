@@ -69,7 +69,7 @@ import Testing
       try withTwo(["answer every 1 403 InvalidProviderToken"]) { first, second throws in
         let report = try send(delivery, [first.settings(), second.settings()])
         #expect(report.delivered == 10)
-        #expect(report.alarm?.hasPrefix("\(FakeAPNs.topic): Apple answers 403") == true)
+        #expect(report.problem?.hasPrefix("\(FakeAPNs.topic): Apple answers 403") == true)
       }
       #expect(
         delivery.sql("SELECT state, COUNT(*) FROM deliveries GROUP BY 1")
@@ -89,7 +89,7 @@ import Testing
         ) { second throws in
           let report = try send(delivery, [first.settings(), second.settings()])
           #expect(report.tokensRemoved == 2)
-          #expect(report.alarm?.contains("50 devices") == true)
+          #expect(report.problem?.contains("50 devices") == true)
         }
       }
       #expect(delivery.sql("SELECT COUNT(*) FROM ogs_registrations") == "98")
@@ -107,7 +107,7 @@ import Testing
           let channel = DeliveryChannel.apns(
             try production.settings(other: sandbox), delivery.companionDatabase,
             sealingKeys: TestDelivery.keys)
-          let sender = PushTestSender(
+          let sender = DemoPushSender(
             database: delivery.companionDatabase, channels: [channel], missing: [])
           for _ in 1...2 {
             let outcome = try sender.run(
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  /// Test pushes try the apps in the same way as deliveries (`APNsFamilyRun`).
+  /// Test pushes try the apps in the same way as deliveries (`APNsAllAppsRun`).
   @Test func aTestTriesEachAppBeforeItCallsATokenDead() throws {
     try withDelivery { delivery throws in
       let (theirs, nobodys) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
@@ -137,9 +137,9 @@ import Testing
           let channel = DeliveryChannel.apns(
             [try first.settings(), try second.settings()], delivery.companionDatabase,
             sealingKeys: TestDelivery.keys)
-          let sender = PushTestSender(
+          let sender = DemoPushSender(
             database: delivery.companionDatabase, channels: [channel], missing: [])
-          func send(to token: String, of bundleID: String? = nil) throws -> PushTestOutcome {
+          func send(to token: String, of bundleID: String? = nil) throws -> DemoPushOutcome {
             let target = PushTarget(
               token: token, platform: .ios, registeredAt: .now(), isEnabled: true,
               bundleID: bundleID)

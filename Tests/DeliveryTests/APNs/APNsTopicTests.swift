@@ -44,7 +44,7 @@ import Testing
             let report = try send(delivery, [first.settings(), second.settings()])
             #expect(report == DeliveryReport(delivered: 1))
           }
-          let direct = PushTestSender(
+          let direct = DemoPushSender(
             database: delivery.companionDatabase,
             channels: [
               .apns(

@@ -102,7 +102,7 @@ import Testing
       try withAPNs("answer every 1 400 BadTopic") { fake throws in
         let report = try delivery.send(by: fake)
         #expect(report.later == 1)
-        #expect(report.alarm == "Apple answers 400 BadTopic")
+        #expect(report.problem == "Apple answers 400 BadTopic")
       } thenLook: { fake, _ throws in
         #expect(try fake.received().count == 1)
       }
@@ -140,7 +140,7 @@ import Testing
       delivery.insert(3_000)
       try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
         let report = try delivery.send(by: fake)
-        #expect(report.alarm?.contains("no token was removed") == true)
+        #expect(report.problem?.contains("no token was removed") == true)
         #expect((1_000...1_100).contains(report.dead))
       } thenLook: { fake, _ throws in
         #expect(try fake.received().count <= 1_100)
@@ -245,13 +245,13 @@ import Testing
     }
   }
 
-  @Test func anAlarmThatWasRaisedByUrgentWorkFailsThePass() throws {
+  @Test func aProblemFoundByUrgentWorkFailsThePass() throws {
     try withDelivery { delivery throws in
       delivery.insert(30)
       try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
         let companion = delivery.companion(mailer: nil, apns: try fake.settings())
         try companion.doUrgentWork()
-        #expect(throws: DeliveryAlarm.self) { try companion.pass() }
+        #expect(throws: DeliveryProblem.self) { try companion.pass() }
         try companion.pass()
       }
     }

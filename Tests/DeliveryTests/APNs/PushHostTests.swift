@@ -111,7 +111,7 @@ import Testing
           let report = try delivery.send(by: fake, elsewhere: other)
           #expect(report.dead == 33)
           #expect(report.tokensRemoved == 0)
-          #expect(report.alarm?.contains("33 devices") == true)
+          #expect(report.problem?.contains("33 devices") == true)
         }
       } thenLook: { other, _ throws in
         #expect(try other.received().isEmpty)
@@ -148,7 +148,7 @@ import Testing
           #expect(report.delivered == 90)
           #expect(report.dead == 0)
           #expect(report.tokensRemoved == 0)
-          #expect((report.alarm != nil) == (fault == "tls none"))
+          #expect((report.problem != nil) == (fault == "tls none"))
         }
       }
       #expect(delivery.sql(registered) == "100")

@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func aTokenOfAnotherProjectGoesUnlessThatIsTheRule() throws {
-    for (count, removed, hasAlarm) in [
+    for (count, removed, hasProblem) in [
       (2, 2, false), (20, 20, false), (21, 0, true), (30, 0, true),
     ] {
       try withDelivery { delivery throws in
@@ -48,7 +48,7 @@ import Testing
           }
           let report = try delivery.send(by: fake)
           #expect(report.tokensRemoved == removed)
-          #expect((report.alarm != nil) == hasAlarm)
+          #expect((report.problem != nil) == hasProblem)
           #expect(delivery.sql("SELECT COUNT(*) FROM push_tokens") == "\(40 - removed)")
         }
       }
@@ -100,7 +100,8 @@ import Testing
         delivery.insertAndroid((1...40).map(androidToken))
         let report = try delivery.send(by: fake)
         #expect(report.delivered == 0)
-        #expect(report.alarm?.contains("Google refuses the service account: invalid_grant") == true)
+        #expect(
+          report.problem?.contains("Google refuses the service account: invalid_grant") == true)
         #expect(delivery.sql("SELECT COUNT(*) FROM push_tokens") == "40")
         #expect(
           delivery.sql("SELECT COUNT(*) FROM deliveries WHERE state = 'open' AND attempts = 0")
@@ -151,7 +152,7 @@ import Testing
         delivery.insertAndroid([androidToken(1), androidToken(2)])
         let channel = DeliveryChannel.fcm(
           try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys)
-        let sender = PushTestSender(
+        let sender = DemoPushSender(
           database: delivery.companionDatabase, channels: [channel], missing: [])
         let targets = [1, 2].map {
           PushTarget(

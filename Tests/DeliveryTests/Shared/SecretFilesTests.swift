@@ -88,7 +88,7 @@ import Testing
         let sentence = "Anybody on this host can read jwt-keys, own-idea in \(secrets)."
         let check = try RunningCompanion(delivery, "check", changing: settings)
         try check.end(expecting: 1)
-        #expect(check.output.contains("FAULT  \(sentence)\n"))
+        #expect(check.output.contains("PROBLEM  \(sentence)\n"))
         try RunningCompanion(delivery, "run", changing: settings).end(expecting: 0)
         let status = try RunningCompanion(delivery, "status", changing: settings)
         try status.end(expecting: 1)

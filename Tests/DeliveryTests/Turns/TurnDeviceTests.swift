@@ -217,7 +217,7 @@ import Testing
           VALUES ('x', '1', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, '[]');
         UPDATE deliveries SET due_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, reason = 'x' WHERE channel = 'apns';
         """)
-      #expect(try records.upkeep.shortenWaitsIfClockWasSetBack())
+      #expect(try records.companions.shortenWaitsIfClockWasSetBack())
       #expect(due(polling) == ["apns It's your turn in: game"])
     }
   }

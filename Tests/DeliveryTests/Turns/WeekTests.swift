@@ -217,7 +217,7 @@ private final class Week {
       try? Companion(
         database: Database(delivery.account(of: "companion")),
         settings: companionSettings(polling, settings), log: Evidence.log(of: "week")
-      ).pass()  // the outage raises an alarm
+      ).pass()  // the outage is a problem
     case .onlineGo, nil:
       try Companion(
         database: Database(delivery.account(of: "companion")),

@@ -70,12 +70,12 @@ import Testing
   }
 
   /// 401 and 403 concern our key: no subscription is removed, and an administrator gets an alert.
-  @Test func anotherVAPIDKeyIsAnAlarmAndCostsNoSubscription() throws {
+  @Test func anotherVAPIDKeyIsAProblemAndCostsNoSubscription() throws {
     try withBrowsers(subscribedFor: P256PrivateKey.generate()) { browsers in
       let browser = try browsers.subscribe("a")
       browsers.notify(browser)
-      let alarm = #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
-      #expect(alarm?.description.contains("VAPID") == true)
+      let problem = #expect(throws: DeliveryProblem.self) { try browsers.pass() }
+      #expect(problem?.description.contains("VAPID") == true)
       #expect(browsers.state(of: browser) == "open VapidKeyRefused 1")
       #expect(browsers.isKnown(browser))
     }
@@ -85,13 +85,13 @@ import Testing
   /// afterwards.
   @Test func aFailureIsToldUntilABrowserGetsAMessage() throws {
     func reason(_ browsers: Browsers) -> String {
-      browsers.delivery.sql("SELECT reason FROM conditions WHERE name = 'webpush'")
+      browsers.delivery.sql("SELECT reason FROM problems WHERE name = 'webpush'")
     }
     try withBrowsers { browsers in
       let (one, other) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
       browsers.service.play(.init(403), for: "a")
       browsers.notify(one)
-      #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
+      #expect(throws: DeliveryProblem.self) { try browsers.pass() }
       #expect(reason(browsers).hasPrefix("Notifications are not sent: A push service answers 403:"))
       browsers.service.play(.init(404), for: "b")
       browsers.notify(other)
@@ -112,15 +112,15 @@ import Testing
   @Test func theCheckNamesAServiceThatIsNotReached() throws {
     try withBrowsers { browsers in
       let companion = browsers.delivery.companion(mailer: nil, channels: [])
-      func finding(_ host: String) -> String {
-        companion.webPushFinding(of: host, trusting: browsers.service.certificatesFile).description
+      func line(_ host: String) -> String {
+        companion.webPushCheck(of: host, trusting: browsers.service.certificatesFile).description
       }
       #expect(
-        finding(browsers.service.host)
-          == "ok     \(browsers.service.origin) is reached, for browsers")
+        line(browsers.service.host)
+          == "ok       \(browsers.service.origin) is reached, for browsers")
       #expect(
-        finding("127.0.0.1:9").hasPrefix(
-          "unset  notifications are not sent to browsers by https://127.0.0.1:9: it is not reached: "
+        line("127.0.0.1:9").hasPrefix(
+          "unset    notifications are not sent to browsers by https://127.0.0.1:9: it is not reached: "
         )
       )
       #expect(browsers.service.accepted.isEmpty)
@@ -131,7 +131,7 @@ import Testing
     try withBrowsers(subject: "nobody") { browsers in
       let browser = try browsers.subscribe("a")
       browsers.notify(browser)
-      #expect(throws: DeliveryAlarm.self) { try browsers.pass() }
+      #expect(throws: DeliveryProblem.self) { try browsers.pass() }
       #expect(browsers.service.accepted.isEmpty)
     }
   }
@@ -170,7 +170,7 @@ import Testing
       try browsers.pass()
       #expect(browsers.state(of: one) == "open SealedForOtherKeys 0")
       #expect(
-        browsers.delivery.sql("SELECT COUNT(*) FROM conditions WHERE name = 'webpush'") == "0",
+        browsers.delivery.sql("SELECT COUNT(*) FROM problems WHERE name = 'webpush'") == "0",
         "no service was asked")
       #expect(browsers.service.accepted.isEmpty)
     }
@@ -199,7 +199,7 @@ import Testing
       let targets = [one, gone].map {
         PushTarget(token: $0.token, platform: .web, registeredAt: now, isEnabled: true)
       }
-      let sender = PushTestSender(
+      let sender = DemoPushSender(
         database: browsers.delivery.companionDatabase, channels: [browsers.channel], missing: [])
       let outcome = try sender.run(Array(#"{"aps":{"alert":"Test"}}"#.utf8), to: targets)
       #expect(outcome.results.map(\.ok) == [true, false])

@@ -114,8 +114,8 @@ CREATE TABLE IF NOT EXISTS sessions (
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
   end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again', 'administrator') NULL,
-  began_by   ENUM('unknown', 'sign_up', 'code', 'passkey', 'trusted_key', 'untrusted_key') NOT NULL DEFAULT 'unknown'
-             COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; unknown: it may do least',
+  began_by   ENUM('untrusted_key', 'trusted_key', 'passkey', 'code', 'sign_up') NOT NULL
+             COMMENT 'decides what the session may do; trusted_key: a biometric key that was set up with a proof; untrusted_key: any other',
   proved_at  DATETIME(3) NULL COMMENT 'UTC; when what began it proved who holds the account; none: it proves nothing; a sign-up loses it with the first passkey or key',
   KEY sessions_device (device_id, ended_at),
   KEY sessions_ended (ended_at),
@@ -817,7 +817,7 @@ CREATE TABLE IF NOT EXISTS purge_places (
   id   UUID NOT NULL COMMENT 'of that row'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
-CREATE TABLE IF NOT EXISTS conditions (
+CREATE TABLE IF NOT EXISTS problems (
   host    VARCHAR(64) NOT NULL COMMENT 'of the companion that looked',
   name    VARCHAR(40) NOT NULL COMMENT 'what it looked at: mail, apns, …',
   subject VARCHAR(64) NOT NULL DEFAULT '' COMMENT 'which one, where there are several: the id of a bank, …',
@@ -957,7 +957,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW connected_banks AS
   SELECT b.bsim_id, b.name AS bank, b.client_id, b.scope, b.authorization_url,
          (SELECT COUNT(*) FROM enrollments e WHERE e.bsim_id = b.bsim_id AND e.removed_at IS NULL) AS enrollments,
          (SELECT MAX(e.enrolled_at) FROM enrollments e WHERE e.bsim_id = b.bsim_id) AS last_enrolled_at,
-         (SELECT MIN(c.since) FROM conditions c
+         (SELECT MIN(c.since) FROM problems c
            WHERE c.name = 'bank' AND c.subject = b.bsim_id AND c.reason <> ''
              AND c.seen_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY) AS fails_since
     FROM banks b
@@ -1055,7 +1055,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW failures_by_reason AS
 -- What companions find failing. What nobody has looked at for a day may have gone, with its host or its bank.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW present_problems AS
   SELECT name, subject, reason, since, seen_at, host
-    FROM conditions
+    FROM problems
    WHERE reason <> '' AND seen_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY
   UNION ALL
   SELECT 'companion', '', 'No pass has ended for five minutes.', MAX(last_pass_at), MAX(last_pass_at),
@@ -1254,7 +1254,7 @@ GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO companion;
 GRANT SELECT ON companion_status TO responder;
-GRANT SELECT ON conditions TO responder;
+GRANT SELECT ON problems TO responder;
 GRANT SELECT (channel, shard, state, due_at) ON deliveries TO responder;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
 GRANT SELECT, INSERT, UPDATE ON rate_limits TO responder;
@@ -1270,7 +1270,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON apns_hosts TO companion;
 GRANT SELECT, INSERT, UPDATE ON fcm_access_tokens TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dead_tokens TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON companion_status TO companion;
-GRANT SELECT, INSERT, UPDATE, DELETE ON conditions TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON problems TO companion;
 GRANT SELECT, INSERT, UPDATE ON purge_places TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON counters TO companion;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO companion;

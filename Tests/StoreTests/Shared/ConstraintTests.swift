@@ -114,7 +114,7 @@ import Testing
     Case("purge_places.PRIMARY", copy("purge_places", "rule at id")),
     Case("dead_tokens.PRIMARY", copy("dead_tokens", "token removed_at")),
     Case("companion_status.PRIMARY", copy("companion_status", "host version last_pass_at")),
-    Case("conditions.PRIMARY", copy("conditions", "host name subject since seen_at")),
+    Case("problems.PRIMARY", copy("problems", "host name subject since seen_at")),
     Case("counters.PRIMARY", copy("counters", "host name outcome")),
     Case("schema_tables.PRIMARY", copy("schema_tables", "name checksum")),
     Case("health.PRIMARY", copy("health", "id")),

@@ -9,7 +9,7 @@ import Testing
   /// Tables with few rows: made by administrators, or a few per host. `TABLES` is InnoDB's list of
   /// tables.
   private static let smallTables: Set = [
-    "TABLES", "banks", "companion_status", "conditions", "counters", "delivery_leases",
+    "TABLES", "banks", "companion_status", "problems", "counters", "delivery_leases",
     "fcm_access_tokens", "health", "merchants", "models", "ogs_pause",
     "pairing_server", "provider_tokens", "schema_version",
   ]

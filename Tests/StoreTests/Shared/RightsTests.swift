@@ -130,7 +130,7 @@ import Testing
         "SELECT account FROM fcm_access_tokens", "SELECT token FROM web_subscriptions",
         "SELECT sealed FROM web_subscriptions", "UPDATE web_subscriptions SET token = 'x'",
         "SELECT * FROM enrolled_banks",
-        "UPDATE companion_status SET version = 'x'", "UPDATE conditions SET reason = ''",
+        "UPDATE companion_status SET version = 'x'", "UPDATE problems SET reason = ''",
         "SELECT total FROM counters", "DELETE FROM health", "UPDATE schema_version SET version = 2",
         "SELECT * FROM audit_trail", "SELECT * FROM every_device", "DROP TABLE models",
         "ALTER TABLE models ADD x INT", "CREATE TABLE own (id INT PRIMARY KEY)",

@@ -78,7 +78,7 @@ enum SampleRows {
     INSERT INTO purge_places (rule, at, id) VALUES ('rule', NOW(3), UUID());
     INSERT INTO dead_tokens (token, removed_at) VALUES ('\(pushToken)\(pushToken)', NOW(3));
     INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1.0.0', NOW(3));
-    INSERT INTO conditions (host, name, since, seen_at) VALUES ('host', 'mail', NOW(3), NOW(3));
+    INSERT INTO problems (host, name, since, seen_at) VALUES ('host', 'mail', NOW(3), NOW(3));
     INSERT INTO counters (host, name, outcome) VALUES ('host', 'mails', 'delivered');
     INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES ('limit', 'subject', NOW(3), 86400, 1, 1);

@@ -1,0 +1,35 @@
+import Base
+import HTTP
+import Store
+
+/// `GET /health`: reports if the database can be read and written, the end of the companion's last pass, and the problems.
+func getHealth(_ request: Request, in context: borrowing Context) throws -> Response {
+  let health = try context.records.health()
+  var response = Response.json { json in
+    if health.status == .down { json.member("error", "Temporarily unavailable") }
+    json.member("status", health.status.rawValue)
+    json.member("database", health.database.rawValue)
+    json.member("last_poll", health.companion?.lastPassAt.rfc3339)
+    json.member("problems", array: { array in array.problems(health.problems) })
+  }
+  if health.status == .down {
+    response.status = 503
+    response.fields.append(("Retry-After", "2"))
+  }
+  return response
+}
+
+extension JSONWriter {
+  /// Writes each problem once, without the host that found it: several hosts may find the same problem. Only administrators
+  /// may see which secret other users of the host can read.
+  fileprivate mutating func problems(_ problems: [Problem]) {
+    var told: Set<String> = []
+    for problem in problems where told.insert("\(problem.name) \(problem.reason)").inserted {
+      object { json in
+        json.member("name", problem.name.rawValue)
+        json.member(
+          "reason", problem.name == .secrets ? problem.name.meaning : problem.reason)
+      }
+    }
+  }
+}

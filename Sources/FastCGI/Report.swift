@@ -1,9 +1,0 @@
-/// An event that a ``Server`` reports to its creator.
-package enum Report: Sendable {
-  /// The server answers requests.
-  case ready
-  /// A thread was free to serve a request, so not all threads hang.
-  case alive
-  /// The server accepts no new connections.
-  case stopping
-}

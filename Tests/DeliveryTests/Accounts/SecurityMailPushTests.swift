@@ -1,0 +1,99 @@
+import Base
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// The pushes that accompany mails to owners.
+@Suite struct SecurityMailPushTests {
+  private let mail = Mail(
+    id: "01890a5d-ac96-774b-bcce-b302099a8057", kind: .passkeyAdded, recipient: "ann@example.org",
+    sealed: "")
+
+  /// Adds a phone of Ann's for each of `tokens`: `c` is not a phone of Apple, `d` takes no pushes,
+  /// `e` is a browser.
+  private func arrange(_ delivery: TestDelivery, tokens: [String]) {
+    for letter in tokens {
+      delivery.sql(
+        """
+        SET @id = UUID();
+        INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+        SELECT @id, id, '\(letter)', 'D', 'ios', NOW(3), NOW(3) FROM accounts;
+        INSERT INTO push_tokens (token, device_id, platform, registered_at)
+        VALUES (REPEAT('\(letter)', 64), @id, CASE '\(letter)' WHEN 'c' THEN 'android' WHEN 'e' THEN 'web' ELSE 'ios' END, NOW(3));
+        INSERT INTO device_preferences (device_id, last_updated_at, version, push_enabled)
+        VALUES (@id, NOW(3), 1, '\(letter)' <> 'd')
+        """)
+    }
+  }
+
+  private func pushes(_ delivery: TestDelivery) -> String {
+    delivery.sql(
+      """
+      SELECT n.kind, LEFT(d.token, 1), d.state FROM notifications n
+      JOIN deliveries d ON d.notification_id = n.id ORDER BY d.token
+      """)
+  }
+
+  @Test func aNoticeIsPushedOnceToEachDeviceOfTheAccount() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: ["a", "b", "c", "d"])
+      let content = MailContent(
+        secret: "a.b", language: .german, device: "D", address: "192.0.2.1", at: .now())
+      let payload = try #require(SecurityMailPush.announcement(with: content.json, of: mail))
+      let text = String(decoding: payload, as: UTF8.self)
+      #expect(text.contains(#""title":"Ihr Konto hat einen neuen Passkey""#))
+      #expect(!text.contains("a.b"))
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      for _ in 1...2 { try notices.push(payload, with: mail, by: [.ios: .apns]) }
+      #expect(pushes(delivery) == "account\ta\topen\naccount\tb\topen")
+    }
+  }
+
+  @Test func eachTokenGetsItByTheChannelOfItsPlatform() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: ["a", "c", "d", "e"])
+      delivery.sql(
+        "UPDATE push_tokens SET bundle_id = 'com.example.other' WHERE token LIKE 'a%'")
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      try notices.push(
+        Array("{}".utf8), with: mail, by: [.ios: .apns, .android: .fcm, .web: .webPush])
+      #expect(
+        delivery.sql(
+          "SELECT LEFT(token, 1), channel, bundle_id FROM deliveries ORDER BY token")
+          == "a\tapns\tcom.example.other\nc\tfcm\tNULL\ne\twebpush\tNULL")
+    }
+  }
+
+  @Test func noPushGoesWhereTheAccountHasNoDevice() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: [])
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      try notices.push(Array("{}".utf8), with: mail, by: [.ios: .apns])
+      #expect(pushes(delivery) == "")
+      #expect(delivery.sql("SELECT COUNT(*) FROM notifications") == "0")
+    }
+  }
+
+  @Test(arguments: [MailKind.loginCode, .emailConfirmation])
+  func aMailWithASecretIsNotPushed(kind: MailKind) {
+    let content = MailContent(
+      secret: "012345", language: .english, device: "D", address: "192.0.2.1", at: .now())
+    let mail = Mail(id: "x", kind: kind, recipient: "ann@example.org", sealed: "")
+    #expect(SecurityMailPush.announcement(with: content.json, of: mail) == nil)
+  }
+
+  /// Rows written by hand send no mail to strangers.
+  @Test func aMailToWhomNoAccountBelongsIsGivenUp() throws {
+    try withDelivery { delivery throws in
+      try delivery.requestCode()
+      delivery.sql("UPDATE outbox SET recipient = 'stranger@example.org'")
+      try delivery.companion(mailer: .directory(delivery.folder)).pass()
+      #expect(try delivery.files == [])
+      #expect(
+        delivery.sql("SELECT state, reason FROM outbox") == "dead\tno account has this address")
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Unsent overdue deliveries are a problem, even if the channel reports none.
+@Suite struct OverdueTests {
+  /// Inserts an open delivery by each channel, due for so many seconds.
+  private func insert(_ delivery: TestDelivery, _ waits: [(channel: String, seconds: Int)]) {
+    for wait in waits {
+      delivery.sql(
+        """
+        SET @id = UUID();
+        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+          VALUES (@id, 'turn', @id, 'c', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+        INSERT INTO deliveries (id, notification_id, token, channel, shard, due_at)
+          VALUES (UUID(), @id, @id, '\(wait.channel)', 1,
+            UTC_TIMESTAMP(3) - INTERVAL \(wait.seconds) SECOND);
+        """)
+    }
+  }
+
+  private func overdue(_ delivery: TestDelivery) throws -> [String] {
+    try delivery.responder().health().problems.filter { $0.name == .deliveries }
+      .map { "\($0.subject): \($0.reason)" }
+  }
+
+  @Test func theChannelIsNamedWhoseOldestIsOverdueByFiveMinutes() throws {
+    try withDelivery { delivery throws in
+      insert(delivery, [("apns", 290), ("fcm", -600), ("webpush", 10), ("webpush", 430)])
+      #expect(
+        try overdue(delivery)
+          == ["webpush: Notifications by the channel webpush are overdue by 7 minutes."])
+      insert(delivery, [("apns", 305)])
+      #expect(try overdue(delivery).map { $0.prefix(5) } == ["apns:", "webpu"])
+      delivery.sql("UPDATE deliveries SET state = 'delivered', finished_at = NOW(3)")
+      #expect(try overdue(delivery) == [])
+    }
+  }
+
+  @Test func statusAndMetricsSayTheSame() throws {
+    try withDelivery { delivery throws in
+      try delivery.companion(mailer: .directory(delivery.folder), channels: []).pass()
+      insert(delivery, [("webpush", 430), ("fcm", 20)])
+      let companion = delivery.companion(mailer: nil, channels: [])
+      let status = try companion.statusReport()
+      #expect(!status.isWell)
+      #expect(
+        status.text.contains(
+          """
+
+          deliveries
+            Notifications by the channel webpush are overdue by 7 minutes.
+            \(Problem.Name.deliveries.advice)
+
+          """), "\(status.text)")
+      let metrics = try companion.metrics()
+      #expect(metrics.contains("\nswitchboard_problem{name=\"deliveries\"} 1\n"))
+      for (channel, seconds) in [("fcm", 20), ("webpush", 430)] {
+        let sample = "switchboard_deliveries_oldest_seconds{channel=\"\(channel)\"} "
+        let value = metrics.split(separator: "\n").first { $0.hasPrefix(sample) }
+          .flatMap { Double($0.dropFirst(sample.count)) }
+        #expect((Double(seconds)...Double(seconds + 60)).contains(value ?? 0))
+      }
+      #expect(metrics.contains("\nswitchboard_queue_oldest_seconds{queue=\"deliveries\"} 43"))
+    }
+  }
+
+  /// A failed attempt moves the due time, so only the channel's own problem is reported.
+  @Test func whatAServiceRefusesForNowIsNotOverdue() throws {
+    try withBrowsers { browsers in
+      let browser = try browsers.subscribe("a")
+      browsers.service.play(.init(503), for: "a")
+      browsers.notify(browser)
+      browsers.delivery.sql("UPDATE deliveries SET due_at = due_at - INTERVAL 10 MINUTE")
+      #expect(try overdue(browsers.delivery).count == 1)
+      try browsers.pass()
+      #expect(try overdue(browsers.delivery) == [])
+    }
+  }
+}

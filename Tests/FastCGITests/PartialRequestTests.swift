@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import FastCGI
+
+/// Requests that arrive slowly.
+@Suite struct PartialRequestTests {
+  /// Both parts of a request, cut `offset` bytes before its end.
+  private func halves(_ body: String, at offset: Int) -> (first: [UInt8], second: [UInt8]) {
+    let bytes = requestBytes("POST", "/slow", body: Array(body.utf8), keep: true)
+    return (Array(bytes.dropLast(offset)), Array(bytes.suffix(offset)))
+  }
+
+  /// The cut is in the record of the parameters, of the body, or of the body's end.
+  @Test(arguments: [1, 9, 20, 40])
+  func moreSlowRequestsThanWorkersStopNobody(offset: Int) throws {
+    try withServer(workers: 2) { server in
+      let slow = try (0..<24).map { index in
+        let connection = try server.connect()
+        try connection.send(halves("body \(index)", at: offset).first)
+        return connection
+      }
+      for _ in 0..<3 { #expect(try server.answer().body == "GET /   -") }
+      for (index, connection) in slow.enumerated() {
+        let rest = halves("body \(index)", at: offset).second
+        #expect(try connection.answer(to: rest).body == "POST /slow  body \(index) -")
+        #expect(try connection.answer(to: requestBytes(keep: true)).body == "GET /   -")
+      }
+    }
+  }
+
+  private func state(after bytes: [UInt8]) -> PartialRequest.State {
+    var partial = PartialRequest(bodyLimit: 10)
+    bytes.withUnsafeBytes { partial.append($0) }
+    return partial.state
+  }
+
+  /// FastCGI specification §3.3: `version` is 1 in each record.
+  @Test func aRecordOfAnotherVersionIsMalformed() {
+    let whole = requestBytes(keep: true)
+    #expect(state(after: whole) == .complete)
+    #expect(state(after: [2] + whole.dropFirst()) == .malformed)
+    let begin = beginRecord(keep: true)
+    #expect(state(after: begin + [0] + record(.params).dropFirst()) == .malformed)
+  }
+
+  @Test(arguments: [(0, false), (1, true)])
+  func parametersHaveALimitOf128KiB(more: Int, isMalformed: Bool) {
+    let octets = [UInt8](repeating: 0, count: 1 << 15)
+    let parameters =
+      (0..<4).flatMap { _ in record(.params, octets) } + (more == 0 ? [] : record(.params, [0]))
+    #expect(
+      state(after: beginRecord(keep: true) + parameters) == (isMalformed ? .malformed : .incomplete)
+    )
+  }
+
+  @Test func aBodyMayArriveOctetByOctet() throws {
+    try withServer(workers: 1) { server in
+      let body = String(repeating: "0123456789", count: 90)
+      let bytes = requestBytes("POST", "/", body: Array(body.utf8), keep: true, recordSize: 1)
+      let connection = try server.connect()
+      for octet in bytes { try connection.send([octet]) }
+      #expect(try connection.answer().body == "POST /  \(body) -")
+    }
+  }
+
+  @Test func aRequestThatDoesNotArriveInTimeIsDropped() throws {
+    try withServer(requestTimeLimit: .milliseconds(20)) { server in
+      let half = try server.connect()
+      try half.send(halves("body", at: 9).first)
+      try half.waitForClose()
+      while !server.server.partialRequests.withLock({ $0.isEmpty }) { sched_yield() }
+      #expect(try server.answer().body == "GET /   -")
+    }
+  }
+
+  @Test func aConnectionWithoutARequestIsKept() throws {
+    try withServer(requestTimeLimit: .milliseconds(20)) { server in
+      let idle = try server.connect()
+      _ = try idle.answer(to: requestBytes(keep: true))
+      let half = try server.connect()
+      try half.send(Array(requestBytes().prefix(40)))
+      try half.waitForClose()
+      #expect(try idle.answer(to: requestBytes(keep: true)).body == "GET /   -")
+    }
+  }
+
+  @Test func ofTooManyThatArriveInPartTheOldestGoes() throws {
+    let running = try RunningServer(on: Endpoint(), workers: 1, partialRequestLimit: 8) {
+      request, _ in describe(request)
+    }
+    defer {
+      running.server.drain()
+      #expect(running.waitForEnd())
+    }
+    var slow: [Connection] = []
+    for index in 0..<20 {
+      let connection = try running.connect()
+      try connection.send(halves("body", at: 9).first)
+      slow.append(connection)
+      if index >= 8 { try slow[index - 8].waitForClose() }
+      while running.server.partialRequests.withLock({ $0.count }) < min(index + 1, 8) {
+        sched_yield()
+      }
+    }
+    for connection in slow.suffix(8) {
+      #expect(try connection.answer(to: halves("body", at: 9).second).body == "POST /slow  body -")
+    }
+  }
+}
