@@ -18,6 +18,7 @@ package struct Companion: Sendable {
   /// nil if online-go.com is not polled.
   let polling: TurnPolling?
   let bankEnrollments: BankEnrollments
+  let demoPushes: DemoPushSender
 
   /// - Parameter channels: channels for notifications; by default those that `settings` configure.
   package init(
@@ -46,12 +47,12 @@ package struct Companion: Sendable {
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
       compose: message.text, announce: SecurityMailPush.announcement,
       channels: channels.byPlatform, problemLog: problemLog)
+    demoPushes = DemoPushSender(
+      database: database, channels: channels, missing: settings.missingForPushes)
     jobs = JobRunner(
       database: database,
       handlers: [
-        DemoPushSender(
-          database: database, channels: channels, missing: settings.missingForPushes
-        ).handler,
+        demoPushes.handler,
         TurnChecks(database: database, polling: polling).handler,
         bankEnrollments.handler,
       ], log: log, stopping: stopping, problemLog: problemLog)
@@ -124,12 +125,23 @@ package struct Companion: Sendable {
     try jobs.only(worker).run()
   }
 
+  /// Sends a payload to each target that accepts notifications, and removes dead tokens.
+  ///
+  /// - Throws: if the database does not answer.
+  package func sendNow(_ payload: [UInt8], to targets: [PushTarget]) throws -> DemoPushOutcome {
+    defer { closeConnections() }
+    return try demoPushes.run(payload, to: targets)
+  }
+
   private func addLeases(of channel: DeliveryChannel) throws {
     try records.deliveries.addLeases(of: channel.name)
   }
 
+  /// Channels for notifications.
+  package var channels: [DeliveryChannel] { senders.map(\.channel) }
+
   func closeConnections() {
-    for sender in senders { sender.channel.close() }
+    for channel in channels { channel.close() }
   }
 
   func takeProblem() -> DeliveryProblem? {

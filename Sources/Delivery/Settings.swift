@@ -68,4 +68,12 @@ package struct Settings: Sendable {
     (mailer == nil ? ["SWITCHBOARD_MAIL_COMMAND"] : [])
       + (polling == nil ? ["SWITCHBOARD_CONTACT"] : []) + missingForPushes
   }
+  /// Description of the way that a mail would be sent now.
+  package var mailRoute: String {
+    switch mailer {
+    case nil: "nowhere: SWITCHBOARD_MAIL_COMMAND is missing"
+    case .directory(let path): "a file in \(path)"
+    case .command(let line): "by \(line)"
+    }
+  }
 }

@@ -1,4 +1,5 @@
 package import Base
+import Cryptography
 import Store
 
 /// Result of a test mail.
@@ -14,19 +15,19 @@ package struct TestMailResult: Sendable {
 extension Companion {
   /// Describes in a sentence how a mail would be sent now.
   package func describeTestMail(to recipient: String) -> String {
-    "The mail to \(recipient.printable) would go \(mails.route)."
+    "The mail to \(recipient.printable) would go \(settings.mailRoute)."
   }
 
   /// Sends a test mail now.
   package func testMail(to recipient: String, at now: Timestamp) -> TestMailResult {
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
-    let id = newClaimID()
+    let id = timeOrderedUUID(milliseconds: now.milliseconds)
     guard let text = message.test(to: recipient, named: id, at: now) else {
       return TestMailResult(
         isAccepted: false, sentence: "\(recipient.printable) is not an e-mail address in ASCII.")
     }
-    guard let mailer = mails.mailer else {
+    guard let mailer = settings.mailer else {
       return TestMailResult(
         isAccepted: false, sentence: "The mail was not sent: set SWITCHBOARD_MAIL_COMMAND.")
     }
@@ -34,11 +35,12 @@ extension Companion {
     case .delivered:
       return TestMailResult(
         isAccepted: true,
-        sentence: "The mail to \(recipient) was sent \(mails.route). Look whether it arrives.")
+        sentence:
+          "The mail to \(recipient) was sent \(settings.mailRoute). Look whether it arrives.")
     case .failed(let reason), .dead(let reason):
       return TestMailResult(
         isAccepted: false,
-        sentence: "The mail to \(recipient) was not sent \(mails.route): \(reason).")
+        sentence: "The mail to \(recipient) was not sent \(settings.mailRoute): \(reason).")
     }
   }
 }

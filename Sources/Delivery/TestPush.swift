@@ -37,13 +37,12 @@ extension Companion {
   }
 
   private func channel(to target: PushTarget) -> DeliveryChannel? {
-    senders.map(\.channel).first { $0.platforms.contains(target.platform) }
+    channels.first { $0.platforms.contains(target.platform) }
   }
 
   /// Sends a notification to each target now, and removes the tokens that a push service calls
   /// dead.
   package func testPush(to targets: [PushTarget]) throws -> [TestPushResult] {
-    defer { closeConnections() }
     let alert = JSONWriter.object { json in
       json.member("title", settings.senderName)
       json.member("body", "This is a test. Notifications from this site arrive.")
@@ -53,10 +52,8 @@ extension Companion {
       json.member("sound", "default")
     }
     let payload = JSONWriter.object { json in json.member("aps", json: aps) }
-    let sender = DemoPushSender(
-      database: database, channels: senders.map(\.channel), missing: settings.missingForPushes)
     let served = targets.filter { channel(to: $0) != nil }
-    let outcome = try sender.run(payload, to: served)
+    let outcome = try sendNow(payload, to: served)
     let told = zip(served, outcome.results).map { target, result in
       let service = PushService(behind: channel(to: target)!.name)
       let words = service.explanation(of: result)

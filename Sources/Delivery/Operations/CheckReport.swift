@@ -1,29 +1,5 @@
 import Base
 
-/// One result of the companion's check.
-package struct CheckLine: CustomStringConvertible {
-  private enum Kind: String {
-    case ok = "ok       "
-    /// Not configured, perhaps on purpose.
-    case unset = "unset    "
-    case problem = "PROBLEM  "
-  }
-
-  private let kind: Kind
-  fileprivate let text: String
-
-  /// Kind as a word: `ok`, `unset` or `problem`.
-  fileprivate var result: String { "\(kind)" }
-
-  package var isProblem: Bool { kind == .problem }
-
-  static func ok(_ text: String) -> CheckLine { CheckLine(kind: .ok, text: text) }
-  static func unset(_ text: String) -> CheckLine { CheckLine(kind: .unset, text: text) }
-  static func problem(_ text: String) -> CheckLine { CheckLine(kind: .problem, text: text) }
-
-  package var description: String { kind.rawValue + text }
-}
-
 /// All results of the check.
 package struct CheckReport: CommandAnswer {
   let all: [CheckLine]

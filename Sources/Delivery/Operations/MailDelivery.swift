@@ -105,15 +105,6 @@ struct MailDelivery: Sendable {
     case .command(let line): .ok("mails are sent by \(line)")
     }
   }
-
-  /// Description of the way that a mail would be sent now.
-  var route: String {
-    switch mailer {
-    case nil: "nowhere: SWITCHBOARD_MAIL_COMMAND is missing"
-    case .directory(let path): "a file in \(path)"
-    case .command(let line): "by \(line)"
-    }
-  }
 }
 
 /// A UUID for one claim.

@@ -14,9 +14,6 @@ package struct CompanionKeys: Sendable {
   /// The public keys.
   package var publicKeys: BoxPublicKeys { boxes.publicKeys }
 
-  /// The public keys, as `switchboard-companion keys public` prints them.
-  var publicEntries: [String] { boxes.publicKeys.entries }
-
   /// Seals `plaintext` for the companion.
   ///
   /// - Parameter context: names the kind of value and its row.
