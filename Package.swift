@@ -61,8 +61,12 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "Base", "CCurl", "CNGHTTP2", "COpenSSL", "Cryptography", "QRCode", "Store", log,
+        "Base", "CCurl", "CNGHTTP2", "COpenSSL", "Cryptography", "Store", log,
       ],
+      swiftSettings: settings),
+    .target(
+      name: "Administration",
+      dependencies: ["Base", "Cryptography", "Delivery", "QRCode", "Store"],
       swiftSettings: settings),
     // Octets of strangers pass through it, so it links no opener of keys.
     .target(
@@ -93,8 +97,8 @@ let package = Package(
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
-        "Base", "Cryptography", "Delivery", "MariaDB", "ProcessSupport", "SharedSettings", "Store",
-        "StoreCore", log,
+        "Administration", "Base", "Cryptography", "Delivery", "MariaDB", "ProcessSupport",
+        "SharedSettings", "Store", "StoreCore", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
@@ -131,16 +135,14 @@ let package = Package(
     tests(
       "APITests",
       of: [
-        "API", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB", "ProcessSupport",
-        "SharedSettings", "Store",
-        "StoreCore", "switchboard-responder", log,
+        "API", "Administration", "Base", "Cryptography", "Delivery", "HTTP", "MariaDB",
+        "ProcessSupport", "SharedSettings", "Store", "StoreCore", "switchboard-responder", log,
       ]),
     tests(
       "DeliveryTests",
       of: [
-        "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB", "ProcessSupport",
-        "SharedSettings", "Store",
-        "switchboard-companion", log,
+        "Administration", "Base", "CNGHTTP2", "Cryptography", "Delivery", "MariaDB",
+        "ProcessSupport", "SharedSettings", "Store", "switchboard-companion", log,
       ]),
     tests("SiteTests", of: ["Base", "Cryptography", "MariaDB", "Store"]),
   ],

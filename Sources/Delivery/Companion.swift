@@ -5,8 +5,10 @@ package import Store
 
 /// The companion's work: sends everything that leaves the machine.
 package struct Companion: Sendable {
-  let database: Database
-  let settings: Settings
+  /// Database with the work and its results.
+  package let database: Database
+  /// Settings of the site.
+  package let settings: Settings
   let log: Logger
   /// Set when the companion must finish its current work and start nothing new.
   let stopping = Flag()

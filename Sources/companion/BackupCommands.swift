@@ -1,6 +1,6 @@
+import Administration
 import ArgumentParser
 import Base
-import Delivery
 import Glibc
 import ProcessSupport
 import SharedSettings
@@ -86,7 +86,7 @@ struct Backup: ParsableCommand {
   func run() throws {
     try site.prepare()
     var environment = Environment.ofProcess()
-    let backup = Delivery.Backup(
+    let backup = Administration.Backup(
       of: site.database ?? environment.optional("SWITCHBOARD_DB_NAME") ?? "switchboard",
       by: try site.administrator(), root: site.root, for: recipient, in: recipientsFile)
     let progress = ProgressLine("dumped")
@@ -142,7 +142,7 @@ struct Restore: ParsableCommand {
 
   func run() throws {
     try site.prepare()
-    let restore = try Delivery.Restore(
+    let restore = try Administration.Restore(
       of: file, with: identity, to: site.database, by: try site.administrator(), root: site.root,
       schema: schemaPath, at: .now())
     let problems = try restore.problems(

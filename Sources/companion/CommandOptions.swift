@@ -1,5 +1,5 @@
+import Administration
 import ArgumentParser
-import Delivery
 import Glibc
 
 /// Output format of a command.

@@ -1,5 +1,5 @@
+import Administration
 import ArgumentParser
-import Delivery
 import Store
 
 struct Limits: ParsableCommand {

@@ -1,6 +1,6 @@
+import Administration
 import ArgumentParser
 import Base
-import Delivery
 import Store
 
 struct Merchants: ParsableCommand {

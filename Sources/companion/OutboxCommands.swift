@@ -1,5 +1,5 @@
+import Administration
 import ArgumentParser
-import Delivery
 import Store
 
 extension OutboxState: ExpressibleByArgument {}

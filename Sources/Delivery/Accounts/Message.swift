@@ -139,7 +139,7 @@ package struct Message: Sendable {
   }
 
   /// Whether `text` may stand between `<` and `>` in a header.
-  static func isAddress(_ text: String) -> Bool {
+  package static func isAddress(_ text: String) -> Bool {
     text.contains("@") && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
       && !text.contains { $0 == "<" || $0 == ">" }
   }

@@ -8,11 +8,11 @@ package struct DeliveryChannel: Sendable {
   /// The platforms whose push tokens it supports.
   package let platforms: Set<PushPlatform>
   /// Returns the known routes by token; called once for each batch.
-  let routes: @Sendable ([PushAddress]) throws -> [String: String]
+  package let routes: @Sendable ([PushAddress]) throws -> [String: String]
   /// Begins one run, which takes and sends nothing after `deadline`. Used by one thread.
   let beginRun: @Sendable (_ deadline: ContinuousClock.Instant) -> any ChannelRun
   /// Describes the destination of a delivery with this route.
-  let describe: @Sendable (_ route: String?) -> String
+  package let describe: @Sendable (_ route: String?) -> String
   /// Closes the connections that are kept between runs.
   let close: @Sendable () -> Void
   /// Sends notifications that a request waits for; nil if the channel cannot do this.

@@ -1,5 +1,5 @@
 import Base
-import Glibc
+package import Glibc
 
 /// Child process in its own process group, with its standard input in memory. Its output goes to
 /// our output or to /dev/null.
@@ -102,7 +102,7 @@ extension ChildProcess {
 ///
 /// - Parameter inOwnGroup: true if the program and its child processes are killed together
 ///   (`posix_spawnattr_setpgroup`).
-func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
+package func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
   var signals = sigset_t()
@@ -118,7 +118,7 @@ func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
 
 /// Whether `program` can be executed. Looks it up in PATH if it holds no slash, like
 /// `posix_spawnp`.
-func isExecutable(_ program: String) -> Bool {
+package func isExecutable(_ program: String) -> Bool {
   if program.contains("/") { return access(program, X_OK) == 0 }
   let path = getenv("PATH").map { String(cString: $0) } ?? ""
   return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }

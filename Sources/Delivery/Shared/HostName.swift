@@ -1,7 +1,7 @@
 import Glibc
 
 /// This host's name (`gethostname`), at most 255 bytes.
-func hostName() -> String {
+package func hostName() -> String {
   String(unsafeUninitializedCapacity: 256) { buffer in
     buffer.initialize(repeating: 0)
     return buffer.withMemoryRebound(to: CChar.self) { name in

@@ -17,7 +17,7 @@ package struct SecretFiles: Sendable, Equatable {
   }
 
   /// Whether no file of secrets is known.
-  var isEmpty: Bool { folder == nil && files.isEmpty }
+  package var isEmpty: Bool { folder == nil && files.isEmpty }
 
   /// Sorted paths of the files that every user of this host can read.
   var exposed: [String] {
@@ -28,7 +28,7 @@ package struct SecretFiles: Sendable, Equatable {
   }
 
   /// Sentence with the exposed files, grouped by folder; nil if there are none.
-  var problem: String? {
+  package var problem: String? {
     let folders = Dictionary(grouping: exposed) { path in
       path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     }

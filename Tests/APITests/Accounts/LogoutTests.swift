@@ -1,4 +1,4 @@
-import Delivery
+import Administration
 import Foundation
 import Store
 import Support

@@ -1,5 +1,5 @@
+import Administration
 import Cryptography
-import Delivery
 import Foundation
 import HTTP
 import Store

@@ -1,10 +1,9 @@
+import Administration
 import Base
 import Foundation
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Terminal commands for accounts, devices and sessions.
 @Suite struct AccountAdministrationTests {

@@ -4,7 +4,7 @@ import Store
 import Support
 import Testing
 
-@testable import Delivery
+@testable import Administration
 
 /// `switchboard backup`, with the real programs.
 @Suite(.serialized) struct BackupTests {

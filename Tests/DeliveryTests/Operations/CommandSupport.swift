@@ -1,9 +1,8 @@
+import Administration
 import Foundation
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Administrators' commands, with the rights of the companion's account.
 extension TestDelivery {

@@ -1,3 +1,4 @@
+import Administration
 import Cryptography
 import Foundation
 import MariaDB

@@ -1,10 +1,9 @@
+import Administration
 import Base
 import Foundation
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Terminal commands for the outbox: list, send now, or discard.
 @Suite struct OutboxAdministrationTests {

@@ -1,9 +1,8 @@
+import Administration
 import Foundation
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Reasons for a silent phone: each sentence with its question.
 @Suite struct WhyTests {
@@ -189,7 +188,7 @@ import Testing
 
   @Test func everySentenceHasACase() throws {
     let folder = projectSchema.deletingLastPathComponent().appending(
-      path: "Sources/Delivery/Operations")
+      path: "Sources/Administration/Why")
     var codes: Set<String> = []
     for file in ["Report", "OfDevices", "OfTurns", "OfDeliveries"] {
       let source = try String(

@@ -1,11 +1,10 @@
+import Administration
 import Base
 import Cryptography
 import Foundation
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Pairing, listing and revoking phones from a terminal, with the companion's own rights.
 @Suite struct PairingAdministrationTests {

@@ -1,8 +1,7 @@
+import Administration
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Terminal commands for the catalog of models.
 @Suite struct ModelAdministrationTests {

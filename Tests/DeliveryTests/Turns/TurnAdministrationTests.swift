@@ -1,8 +1,7 @@
+import Administration
 import Store
 import Support
 import Testing
-
-@testable import Delivery
 
 /// Terminal commands for users of online-go.com and their API keys.
 @Suite struct TurnAdministrationTests {

@@ -1,5 +1,6 @@
 import Base
 import Cryptography
+import Delivery
 import Store
 
 /// Access to the database server as its administrator, with the programs `mariadb` and

@@ -1,4 +1,5 @@
 import Base
+package import Delivery
 import Store
 
 /// State of the site for administrators: problems and advice.
@@ -103,6 +104,6 @@ extension Companion {
       if let health = Health(without: error) { return health }
       throw error
     }
-    return try records.health()
+    return try database.records(at: .now(), from: .companion).health()
   }
 }

@@ -1,5 +1,6 @@
 package import Base
 import Cryptography
+package import Delivery
 import Store
 
 /// Result of a test mail.

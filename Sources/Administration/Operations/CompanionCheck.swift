@@ -1,5 +1,6 @@
 import Base
 package import Cryptography
+package import Delivery
 import Store
 
 extension Companion {

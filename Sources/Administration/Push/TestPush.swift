@@ -1,4 +1,5 @@
 import Base
+package import Delivery
 package import Store
 
 /// Result of a test notification to one device.

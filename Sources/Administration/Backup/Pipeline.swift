@@ -1,4 +1,5 @@
 import Base
+import Delivery
 import Glibc
 
 /// Pipeline of programs, as in a shell.

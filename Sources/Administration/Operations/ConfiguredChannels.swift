@@ -1,4 +1,5 @@
 import Base
+import Delivery
 
 /// Description of the channels that this host's settings configure, for administrators. Holds no
 /// secret.

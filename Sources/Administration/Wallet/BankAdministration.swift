@@ -1,4 +1,5 @@
 import Base
+package import Delivery
 package import Store
 
 /// Banks at which people enroll, for administrators at a terminal.

@@ -1,5 +1,6 @@
 package import Base
 import Cryptography
+import Delivery
 import Store
 
 /// Makes one encrypted file of everything that a site needs: the database, the keys and other

@@ -1,4 +1,5 @@
 import Base
+package import Delivery
 
 /// All results of the check.
 package struct CheckReport: CommandAnswer {
