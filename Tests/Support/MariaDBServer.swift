@@ -94,11 +94,29 @@ package final class MariaDBServer: Sendable {
   /// - Returns: the output: one line per row, tabs between columns, no column names.
   @discardableResult
   package func run(_ sql: String, database: String? = nil) -> String {
+    run(sql, database: database, statuses: 0...0)
+  }
+
+  private func run(_ sql: String, database: String?, statuses: ClosedRange<Int32>) -> String {
     let options = [
       "--no-defaults", "--socket=\(socket)", "--user=root", "--skip-column-names", "--batch",
       "--default-character-set=utf8mb4",
     ]
-    return runCommand("mariadb", options + (database.map { [$0] } ?? []), input: sql)
+    return runCommand(
+      "mariadb", options + (database.map { [$0] } ?? []), input: sql, statuses: statuses)
+  }
+
+  /// Drops a database.
+  ///
+  /// On a busy machine, a server has left files behind (error 1010, errno 39): no table is left
+  /// then, but the folder is. Prints the names of the files and removes them.
+  func dropDatabase(_ name: String) {
+    let folder = data(of: name)
+    _ = run("DROP DATABASE \(name)", database: nil, statuses: 0...1)
+    guard let left = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
+    print("DROP DATABASE \(name) left \(left)")
+    for file in left { try? FileManager.default.removeItem(atPath: "\(folder)/\(file)") }
+    run("DROP DATABASE \(name)")
   }
 
   private func end(_ signal: Int32) {

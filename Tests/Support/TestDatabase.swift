@@ -58,9 +58,9 @@ struct TestDatabase {
     if let definitions, SpareDatabases.giveBack(self, madeWith: definitions) { return }
     Evidence.keep(database: name, of: MariaDBServer.shared.socket, user: settings.user, as: name)
     // The server keeps the grants of a dropped database and searches all grants at each GRANT.
+    MariaDBServer.shared.dropDatabase(name)
     MariaDBServer.shared.run(
       """
-      DROP DATABASE \(name);
       DELETE FROM mysql.tables_priv WHERE Db = '\(name)';
       DELETE FROM mysql.columns_priv WHERE Db = '\(name)';
       FLUSH PRIVILEGES;
