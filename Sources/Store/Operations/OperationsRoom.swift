@@ -1,6 +1,6 @@
 extension Room {
   static let work = Room(
-    name: "Work",
+    name: "Operations",
     retention: [
       Retention.Rule(
         .byDatabaseClock,

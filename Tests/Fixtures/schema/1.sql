@@ -645,7 +645,7 @@ CREATE TABLE IF NOT EXISTS api_keys (
   CONSTRAINT api_keys_description_not_empty CHECK (CHAR_LENGTH(description) > 0)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
--- Work: what the companion does for all rooms, its status, limits and the audit log ----------------------------------
+-- Operations: work of the companion for all rooms, its status, limits and the audit log ------------------------------
 
 CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
@@ -1021,7 +1021,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW polls AS
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_turns AS
   SELECT ogs_user_id, key_prefix, description, created_at, revoked_at FROM api_keys;
 
--- Views: Work ------------------------------------------------------------------------------------------------------
+-- Views: Operations --------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW mails_today AS
   SELECT id, kind, recipient,
@@ -1248,7 +1248,7 @@ GRANT SELECT ON notified_last TO administrator;
 GRANT SELECT ON polls TO administrator;
 GRANT SELECT ON keys_of_turns TO administrator;
 
--- Work
+-- Operations
 GRANT INSERT ON outbox TO responder;
 GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO responder;
