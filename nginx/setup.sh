@@ -37,6 +37,7 @@ need_packages() {
   fi
   say "Installing Debian packages: ${missing[*]}"
   # policy-rc.d prevents apt from starting the packages' services. An existing file stays as it is.
+  # apt has one user at a time, such as the upgrades that Debian makes by itself: this one waits.
   # shellcheck disable=SC2016 # the inner shell expands
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -ceu '
     policy=/usr/sbin/policy-rc.d
@@ -46,7 +47,7 @@ need_packages() {
       chmod 755 $policy
     fi
     apt-get update -q || echo "Cannot update the package lists; using the old lists."
-    apt-get install -y -q --no-install-recommends "$@"
+    apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends "$@"
   ' bash "${missing[@]}" </dev/null || die "cannot install: ${missing[*]}"
 }
 
