@@ -1,5 +1,3 @@
-import Foundation
-import MariaDB
 import Support
 import Testing
 
@@ -32,32 +30,27 @@ import Testing
     }
   }
 
-  /// The refresh has read the session when somebody signs it out.
   @Test func aSessionThatEndsDuringItsRefreshStaysEnded() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let isEnding = DispatchSemaphore(value: 0)
-      let waiting = """
-        SELECT COUNT(*) FROM information_schema.INNODB_TRX t
-        JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
-        WHERE t.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()
-        """
-      let statuses = try inParallel(2) { number in
-        if number == 0 {
-          isEnding.wait()
-          return site.refresh(ann.refreshToken).status
-        }
-        let connection = try Connection(site.root)
-        _ = try connection.execute("SET autocommit = 0")
-        _ = try connection.execute(
-          "UPDATE sessions SET ended_at = UTC_TIMESTAMP(3), end_reason = 'logout'")
-        isEnding.signal()
-        while site.sql(waiting) == "0" {}
-        _ = try connection.execute("COMMIT")
-        return 0
-      }
-      #expect(statuses == [401, 0])
-      #expect(site.sql("SELECT generation FROM sessions") == "1")
+      let token = try #require(site.refresh(ann.refreshToken).refreshToken)
+      let answer = try site.answer(
+        whileCommitting: "UPDATE sessions SET ended_at = UTC_TIMESTAMP(3), end_reason = 'logout'"
+      ) { site.refresh(token) }
+      #expect(answer.status == 401)
+      #expect(site.sql("SELECT generation FROM sessions") == "2")
+    }
+  }
+
+  @Test func aPairingThatEndsDuringItsRefreshStaysEnded() throws {
+    try withAgent { site in
+      let first = try site.pair()
+      let phone = try Paired(site.refreshPairing(first.refresh))
+      let answer = try site.answer(
+        whileCommitting: "UPDATE pairings SET ended_at = UTC_TIMESTAMP(3), end_reason = 'phone'"
+      ) { site.refreshPairing(phone.refresh) }
+      #expect(answer.status == 401)
+      #expect(site.sql("SELECT generation FROM pairings") == "2")
     }
   }
 

@@ -87,6 +87,32 @@ import Testing
     }
   }
 
+  @Test func anAssertionThatIsOvertakenDuringItsRequestIsRefused() throws {
+    try withApplication(attestation: .ofTests()) { site in
+      let ann = try site.signUp()
+      let phone = try site.enrolledPhone()
+      #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
+      let answer = try site.answer(whileCommitting: "UPDATE attestation_keys SET counter = 9") {
+        site.post(provenBy: phone, counter: 5, by: ann)
+      }
+      #expect(answer.isUnproved("assertion_out_of_order"), "\(answer.text)")
+      #expect(site.sql("SELECT counter FROM attestation_keys") == "9")
+    }
+  }
+
+  @Test func anAssertionIsNotSpentBySessionsThatEndDuringItsRequest() throws {
+    try withApplication(attestation: .ofTests()) { site in
+      let ann = try site.signUp()
+      let phone = try site.enrolledPhone()
+      #expect(site.post(provenBy: phone, counter: 1, by: ann).status == 200)
+      let answer = try site.answer(
+        whileCommitting: "UPDATE sessions SET ended_at = UTC_TIMESTAMP(3), end_reason = 'logout'"
+      ) { site.post(provenBy: phone, counter: 5, by: ann) }
+      #expect(answer.status == 401)
+      #expect(site.sql("SELECT counter FROM attestation_keys") == "1")
+    }
+  }
+
   @Test func anOvertakenAssertionIsRefusedAsOutOfOrder() throws {
     try withApplication(attestation: .ofTests()) { site in
       let ann = try site.signUp()

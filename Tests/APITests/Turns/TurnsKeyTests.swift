@@ -78,6 +78,17 @@ import Testing
     }
   }
 
+  @Test func aKeyThatIsRevokedDuringItsRequestRegistersNothing() throws {
+    try withApplication { site throws in
+      let phone = try site.phone()
+      let answer = try site.answer(
+        whileCommitting: "UPDATE api_keys SET revoked_at = UTC_TIMESTAMP(3)"
+      ) { phone.register() }
+      expect(answer, 401, "Invalid API key")
+      #expect(site.count("ogs_registrations") == 0)
+    }
+  }
+
   @Test func ofParallelKeysOneStaysValid() throws {
     try withApplication { site throws in
       try inParallel(8) { _ in _ = try site.phone() }
