@@ -178,6 +178,21 @@ import Testing
     }
   }
 
+  @Test func theBearerOfAnEndedSessionKeepsNothing() throws {
+    try withApplication { site in
+      let attack = try Attack(on: site, device: "device-1")
+      let bearer = attack.session.accessToken
+      #expect(site.send("POST", AccountPath.logout, token: bearer).status == 200)
+      #expect(site.requestCode().status == 200)
+      let body = jsonText([
+        "email": "ann@example.org", "deviceId": "device-1", "code": try site.mailedCode(),
+      ])
+      #expect(site.send("POST", AccountPath.verify, body, token: bearer).status == 200)
+      #expect(site.count("passkeys") + site.count("biometric_keys") == 0)
+      #expect(events(site) == ["account_created", "account_handed_over"])
+    }
+  }
+
   /// A bearer token of another account counts as no bearer token.
   @Test func theBearerOfAnotherAccountKeepsNothing() throws {
     try withApplication { site in

@@ -115,6 +115,21 @@ import Testing
     }
   }
 
+  @Test func ofThirtyGuessesAtOnceFromOtherNetworksTwentyAreCompared() throws {
+    try withApplication { site in
+      _ = try site.signUp()
+      #expect(site.requestCode(device: "device-2").status == 200)
+      let statuses = inParallel(30) { number in
+        site.verify(code: Self.wrong, device: "device-2", address: "198.51.100.\(number)").status
+      }
+      #expect(Set(statuses) == [401])
+      #expect(site.sql("SELECT attempts, others_attempts FROM login_codes") == "0\t20")
+      #expect(
+        site.count("audit_log WHERE event IN ('code_refused', 'code_dead') AND detail LIKE 'try %'")
+          == 20)
+    }
+  }
+
   @Test func whoAskedIsNotKeptOutByAnyNumberOfNetworks() throws {
     try withApplication { site in
       _ = try site.signUp()

@@ -94,6 +94,18 @@ import Testing
     }
   }
 
+  /// The challenge of a biometric key is a text. Its UTF-8 form is the challenge that the passkey signs.
+  @Test func aPasskeyDoesNotAnswerTheChallengeOfABiometricKey() throws {
+    try withPasskey { site, ann, key throws in
+      _ = try site.setUp(of: ann)
+      let text = try site.challenge()
+      let credential = key.asserted(
+        answering: base64URLEncoded(Array(text.utf8)), userHandle: handle(ann))
+      #expect(site.verify(credential).isRefusedPasskey)
+      #expect(site.verify(text, signature: PhoneKey.one.sign(text)).status == 200)
+    }
+  }
+
   @Test func theDeviceMustBeKnownAndTheMethodNamed() throws {
     try withApplication { site in
       #expect(start(site).isError(400, "bad_request"))
