@@ -221,6 +221,20 @@ import Testing
     }
   }
 
+  @Test func theLimitsOfJobsGoADayAfterTheirWindowBegan() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "1441 MINUTE"), ("young", "1439 MINUTE")] {
+        insert(
+          store,
+          """
+          INSERT INTO job_limits (name, subject, window_started_at, hits)
+          VALUES ('\(name)', 's', NOW(3) - INTERVAL \(age), 1)
+          """)
+      }
+      try expect(["young"], of: "SELECT name FROM job_limits", in: store, deleted: 1)
+    }
+  }
+
   @Test func theAuditLogIsKeptAsLongAsItWasSaid() throws {
     try withStore { store throws in
       for (name, age) in [("old", "864001 SECOND"), ("border", "10 DAY"), ("young", "1 DAY")] {

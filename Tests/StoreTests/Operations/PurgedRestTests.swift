@@ -93,12 +93,26 @@ extension PurgeTests {
     }
   }
 
+  @Test func alertsAreForgottenNinetyDaysAfterTheyWereShown() throws {
+    try withStore { store throws in
+      for (name, age) in [("old", "7776001 SECOND"), ("young", "7775999 SECOND")] {
+        insert(
+          store,
+          """
+          INSERT INTO turn_alerts (ogs_user_id, device_token, collapse_id, kind, games, shown_at)
+          VALUES (1, '\(name)', 'c', 'turn', '[]', \(ago(age)))
+          """)
+      }
+      try expect(["young"], of: "SELECT device_token FROM turn_alerts", in: store, deleted: 1)
+    }
+  }
+
   /// A host with failing passes still updates its companion's notes.
   @Test func whatHostsLeaveGoesAfterThirtyDaysWithoutThem() throws {
     try withStore { store throws in
       for (host, pass, look) in [
-        ("alive", "1 MINUTE", "1 MINUTE"), ("failing", "31 DAY", "1 MINUTE"),
-        ("gone", "31 DAY", "31 DAY"), ("young", "29 DAY", "31 DAY"),
+        ("alive", "1 MINUTE", "1 MINUTE"), ("failing", "43201 MINUTE", "1 MINUTE"),
+        ("gone", "43201 MINUTE", "43201 MINUTE"), ("young", "43199 MINUTE", "43201 MINUTE"),
       ] {
         insert(
           store,
