@@ -83,6 +83,15 @@ import Testing
     }
   }
 
+  @Test func aSessionThatHasExpiredCannotBeEnded() throws {
+    try withDelivery { delivery throws in
+      let (_, session) = delivery.addDevice(String(repeating: "a", count: 64))
+      delivery.sql("UPDATE sessions SET expires_at = UTC_TIMESTAMP(3)")
+      #expect(try directory(delivery).endSession(session) == nil)
+      #expect(delivery.sql("SELECT COUNT(*) FROM sessions WHERE ended_at IS NOT NULL") == "0")
+    }
+  }
+
   @Test func allSessionsOfAnAccountEndAlsoInBrowsers() throws {
     try withDelivery { delivery throws in
       for letter in ["a", "b"] { delivery.addDevice(String(repeating: letter, count: 64)) }

@@ -34,23 +34,26 @@ import Testing
     }
   }
 
-  @Test func aTokenOfAnotherProjectGoesUnlessThatIsTheRule() throws {
-    for (count, removed, hasProblem) in [
-      (2, 2, false), (20, 20, false), (21, 0, true), (30, 0, true),
-    ] {
-      try withDelivery { delivery throws in
-        try withFCM { fake throws in
-          let tokens = (1...40).map(androidToken)
-          delivery.insertAndroid(tokens)
-          for token in tokens.prefix(count) {
-            fake.refuse(
-              token, with: .init(403, "SENDER_ID_MISMATCH", google: "PERMISSION_DENIED"))
-          }
-          let report = try delivery.send(by: fake)
-          #expect(report.tokensRemoved == removed)
-          #expect((report.problem != nil) == hasProblem)
-          #expect(delivery.sql("SELECT COUNT(*) FROM push_tokens") == "\(40 - removed)")
+  /// The rule is more than 20 tokens, and more than a tenth of the run.
+  @Test(arguments: [
+    (2, 40, true), (20, 40, true), (21, 40, false), (30, 40, false), (21, 210, true),
+    (21, 209, false),
+  ])
+  func aTokenOfAnotherProjectGoesUnlessThatIsTheRule(
+    count: Int, of total: Int, isRemoved: Bool
+  ) throws {
+    try withDelivery { delivery throws in
+      try withFCM { fake throws in
+        let tokens = (1...total).map(androidToken)
+        delivery.insertAndroid(tokens)
+        for token in tokens.prefix(count) {
+          fake.refuse(token, with: .init(403, "SENDER_ID_MISMATCH", google: "PERMISSION_DENIED"))
         }
+        let report = try delivery.send(by: fake)
+        let removed = isRemoved ? count : 0
+        #expect(report.tokensRemoved == removed)
+        #expect((report.problem == nil) == isRemoved)
+        #expect(delivery.sql("SELECT COUNT(*) FROM push_tokens") == "\(total - removed)")
       }
     }
   }

@@ -24,22 +24,22 @@ extension FakeFCM {
 extension TestDelivery {
   /// Inserts a delivery of one notification to each of `tokens`, which are Ann's Android phones.
   func insertAndroid(_ tokens: [String]) {
-    for (index, token) in tokens.enumerated() {
-      sql(
-        """
-        SET @device = UUID(), @notification = UUID();
-        INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
-          SELECT @device, id, 'android-\(index)', 'D', 'android', NOW(3), NOW(3) FROM accounts LIMIT 1;
-        INSERT INTO push_tokens (token, device_id, platform, registered_at)
-          VALUES ('\(token)', @device, 'android', UTC_TIMESTAMP(3) - INTERVAL 1 DAY);
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-          VALUES (@notification, 'account', 'event \(index)', 'c\(index)',
-            '{"aps":{"alert":{"title":"T","body":"B"},"sound":"default"}}',
-            UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
-        INSERT INTO deliveries (id, notification_id, token, channel, shard)
-          VALUES (UUID(), @notification, '\(token)', 'fcm', \(index % 16))
-        """)
+    let statements = tokens.enumerated().map { index, token in
+      """
+      SET @device = UUID(), @notification = UUID();
+      INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+        SELECT @device, id, 'android-\(index)', 'D', 'android', NOW(3), NOW(3) FROM accounts LIMIT 1;
+      INSERT INTO push_tokens (token, device_id, platform, registered_at)
+        VALUES ('\(token)', @device, 'android', UTC_TIMESTAMP(3) - INTERVAL 1 DAY);
+      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+        VALUES (@notification, 'account', 'event \(index)', 'c\(index)',
+          '{"aps":{"alert":{"title":"T","body":"B"},"sound":"default"}}',
+          UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+      INSERT INTO deliveries (id, notification_id, token, channel, shard)
+        VALUES (UUID(), @notification, '\(token)', 'fcm', \(index % 16));
+      """
     }
+    sql(statements.joined(separator: "\n"))
   }
 
   /// Sends the due deliveries once.

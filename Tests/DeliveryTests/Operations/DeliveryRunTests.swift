@@ -69,6 +69,21 @@ import Testing
     }
   }
 
+  /// Many are more than 20 tokens, and more than a tenth of the run.
+  @Test(arguments: [(20, 40, true), (21, 40, false), (21, 210, true), (21, 209, false)])
+  func wrongTokensGoUnlessTheyAreMany(count: Int, of total: Int, isRemoved: Bool) throws {
+    try withDelivery { delivery throws in
+      delivery.insert(total)
+      let tokens = delivery.sql("SELECT token FROM deliveries ORDER BY token LIMIT \(count)")
+      let faults = tokens.split(separator: "\n").map { "answer token \($0) 400 BadDeviceToken" }
+      try withAPNs(faults: faults) { fake throws in
+        let report = try delivery.send(by: fake)
+        #expect(report.tokensRemoved == (isRemoved ? count : 0))
+        #expect((report.problem == nil) == isRemoved)
+      }
+    }
+  }
+
   @Test func whatWasInHandWhenItsSenderDiedCountsAsTriedAndIsSentLater() throws {
     try withDelivery { delivery throws in
       delivery.insert(3)
@@ -152,14 +167,24 @@ import Testing
   @Test(arguments: [(0, 0), (1, 1), (86_400_000, 1)])
   func aTokenThatWasRegisteredAgainStays(milliseconds: Int, removed: Int) throws {
     try withDelivery { delivery throws in
-      delivery.insert(1)
-      let token = delivery.sql("SELECT device_token FROM ogs_registrations")
-      let registered = try #require(
-        Int64(
-          delivery.sql(
-            "SELECT CAST(UNIX_TIMESTAMP(registered_at) * 1000 AS INTEGER) FROM ogs_registrations")))
-      let died = Timestamp(milliseconds: registered + Int64(milliseconds))
-      #expect(try delivery.deliveries.removeDeadToken(token, registeredBefore: died) == removed)
+      let registered = Timestamp(milliseconds: 1_763_712_000_123)
+      let time = "FROM_UNIXTIME(1763712000.123)"
+      let (turns, account) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
+      delivery.sql(
+        """
+        SET time_zone = '+00:00', @device = UUID();
+        INSERT INTO ogs_users (id) VALUES (1);
+        INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
+          VALUES (1, '\(turns)', \(time));
+        INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
+          SELECT @device, id, 'd', 'D', 'ios', NOW(3), NOW(3) FROM accounts;
+        INSERT INTO push_tokens (token, device_id, platform, registered_at)
+          VALUES ('\(account)', @device, 'ios', \(time))
+        """)
+      let died = registered + .milliseconds(milliseconds)
+      for token in [turns, account] {
+        #expect(try delivery.deliveries.removeDeadToken(token, registeredBefore: died) == removed)
+      }
     }
   }
 
