@@ -40,6 +40,8 @@ need_packages() {
   # apt has one user at a time, such as the upgrades that Debian makes by itself: this one waits.
   # shellcheck disable=SC2016 # the inner shell expands
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -ceu '
+    exec 9>/run/switchboard-packages.lock
+    flock --wait 1800 9 # otherwise the first of two removes policy-rc.d while the second installs
     policy=/usr/sbin/policy-rc.d
     if [[ ! -e $policy ]]; then
       trap "rm -f $policy" EXIT
@@ -47,7 +49,7 @@ need_packages() {
       chmod 755 $policy
     fi
     apt-get update -q || echo "Cannot update the package lists; using the old lists."
-    apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends "$@"
+    apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends "$@" 9>&-
   ' bash "${missing[@]}" </dev/null || die "cannot install: ${missing[*]}"
 }
 

@@ -113,7 +113,10 @@ package final class MariaDBServer: Sendable {
   func dropDatabase(_ name: String) {
     let folder = data(of: name)
     _ = run("DROP DATABASE \(name)", database: nil, statuses: 0...1)
+    // No folder is left of a dropped database.
     guard let left = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
+    let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '\(name)'"
+    precondition(run(tables) == "0\n", "\(name) was not dropped")
     print("DROP DATABASE \(name) left \(left)")
     for file in left { try? FileManager.default.removeItem(atPath: "\(folder)/\(file)") }
     run("DROP DATABASE \(name)")
