@@ -66,7 +66,7 @@ extension Companion {
 
   private func purgeProblem() throws -> String? {
     let late = try records.measurements.purgeLateness(auditLifetime: settings.auditLifetime)
-      .filter { $0.late > Retention.Rule.grace }.map(\.table)
+      .filter { $0.late > RetentionRule.grace }.map(\.table)
     return late.isEmpty
       ? nil
       : "Rows wait for more than a day to be deleted: \(late.joined(separator: ", "))."

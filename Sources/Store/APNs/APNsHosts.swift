@@ -6,7 +6,7 @@ extension Room {
     name: "APNs",
     retention: [
       // Learned again at the next notification.
-      Retention.Rule(.after(.day * 365), "DELETE FROM apns_hosts WHERE learned_at < ? LIMIT ?")
+      RetentionRule(.after(.day * 365), "DELETE FROM apns_hosts WHERE learned_at < ? LIMIT ?")
     ],
     whenTokenDies: ["DELETE FROM apns_hosts WHERE token = ? AND learned_at < ?"])
 }

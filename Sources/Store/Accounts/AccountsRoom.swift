@@ -2,7 +2,7 @@ extension Room {
   static let accounts = Room(
     name: "Accounts",
     retention: [
-      Retention.Rule(
+      RetentionRule(
         .after(Account.unprovenLifetime),
         """
         DELETE accounts FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS old
@@ -20,19 +20,19 @@ extension Room {
               AND created_at < ?
             ORDER BY created_at, id LIMIT ?
             """)),
-      Retention.Rule(
+      RetentionRule(
         .after(.zero), "DELETE FROM device_registrations WHERE credential_expires_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day * 30), "DELETE FROM sessions WHERE ended_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day * 30), "DELETE FROM sessions WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day), "DELETE FROM login_codes WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day), "DELETE FROM phone_challenges WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(
+      RetentionRule(.after(.day * 30), "DELETE FROM sessions WHERE ended_at < ? LIMIT ?"),
+      RetentionRule(.after(.day * 30), "DELETE FROM sessions WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.day), "DELETE FROM login_codes WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.day), "DELETE FROM phone_challenges WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(
         .after(.day), "DELETE FROM passkey_challenges WHERE expires_at < ? LIMIT ?"),
       // Apps register at each start: a token that is a year old belongs to an app out of use.
-      Retention.Rule(
+      RetentionRule(
         .after(.day * 365), "DELETE FROM push_tokens WHERE registered_at < ? LIMIT ?"),
-      Retention.Rule(.after(.zero), "DELETE FROM address_changes WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(.after(.zero), "DELETE FROM account_visits WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.zero), "DELETE FROM address_changes WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.zero), "DELETE FROM account_visits WHERE expires_at < ? LIMIT ?"),
     ],
     whenDeviceIsRevoked: ["DELETE FROM biometric_keys WHERE device_id = ?"],
     whenAuthenticatorsEnd: [

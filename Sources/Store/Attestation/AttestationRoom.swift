@@ -2,10 +2,10 @@ extension Room {
   static let attestation = Room(
     name: "Attestation",
     retention: [
-      Retention.Rule(
+      RetentionRule(
         .after(.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?"),
       // An app makes a new key if its key is unknown.
-      Retention.Rule(
+      RetentionRule(
         .after(.day * 90),
         "DELETE FROM attestation_keys WHERE bound_at IS NULL AND attested_at < ? LIMIT ?"),
     ],

@@ -2,29 +2,29 @@ extension Room {
   static let work = Room(
     name: "Operations",
     retention: [
-      Retention.Rule(
+      RetentionRule(
         .byDatabaseClock,
         """
         DELETE FROM outbox WHERE state IN ('delivered', 'suppressed')
           AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?
         """),
-      Retention.Rule(
+      RetentionRule(
         .byDatabaseClock,
         "DELETE FROM outbox WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?"),
-      Retention.Rule(
+      RetentionRule(
         .byDatabaseClock,
         "DELETE FROM jobs WHERE finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?"),
-      Retention.Rule(
+      RetentionRule(
         .byDatabaseClock,
         "DELETE FROM dead_tokens WHERE removed_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?"),
     ] + Room.pastNotifications + [
-      Retention.Rule(
+      RetentionRule(
         .after(.day), "DELETE FROM rate_limits WHERE window_started_at < ? LIMIT ?"),
-      Retention.Rule(
+      RetentionRule(
         .byDatabaseClock,
         "DELETE FROM job_limits WHERE window_started_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?"
       ),
-      Retention.Rule(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
+      RetentionRule(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
     ] + Room.goneHosts,
     whenAccountIsBanned: [
       """
@@ -96,17 +96,17 @@ extension AccountData {
 extension Room {
   /// Rows of hosts where no companion has run for thirty days.
   fileprivate static let goneHosts = [
-    Retention.Rule(
+    RetentionRule(
       .byDatabaseClock,
       """
       DELETE FROM companion_status
       WHERE last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?
       """),
-    Retention.Rule(
+    RetentionRule(
       .byDatabaseClock,
       "DELETE FROM problems WHERE seen_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?"),
     // A companion whose passes fail still records problems.
-    Retention.Rule(
+    RetentionRule(
       .byDatabaseClock,
       """
       DELETE FROM counters
@@ -117,7 +117,7 @@ extension Room {
 
   // The index has channel and shard before the time, so the statements name both.
   fileprivate static let pastNotifications = [
-    Retention.Rule(
+    RetentionRule(
       .perChannel,
       """
       DELETE FROM deliveries WHERE channel = ?
@@ -125,7 +125,7 @@ extension Room {
         AND state = 'delivered' AND due_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
         AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY LIMIT ?
       """),
-    Retention.Rule(
+    RetentionRule(
       .perChannel,
       """
       DELETE FROM deliveries WHERE channel = ?
@@ -133,7 +133,7 @@ extension Room {
         AND state = 'dead' AND due_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY
         AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?
       """),
-    Retention.Rule(
+    RetentionRule(
       .byDatabaseClock,
       """
       DELETE notifications FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS old

@@ -73,7 +73,7 @@ package struct Retention: Sendable {
   }
 
   /// Checks the next candidates, and deletes those that need not stay.
-  private func follow(_ walk: Retention.Rule.Walk, of task: Task) throws -> Slice {
+  private func follow(_ walk: RetentionRule.Walk, of task: Task) throws -> Slice {
     var slice = Slice(deleted: 0, hasMore: true)
     var looked = 0
     while slice.deleted == 0, slice.hasMore, looked < Self.mostCandidates {
@@ -94,7 +94,7 @@ package struct Retention: Sendable {
     return slice
   }
 
-  private func nextCandidates(on walk: Retention.Rule.Walk, of task: Task) throws -> [Place] {
+  private func nextCandidates(on walk: RetentionRule.Walk, of task: Task) throws -> [Place] {
     try records.read { transaction in
       let place =
         try transaction.connection.row(
@@ -123,7 +123,7 @@ package struct Retention: Sendable {
 
   /// A rule with the parameters of its age.
   private struct Task {
-    let rule: Retention.Rule
+    let rule: RetentionRule
     let parameters: [Parameter]
   }
 

@@ -2,10 +2,10 @@ extension Room {
   static let pairing = Room(
     name: "Pairing",
     retention: [
-      Retention.Rule(.after(.day), "DELETE FROM pairing_tickets WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day), "DELETE FROM pairing_tokens WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day * 30), "DELETE FROM pairings WHERE ended_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day * 30), "DELETE FROM pairings WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.day), "DELETE FROM pairing_tickets WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.day), "DELETE FROM pairing_tokens WHERE expires_at < ? LIMIT ?"),
+      RetentionRule(.after(.day * 30), "DELETE FROM pairings WHERE ended_at < ? LIMIT ?"),
+      RetentionRule(.after(.day * 30), "DELETE FROM pairings WHERE expires_at < ? LIMIT ?"),
     ],
     whenRestored: [
       "UPDATE pairing_server SET current_nonce = NULL WHERE current_nonce IS NOT NULL",

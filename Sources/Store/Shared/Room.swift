@@ -3,7 +3,7 @@ import Base
 /// The declarations of a room about its rows, so that other rooms need not know them.
 package struct Room: Sendable {
   let name: String
-  var retention: [Retention.Rule] = []
+  var retention: [RetentionRule] = []
   /// Run when a device is added. Parameters: device id, now.
   var whenDeviceIsAdded: [StaticString] = []
   /// Run when the sessions of a device end because its owner signs out or revokes it. Parameters:
@@ -60,45 +60,43 @@ struct SealedSubscriptions: Sendable {
 }
 
 /// Rows that are deleted after a time. A rule deletes them slice by slice.
-extension Retention {
-  package struct Rule: Sendable {
-    package enum Age: Sendable {
-      /// The statement uses the database's clock. No parameter.
-      case byDatabaseClock
-      /// The same, once for each channel. Parameter: channel.
-      case perChannel
-      /// Parameter: now less the duration.
-      case after(Duration)
-      /// The time that an administrator sets for the audit log. Parameter like that of `after`.
-      case afterAuditLifetime
-    }
-
-    /// The search of a rule for its rows among many that may stay: each purge checks some candidates,
-    /// and the next purge continues there.
-    struct Walk: Sendable {
-      /// The name under which the position is stored.
-      let name: StaticString
-      /// Selects id and time of rows in the order of time and id. Parameters: time, time and id of
-      /// the row that was checked last, that of the age, LIMIT.
-      let candidates: StaticString
-    }
-
-    let age: Age
-    /// `DELETE FROM … LIMIT ?`. Parameters: that of the age, LIMIT. With a walk, the only parameter
-    /// is a JSON array of ids, and the statement deletes those that need not stay.
-    let statement: StaticString
-    /// nil if an index leads to the rows.
-    let walk: Walk?
-
-    init(_ age: Age, _ statement: StaticString, walk: Walk? = nil) {
-      self.age = age
-      self.statement = statement
-      self.walk = walk
-    }
-
-    /// The additional time after which the purge is late.
-    package static let grace = Duration.day
+package struct RetentionRule: Sendable {
+  package enum Age: Sendable {
+    /// The statement uses the database's clock. No parameter.
+    case byDatabaseClock
+    /// The same, once for each channel. Parameter: channel.
+    case perChannel
+    /// Parameter: now less the duration.
+    case after(Duration)
+    /// The time that an administrator sets for the audit log. Parameter like that of `after`.
+    case afterAuditLifetime
   }
+
+  /// The search of a rule for its rows among many that may stay: each purge checks some candidates,
+  /// and the next purge continues there.
+  struct Walk: Sendable {
+    /// The name under which the position is stored.
+    let name: StaticString
+    /// Selects id and time of rows in the order of time and id. Parameters: time, time and id of
+    /// the row that was checked last, that of the age, LIMIT.
+    let candidates: StaticString
+  }
+
+  let age: Age
+  /// `DELETE FROM … LIMIT ?`. Parameters: that of the age, LIMIT. With a walk, the only parameter
+  /// is a JSON array of ids, and the statement deletes those that need not stay.
+  let statement: StaticString
+  /// nil if an index leads to the rows.
+  let walk: Walk?
+
+  init(_ age: Age, _ statement: StaticString, walk: Walk? = nil) {
+    self.age = age
+    self.statement = statement
+    self.walk = walk
+  }
+
+  /// The additional time after which the purge is late.
+  package static let grace = Duration.day
 }
 
 extension Duration {

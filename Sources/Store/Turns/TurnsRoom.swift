@@ -2,11 +2,11 @@ extension Room {
   static let turns = Room(
     name: "Turns",
     retention: [
-      Retention.Rule(.after(.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
-      Retention.Rule(.after(.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
+      RetentionRule(.after(.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
+      RetentionRule(.after(.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),
     ] + Room.unusedRegistrations + [
       // A user without polls and without API keys is gone. Revoked keys stay for a time.
-      Retention.Rule(
+      RetentionRule(
         .after(.day * 30),
         """
         DELETE FROM turn_settings WHERE changed_at < ?
@@ -102,13 +102,13 @@ extension Room {
   /// use.
   fileprivate static let unusedRegistrations = [
     // First, so that the phone's alerts are forgotten too, as when it unregisters.
-    Retention.Rule(
+    RetentionRule(
       .after(.day * 365),
       """
       UPDATE ogs_registrations r STRAIGHT_JOIN ogs_devices d ON d.device_token = r.device_token
       SET d.is_stale = TRUE WHERE r.registered_at < ? AND NOT d.is_stale LIMIT ?
       """),
-    Retention.Rule(
+    RetentionRule(
       .after(.day * 365),
       """
       DELETE FROM ogs_registrations WHERE registered_at < ? AND NOT EXISTS

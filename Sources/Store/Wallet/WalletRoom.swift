@@ -2,12 +2,12 @@ extension Room {
   static let wallet = Room(
     name: "Wallet",
     retention: [
-      Retention.Rule(
+      RetentionRule(
         .after(.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
-      Retention.Rule(
+      RetentionRule(
         .after(.day),
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
-      Retention.Rule(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
+      RetentionRule(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
     ],
     whenAuthenticatorsEnd: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     whenAccountGoesToAnotherPhone: [

@@ -110,7 +110,7 @@ import Testing
       store.sql(SampleRows.statements)
       func late() throws -> [String] {
         try records(store).measurements.purgeLateness(auditLifetime: Duration.day * 30)
-          .filter { $0.late > Retention.Rule.grace }.map(\.table)
+          .filter { $0.late > RetentionRule.grace }.map(\.table)
       }
       #expect(try late() == [])
       store.sql("SET time_zone = '+00:00'; \(statement)")
