@@ -23,17 +23,19 @@ package final class Pool: Sendable {
 
   /// - Parameters:
   ///   - waitLimit: the wait limit of an operation for a server that cannot be reached.
+  ///   - retryInterval: the time between two tries of a failed server, if there are several.
   ///   - learned: the statements to prepare before a transaction begins.
   ///   - beginWaiting: called once before an operation waits; false makes the operation fail at
   ///     once.
   package init(
     _ settings: ConnectionSettings, waitLimit: Duration = .seconds(3),
+    retryInterval: Duration = .seconds(10),
     learned: LearnedStatements = .ofThisProcess,
     beginWaiting: @escaping @Sendable () -> Bool = { true }
   ) {
     self.learned = learned
     self.settings = settings
-    servers = Servers(settings)
+    servers = Servers(settings, retryInterval: retryInterval)
     self.waitLimit = waitLimit
     self.beginWaiting = beginWaiting
   }
@@ -170,12 +172,14 @@ package final class Pool: Sendable {
 
   /// Asks the server of the connection, at most once a second, whether it still accepts writes. A
   /// program that only reads would get no error, and would read old data after another server took
-  /// over.
+  /// over. A donor commits nothing at the end of a copy, and reads there wait for it.
   private func isFit(_ lease: Lease) -> Bool {
     let start = ContinuousClock.now
     guard servers.areSeveral, start - lease.checkedAt > .seconds(1) else { return true }
     do throws(DatabaseError) {
-      if try lease.connection.serverState().problem == nil {
+      let state = try lease.connection.serverState()
+      let haveOther = servers.haveOther(than: lease.connection.host)
+      if state.problem == nil && !(state.isDonor && haveOther) {
         lease.checkedAt = start
         return true
       }

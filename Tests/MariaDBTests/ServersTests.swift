@@ -1,3 +1,4 @@
+import Base
 import Glibc
 import MariaDB
 import Support
@@ -131,6 +132,33 @@ import Testing
       _ = try pool.write(Self.insert)
       #expect(second.count == 3)
       #expect(calls.load(ordering: .relaxed) == 1)
+    }
+  }
+
+  @Test func noRequestWaitsForAFailedServerThatIsTriedAgain() throws {
+    try withServers { _, second, settings in
+      let port = freePort()
+      var settings = settings
+      settings.hosts = [.init("127.0.0.1", port: port), second.host]
+      settings.connectTimeout = .seconds(60)
+      let pool = Pool(settings, retryInterval: .milliseconds(1))
+      _ = try pool.write(Self.insert)  // the first server refuses
+
+      let open = Monitor(0)
+      let starting = try #require(LoopbackListener(port: port))
+      defer { starting.end() }
+      starting.begin { client in
+        open.with { $0 += 1 }
+        var byte: UInt8 = 0
+        while recv(client, &byte, 1, 0) > 0 {}
+        close(client)
+        open.with { $0 -= 1 }
+      }
+      second.server.run("KILL USER app")
+      _ = try pool.write(Self.insert)
+      #expect(second.count == 2)
+      let limit = ContinuousClock.now + .seconds(30)
+      #expect(open.wait(until: limit) { $0 == 1 ? true : nil } == true, "it is tried meanwhile")
     }
   }
 
