@@ -706,7 +706,14 @@ CREATE TABLE IF NOT EXISTS notifications (
   kind          ENUM('turn', 'account', 'badge', 'clock', 'game_ended') NOT NULL,
   event_key     VARCHAR(200) NOT NULL COMMENT 'names the event: a repeated poll makes no second notification of it',
   collapse_id   VARCHAR(64) NOT NULL COMMENT 'a device shows only the newest of those that share it',
-  payload       TEXT NOT NULL COMMENT 'JSON as sent to APNs, at most 4096 bytes',
+  title         VARCHAR(200) NULL,
+  body          TEXT NULL COMMENT 'neither title nor body: shows nothing',
+  badge         INT UNSIGNED NULL COMMENT 'the number on the app''s icon; none: it stays',
+  sound         VARCHAR(64) NULL,
+  thread        VARCHAR(64) NULL COMMENT 'devices group those that share it',
+  category      VARCHAR(64) NULL COMMENT 'the app''s group of actions',
+  is_urgent     BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'breaks through a Focus',
+  data          TEXT NULL COMMENT 'JSON object with values for the app',
   created_at    DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
   expires_at    DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; neither sent nor kept by Apple later',
   account_id    UUID NULL COMMENT 'whom it tells: it goes with the account; none: no account',
@@ -714,7 +721,8 @@ CREATE TABLE IF NOT EXISTS notifications (
   KEY notifications_created (created_at),
   KEY notifications_account (account_id),
   CONSTRAINT notifications_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
-  CONSTRAINT notifications_payload_form CHECK (JSON_VALID(payload) AND LENGTH(payload) <= 4096)
+  CONSTRAINT notifications_size CHECK (LENGTH(CONCAT_WS('', title, body, data)) <= 4096),
+  CONSTRAINT notifications_data_object CHECK (JSON_VALID(data) AND data LIKE '{"%}')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT='The content, once; each device that gets it has a delivery';
 
@@ -1034,8 +1042,9 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW jobs_today AS
   SELECT id, kind, state, attempts, created_at, finished_at, request_id FROM jobs WHERE created_at >= UTC_DATE();
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW notifications_today AS
-  SELECT n.kind, n.event_key, n.payload, d.id AS apns_id, CONCAT(LEFT(d.token, 16), '…') AS device, d.state, d.attempts,
-         d.status, d.reason, n.created_at, d.due_at, d.finished_at
+  SELECT n.kind, n.event_key, n.title, n.body, n.badge, n.data, d.id AS apns_id,
+         CONCAT(LEFT(d.token, 16), '…') AS device, d.state, d.attempts, d.status, d.reason, n.created_at, d.due_at,
+         d.finished_at
     FROM notifications n
     JOIN deliveries d ON d.notification_id = n.id
    WHERE n.created_at >= UTC_DATE();

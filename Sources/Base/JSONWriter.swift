@@ -84,6 +84,12 @@ package struct JSONWriter: ~Copyable {
     bytes += json
   }
 
+  /// The members of an object that is JSON text already and has at least one.
+  package mutating func members(of object: [UInt8]) {
+    begin()
+    bytes += object.dropFirst().dropLast()
+  }
+
   package mutating func member(
     _ name: StaticString, object members: (inout JSONWriter) throws -> Void
   ) rethrows {

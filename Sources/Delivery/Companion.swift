@@ -127,12 +127,14 @@ package struct Companion: Sendable {
     try jobs.only(worker).run()
   }
 
-  /// Sends a payload to each target that accepts notifications, and removes dead tokens.
+  /// Sends a notification to each target that accepts notifications, and removes dead tokens.
   ///
   /// - Throws: if the database does not answer.
-  package func sendNow(_ payload: [UInt8], to targets: [PushTarget]) throws -> DemoPushOutcome {
+  package func sendNow(
+    _ content: NotificationContent, to targets: [PushTarget]
+  ) throws -> DemoPushOutcome {
     defer { closeConnections() }
-    return try demoPushes.run(payload, to: targets)
+    return try demoPushes.run(content, to: targets)
   }
 
   private func addLeases(of channel: DeliveryChannel) throws {

@@ -2,10 +2,10 @@
 
 SET @now = UTC_TIMESTAMP(3);
 
-INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+INSERT INTO notifications (id, kind, event_key, collapse_id, body, badge, sound, data, expires_at)
   SELECT CONCAT('01900000-0000-7003-8000-', LPAD(HEX(seq), 12, '0')), 'turn', CONCAT('turn ', seq), LEFT(SHA2(seq, 224), 32),
-         CONCAT('{"aps":{"alert":"It''s your turn in: Friendly match ', seq, '","badge":1,"sound":"default"},"web_url":',
-                '"https://online-go.com/game/', seq, '","app_url":"ogs://game/', seq, '","game_id":', seq,
+         CONCAT('It''s your turn in: Friendly match ', seq), 1, 'default',
+         CONCAT('{"web_url":"https://online-go.com/game/', seq, '","app_url":"ogs://game/', seq, '","game_id":', seq,
                 ',"action":"open_game","game_name":"Friendly match ', seq, '"}'), @now + INTERVAL 1 DAY
     FROM seq_1_to_ROWS;
 

@@ -6,8 +6,8 @@ SET @now = UTC_TIMESTAMP(3), time_zone = '+00:00', unique_checks = 0, foreign_ke
 INSERT INTO audit_log (at, event, request_id, address)
   SELECT @now - INTERVAL 400 DAY + INTERVAL seq DIV 10 SECOND, 'sign_in', MD5(seq), '192.0.2.1' FROM seq_1_to_ROWS WHERE seq MOD 10 < 4;
 
-INSERT INTO notifications (id, kind, event_key, collapse_id, payload, created_at, expires_at)
-  SELECT CONCAT('01900000-0000-7003-8000-', LPAD(HEX(seq), 12, '0')), 'turn', CONCAT('old ', seq), 'game', '{"aps":{}}',
+INSERT INTO notifications (id, kind, event_key, collapse_id, created_at, expires_at)
+  SELECT CONCAT('01900000-0000-7003-8000-', LPAD(HEX(seq), 12, '0')), 'turn', CONCAT('old ', seq), 'game',
          @now - INTERVAL 60 DAY + INTERVAL seq DIV 10 SECOND, @now - INTERVAL 59 DAY
     FROM seq_1_to_ROWS WHERE seq MOD 10 IN (4, 5);
 

@@ -44,17 +44,11 @@ extension Companion {
   /// Sends a notification to each target now, and removes the tokens that a push service calls
   /// dead.
   package func testPush(to targets: [PushTarget]) throws -> [TestPushResult] {
-    let alert = JSONWriter.object { json in
-      json.member("title", settings.senderName)
-      json.member("body", "This is a test. Notifications from this site arrive.")
-    }
-    let aps = JSONWriter.object { json in
-      json.member("alert", json: alert)
-      json.member("sound", "default")
-    }
-    let payload = JSONWriter.object { json in json.member("aps", json: aps) }
+    let content = NotificationContent(
+      title: settings.senderName, body: "This is a test. Notifications from this site arrive.",
+      sound: "default")
     let served = targets.filter { channel(to: $0) != nil }
-    let outcome = try sendNow(payload, to: served)
+    let outcome = try sendNow(content, to: served)
     let told = zip(served, outcome.results).map { target, result in
       let service = PushService(behind: channel(to: target)!.name)
       let words = service.explanation(of: result)

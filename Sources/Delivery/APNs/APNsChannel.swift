@@ -48,7 +48,7 @@ extension DirectSender {
       var notifications: [APNsNotification] = []
       for message in messages {
         let notification = APNsNotification(
-          id: message.id, token: message.token, topic: topic, payload: message.payload)
+          id: message.id, token: message.token, topic: topic, payload: message.content.apnsPayload)
         if let notification {
           notifications.append(notification)
         } else {

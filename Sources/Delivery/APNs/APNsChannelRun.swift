@@ -104,11 +104,12 @@ final class APNsChannelRun: ChannelRun {
   }
 
   private func notification(of delivery: Delivery) -> APNsNotification? {
-    PushToken(delivery.token).flatMap {
+    let content = delivery.content
+    return PushToken(delivery.token).flatMap {
       APNsNotification(
-        id: delivery.id, token: $0, topic: settings.topic, collapseID: delivery.collapseID,
+        id: delivery.id, token: $0, topic: settings.topic, collapseID: content.collapseID,
         expiration: delivery.expiresAt,
-        priority: delivery.isQuiet ? .considerate : .immediate, payload: delivery.payload)
+        priority: content.isShown ? .immediate : .considerate, payload: content.apnsPayload)
     }
   }
 

@@ -5,7 +5,7 @@ import Store
 enum SecurityMailPush {
   /// - Returns: nil for kinds of mail without a push: the mail holds a secret, goes to an unproven
   ///   or former address of the account, or its account has no signed-in device.
-  static func announcement(with opened: [UInt8], of mail: Mail) -> [UInt8]? {
+  static func announcement(with opened: [UInt8], of mail: Mail) -> NotificationContent? {
     guard let content = MailContent(json: opened) else { return nil }
     let texts = MailTexts(in: content.language)
     let text: MailTexts.Text
@@ -21,18 +21,7 @@ enum SecurityMailPush {
       .accountBanned, .accountUnbanned, nil:
       return nil
     }
-    return JSONWriter.object { json in
-      json.member(
-        "aps",
-        object: { aps in
-          aps.member(
-            "alert",
-            object: { alert in
-              alert.member("title", text.subject)
-              alert.member("body", text.body)
-            })
-          aps.member("sound", "default")
-        })
-    }
+    return NotificationContent(
+      title: text.subject, body: text.body, sound: "default", collapseID: mail.id)
   }
 }

@@ -35,10 +35,7 @@ extension DirectSender {
         waiting = waiting.dropFirst(taken.count)
         do {
           let bodies = try taken.map { message in
-            try FCMMessage(
-              token: message.token.text, payload: message.payload, collapseID: nil,
-              lifetime: .zero
-            ).json
+            try message.content.fcmMessage(to: message.token.text, lifetime: .zero)
           }
           for (message, outcome) in zip(taken, try client.send(bodies)) {
             results[message.id] = outcome.map { DirectResult($0, of: message) }

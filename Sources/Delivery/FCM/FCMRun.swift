@@ -42,12 +42,12 @@ final class FCMRun: ChannelRun {
     var sendable: [OutgoingDelivery] = []
     for outgoing in taken {
       do {
-        bodies.append(try FCMMessage(outgoing.delivery).json)
+        bodies.append(try outgoing.delivery.fcmMessage())
         sendable.append(outgoing)
       } catch {
         report(
           SentDelivery(
-            id: outgoing.delivery.id, outcome: .dead(status: nil, reason: "not a payload")))
+            id: outgoing.delivery.id, outcome: .dead(status: nil, reason: "malformed data")))
       }
     }
     do {
@@ -112,11 +112,10 @@ extension SentDelivery {
   }
 }
 
-extension FCMMessage {
-  /// - Throws: ``JSONReader/Failure`` if the payload is not an object that Apple accepts.
-  fileprivate init(_ delivery: Delivery) throws {
-    try self.init(
-      token: delivery.token, payload: delivery.payload, collapseID: delivery.collapseID,
-      lifetime: .seconds(delivery.expiresAt) - .seconds(Timestamp.now().seconds))
+extension Delivery {
+  /// - Throws: ``JSONReader/Failure`` if the data is not a JSON object.
+  fileprivate func fcmMessage() throws -> [UInt8] {
+    try content.fcmMessage(
+      to: token, lifetime: .seconds(expiresAt) - .seconds(Timestamp.now().seconds))
   }
 }

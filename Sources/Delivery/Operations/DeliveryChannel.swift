@@ -116,8 +116,7 @@ package struct DirectMessage: Sendable {
   package let id: String
   package let token: PushToken
   package let registeredAt: Timestamp
-  /// JSON text.
-  package let payload: [UInt8]
+  package let content: NotificationContent
   /// Bundle id that the app gave with the token; nil if it gave none.
   package let bundleID: String?
 }

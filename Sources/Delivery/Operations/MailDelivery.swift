@@ -16,8 +16,8 @@ struct MailDelivery: Sendable {
   let log: Logger
   let stopping: Flag
   let compose: Compose
-  /// Makes the payload of the push for a mail; nil if the mail has no push.
-  let announce: @Sendable (_ opened: [UInt8], Mail) -> [UInt8]?
+  /// Makes the push for a mail; nil if the mail has no push.
+  let announce: @Sendable (_ opened: [UInt8], Mail) -> NotificationContent?
   /// Channel of each platform; empty if no pushes are sent.
   let channels: [PushPlatform: Channel]
   var problemLog = ProblemLog()
@@ -60,8 +60,8 @@ struct MailDelivery: Sendable {
     guard let message = compose(opened, mail, .now()) else {
       return .dead(reason: "unknown kind of mail")
     }
-    if !channels.isEmpty, let payload = announce(opened, mail) {
-      try records.notices.push(payload, with: mail, by: channels)
+    if !channels.isEmpty, let push = announce(opened, mail) {
+      try records.notices.push(push, with: mail, by: channels)
     }
     let outcome = mailer.send(message, named: mail.id, stopping: stopping)
     if !stopping.isSet { observe(outcome) }

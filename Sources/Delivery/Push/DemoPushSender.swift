@@ -28,18 +28,18 @@ struct DemoPushSender: Sendable {
     guard try targets.isEmpty || tests.admit(targets.count, of: test.accountID) else {
       return .refused(test, because: "TooManyTests")
     }
-    let sent = try run(test.message.payload, to: targets)
+    let sent = try run(test.message.content, to: targets)
     let results = Dictionary(sent.results.map { ($0.token, $0) }) { first, _ in first }
     return DemoPushOutcome(
       concurrency: Int(sent.concurrency), staleTokensRemoved: Int(sent.staleTokensRemoved),
       results: test.tokens.map { results[$0] ?? .refused($0, because: "NotRegistered") })
   }
 
-  /// Sends a payload to each target that accepts notifications, and removes dead tokens.
-  func run(_ payload: [UInt8], to targets: [PushTarget]) throws -> DemoPushOutcome {
+  /// Sends a notification to each target that accepts notifications, and removes dead tokens.
+  func run(_ content: NotificationContent, to targets: [PushTarget]) throws -> DemoPushOutcome {
     let senders = channels.compactMap(\.direct)
     if senders.isEmpty { return DemoPushOutcome(missing: missing) }
-    let plans = targets.map { plan(for: $0, payload: payload) }
+    let plans = targets.map { plan(for: $0, content) }
     var results: [String: DirectResult] = [:]
     for channel in channels {
       let messages = plans.compactMap { $0.message(by: channel.name) }
@@ -79,7 +79,7 @@ struct DemoPushSender: Sendable {
       .remove(token, registeredBefore: instant)
   }
 
-  private func plan(for target: PushTarget, payload: [UInt8]) -> Plan {
+  private func plan(for target: PushTarget, _ content: NotificationContent) -> Plan {
     let channel = channels.first {
       $0.direct != nil && $0.platforms.contains(target.platform)
     }
@@ -88,7 +88,7 @@ struct DemoPushSender: Sendable {
     // The database holds no malformed token, so only its size can be wrong.
     guard let token = PushToken(target.token) else { return .refuse("PayloadTooLarge") }
     let message = DirectMessage(
-      id: newClaimID(), token: token, registeredAt: target.registeredAt, payload: payload,
+      id: newClaimID(), token: token, registeredAt: target.registeredAt, content: content,
       bundleID: target.bundleID)
     return .send(message, by: channel.name)
   }

@@ -19,10 +19,6 @@ struct TurnPolling: Sendable {
   /// Maximum number of badges corrected in one pass after users unregistered.
   private static let badgesAtOnce = 500
 
-  private var message: TurnMessage.Maker {
-    { event, reader in TurnMessage(of: event, to: reader, prefix: settings.prefix) }
-  }
-
   private var polls: Polls { database.records(at: .now(), from: .companion).polls }
 
   /// Polls the due users one after the other, no faster than configured, until no user is due or
@@ -36,7 +32,7 @@ struct TurnPolling: Sendable {
     let deadline = ContinuousClock.now + limit
     let gap = Duration.seconds(1) / settings.requestsPerSecond
     _ = try database.records(at: .now(), from: .companion).deviceBadges
-      .correctStale(limit: Self.badgesAtOnce, message: message)
+      .correctStale(limit: Self.badgesAtOnce)
     let forgotten = try polls.forgetUnregistered()
     if forgotten > 0 {
       log.info("Users without a device forgotten", metadata: ["users": "\(forgotten)"])
@@ -82,7 +78,7 @@ struct TurnPolling: Sendable {
       return try store(seen, entityTag: entityTag, of: user)
     case .unchanged:
       observe("unchanged", of: site)
-      try polls.recordUnchanged(user, pace: settings.pace, message: message)
+      try polls.recordUnchanged(user, pace: settings.pace, prefix: settings.prefix)
       return .nothing
     case .failure(let failure):
       log.warning("Poll failed: \(failure)", metadata: ["user": "\(user.id)"])
@@ -123,7 +119,7 @@ struct TurnPolling: Sendable {
     let turns: Turns?
     do {
       turns = try polls.recordGames(
-        seen, entityTag: entityTag, of: user, pace: settings.pace, message: message)
+        seen, entityTag: entityTag, of: user, pace: settings.pace, prefix: settings.prefix)
     } catch  where !Database.isUnavailable(error) {
       // Only this user's answer is wrong, so the other users are polled.
       log.error("Turns not stored: \(error)", metadata: metadata)

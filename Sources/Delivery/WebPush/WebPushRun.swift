@@ -123,7 +123,8 @@ extension WebPushSender.Message {
   fileprivate init(_ outgoing: OutgoingDelivery) {
     let delivery = outgoing.delivery
     self.init(
-      token: delivery.token, sealed: outgoing.route, payload: delivery.payload,
-      collapseID: delivery.collapseID, lifetime: delivery.expiresAt - Timestamp.now().seconds)
+      token: delivery.token, sealed: outgoing.route, payload: delivery.content.apnsPayload,
+      collapseID: delivery.content.collapseID,
+      lifetime: delivery.expiresAt - Timestamp.now().seconds)
   }
 }

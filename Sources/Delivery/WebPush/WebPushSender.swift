@@ -11,7 +11,7 @@ struct WebPushSender: ~Copyable {
     let token: String
     /// Subscription, sealed by the responder; nil if there is none.
     let sealed: String?
-    /// JSON text.
+    /// JSON text, the same as for Apple's devices.
     let payload: [UInt8]
     /// A message replaces earlier ones with the same id while the browser is offline; nil for no id.
     let collapseID: String?

@@ -162,11 +162,9 @@ package struct SecurityMails: Sendable {
   /// Posts a push in addition to a mail, to all devices of the mail's account that allow pushes.
   /// The same mail again posts no second push.
   ///
-  /// - Parameters:
-  ///   - payload: JSON, at most 4096 bytes.
-  ///   - channels: the channel of each platform that can get a push.
+  /// - Parameter channels: the channel of each platform that can get a push.
   package func push(
-    _ payload: [UInt8], with mail: Mail, by channels: [PushPlatform: Channel]
+    _ content: NotificationContent, with mail: Mail, by channels: [PushPlatform: Channel]
   ) throws {
     try records.transaction { transaction in
       let found = try transaction.connection.rows(
@@ -191,8 +189,8 @@ package struct SecurityMails: Sendable {
       guard !addresses.isEmpty else { return }
       _ = try transaction.notifications.post(
         NewNotification(
-          kind: .account, eventKey: "mail \(mail.id)", collapseID: mail.id, payload: payload,
-          lifetime: .day, to: addresses, of: found[0].account))
+          kind: .account, eventKey: "mail \(mail.id)", content: content, lifetime: .day,
+          to: addresses, of: found[0].account))
     }
   }
 }

@@ -5,15 +5,11 @@ import MariaDB
 package struct Delivery: Sendable {
   package let id: String
   package let token: String
-  package let collapseID: String
-  /// JSON
-  package let payload: [UInt8]
+  package let content: NotificationContent
   /// Unix seconds.
   package let expiresAt: Int64
   /// By the database's clock.
   package let isExpired: Bool
-  /// Whether it only changes the number on the app's icon: it need not wake the device.
-  package let isQuiet: Bool
   /// Attempts before this one.
   package let attempts: Int64
   /// Attempts whose sender ended without an outcome.
@@ -24,14 +20,12 @@ package struct Delivery: Sendable {
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
     token = row.text(1)
-    collapseID = row.text(2)
-    payload = row.bytes(3)
-    expiresAt = row.integer(4)
-    isExpired = row.boolean(5)
-    attempts = row.integer(6)
-    losses = row.integer(7)
-    isQuiet = row.boolean(8)
-    bundleID = row.optionalText(9)
+    expiresAt = row.integer(2)
+    isExpired = row.boolean(3)
+    attempts = row.integer(4)
+    losses = row.integer(5)
+    bundleID = row.optionalText(6)
+    content = NotificationContent(row: row, 7)
   }
 }
 
@@ -147,8 +141,9 @@ package struct Deliveries: Sendable {
       _ = try transaction.deliveries.lockBatch(of: lease.channel, shard: lease.shard)
       var deliveries = try transaction.connection.rows(
         """
-        SELECT d.id, d.token, n.collapse_id, n.payload, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
-          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses, n.kind = 'badge', d.bundle_id
+        SELECT d.id, d.token, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
+          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses, d.bundle_id,
+          n.title, n.body, n.badge, n.sound, n.thread, n.category, n.is_urgent, n.data, n.collapse_id
         FROM deliveries d JOIN notifications n ON n.id = d.notification_id
         WHERE d.channel = ? AND d.shard = ? AND d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3)
         ORDER BY d.due_at, d.id LIMIT ?

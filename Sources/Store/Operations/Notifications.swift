@@ -44,10 +44,7 @@ package struct NewNotification: Sendable {
   package let kind: Kind
   /// The name of the event: the same event is posted only once.
   package let eventKey: String
-  /// At most 64 bytes.
-  package let collapseID: String
-  /// JSON, at most 4096 bytes.
-  package let payload: [UInt8]
+  package let content: NotificationContent
   /// The time after which it is neither sent nor stored for the device.
   package let lifetime: Duration
   package let addresses: [PushAddress]
@@ -57,13 +54,12 @@ package struct NewNotification: Sendable {
   package let delay: Duration
 
   package init(
-    kind: Kind, eventKey: String, collapseID: String, payload: [UInt8], lifetime: Duration,
+    kind: Kind, eventKey: String, content: NotificationContent, lifetime: Duration,
     to addresses: [PushAddress], of accountID: String? = nil, delay: Duration = .zero
   ) {
     self.kind = kind
     self.eventKey = eventKey
-    self.collapseID = collapseID
-    self.payload = payload
+    self.content = content
     self.lifetime = lifetime
     self.addresses = addresses
     self.accountID = accountID
@@ -83,15 +79,15 @@ struct NotificationStatements: ~Copyable {
     let id = transaction.makeID()
     let inserted = try transaction.connection.execute(
       """
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, account_id)
-      VALUES (?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?)
+      INSERT INTO notifications (id, kind, event_key, expires_at, account_id, title, body, badge,
+        sound, thread, category, is_urgent, data, collapse_id)
+      VALUES (?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? SECOND, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON DUPLICATE KEY UPDATE event_key = event_key
       """,
       [
-        .text(id), .text(new.kind.name), .text(new.eventKey), .text(new.collapseID),
-        .bytes(new.payload), .integer((new.delay + new.lifetime).components.seconds),
-        .text(new.accountID),
-      ])
+        .text(id), .text(new.kind.name), .text(new.eventKey),
+        .integer((new.delay + new.lifetime).components.seconds), .text(new.accountID),
+      ] + new.content.parameters)
     guard inserted == 1 else { return nil }
     for address in new.addresses {
       _ = try transaction.connection.execute(

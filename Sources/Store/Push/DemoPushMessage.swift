@@ -42,22 +42,12 @@ package struct DemoPushMessage: Codable, Sendable, Equatable {
     }
   }
 
-  /// The JSON text for Apple.
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member(
-        "aps",
-        object: { aps in
-          aps.member(
-            "alert",
-            object: { alert in
-              alert.member("title", title)
-              alert.member("body", body)
-            })
-          if let badge { aps.member("badge", badge) }
-          aps.member("sound", sound)
-        })
-      if let data { json.member("data", json: Array(data.utf8)) }
-    }
+  /// The notification: apps get the object for them as the value `data`.
+  package var content: NotificationContent {
+    NotificationContent(
+      title: title, body: body, badge: badge, sound: sound,
+      data: data.map { data in
+        JSONWriter.object { json in json.member("data", json: Array(data.utf8)) }
+      })
   }
 }

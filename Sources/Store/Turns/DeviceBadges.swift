@@ -52,7 +52,7 @@ package struct DeviceBadges: Sendable {
   /// Corrects the badges of devices for which a user is not registered any more, at most `limit` of them.
   ///
   /// - Returns: the number of devices.
-  package func correctStale(limit: Int, message: TurnMessage.Maker) throws -> Int {
+  package func correctStale(limit: Int) throws -> Int {
     let tokens = try records.read { transaction in
       try transaction.connection.rows(
         "SELECT device_token FROM ogs_devices WHERE is_stale ORDER BY device_token LIMIT ?",
@@ -63,7 +63,7 @@ package struct DeviceBadges: Sendable {
       try records.transaction { transaction in
         let badges = transaction.badges
         let badge = try badges.ofDevice(token)
-        try badges.correct(badge, message: message)
+        try badges.correct(badge)
         try badges.endStale(badge)
       }
     }
@@ -126,26 +126,22 @@ struct BadgeStatements: ~Copyable {
   }
 
   /// Sends the badge alone to the devices that show another number and may be corrected.
-  func correct(_ devices: [DeviceBadge], message: TurnMessage.Maker) throws {
+  func correct(_ devices: [DeviceBadge]) throws(DatabaseError) {
     for device in devices
     where device.takesBadges && device.mayCorrect && device.waiting != device.shown {
-      try post(.badge, to: device, message: message)
+      try post(.badge(device.waiting), to: device)
       _ = try transaction.connection.execute(
         "UPDATE ogs_devices SET badge_at = UTC_TIMESTAMP(3) WHERE device_token = ?",
         [.text(device.token)])
     }
   }
 
-  /// Sends an event that the device does not show, with its badge.
-  func post(
-    _ event: TurnMessage.Event, to device: DeviceBadge, message: TurnMessage.Maker
-  ) throws {
-    let message = message(
-      event, TurnMessage.Reader(nil, badge: device.waiting, language: device.language))
+  /// Sends a notification that the device does not show, with its badge.
+  func post(_ content: NotificationContent, to device: DeviceBadge) throws(DatabaseError) {
     let id = try transaction.notifications.post(
       NewNotification(
-        kind: .badge, eventKey: "badge \(transaction.makeID())", collapseID: message.collapseID,
-        payload: message.payload, lifetime: message.lifetime, to: [device.address]))
+        kind: .badge, eventKey: "badge \(transaction.makeID())", content: content,
+        lifetime: .day, to: [device.address]))
     guard let id else { return }
     try insertNotice(id, of: nil, games: [], badge: device.waiting)
   }

@@ -5,11 +5,11 @@ extension Polls {
   /// Records the result of a poll in one transaction: the games, the marks, the notification of new
   /// turns to all of the user's devices, and the time of the next poll.
   ///
-  /// - Parameter message: makes the notification of an event.
+  /// - Parameter prefix: prefix of the texts of notifications.
   /// - Returns: nil if the lease has passed to another poll; then nothing is written.
   package func recordGames(
     _ seen: SeenGames, entityTag: String?, of user: ClaimedUser, pace: PollPace,
-    message: @escaping TurnMessage.Maker
+    prefix: String
   ) throws -> Turns? {
     try records.transaction { transaction in
       let statements = transaction.polls
@@ -30,7 +30,7 @@ extension Polls {
       if told.count < turns.new.count { try statements.forgetAnswer(of: user) }
       let changes = try transaction.games.replace(
         stored, with: seen, told: told, silent: wishes.silent, of: user.id)
-      let notices = TurnNotices(transaction, of: user, settings, message: message)
+      let notices = TurnNotices(transaction, of: user, settings, prefix: prefix)
       try notices.update(told: told, urgent: wishes.urgent)
       try notices.tell(.ended, of: wishes.ended(changes.gone))
       try notices.warn(of: wishes.endingClocks(of: turns, stored: stored))
@@ -41,9 +41,7 @@ extension Polls {
   }
 
   /// Records that online-go.com reports no change (HTTP 304).
-  package func recordUnchanged(
-    _ user: ClaimedUser, pace: PollPace, message: @escaping TurnMessage.Maker
-  ) throws {
+  package func recordUnchanged(_ user: ClaimedUser, pace: PollPace, prefix: String) throws {
     try records.transaction { transaction in
       let statements = transaction.polls
       let activeGames = try transaction.games.find(of: user.id).count
@@ -51,7 +49,7 @@ extension Polls {
         try statements.succeed(user, activeGames: activeGames, entityTag: user.entityTag)
       else { return }
       let settings = try transaction.turnSettings.find(of: user.id)
-      try TurnNotices(transaction, of: user, settings, message: message).update(
+      try TurnNotices(transaction, of: user, settings, prefix: prefix).update(
         told: [], urgent: [])
       try statements.schedule(user, hasMoved: false, isLive: false, pace: pace)
     }

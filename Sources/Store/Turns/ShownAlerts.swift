@@ -51,10 +51,10 @@ extension TurnNotices {
       let mine = Array(over.filter { $0.token == device.token }.prefix(Self.mostRemoved))
       if mine.isEmpty { continue }
       let removed = mine.map { alert in
-        TurnMessage.RemovedAlert(
+        RemovedAlert(
           collapseID: alert.collapseID, lastMove: alert.games.map(\.lastMove).max() ?? 0)
       }
-      try transaction.badges.post(.removal(removed), to: device, message: message)
+      try transaction.badges.post(.removal(of: removed, badge: device.waiting), to: device)
       try forget(mine)
       told.insert(device.token)
     }

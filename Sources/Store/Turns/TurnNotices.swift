@@ -6,17 +6,18 @@ import MariaDB
 struct TurnNotices: ~Copyable {
   let transaction: Transaction
   let user: ClaimedUser
-  let message: TurnMessage.Maker
   let settings: TurnSettings
+  /// Prefix of texts.
+  let prefix: String
 
   init(
     _ transaction: borrowing Transaction, of user: ClaimedUser, _ settings: TurnSettings,
-    message: @escaping TurnMessage.Maker
+    prefix: String
   ) {
     self.transaction = Transaction(sharing: transaction)
     self.user = user
     self.settings = settings
-    self.message = message
+    self.prefix = prefix
   }
 
   /// The common properties of the devices that get one notification.
@@ -59,14 +60,13 @@ struct TurnNotices: ~Copyable {
     let alerts = try shownAlerts()
     let untold = try takeUntold(of: devices)
     if told.isEmpty && open.isEmpty && alerts.isEmpty && untold.isEmpty {
-      return try transaction.badges.correct(devices, message: message)
+      return try transaction.badges.correct(devices)
     }
     let stored = try transaction.games.find(of: user.id)
     let informed = try tellTurns(
       told, and: untold, of: stored, to: devices, replacing: open, urgent: urgent
     ).union(removeAlerts(from: devices, alerts, games: stored.map(\.game)))
-    try transaction.badges.correct(
-      devices.filter { !informed.contains($0.token) }, message: message)
+    try transaction.badges.correct(devices.filter { !informed.contains($0.token) })
   }
 
   /// Posts a notification for each game.
@@ -80,8 +80,8 @@ struct TurnNotices: ~Copyable {
     for game in games {
       let event =
         switch kind {
-        case .ended: TurnMessage.Event.ended(game)
-        case .clock: TurnMessage.Event.clock(game)
+        case .ended: TurnEvent.ended(game)
+        case .clock: TurnEvent.clock(game)
         }
       for (audience, devices) in audiences {
         try post(
@@ -163,20 +163,20 @@ extension TurnNotices {
   /// Posts a notification to the outbox. The same event of the same registration is posted only
   /// once.
   private func post(
-    _ event: TurnMessage.Event, kind: NewNotification.Kind, games: [GameMark],
+    _ event: TurnEvent, kind: NewNotification.Kind, games: [GameMark],
     to audience: Audience, _ addresses: [PushAddress], inPlaceOf replaced: [String] = [],
     collapseID: String? = nil
   ) throws {
-    let message = message(
-      event, TurnMessage.Reader(user.id, badge: audience.badge, language: audience.language))
+    var content = NotificationContent(
+      of: event, to: user.id, badge: audience.badge, in: audience.language, prefix: prefix)
+    content.collapseID = collapseID ?? content.collapseID
     let marks = games.map { "\($0.id):\($0.lastMove)" }.sorted()
     let parts = [kind.name] + marks + addresses.map(\.token).sorted() + replaced
     let key = hexEncoded(Array(sha256(parts.joined(separator: " ")).prefix(16)))
     let id = try transaction.notifications.post(
       NewNotification(
         kind: kind, eventKey: "turn \(user.id) \(user.createdAt.milliseconds) \(key)",
-        collapseID: collapseID ?? message.collapseID, payload: message.payload,
-        lifetime: message.lifetime, to: addresses, delay: audience.delay ?? .zero))
+        content: content, lifetime: .day, to: addresses, delay: audience.delay ?? .zero))
     guard let id else { return }
     try transaction.badges.insertNotice(
       id, of: user.id, games: games, badge: audience.badge, isDeferred: audience.delay != nil)

@@ -52,8 +52,8 @@ extension Answer {
       let bob = try site.signUp(email: "bob@example.org", device: "device-2")
       site.sql(
         """
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, account_id)
-          VALUES (UUID(), 'account', 'x', 'x', '{}', NOW() + INTERVAL 1 DAY, '\(ann.accountID)');
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at, account_id)
+          VALUES (UUID(), 'account', 'x', 'x', NOW() + INTERVAL 1 DAY, '\(ann.accountID)');
         INSERT INTO deliveries (id, notification_id, token, shard)
           SELECT UUID(), id, '\(pushTokenText())', 1 FROM notifications;
         INSERT INTO jobs (id, kind, request, request_id, account_id)

@@ -95,8 +95,8 @@ import Testing
         """
         INSERT INTO apns_hosts (token, topic, environment, learned_at)
           SELECT token, 'app.one', 'sandbox', NOW(3) FROM push_tokens;
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, account_id)
-          SELECT UUID(), 'account', 'mail 1', 'x', '{"aps":"Ann\\'s handset"}', NOW(3), id FROM accounts;
+        INSERT INTO notifications (id, kind, event_key, collapse_id, body, expires_at, account_id)
+          SELECT UUID(), 'account', 'mail 1', 'x', 'Ann\\'s handset', NOW(3), id FROM accounts;
         INSERT INTO deliveries (id, notification_id, token, shard)
           SELECT UUID(), n.id, t.token, 0 FROM notifications n JOIN push_tokens t
         """)

@@ -37,8 +37,8 @@ import Testing
       site.seeCompanion(age: "1 SECOND")
       site.sql(
         """
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-          VALUES (UUID(), 'turn', 'e', 'c', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+          VALUES (UUID(), 'turn', 'e', 'c', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
         INSERT INTO deliveries (id, notification_id, token, channel, shard, due_at)
           SELECT UUID(), id, 'web:x', 'webpush', 1, UTC_TIMESTAMP(3) - INTERVAL 390 SECOND
           FROM notifications;

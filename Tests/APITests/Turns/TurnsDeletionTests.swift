@@ -10,8 +10,8 @@ import Testing
       """
       INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running)
         VALUES (\(user), 8, 0, 'Game', 1, 7, TRUE);
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-        VALUES (UUID(), 'turn', 'turn \(user) 1 x', 'c', '{}', NOW(3));
+      INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+        VALUES (UUID(), 'turn', 'turn \(user) 1 x', 'c', NOW(3));
       INSERT INTO deliveries (id, notification_id, token, shard)
         SELECT UUID(), id, 't', 1 FROM notifications WHERE event_key LIKE 'turn \(user) %';
       """)

@@ -111,7 +111,7 @@ import Testing
             database: delivery.companionDatabase, channels: [channel], missing: [])
           for _ in 1...2 {
             let outcome = try sender.run(
-              Array(#"{"aps":{"alert":"x"}}"#.utf8), to: [target])
+              NotificationContent(body: "x"), to: [target])
             #expect(outcome.results.map(\.ok) == [true])
             #expect(outcome.staleTokensRemoved == 0)
           }
@@ -143,7 +143,7 @@ import Testing
             let target = PushTarget(
               token: token, platform: .ios, registeredAt: .now(), isEnabled: true,
               bundleID: bundleID)
-            return try sender.run(Array(#"{"aps":{"alert":"x"}}"#.utf8), to: [target])
+            return try sender.run(NotificationContent(body: "x"), to: [target])
           }
           for _ in 1...2 {
             let outcome = try send(to: theirs)

@@ -17,8 +17,8 @@ import Testing
       INSERT IGNORE INTO ogs_registrations (ogs_user_id, device_token, registered_at)
         VALUES (1, '\(token)', '2020-01-01');
       SET @id = UUID();
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-        VALUES (@id, 'turn', @id, 'c', '{"aps":{"alert":"x"}}', UTC_TIMESTAMP(3) + INTERVAL 1 DAY);
+      INSERT INTO notifications (id, kind, event_key, collapse_id, body, expires_at)
+        VALUES (@id, 'turn', @id, 'c', 'x', UTC_TIMESTAMP(3) + INTERVAL 1 DAY);
       INSERT INTO deliveries (id, notification_id, token, bundle_id, shard)
         VALUES (UUID(), @id, '\(token)', \(bundleID.map { "'\($0)'" } ?? "NULL"), 1);
       """)
@@ -53,8 +53,9 @@ import Testing
             ], missing: [])
           let target = PushTarget(
             token: Self.token, platform: .ios, registeredAt: .now(), isEnabled: true)
-          let payload = Array(#"{"aps":{"alert":"x"}}"#.utf8)
-          #expect(try direct.run(payload, to: [target]).results.map(\.ok) == [true])
+          #expect(
+            try direct.run(NotificationContent(body: "x"), to: [target]).results.map(\.ok) == [true]
+          )
         } thenLook: { second, _ throws in
           #expect(try second.received().map(\.token) == [Self.token, Self.token, Self.token])
         }

@@ -42,12 +42,12 @@ import Testing
       arrange(delivery, tokens: ["a", "b", "c", "d"])
       let content = MailContent(
         secret: "a.b", language: .german, device: "D", address: "192.0.2.1", at: .now())
-      let payload = try #require(SecurityMailPush.announcement(with: content.json, of: mail))
-      let text = String(decoding: payload, as: UTF8.self)
+      let push = try #require(SecurityMailPush.announcement(with: content.json, of: mail))
+      let text = String(decoding: push.apnsPayload, as: UTF8.self)
       #expect(text.contains(#""title":"Ihr Konto hat einen neuen Passkey""#))
       #expect(!text.contains("a.b"))
       let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
-      for _ in 1...2 { try notices.push(payload, with: mail, by: [.ios: .apns]) }
+      for _ in 1...2 { try notices.push(push, with: mail, by: [.ios: .apns]) }
       #expect(pushes(delivery) == "account\ta\topen\naccount\tb\topen")
     }
   }
@@ -59,7 +59,8 @@ import Testing
         "UPDATE push_tokens SET bundle_id = 'com.example.other' WHERE token LIKE 'a%'")
       let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
       try notices.push(
-        Array("{}".utf8), with: mail, by: [.ios: .apns, .android: .fcm, .web: .webPush])
+        NotificationContent(collapseID: mail.id), with: mail,
+        by: [.ios: .apns, .android: .fcm, .web: .webPush])
       #expect(
         delivery.sql(
           "SELECT LEFT(token, 1), channel, bundle_id FROM deliveries ORDER BY token")
@@ -71,7 +72,7 @@ import Testing
     try withDelivery { delivery throws in
       arrange(delivery, tokens: [])
       let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
-      try notices.push(Array("{}".utf8), with: mail, by: [.ios: .apns])
+      try notices.push(NotificationContent(collapseID: mail.id), with: mail, by: [.ios: .apns])
       #expect(pushes(delivery) == "")
       #expect(delivery.sql("SELECT COUNT(*) FROM notifications") == "0")
     }

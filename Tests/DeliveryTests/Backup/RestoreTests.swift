@@ -50,8 +50,8 @@ import Testing
       VALUES (UUID(), 'login_code', 'r', 'box:c1.x', @soon, 'r'), (UUID(), 'address_change', 'r', 'box:c1.x', @soon, 'r'),
         (UUID(), 'new_device', 'r', 'box:c1.x', @soon, 'r');
     INSERT INTO ogs_users (id) VALUES (1);
-    INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-      VALUES ('\(id)', 'turn', 'event', 'c', '{}', @soon);
+    INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+      VALUES ('\(id)', 'turn', 'event', 'c', @soon);
     INSERT INTO deliveries (id, notification_id, token, shard) VALUES ('\(id)', '\(id)', 't', 1);
     """
 

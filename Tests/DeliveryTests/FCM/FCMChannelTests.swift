@@ -162,7 +162,7 @@ import Testing
             token: androidToken($0), platform: .android, registeredAt: .now(), isEnabled: true)
         }
         let outcome = try sender.run(
-          Array(#"{"aps":{"alert":"x"},"data":{"n":1}}"#.utf8), to: targets)
+          NotificationContent(body: "x", data: Array(#"{"data":{"n":1}}"#.utf8)), to: targets)
         #expect(outcome.results.map(\.ok) == [true, false])
         #expect(outcome.results.map(\.status) == [200, 404])
         #expect(outcome.results[1].reason == "UNREGISTERED")

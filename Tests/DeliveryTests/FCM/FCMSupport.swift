@@ -31,10 +31,9 @@ extension TestDelivery {
         SELECT @device, id, 'android-\(index)', 'D', 'android', NOW(3), NOW(3) FROM accounts LIMIT 1;
       INSERT INTO push_tokens (token, device_id, platform, registered_at)
         VALUES ('\(token)', @device, 'android', UTC_TIMESTAMP(3) - INTERVAL 1 DAY);
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+      INSERT INTO notifications (id, kind, event_key, collapse_id, title, body, sound, expires_at)
         VALUES (@notification, 'account', 'event \(index)', 'c\(index)',
-          '{"aps":{"alert":{"title":"T","body":"B"},"sound":"default"}}',
-          UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+          'T', 'B', 'default', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
       INSERT INTO deliveries (id, notification_id, token, channel, shard)
         VALUES (UUID(), @notification, '\(token)', 'fcm', \(index % 16));
       """

@@ -17,7 +17,7 @@ import Testing
     for (channel, token) in [("apns", "a"), ("bells", "b")] {
       delivery.sql(
         """
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
+        INSERT INTO notifications (id, kind, event_key, collapse_id, data, expires_at)
           SELECT UUID(), 'turn', CONCAT('\(channel) ', seq), 'c', '{"ring":true}',
             UTC_TIMESTAMP(3) + INTERVAL 1 DAY FROM seq_1_to_2;
         INSERT INTO deliveries (id, notification_id, token, channel, shard)

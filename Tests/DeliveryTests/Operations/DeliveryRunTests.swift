@@ -253,8 +253,8 @@ import Testing
       let mail = try delivery.requestCode()
       delivery.sql(
         """
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-          VALUES ('\(SampleID.notification)', 'turn', 'e', 'c', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 DAY);
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+          VALUES ('\(SampleID.notification)', 'turn', 'e', 'c', UTC_TIMESTAMP(3) + INTERVAL 1 DAY);
         INSERT INTO deliveries (id, notification_id, token, shard)
           VALUES (UUID(), '\(SampleID.notification)', SHA2('x', 256), 1);
         """)

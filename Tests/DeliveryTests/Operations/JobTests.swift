@@ -177,7 +177,7 @@ import Testing
       #expect(notification.collapseID == nil)
       #expect(
         String(decoding: notification.payload, as: UTF8.self)
-          == String(decoding: TestDelivery.message.payload, as: UTF8.self))
+          == String(decoding: TestDelivery.message.content.apnsPayload, as: UTF8.self))
     }
   }
 }

@@ -15,8 +15,8 @@ import Testing
       delivery.sql(
         """
         SET time_zone = '+00:00'; SET @id = UUID();
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-          VALUES (@id, 'turn', 'event \(number)', 'c', '{}', \(Self.later));
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+          VALUES (@id, 'turn', 'event \(number)', 'c', \(Self.later));
         INSERT INTO deliveries (id, notification_id, token, shard, state, due_at, attempts, losses, status, reason,
             finished_at)
           VALUES (UUID(), @id, REPEAT('\(number)', 64), \(number), '\(state)',

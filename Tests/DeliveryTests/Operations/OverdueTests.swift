@@ -14,8 +14,8 @@ import Testing
       delivery.sql(
         """
         SET @id = UUID();
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-          VALUES (@id, 'turn', @id, 'c', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+          VALUES (@id, 'turn', @id, 'c', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
         INSERT INTO deliveries (id, notification_id, token, channel, shard, due_at)
           VALUES (UUID(), @id, @id, '\(wait.channel)', 1,
             UTC_TIMESTAMP(3) - INTERVAL \(wait.seconds) SECOND);

@@ -84,8 +84,8 @@ import Testing
           delivery.sql(
             """
             SET GLOBAL init_connect = '\(clock)'; \(clock);
-            INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-              SELECT UUID(), 'turn', CONCAT('\(step) ', seq), 'c', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 DAY
+            INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+              SELECT UUID(), 'turn', CONCAT('\(step) ', seq), 'c', UTC_TIMESTAMP(3) + INTERVAL 1 DAY
               FROM seq_1_to_40;
             INSERT INTO deliveries (id, notification_id, token, shard)
               SELECT UUID(), id, SHA2(event_key, 256), ASCII(SHA2(event_key, 256)) % 16

@@ -16,8 +16,8 @@ extension TestDelivery {
     sql(
       """
       INSERT INTO ogs_users (id) VALUES (1);
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-        SELECT UUID(), 'turn', CONCAT('event ', seq), CONCAT('c', seq), '{"aps":{"alert":"x"}}',
+      INSERT INTO notifications (id, kind, event_key, collapse_id, body, expires_at)
+        SELECT UUID(), 'turn', CONCAT('event ', seq), CONCAT('c', seq), 'x',
           UTC_TIMESTAMP(3) + INTERVAL 1 DAY FROM seq_1_to_\(count);
       INSERT INTO deliveries (id, notification_id, token, shard)
         SELECT UUID(), id, SHA2(event_key, 256), ASCII(SHA2(event_key, 256)) % 16 FROM notifications;

@@ -26,9 +26,9 @@ import Testing
       VALUES (7, REPEAT('b', 64), NOW(3), NOW(3));
     INSERT INTO ogs_games (ogs_user_id, game_id, position, name, last_move, current_player, is_running, notified_move)
       VALUES (7, 77, 0, 'Game', 1000, 7, TRUE, 1000);
-    INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-      VALUES (@turn, 'turn', 'turn 7 1 ab', 'c', '{}', NOW(3) + INTERVAL 1 DAY),
-        (@notice, 'account', CONCAT('mail ', @mail), 'c', '{}', NOW(3) + INTERVAL 1 DAY);
+    INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+      VALUES (@turn, 'turn', 'turn 7 1 ab', 'c', NOW(3) + INTERVAL 1 DAY),
+        (@notice, 'account', CONCAT('mail ', @mail), 'c', NOW(3) + INTERVAL 1 DAY);
     INSERT INTO deliveries (id, notification_id, token, shard, state, attempts, status, finished_at)
       VALUES (UUID(), @turn, REPEAT('b', 64), 1, 'delivered', 1, 200, NOW(3)),
         (UUID(), @notice, REPEAT('a', 64), 1, 'delivered', 1, 200, NOW(3));

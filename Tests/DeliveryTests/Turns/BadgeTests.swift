@@ -78,7 +78,7 @@ import Testing
       #expect(polling.badges == [])
       #expect(
         polling.sql(
-          "SELECT JSON_VALUE(n.payload, '$.aps.badge') FROM notifications n JOIN deliveries d ON d.notification_id = n.id WHERE d.state = 'open'"
+          "SELECT n.badge FROM notifications n JOIN deliveries d ON d.notification_id = n.id WHERE d.state = 'open'"
         ) == "1")
     }
   }
@@ -132,7 +132,7 @@ import Testing
       let shard = try #require(try deliveries.dueShards(of: .apns).first)
       let id = polling.sql("SELECT UUID()")
       let lease = try #require(try deliveries.claim(shard: shard, of: .apns, as: id))
-      #expect(try deliveries.nextBatch(of: lease, limit: 10)?.map(\.isQuiet) == [true])
+      #expect(try deliveries.nextBatch(of: lease, limit: 10)?.map(\.content.isShown) == [false])
     }
   }
 

@@ -93,7 +93,7 @@ import Testing
       let seen = try SeenGames(ofPlayer: Array(full([FakeGame()]).utf8), for: 7)
       let pace = PollPace(interval: .seconds(30))
       let turns = try polls.recordGames(
-        seen, entityTag: nil, of: lost, pace: pace, message: TestPolling.message)
+        seen, entityTag: nil, of: lost, pace: pace, prefix: "")
       #expect(turns == nil)
       guard case .lost = try polls.recordFailure(.gone, of: lost, pace: pace) else {
         Issue.record("a failure was recorded")

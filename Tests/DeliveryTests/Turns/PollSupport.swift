@@ -80,11 +80,6 @@ struct TestPolling: Sendable {
     sql(isAhead("paused_until", in: "ogs_pause", by: seconds, since: began)) == "1"
   }
 
-  /// Makes notifications of a companion without a prefix.
-  static let message: TurnMessage.Maker = { event, reader in
-    TurnMessage(of: event, to: reader, prefix: "")
-  }
-
   /// Adds the leases of all channels, as if all were configured.
   func addLeases() throws {
     let deliveries = companion().database.records(at: .now(), from: .companion).deliveries
@@ -106,18 +101,14 @@ struct TestPolling: Sendable {
 
   /// The badges that were sent without an alert, oldest first.
   var badges: [String] {
-    sql(
-      "SELECT JSON_VALUE(payload, '$.aps.badge') FROM notifications WHERE kind = 'badge' ORDER BY id"
-    )
-    .split(separator: "\n").map(String.init)
+    sql("SELECT badge FROM notifications WHERE kind = 'badge' ORDER BY id")
+      .split(separator: "\n").map(String.init)
   }
 
   /// The texts of all notifications, oldest first.
   var alerts: [String] {
-    sql(
-      "SELECT JSON_VALUE(payload, '$.aps.alert') FROM notifications WHERE kind <> 'badge' ORDER BY id"
-    )
-    .split(separator: "\n").map(String.init)
+    sql("SELECT body FROM notifications WHERE kind <> 'badge' ORDER BY id")
+      .split(separator: "\n").map(String.init)
   }
 
   var failure: String { sql("SELECT failures, failure FROM ogs_users WHERE id = 7") }

@@ -69,7 +69,7 @@ import Testing
       try polling.poll(polling.companion(prefix: "[dev] "))
       #expect(polling.alerts == ["[dev] It's your turn in 3 games"])
       #expect(
-        polling.sql("SELECT JSON_VALUE(payload, '$.game_id') FROM notifications") == "79504463")
+        polling.sql("SELECT JSON_VALUE(data, '$.game_id') FROM notifications") == "79504463")
       #expect(polling.sql("SELECT collapse_id LIKE 'turns-1783478-%' FROM notifications") == "1")
       #expect(
         polling.sql("SELECT name FROM ogs_games WHERE game_id = 79505111")
@@ -159,7 +159,7 @@ import Testing
       let seen = try SeenGames(ofPlayer: Array(full([FakeGame()]).utf8), for: 7)
       _ = try polls.recordGames(
         seen, entityTag: nil, of: user, pace: PollPace(interval: .seconds(30)),
-        message: TestPolling.message)
+        prefix: "")
       #expect(polling.alerts == [])
       #expect(polling.sql("SELECT notified_move FROM ogs_games") == "0")
     }

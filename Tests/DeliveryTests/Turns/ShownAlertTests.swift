@@ -17,8 +17,8 @@ import Testing
   private func removed(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
-      SELECT JSON_COMPACT(JSON_EXTRACT(payload, '$.notifications')) FROM notifications
-      WHERE JSON_VALUE(payload, '$.action') = 'remove_notifications' ORDER BY id
+      SELECT JSON_COMPACT(JSON_EXTRACT(data, '$.notifications')) FROM notifications
+      WHERE JSON_VALUE(data, '$.action') = 'remove_notifications' ORDER BY id
       """
     ).split(separator: "\n").map(String.init)
   }
@@ -32,8 +32,8 @@ import Testing
       #expect(removed(polling) == [#"[{"id":"turn-7-1","last_move":1000}]"#])
       #expect(polling.badges == ["0"])
       #expect(
-        polling.sql("SELECT payload FROM notifications WHERE kind = 'badge'").contains(
-          #""aps":{"content-available":1,"badge":0}"#))
+        polling.sql("SELECT title, body, badge, sound FROM notifications WHERE kind = 'badge'")
+          == "NULL\tNULL\t0\tNULL")
       try show(polling, [FakeGame(player: "8", lastMove: "2000")])
       #expect(removed(polling).count == 1)
       #expect(polling.sql("SELECT COUNT(*) FROM turn_alerts") == "0")
@@ -100,7 +100,7 @@ import Testing
       #expect(polling.sql("SELECT COUNT(*) FROM turn_alerts") == "0")
       try polling.responder.turnRegistrations.remove(browser.token.text, of: 7)
       _ = try polling.companion().database.records(at: .now(), from: .companion).deviceBadges
-        .correctStale(limit: 500, message: TestPolling.message)
+        .correctStale(limit: 500)
       #expect(polling.sql("SELECT COUNT(*) FROM ogs_devices") == "0")
     }
   }

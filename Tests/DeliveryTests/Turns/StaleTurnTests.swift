@@ -16,8 +16,7 @@ import Testing
   private func waiting(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
-      SELECT CONCAT(LEFT(d.token, 1), ' ', JSON_VALUE(n.payload, '$.aps.alert'), ' ',
-        JSON_VALUE(n.payload, '$.aps.badge'))
+      SELECT CONCAT(LEFT(d.token, 1), ' ', n.body, ' ', n.badge)
       FROM deliveries d JOIN notifications n ON n.id = d.notification_id
       WHERE d.state = 'open' AND n.kind <> 'badge' ORDER BY 1
       """
@@ -215,7 +214,7 @@ import Testing
           shard: shard, of: .apns, as: "01890a5d-ac96-774b-bcce-b302099a9001"))
       for text in ["game 1", "game 2"] {
         let batch = try #require(try deliveries.nextBatch(of: lease, limit: 10))
-        #expect(batch.map { String(decoding: $0.payload, as: UTF8.self).contains(text) } == [true])
+        #expect(batch.map { $0.content.body?.contains(text) } == [true])
         _ = try deliveries.record(batch.map { ($0, .delivered) }, under: lease)
       }
     }

@@ -47,7 +47,7 @@ import Testing
   private func due(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
-      SELECT d.channel, JSON_VALUE(n.payload, '$.aps.alert') FROM deliveries d
+      SELECT d.channel, n.body FROM deliveries d
       JOIN notifications n ON n.id = d.notification_id
       WHERE d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3) AND n.kind <> 'badge' ORDER BY d.channel, n.id
       """

@@ -1,10 +1,10 @@
 import Base
 import Foundation
-import Store
 import Support
 import Testing
 
 @testable import Delivery
+@testable import Store
 
 @Suite struct TurnMessageTests {
   private func game(_ id: Int64, _ name: String) -> TurnGame {
@@ -15,6 +15,13 @@ import Testing
     try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary)
   }
 
+  private func message(
+    of event: TurnEvent, to user: Int64 = 7, badge: Int64 = 1, in language: Language = .english,
+    prefix: String = ""
+  ) -> NotificationContent {
+    NotificationContent(of: event, to: user, badge: badge, in: language, prefix: prefix)
+  }
+
   @Test(arguments: [
     ("one_game_environment_dev", 1, "[dev] "), ("one_game_environment_none", 1, ""),
     ("three_games_environment_staging", 3, "[staging] "),
@@ -22,51 +29,58 @@ import Testing
   func thePayloadIsThatOfTheContract(name: String, count: Int, prefix: String) throws {
     let all = try object(Array(try fixture("turns/push_payloads.json").utf8))
     let games = [game(79_504_463, "test game"), game(2, "b"), game(3, "c")].prefix(count)
-    let message = TurnMessage(
-      of: .turns(Array(games), isUrgent: false),
-      to: TurnMessage.Reader(1_783_478, badge: Int64(count)), prefix: prefix)
+    let message = message(
+      of: turns(Array(games)), to: 1_783_478, badge: Int64(count), prefix: prefix)
     var expected = try #require(all[name] as? [String: Any])
     let aps = try #require(expected["aps"] as? [String: Any])
     let thread = count == 1 ? "game-79504463" : "games"
     expected["aps"] = aps.merging(["thread-id": thread, "category": "turn"]) { $1 }
     let more: [String: Any] = ["user_id": "1783478", "last_move": 1]
     #expect(
-      try object(message.payload) == expected.merging(more) { $1 } as NSDictionary)
+      try object(message.apnsPayload) == expected.merging(more) { $1 } as NSDictionary)
   }
 
   @Test(arguments: ["x", "é", "🎉", "\u{1}", "\"", "👨‍👩‍👧‍👦"])
   func aLongNameIsCutSoThatThePayloadFits(scalar: String) throws {
     let name = String(repeating: scalar, count: 5000)
     for prefix in ["", "[" + String(repeating: "p", count: 40) + "] "] {
-      let message = TurnMessage(
-        of: .turns([game(.max, name)], isUrgent: true),
-        to: TurnMessage.Reader(.max, badge: .max), prefix: prefix)
-      #expect(message.payload.count <= 3993)
-      let payload = try object(message.payload)
+      let message = message(
+        of: .turns([game(.max, name)], isUrgent: true), to: .max, badge: .max, prefix: prefix)
+      #expect(message.apnsPayload.count <= 3993)
+      let payload = try object(message.apnsPayload)
       let cut = try #require(payload["game_name"] as? String)
       #expect(cut.unicodeScalars.count >= 290)
       #expect(name.unicodeScalars.starts(with: cut.unicodeScalars))
       let aps = try #require(payload["aps"] as? [String: Any])
       #expect(aps["alert"] as? String == "\(prefix)It's your turn in: \(cut)")
-      #expect(message.collapseID.utf8.count <= 64)
+      #expect(message.collapseID!.utf8.count <= 64)
+      for language in Language.allCases {
+        let warning = self.message(
+          of: .clock(game(.max, name)), to: .max, badge: .max, in: language, prefix: prefix)
+        #expect(warning.apnsPayload.count <= 3993)
+      }
     }
   }
 
   @Test func manyGamesMakeOneMessage() throws {
     let games = (1...500).map { game($0, String(repeating: "🎉", count: 500)) }
-    let message = TurnMessage(
-      of: .turns(games, isUrgent: false), to: TurnMessage.Reader(7, badge: 501), prefix: "")
-    #expect(message.payload.count <= 3993)
-    let aps = try #require(try object(message.payload)["aps"] as? [String: Any])
+    let message = message(of: turns(games), badge: 501)
+    #expect(message.apnsPayload.count <= 3993)
+    let aps = try #require(try object(message.apnsPayload)["aps"] as? [String: Any])
     #expect(aps["alert"] as? String == "It's your turn in 500 games")
     #expect(aps["badge"] as? Int == 501)
-    #expect(message.collapseID.utf8.count <= 64)
+    #expect(message.collapseID!.utf8.count <= 64)
   }
 
   /// A device shows only the newest notification with a collapse id.
   @Test func noNotificationHidesAnotherGame() {
-    func collapseID(_ event: TurnMessage.Event, to user: Int64 = 7) -> String {
-      TurnMessage(of: event, to: TurnMessage.Reader(user, badge: 1), prefix: "").collapseID
+    func collapseID(_ event: TurnEvent, to user: Int64 = 7) -> String? {
+      message(of: event, to: user).collapseID
+    }
+    func collapseID(removing move: Int64) -> String? {
+      NotificationContent.removal(
+        of: [RemovedAlert(collapseID: "turn-7-1", lastMove: move)], badge: 1
+      ).collapseID
     }
     let moved = TurnGame(id: 1, name: "a", lastMove: 2, currentPlayer: 7, isRunning: true)
     let one = game(1, "a")
@@ -75,29 +89,25 @@ import Testing
       collapseID(turns([one]), to: 8),
       collapseID(turns([one, game(2, "b")])), collapseID(turns([one, game(3, "c")])),
       collapseID(turns([moved, game(2, "b")])), collapseID(.clock(one)), collapseID(.ended(one)),
-      collapseID(.badge),
-      collapseID(.removal([TurnMessage.RemovedAlert(collapseID: "turn-7-1", lastMove: 1)])),
-      collapseID(.removal([TurnMessage.RemovedAlert(collapseID: "turn-7-1", lastMove: 2)])),
+      NotificationContent.badge(1).collapseID, collapseID(removing: 1), collapseID(removing: 2),
     ]
     #expect(Set(ids).count == ids.count)
     // The next turn of the same game replaces the earlier one.
     #expect(collapseID(turns([moved])) == ids[0])
   }
 
-  private func turns(_ games: [TurnGame]) -> TurnMessage.Event { .turns(games, isUrgent: false) }
+  private func turns(_ games: [TurnGame]) -> TurnEvent { .turns(games, isUrgent: false) }
 
   @Test func aBadgeAloneShowsAndSoundsNothing() throws {
-    let message = TurnMessage(
-      of: .badge, to: TurnMessage.Reader(nil, badge: 0), prefix: "[dev] ")
-    #expect(String(decoding: message.payload, as: UTF8.self) == #"{"aps":{"badge":0}}"#)
+    let payload = NotificationContent.badge(0).apnsPayload
+    #expect(String(decoding: payload, as: UTF8.self) == #"{"aps":{"badge":0}}"#)
   }
 
   @Test(arguments: [("clock", "Less than an hour left in: a"), ("ended", "Game over: a")])
   func otherEventsHaveTheirWords(kind: String, text: String) throws {
-    let event: TurnMessage.Event = kind == "clock" ? .clock(game(1, "a")) : .ended(game(1, "a"))
-    let message = TurnMessage(
-      of: event, to: TurnMessage.Reader(7, badge: 3), prefix: "[dev] ")
-    let aps = try #require(try object(message.payload)["aps"] as? [String: Any])
+    let event: TurnEvent = kind == "clock" ? .clock(game(1, "a")) : .ended(game(1, "a"))
+    let message = message(of: event, badge: 3, prefix: "[dev] ")
+    let aps = try #require(try object(message.apnsPayload)["aps"] as? [String: Any])
     #expect(aps["alert"] as? String == "[dev] " + text)
     #expect(aps["badge"] as? Int == 3)
   }
@@ -109,28 +119,26 @@ import Testing
     (.persian, "نوبت شماست: \u{2068}a\u{2069}", "در 2 بازی نوبت شماست"),
   ])
   func textsAreInTheLanguageOfTheDevice(language: Language, one: String, two: String) throws {
-    let reader = TurnMessage.Reader(7, badge: 1, language: language)
     for (games, text) in [([game(1, "a")], one), ([game(1, "a"), game(2, "b")], two)] {
-      let message = TurnMessage(of: turns(games), to: reader, prefix: "[dev] ")
-      let aps = try #require(try object(message.payload)["aps"] as? [String: Any])
+      let message = message(of: turns(games), in: language, prefix: "[dev] ")
+      let aps = try #require(try object(message.apnsPayload)["aps"] as? [String: Any])
       #expect(aps["alert"] as? String == "[dev] " + text)
     }
   }
 
   @Test(
     arguments: [
-      (TurnMessage.Event.turns([], isUrgent: false), nil), (.turns([], isUrgent: true), "turn"),
+      (TurnEvent.turns([], isUrgent: false), nil), (.turns([], isUrgent: true), "turn"),
       (.clock(TurnGame(id: 1, name: "a", lastMove: 1, currentPlayer: 7, isRunning: true)), "clock"),
-    ] as [(TurnMessage.Event, String?)])
-  func onlyAShortClockIsTimeSensitive(given: TurnMessage.Event, category: String?) throws {
+    ] as [(TurnEvent, String?)])
+  func onlyAShortClockIsTimeSensitive(given: TurnEvent, category: String?) throws {
     let event =
       if case .turns(_, let isUrgent) = given {
-        TurnMessage.Event.turns([game(1, "a")], isUrgent: isUrgent)
+        TurnEvent.turns([game(1, "a")], isUrgent: isUrgent)
       } else {
         given
       }
-    let message = TurnMessage(of: event, to: TurnMessage.Reader(7, badge: 1), prefix: "")
-    let aps = try #require(try object(message.payload)["aps"] as? [String: Any])
+    let aps = try #require(try object(message(of: event).apnsPayload)["aps"] as? [String: Any])
     #expect(aps["interruption-level"] as? String == category.map { _ in "time-sensitive" })
     #expect(aps["category"] as? String == category ?? "turn")
     #expect(aps["thread-id"] as? String == "game-1")
@@ -138,14 +146,13 @@ import Testing
 
   @Test func aRemovalNamesTheNotifications() throws {
     let alerts = (1...30).map {
-      TurnMessage.RemovedAlert(
+      RemovedAlert(
         collapseID: String(repeating: "c", count: 64), lastMove: .max - Int64($0))
     }
-    let message = TurnMessage(
-      of: .removal(alerts), to: TurnMessage.Reader(nil, badge: 2), prefix: "[dev] ")
-    #expect(message.payload.count <= 3993)
-    #expect(message.collapseID.utf8.count <= 64)
-    let payload = try object(message.payload)
+    let message = NotificationContent.removal(of: alerts, badge: 2)
+    #expect(message.apnsPayload.count <= 3993)
+    #expect(message.collapseID!.utf8.count <= 64)
+    let payload = try object(message.apnsPayload)
     #expect(payload["aps"] as? NSDictionary == ["content-available": 1, "badge": 2])
     #expect(payload["action"] as? String == "remove_notifications")
     let named = try #require(payload["notifications"] as? [[String: Any]])

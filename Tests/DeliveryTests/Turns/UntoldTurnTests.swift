@@ -24,8 +24,7 @@ import Testing
   private func waiting(_ polling: TestPolling) -> [String] {
     polling.sql(
       """
-      SELECT CONCAT(LEFT(d.token, 1), ' ', JSON_VALUE(n.payload, '$.aps.alert'), ' ',
-        JSON_VALUE(n.payload, '$.aps.badge'))
+      SELECT CONCAT(LEFT(d.token, 1), ' ', n.body, ' ', n.badge)
       FROM deliveries d JOIN notifications n ON n.id = d.notification_id
       WHERE d.state = 'open' AND n.kind <> 'badge' ORDER BY 1
       """

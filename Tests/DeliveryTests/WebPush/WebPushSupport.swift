@@ -63,13 +63,15 @@ struct Browsers {
 
   /// Adds a notification to the browser to the outbox.
   func notify(
-    _ browser: Subscribed, _ payload: String = #"{"aps":{"alert":"Your turn"}}"#, shard: Int = 1
+    _ browser: Subscribed, title: String? = nil, _ body: String = "Your turn",
+    data: String? = nil, shard: Int = 1
   ) {
     delivery.sql(
       """
       SET @id = UUID();
-      INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-        VALUES (@id, 'turn', @id, 'turns-7', '\(payload)', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+      INSERT INTO notifications (id, kind, event_key, collapse_id, title, body, data, expires_at)
+        VALUES (@id, 'turn', @id, 'turns-7', \(title.map { "'\($0)'" } ?? "NULL"), '\(body)',
+          \(data.map { "'\($0)'" } ?? "NULL"), UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
       INSERT INTO deliveries (id, notification_id, token, channel, shard)
         VALUES (UUID(), @id, '\(browser.token)', 'webpush', \(shard));
       """)

@@ -13,8 +13,9 @@ import Testing
     try withBrowsers { browsers in
       let (ann, bob) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
       let payload = #"{"aps":{"alert":{"title":"Go","body":"Zug ✓"}},"data":{"game":7}}"#
-      browsers.notify(ann, payload)
-      browsers.notify(bob, payload)
+      for browser in [ann, bob] {
+        browsers.notify(browser, title: "Go", "Zug ✓", data: #"{"data":{"game":7}}"#)
+      }
       try browsers.pass()
       let messages = browsers.service.accepted.sorted { $0.subscription < $1.subscription }
       try #require(messages.map(\.subscription) == ["a", "b"])
@@ -179,11 +180,9 @@ import Testing
   @Test func whatDoesNotFitIntoAMessageIsNotSent() throws {
     try withBrowsers { browsers in
       let (fits, large) = (try browsers.subscribe("a"), try browsers.subscribe("b"))
-      func payload(_ size: Int) -> String {
-        #"{"x":""# + String(repeating: "x", count: size - 8) + #""}"#
-      }
-      browsers.notify(fits, payload(3993))
-      browsers.notify(large, payload(3994))
+      let frame = #"{"aps":{"alert":""}}"#.utf8.count
+      browsers.notify(fits, String(repeating: "x", count: 3993 - frame))
+      browsers.notify(large, String(repeating: "x", count: 3994 - frame))
       try browsers.pass()
       #expect(browsers.service.accepted.map(\.body.count) == [4096])
       #expect(browsers.state(of: fits) == "delivered 1")
@@ -201,7 +200,7 @@ import Testing
       }
       let sender = DemoPushSender(
         database: browsers.delivery.companionDatabase, channels: [browsers.channel], missing: [])
-      let outcome = try sender.run(Array(#"{"aps":{"alert":"Test"}}"#.utf8), to: targets)
+      let outcome = try sender.run(NotificationContent(body: "Test"), to: targets)
       #expect(outcome.results.map(\.ok) == [true, false])
       #expect(outcome.results.map(\.status) == [201, 410])
       #expect(outcome.results.map(\.reason) == [nil, "SubscriptionGone"])

@@ -15,8 +15,8 @@ import Testing
       store.sql(
         """
         SET time_zone = '+00:00';
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-          VALUES (UUID(), 'turn', 'e', 'c', '{}', NOW(3) + INTERVAL 1 DAY);
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+          VALUES (UUID(), 'turn', 'e', 'c', NOW(3) + INTERVAL 1 DAY);
         INSERT INTO deliveries (id, notification_id, token, shard) SELECT UUID(), id, 't', 3 FROM notifications;
         UPDATE delivery_leases SET leased_until = NOW(3) + INTERVAL \(ahead)
         """)

@@ -6,18 +6,20 @@ extension ConstraintTests {
   static let outbox: [Case] = [
     Case(
       "notifications.PRIMARY",
-      "INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at) SELECT id, kind, 'x', 'c', '{}', expires_at FROM notifications"
+      "INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at) SELECT id, kind, 'x', 'c', expires_at FROM notifications"
     ),
     Case(
       "notifications.notifications_event",
-      "INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at) SELECT \(other), kind, event_key, 'c', '{}', expires_at FROM notifications"
+      "INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at) SELECT \(other), kind, event_key, 'c', expires_at FROM notifications"
     ),
     Case(
-      "notifications.notifications_payload_form", "UPDATE notifications SET payload = '{'",
+      "notifications.notifications_data_object", "UPDATE notifications SET data = '{\"}'",
       words: "json_valid"),
+    Case("notifications.notifications_data_object", "UPDATE notifications SET data = '[]'"),
+    Case("notifications.notifications_data_object", "UPDATE notifications SET data = '{}'"),
     Case(
-      "notifications.notifications_payload_form",
-      "UPDATE notifications SET payload = CONCAT('\"', REPEAT('x', 4095), '\"')"),
+      "notifications.notifications_size",
+      "UPDATE notifications SET title = 'x', body = REPEAT('x', 4087), data = '{\"a\":\"b\"}'"),
     Case(
       "deliveries.PRIMARY",
       "INSERT INTO deliveries (id, notification_id, token, shard) SELECT id, notification_id, 'x', 1 FROM deliveries"

@@ -157,8 +157,8 @@ import Testing
           store,
           """
           SET @id = UUID();
-          INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, created_at)
-          VALUES (@id, 'turn', '\(state) \(age)', 'c', '{}', NOW(3), NOW(3) - INTERVAL \(age));
+          INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at, created_at)
+          VALUES (@id, 'turn', '\(state) \(age)', 'c', NOW(3), NOW(3) - INTERVAL \(age));
           INSERT INTO deliveries (id, notification_id, token, shard, state, due_at, finished_at)
           VALUES (UUID(), @id, 't', 1, '\(state)', NOW(3) - INTERVAL \(age),
             IF('\(state)' = 'open', NULL, NOW(3) - INTERVAL \(age)))
@@ -302,8 +302,8 @@ import Testing
       insert(
         store,
         """
-        INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, created_at)
-          SELECT UUID(), 'turn', seq, seq, '{}', NOW(3), NOW(3) - INTERVAL 2 DAY - INTERVAL 6000 - seq SECOND
+        INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at, created_at)
+          SELECT UUID(), 'turn', seq, seq, NOW(3), NOW(3) - INTERVAL 2 DAY - INTERVAL 6000 - seq SECOND
           FROM seq_1_to_6000;
         INSERT INTO deliveries (id, notification_id, shard, token, state, finished_at)
           SELECT UUID(), id, 0, 't', 'dead', NOW(3) FROM notifications WHERE event_key < 6000;

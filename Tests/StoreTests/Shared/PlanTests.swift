@@ -107,8 +107,8 @@ import Testing
       SELECT \(id(1)), 'turn_check', '{}', NOW(3) + INTERVAL seq SECOND, 'r', IF(seq MOD 100, 'done', 'open'),
         IF(seq MOD 100, '{}', NULL), IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL), \(id(7))
       FROM seq_1_to_10000;
-    INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at, created_at)
-      SELECT \(id(1)), 'turn', seq, 'c', '{}', NOW(3), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
+    INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at, created_at)
+      SELECT \(id(1)), 'turn', seq, 'c', NOW(3), NOW(3) + INTERVAL seq SECOND FROM seq_1_to_10000;
     INSERT INTO deliveries (id, notification_id, token, shard, due_at, state, finished_at)
       SELECT \(id(2)), \(id(1)), 't', seq MOD 16, NOW(3) + INTERVAL seq SECOND, IF(seq MOD 100, 'dead', 'open'),
         IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL) FROM seq_1_to_10000;

@@ -86,8 +86,8 @@ enum SampleRows {
       VALUES ('limit', 'subject', NOW(3), 1);
     INSERT INTO audit_log (id, at, event, request_id, address)
       VALUES (1, NOW(3), 'event', 'request', '192.0.2.1');
-    INSERT INTO notifications (id, kind, event_key, collapse_id, payload, expires_at)
-      VALUES ('\(notification)', 'turn', 'event', 'c', '{}', NOW(3));
+    INSERT INTO notifications (id, kind, event_key, collapse_id, expires_at)
+      VALUES ('\(notification)', 'turn', 'event', 'c', NOW(3));
     INSERT INTO deliveries (id, notification_id, token, shard)
       VALUES ('\(delivery)', '\(notification)', '\(pushToken)\(pushToken)', 1);
     INSERT INTO provider_tokens (team_id, key_id) VALUES ('team', 'key');
