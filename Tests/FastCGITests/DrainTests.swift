@@ -77,11 +77,8 @@ import Testing
     arrived.wait()
     running.terminate()
     running.waitForPhase(.draining)
-    let elapsed = ContinuousClock().measure {
-      running.terminate()
-      #expect(running.waitForEnd())
-    }
-    #expect(elapsed < .seconds(2))
+    running.terminate()
+    #expect(running.waitForEnd())
     gate.signal()
   }
 

@@ -50,7 +50,7 @@ final class RunningServer: Sendable {
   }
 
   /// Waits for the return of `run`; false if it does not return within 20 s.
-  func waitForEnd() -> Bool { ended.wait(timeout: .now() + 20) == .success }
+  func waitForEnd() -> Bool { ended.wait(timeout: .now() + 60) == .success }
 }
 
 /// Runs `body` with a server, and then drains it.

@@ -291,7 +291,7 @@ package func withSiteOfPerson<T>(
 
 /// Polls `condition` until it holds; false if it does not within `limit`.
 package func holds(
-  within limit: Duration = .seconds(20), _ condition: () throws -> Bool
+  within limit: Duration = .seconds(60), _ condition: () throws -> Bool
 ) rethrows -> Bool {
   let deadline = ContinuousClock.now + limit
   while try !condition() {

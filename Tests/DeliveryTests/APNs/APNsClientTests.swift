@@ -232,7 +232,7 @@ import Testing
       #expect(sent.isComplete(2))
       #expect(sent.count { $0 == .unanswered } == 2)
       #expect(sent.run.connections == 2)
-      #expect(sent.duration < .seconds(10))
+      #expect(sent.duration < .seconds(60))
     }
   }
 
@@ -248,7 +248,7 @@ import Testing
       #expect(sent.run.accepted >= 100 - 1)
       #expect(sent.count { $0 == .unanswered } > 0)
       #expect(sent.run.connections == 3)
-      #expect(sent.duration < .seconds(10))
+      #expect(sent.duration < .seconds(60))
     }
   }
 
@@ -257,7 +257,7 @@ import Testing
       let sent = try send(Self.count, to: fake, atMost: .milliseconds(500))
       #expect(sent.isComplete(sent.outcomes.count))
       #expect((1...11).contains(sent.run.accepted))
-      #expect(sent.duration < .seconds(5))
+      #expect(sent.duration < .seconds(20))
       guard case .overdue = sent.run.end else {
         Issue.record("\(sent.run.end)")
         return

@@ -111,7 +111,7 @@ import Testing
         try client.get(
           .configured("\(polling.site.url)/api/v1/players/7/full"), entityTag: nil, limits: limits)
       }
-      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(ContinuousClock.now - start < .seconds(60))
     }
   }
 }
