@@ -18,7 +18,7 @@ struct Leftovers {
     // Written before the cards are read, so that changes run one after another.
     "accounts": ["cards_version"],
     "phone_challenges": ["spent_at"], "passkey_challenges": ["spent_at"],
-    "login_codes": ["attempts", "spent_at"], "payments": ["attempts"],
+    "login_codes": ["attempts", "others_attempts", "spent_at"], "payments": ["attempts"],
     "account_visits": ["form_hash", "challenge_hash"], "pairing_tickets": ["spent_at"],
     "pairings": ["confirmed", "last_used_at"], "ogs_users": ["asked_at"],
     "attestation_challenges": ["spent_at"],

@@ -1,6 +1,7 @@
 import Base
 import Foundation
 import HTTP
+import Store
 
 @testable import API
 
@@ -152,10 +153,16 @@ struct WalkRules {
         // With a token in the header fields, the route ignores a token in the URL. Tokens of phones
         // may be used often.
         call.route != "GET /_auth" || !names.contains("Authorization") && !text.hasPrefix("cdev_"),
+        // The link in a mail about a browser also ends the browsers that have signed in since.
+        call.route != "POST /account/end" || isForSession(link: text),
         !spent.insert("\(call.route) \(item.name) \(text)").inserted
       else { return nil }
       return Violation(rule: "second time: \(call.route) \(item.name)", detail: text)
     }
+  }
+
+  private func isForSession(link: String) -> Bool {
+    LinkToken.parts(of: link, for: .ending, signedWith: WalkWorld.settings.hmacKeys) != nil
   }
 
   private func challenge(of source: ValueSource) -> ValueSource {
