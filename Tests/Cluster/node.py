@@ -157,7 +157,7 @@ class GaleraNode(Node):
             "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{node.replication}" for node in nodes),
             "wsrep-node-name": self.name, "wsrep-node-address": f"127.0.0.1:{self.replication}",
             "wsrep-sst-method": "mariabackup", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
-            "wsrep-sst-auth": ":".join(BACKUP),
+            "wsrep-sst-auth": ":".join(BACKUP), "wsrep-sync-wait": 1,
             # The first node, which takes the writes, comes last; any other node if none of these is available.
             "wsrep-sst-donor": "".join(f"{node.name}," for node in reversed(nodes) if node is not self),
             "wsrep-provider-options":
@@ -188,10 +188,10 @@ class GaleraNode(Node):
         self.run(f"SET GLOBAL wsrep_provider_options = 'gmcast.isolate={value}'")
 
 
-def start_galera(folder, count, options=None):
+def start_galera(folder, count):
     """A cluster of `count` connected nodes."""
     template = make_template(folder / "template")
-    nodes = [GaleraNode(folder, f"node{number}", template, options or {}) for number in range(1, count + 1)]
+    nodes = [GaleraNode(folder, f"node{number}", template, {}) for number in range(1, count + 1)]
     for node in nodes:
         node.join(nodes)
         node.make()

@@ -77,7 +77,7 @@ class Storm:
     """A cluster and its site. With `proxy`, the programs know only HAProxy; otherwise they know the three nodes."""
 
     def __init__(self, folder, binaries, has_proxy):
-        self.nodes = start_galera(folder, 3, {"wsrep-sync-wait": 1})
+        self.nodes = start_galera(folder, 3)
         self.proxy = Proxy(folder, self.nodes) if has_proxy else None
         self.site = Site(folder, binaries, self.nodes[0])
         for node in self.nodes[1:]:

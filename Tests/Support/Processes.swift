@@ -75,7 +75,9 @@ func runCommand(
   shutdown(conversation.fileDescriptor, Int32(SHUT_WR))
   let printed = conversation.readDataToEndOfFile()
   let status = awaitStatus(of: pid)
-  precondition(status & 0xff == 0 && statuses.contains(status >> 8), "\(name) failed")
+  precondition(
+    status & 0xff == 0 && statuses.contains(status >> 8),
+    "\(name) failed with status \(status): \(arguments.joined(separator: " ")) \(input.prefix(300))")
   return String(decoding: printed, as: UTF8.self)
 }
 
