@@ -94,16 +94,28 @@ package final class MariaDBServer: Sendable {
   /// - Returns: the output: one line per row, tabs between columns, no column names.
   @discardableResult
   package func run(_ sql: String, database: String? = nil) -> String {
-    run(sql, database: database, statuses: 0...0)
+    runCommand("mariadb", options(of: database), input: sql)
   }
 
-  private func run(_ sql: String, database: String?, statuses: ClosedRange<Int32>) -> String {
-    let options = [
+  /// Runs SQL like ``run(_:database:)``; nil if that fails. The command then prints the reason.
+  func tryRun(_ sql: String, database: String? = nil) -> String? {
+    let (status, printed) = tryCommand("mariadb", options(of: database), input: sql)
+    return status == 0 ? printed : nil
+  }
+
+  private func options(of database: String?) -> [String] {
+    [
       "--no-defaults", "--socket=\(socket)", "--user=root", "--skip-column-names", "--batch",
       "--default-character-set=utf8mb4",
-    ]
-    return runCommand(
-      "mariadb", options + (database.map { [$0] } ?? []), input: sql, statuses: statuses)
+    ] + (database.map { [$0] } ?? [])
+  }
+
+  /// Creates a database and applies a schema, again after an error: the project's schema waits only a
+  /// second for a lock, and on a busy machine a lock may be held for longer.
+  package func createDatabase(_ name: String, schema: String) {
+    run("CREATE DATABASE \(name)")
+    for _ in 1...5 where tryRun(schema, database: name) != nil { return }
+    fatalError("the schema of \(name) cannot be applied")
   }
 
   /// Drops a database.
@@ -112,7 +124,7 @@ package final class MariaDBServer: Sendable {
   /// then, but the folder is. Prints the names of the files and removes them.
   func dropDatabase(_ name: String) {
     let folder = data(of: name)
-    _ = run("DROP DATABASE \(name)", database: nil, statuses: 0...1)
+    _ = tryRun("DROP DATABASE \(name)")
     // No folder is left of a dropped database.
     guard let left = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
     let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '\(name)'"

@@ -67,18 +67,25 @@ final class GuardedProgram: @unchecked Sendable {
 
 /// Runs a command to its end and returns its output.
 @discardableResult
-func runCommand(
-  _ name: String, _ arguments: [String], input: String = "", statuses: ClosedRange<Int32> = 0...0
-) -> String {
+func runCommand(_ name: String, _ arguments: [String], input: String = "") -> String {
+  let (status, printed) = tryCommand(name, arguments, input: input)
+  precondition(
+    status == 0,
+    "\(name) failed with status \(status): \(arguments.joined(separator: " ")) \(input.prefix(300))")
+  return printed
+}
+
+/// Runs a command to its end.
+///
+/// - Returns: the status as `waitpid` has it, and the output.
+func tryCommand(
+  _ name: String, _ arguments: [String], input: String
+) -> (status: Int32, output: String) {
   let (pid, conversation) = spawn(path(of: name), arguments)
   conversation.write(Data(input.utf8))
   shutdown(conversation.fileDescriptor, Int32(SHUT_WR))
   let printed = conversation.readDataToEndOfFile()
-  let status = awaitStatus(of: pid)
-  precondition(
-    status & 0xff == 0 && statuses.contains(status >> 8),
-    "\(name) failed with status \(status): \(arguments.joined(separator: " ")) \(input.prefix(300))")
-  return String(decoding: printed, as: UTF8.self)
+  return (awaitStatus(of: pid), String(decoding: printed, as: UTF8.self))
 }
 
 /// Starts a process whose standard input and output are the other end of the returned handle.

@@ -19,8 +19,9 @@ enum SpareDatabases {
   /// - Returns: whether the database can be reused.
   static func giveBack(_ database: TestDatabase, madeWith definitions: String) -> Bool {
     let name = database.settings.database
-    guard Self.definitions(of: name) == definitions else { return false }
-    let printed = MariaDBServer.shared.run(model.script, database: name)
+    guard Self.definitions(of: name) == definitions,
+      let printed = MariaDBServer.shared.tryRun(model.script, database: name)
+    else { return false }
     guard let rights = printed.range(of: ModelDatabase.rightsMark, options: .backwards)
     else { fatalError("\(name) was not reset") }
     Evidence.keep(rows: String(printed[..<rights.lowerBound]), of: name)
@@ -53,7 +54,7 @@ private struct ModelDatabase {
   init() {
     let server = MariaDBServer.shared
     let name = "model"
-    server.run("CREATE DATABASE \(name); USE \(name);\n" + schemaOfTests)
+    server.createDatabase(name, schema: schemaOfTests)
     let tables = server.run(
       """
       SELECT TABLE_NAME, AUTO_INCREMENT IS NOT NULL, GROUP_CONCAT('`', COLUMN_NAME, '`')

@@ -47,7 +47,7 @@ struct TestDatabase {
       let text = schema ?? schemaOfTests
       let name = "test_\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
       settings = MariaDBServer.shared.settings(database: name)
-      MariaDBServer.shared.run("CREATE DATABASE \(name); USE \(name);\n" + text)
+      MariaDBServer.shared.createDatabase(name, schema: text)
       definitions = schema == nil ? SpareDatabases.definitions(of: name) : nil
     }
     Evidence.beginTest(on: settings.database)

@@ -196,14 +196,13 @@ import Testing
   @Test func aReadOnlyServerIs503UntilItIsWritable() throws {
     let server = MariaDBServer()
     let schema = try String(contentsOf: projectSchema, encoding: .utf8)
+    server.createDatabase("switchboard", schema: schema)
     server.run(
       """
-      CREATE DATABASE switchboard; USE switchboard;
-      \(schema)
       CREATE USER responder@localhost; GRANT switchboard_responder TO responder@localhost;
       SET DEFAULT ROLE switchboard_responder FOR responder@localhost;
       INSERT INTO companion_status (host, version, last_pass_at) VALUES ('h', '1', '2099-01-01');
-      """)
+      """, database: "switchboard")
     let application = Application.ofTests(
       on: ConnectionSettings(
         socket: server.socket, database: "switchboard", user: "responder", password: nil))

@@ -63,7 +63,7 @@ import Testing
   @Test func aRestartOfTheDatabaseIsNoticedAtOnce() throws {
     let server = MariaDBServer()
     let schema = try String(contentsOf: projectSchema, encoding: .utf8)
-    server.run("CREATE DATABASE switchboard; USE switchboard;\n" + schema)
+    server.createDatabase("switchboard", schema: schema)
     let application = Application.ofTests(on: server.settings(database: "switchboard"))
     let health = Request(method: "GET", path: "/health")
     #expect(application.respond(to: health).status == 200)

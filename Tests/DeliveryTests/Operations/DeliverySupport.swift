@@ -145,7 +145,7 @@ func withDeliveryOnItsOwnServer<T>(
   try withFolder { empty in
     let server = MariaDBServer(options: options)
     defer { server.kill() }
-    server.run("CREATE DATABASE own; USE own;\n" + schemaOfTests)
+    server.createDatabase("own", schema: schemaOfTests)
     for program in ["companion", "responder"] {
       server.run(
         """

@@ -34,7 +34,7 @@ import Testing
       server = MariaDBServer(
         options: ["--skip-networking=0", "--bind-address=127.0.0.1", "--port=\(port)"]
           + (encrypts ? tls : ["--skip-ssl"]))
-      server.run("CREATE DATABASE own; USE own;\n" + schemaOfTests)
+      server.createDatabase("own", schema: schemaOfTests)
       server.run(
         """
         CREATE USER remote@'127.0.0.1' IDENTIFIED BY 'a secret of the test' \(encrypts ? "REQUIRE SSL" : "");
