@@ -4,8 +4,7 @@ package import MariaDB
 extension Environment {
   /// The settings of the connection to MariaDB.
   package mutating func connectionSettings() -> ConnectionSettings {
-    let port = UInt16(integer("SWITCHBOARD_DB_PORT", in: 1...65_535, default: 3306))
-    let hosts = databaseHosts(port: port)
+    let hosts = databaseHosts()
     let socket = optional("SWITCHBOARD_DB_SOCKET")
     let authorities = optional("SWITCHBOARD_DB_CA")
     let isEncrypted = flag("SWITCHBOARD_DB_TLS", default: true)
@@ -33,15 +32,12 @@ extension Environment {
 
   /// The hosts of `SWITCHBOARD_DB_HOST`: `name`, `name:port` or `[IPv6 address]:port`, separated by commas.
   ///
-  /// - Parameter port: The port of hosts without a port.
   /// - Returns: nil if the variable is missing or malformed.
-  private mutating func databaseHosts(port: UInt16) -> [ConnectionSettings.Host]? {
+  private mutating func databaseHosts() -> [ConnectionSettings.Host]? {
     let name = "SWITCHBOARD_DB_HOST"
     guard let text = optional(name) else { return nil }
     let words = text.split(separator: ",", omittingEmptySubsequences: false)
-    let hosts = words.compactMap { word in
-      ConnectionSettings.Host(parsing: String(word).trimmed, defaultPort: port)
-    }
+    let hosts = words.compactMap { ConnectionSettings.Host(parsing: String($0).trimmed) }
     guard hosts.count == words.count, Set(hosts).count == hosts.count else {
       complain(
         about: name, "must be different hosts, such as db1.example.org:3306, separated by commas")
@@ -52,11 +48,11 @@ extension Environment {
 }
 
 extension ConnectionSettings.Host {
-  fileprivate init?(parsing text: String, defaultPort: UInt16) {
+  fileprivate init?(parsing text: String) {
     let match = text.wholeMatch(of: /(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]:]+))(?::([0-9]{1,5}))?/)
     if let match, let name = match.1 ?? match.2 {
       guard let number = match.3 else {
-        self.init(String(name), port: defaultPort)
+        self.init(String(name))
         return
       }
       guard let port = UInt16(number), port > 0 else { return nil }
@@ -64,7 +60,7 @@ extension ConnectionSettings.Host {
     } else {
       var address = in6_addr()
       guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
-      self.init(text, port: defaultPort)
+      self.init(text)
     }
   }
 }

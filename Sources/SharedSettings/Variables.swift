@@ -28,7 +28,7 @@ package struct Variable: Sendable {
 
   private static let database = [
     "SWITCHBOARD_DB_SOCKET", "SWITCHBOARD_DB_HOST", "SWITCHBOARD_DB_CA", "SWITCHBOARD_DB_TLS",
-    "SWITCHBOARD_DB_PORT", "SWITCHBOARD_DB_NAME", "SWITCHBOARD_DB_USER", "SWITCHBOARD_DB_PASSWORD",
+    "SWITCHBOARD_DB_NAME", "SWITCHBOARD_DB_USER", "SWITCHBOARD_DB_PASSWORD",
   ]
 
   private static let shared = [

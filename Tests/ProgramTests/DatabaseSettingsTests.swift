@@ -19,15 +19,14 @@ import Testing
 
   @Test(
     arguments: [
-      ("db.example.org", ["db.example.org:3307"]), ("a,b:3310", ["a:3307", "b:3310"]),
-      (" a , 192.0.2.1:1 ", ["a:3307", "192.0.2.1:1"]),
-      ("[2001:db8::1]:3308,[::1]", ["[2001:db8::1]:3308", "[::1]:3307"]),
-      ("2001:db8::1", ["[2001:db8::1]:3307"]),
+      ("db.example.org", ["db.example.org:3306"]), ("a,b:3310", ["a:3306", "b:3310"]),
+      (" a , 192.0.2.1:1 ", ["a:3306", "192.0.2.1:1"]),
+      ("[2001:db8::1]:3308,[::1]", ["[2001:db8::1]:3308", "[::1]:3306"]),
+      ("2001:db8::1", ["[2001:db8::1]:3306"]),
     ])
   func hostsAreTakenInTheirOrder(text: String, hosts: [String]) {
     let (settings, complaints) = settings([
-      "SWITCHBOARD_DB_HOST": text, "SWITCHBOARD_DB_PORT": "3307",
-      "SWITCHBOARD_DB_SOCKET": "/nowhere",
+      "SWITCHBOARD_DB_HOST": text, "SWITCHBOARD_DB_SOCKET": "/nowhere",
     ])
     #expect(complaints == [])
     #expect(settings.socket == nil && settings.hosts.map(\.description) == hosts)
