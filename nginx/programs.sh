@@ -19,12 +19,6 @@ default() {
   [[ -n ${!name+given} || -n ${!file+given} ]] || export "$1=$2"
 }
 
-# Browsers support passkeys only for names, so the site's main URL uses localhost. A second URL uses 127.0.0.1.
-default_public_urls() {
-  [[ -n ${SWITCHBOARD_PUBLIC_URL+given} || -n ${SWITCHBOARD_PUBLIC_URL_FILE+given} ]] ||
-    default SWITCHBOARD_PUBLIC_URLS "$url,http://127.0.0.1:${url##*:}"
-}
-
 # enter_environment NAME: sets the environment of the program NAME. Call it in a subshell.
 enter_environment() {
   local variable allowed
@@ -33,7 +27,8 @@ enter_environment() {
   export SWITCHBOARD_DB_USER=switchboard_$1 SWITCHBOARD_DB_PASSWORD_FILE=$state/secrets/database-$1
   export SWITCHBOARD_WAKE_SOCKET=$run/companion.sock SWITCHBOARD_RELAY_SOCKET=$run/relay.sock SWITCHBOARD_AGENT=$agent
   default SWITCHBOARD_ENV development
-  default_public_urls
+  # Browsers support passkeys only for names, so the site's main URL uses localhost. A second URL uses 127.0.0.1.
+  default SWITCHBOARD_PUBLIC_URL "$url,http://127.0.0.1:${url##*:}"
   default SWITCHBOARD_JWT_KEYS_FILE "$state/secrets/jwt-keys"
   default SWITCHBOARD_HMAC_KEYS_FILE "$state/secrets/hmac-keys"
   default SWITCHBOARD_CREDENTIAL_KEYS_FILE "$state/secrets/credential-keys"

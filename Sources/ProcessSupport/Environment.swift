@@ -85,36 +85,20 @@ package struct Environment {
 
   /// The addresses under which the apps reach the site, without a final slash. The first is the main address.
   package mutating func publicURLs() -> [String]? {
-    let (name, other) = ("SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL")
-    guard let list = optional(name) else { return onePublicURL().map { [$0] } }
-    let urls = list.split(separator: ",", omittingEmptySubsequences: false).map {
-      String($0).trimmed
+    value(
+      "SWITCHBOARD_PUBLIC_URL", "the address under which the apps reach this site",
+      "must be an http or https address without a final slash, or several, separated by commas; \(Self.pathRule)"
+    ) { text in
+      let urls = text.split(separator: ",", omittingEmptySubsequences: false).map {
+        String($0).trimmed
+      }
+      return urls.allSatisfy(Self.isPublicURL) ? urls : nil
     }
-    guard urls.allSatisfy(Self.isPublicURL) else {
-      complain(
-        about: name,
-        "must be http or https addresses without a final slash, separated by commas; \(Self.pathRule)"
-      )
-      return nil
-    }
-    if let one = optional(other), one != urls[0] {
-      complain(about: other, "must be the first of \(name), or not be set")
-      return nil
-    }
-    return urls
   }
 
   /// Like ``publicURL()``, for a program that can run without an address.
   package mutating func optionalPublicURL() -> String? {
-    let names = ["SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL"]
-    return names.contains { optional($0) != nil } ? publicURL() : nil
-  }
-
-  private mutating func onePublicURL() -> String? {
-    value(
-      "SWITCHBOARD_PUBLIC_URL", "the address under which the apps reach this site",
-      "must be an http or https address without a final slash; \(Self.pathRule)"
-    ) { text in Self.isPublicURL(text) ? text : nil }
+    optional("SWITCHBOARD_PUBLIC_URL") == nil ? nil : publicURL()
   }
 
   private static let pathRule = "a path in it may have letters, digits and . _ ~ - only"

@@ -32,8 +32,7 @@ package struct Variable: Sendable {
   ]
 
   private static let shared = [
-    "SWITCHBOARD_PUBLIC_URLS", "SWITCHBOARD_PUBLIC_URL", "WEBPUSH_HOSTS", "SWITCHBOARD_REPO",
-    "CHECK_INTERVAL_SECONDS",
+    "SWITCHBOARD_PUBLIC_URL", "WEBPUSH_HOSTS", "SWITCHBOARD_REPO", "CHECK_INTERVAL_SECONDS",
   ]
 
   private static let ofResponder = [

@@ -30,6 +30,22 @@ set_variable() {
   mv "$file.new" "$file"
 }
 
+# main_url: prints the first address of SWITCHBOARD_PUBLIC_URL, or an empty line.
+main_url() {
+  local urls=${environment[SWITCHBOARD_PUBLIC_URL]-} url
+  read -r url <<<"${urls%%,*}" # removes spaces around it
+  printf '%s\n' "$url"
+}
+
+# set_main_url URL: writes the site's address, unless the administrator has given several.
+set_main_url() {
+  if [[ ${environment[SWITCHBOARD_PUBLIC_URL]-} != *,* ]]; then
+    set_variable SWITCHBOARD_PUBLIC_URL "$1"
+  elif [[ $(main_url) != "$1" ]]; then
+    say "SWITCHBOARD_PUBLIC_URL has several addresses, so it stays as it is. Its first address should be $1."
+  fi
+}
+
 # Makes missing keys.
 make_keys() {
   local key

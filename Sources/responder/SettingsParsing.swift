@@ -46,9 +46,7 @@ extension Settings {
       proxies: environment.networks("SWITCHBOARD_TRUSTED_PROXIES"))
     let relaySocket = environment.optional("SWITCHBOARD_RELAY_SOCKET")
     if let publicURLs, !publicURLs.allSatisfy({ WebURL($0) != nil }) {
-      let isList = environment.optional("SWITCHBOARD_PUBLIC_URLS") != nil
-      environment.complain(
-        about: isList ? "SWITCHBOARD_PUBLIC_URLS" : "SWITCHBOARD_PUBLIC_URL", "must name a host")
+      environment.complain(about: "SWITCHBOARD_PUBLIC_URL", "must name a host")
       return nil
     }
     guard let publicURLs, let jwtKeys, let hmacKeys, let credentialKeys, let companionKeys else {

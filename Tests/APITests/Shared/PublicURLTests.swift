@@ -19,11 +19,8 @@ import Testing
 
   private let urls = "https://a.example, https://b.example:8443/x ,http://127.0.0.1:8080"
 
-  @Test(arguments: ["", "https://a.example"])
-  func theFirstAddressIsTheMainOne(one: String) {
-    let (settings, complaints) = read([
-      "SWITCHBOARD_PUBLIC_URLS": urls, "SWITCHBOARD_PUBLIC_URL": one,
-    ])
+  @Test func theFirstAddressIsTheMainOne() {
+    let (settings, complaints) = read(["SWITCHBOARD_PUBLIC_URL": urls])
     #expect(complaints == [])
     #expect(settings?.publicURL == "https://a.example")
     #expect(
@@ -36,15 +33,6 @@ import Testing
         == ["https://a.example", "https://b.example:8443", "http://127.0.0.1:8080"])
   }
 
-  @Test func theTwoVariablesMustAgree() {
-    let (_, complaints) = read([
-      "SWITCHBOARD_PUBLIC_URLS": urls, "SWITCHBOARD_PUBLIC_URL": "https://b.example:8443/x",
-    ])
-    #expect(
-      complaints
-        == ["SWITCHBOARD_PUBLIC_URL must be the first of SWITCHBOARD_PUBLIC_URLS, or not be set."])
-  }
-
   @Test(arguments: [
     "a.example", "https://a.example/", "https://a.example,", ",https://a.example",
     "https://a.example,ftp://b.example", "https://a.example,https://x@y", "https://a.example/?b",
@@ -52,9 +40,9 @@ import Testing
     "https://a.example#b",
   ])
   func malformedListsAreComplaints(list: String) {
-    let (_, complaints) = read(["SWITCHBOARD_PUBLIC_URLS": list, "SWITCHBOARD_PUBLIC_URL": ""])
+    let (_, complaints) = read(["SWITCHBOARD_PUBLIC_URL": list])
     #expect(complaints.count == 1)
-    #expect(complaints.first?.hasPrefix("SWITCHBOARD_PUBLIC_URLS must ") == true, "\(complaints)")
+    #expect(complaints.first?.hasPrefix("SWITCHBOARD_PUBLIC_URL must ") == true, "\(complaints)")
   }
 
   /// Apps that use an old address keep working while the site moves.
