@@ -11,19 +11,9 @@ extension Settings {
     let keys = environment.companionKeys()
     let command = environment.optional("SWITCHBOARD_MAIL_COMMAND")
     let directory = environment.optional("SWITCHBOARD_MAIL_DIRECTORY")
-    let sender = environment.optional("SWITCHBOARD_MAIL_FROM") ?? "switchboard@localhost"
-    let senderName = environment.optional("SWITCHBOARD_MAIL_NAME") ?? "Switchboard"
+    let sender = environment.sender()
     let days = environment.integer("SWITCHBOARD_AUDIT_DAYS", in: 1...36_500, default: 365)
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
-    if !sender.utf8.allSatisfy(\.isVisible) || sender.contains(where: { $0 == "<" || $0 == ">" })
-      || !sender.contains("@")
-    {
-      environment.complain(about: "SWITCHBOARD_MAIL_FROM", "must be an e-mail address in ASCII")
-    }
-    if senderName.hasControls || senderName.unicodeScalars.count > 60 {
-      environment.complain(
-        about: "SWITCHBOARD_MAIL_NAME", "must be a name of at most 60 characters")
-    }
     let polling = PollSettings(from: &environment, interval: .seconds(interval))
     let (apns, missingForPushes) = APNsSettings.parseFamily(from: &environment)
     let outbound = environment.outboundRule()
@@ -39,7 +29,8 @@ extension Settings {
     self.init(
       keys: keys,
       mailer: command.map { .command($0) } ?? directory.map { .directory($0) },
-      sender: sender, senderName: senderName, auditLifetime: .seconds(days * 86_400),
+      sender: sender?.address ?? "switchboard@localhost",
+      senderName: sender?.name ?? "Switchboard", auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
       polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
       webPush: webPush, missingForPushes: missingForPushes,
@@ -49,6 +40,22 @@ extension Settings {
 }
 
 extension Environment {
+  /// The sender of mails.
+  ///
+  /// - Returns: nil if none is given, or after a complaint.
+  fileprivate mutating func sender() -> Mailbox? {
+    let name = "SWITCHBOARD_MAIL_FROM"
+    guard let text = optional(name) else { return nil }
+    let sender = Mailbox(text)
+    if sender == nil {
+      complain(
+        about: name,
+        "must be an e-mail address in ASCII, or Name <address> with a name of at most 60 characters"
+      )
+    }
+    return sender
+  }
+
   /// Private addresses that the companion may connect to for a URL from a row.
   fileprivate mutating func outboundRule() -> OutboundRule {
     let name = "SWITCHBOARD_OUTBOUND_ALLOW"

@@ -64,11 +64,30 @@ import Testing
     }
   }
 
-  @Test(arguments: ["nobody", "a b@c", "a@b\nBcc: x", "<a@b>", "a@b>", "a@b\u{0}", "a@b\u{7f}"])
-  func aSenderThatIsNoAddressIsAComplaint(sender: String) {
+  @Test(
+    arguments: [
+      ("", "Switchboard", "switchboard@localhost"), ("a@b.example", "Switchboard", "a@b.example"),
+      ("Go Club <a@b.example>", "Go Club", "a@b.example"), ("Gö<a@b>", "Gö", "a@b"),
+      (#""Go, \"Club\" \\ <Co>" <a@b>"#, #"Go, "Club" \ <Co>"#, "a@b"),
+      ("B, A <a@b>", "B, A", "a@b"),
+    ])
+  func theSenderIsAnAddressWithOrWithoutAName(text: String, name: String, address: String) {
+    let (settings, complaints) = read(["SWITCHBOARD_MAIL_FROM": text])
+    #expect(complaints == [])
+    #expect(settings?.senderName == name && settings?.sender == address)
+  }
+
+  @Test(arguments: [
+    "nobody", "a b@c", "a@b\nBcc: x", "<a@b>", "a@b>", "a@b\u{0}", "a@b\u{7f}", "a@b,c@d", "@b",
+    "a@b@c", "Go Club", "Go Club <nobody>", "Go Club <ä@b>", "Go\nClub <a@b>", " <a@b>",
+    "Go <a@b> <c@d>", "Go <a@b> x", "\"Go <a@b>", "\"\" <a@b>",
+    "\(String(repeating: "x", count: 61)) <a@b>",
+  ])
+  func aMalformedSenderIsAComplaint(sender: String) {
     #expect(
-      read(["SWITCHBOARD_MAIL_FROM": sender]).1
-        == ["SWITCHBOARD_MAIL_FROM must be an e-mail address in ASCII."])
+      read(["SWITCHBOARD_MAIL_FROM": sender]).1 == [
+        "SWITCHBOARD_MAIL_FROM must be an e-mail address in ASCII, or Name <address> with a name of at most 60 characters."
+      ])
   }
 
   @Test(arguments: [
