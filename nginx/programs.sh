@@ -37,7 +37,7 @@ enter_environment() {
   [[ -z ${SWITCHBOARD_WEB_PROXY-} ]] || default SWITCHBOARD_TRUSTED_PROXIES 127.0.0.5
   default MASTER_API_KEY_FILE "$state/secrets/master-api-key"
   default SWITCHBOARD_SECRETS_DIRECTORY "$state/secrets"
-  [[ -n ${SWITCHBOARD_MAIL_FROM+given} ]] || default SWITCHBOARD_CONTACT "$(id -un)@$(uname -n)"
+  default SWITCHBOARD_ADMINISTRATOR "$(id -un)@$(uname -n)"
   [[ -n ${SWITCHBOARD_MAIL_COMMAND+given} || -n ${SWITCHBOARD_MAIL_COMMAND_FILE+given} ]] ||
     default SWITCHBOARD_MAIL_DIRECTORY "$state/mail"
   export SWIFT_BACKTRACE=enable=no # a backtrace would print keys that are in memory

@@ -11,7 +11,7 @@ extension Companion {
   package func dryRun() throws -> [String] {
     let limit = 1_000
     let records = database.records(at: .now(), from: .companion)
-    let poller = settings.polling?.baseURL ?? "nowhere: SWITCHBOARD_CONTACT is missing"
+    let poller = settings.polling?.baseURL ?? "nowhere: SWITCHBOARD_ADMINISTRATOR is missing"
     let kinds: [(String, [String])] = [
       ("job", try records.jobs.dueKinds(limit: limit)),
       (

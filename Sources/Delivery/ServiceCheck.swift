@@ -12,7 +12,7 @@ extension Companion {
 
   private func pollCheck() -> CheckLine {
     settings.polling?.check(interval: settings.interval)
-      ?? .problem("online-go.com is not polled: SWITCHBOARD_CONTACT is missing")
+      ?? .problem("online-go.com is not polled: SWITCHBOARD_ADMINISTRATOR is missing")
   }
 
   /// - Returns: an empty array if the site's URL is not configured.

@@ -66,7 +66,7 @@ package struct Settings: Sendable {
   /// Names of the unset variables that sending or polling requires.
   package var missing: [String] {
     (mailer == nil ? ["SWITCHBOARD_MAIL_COMMAND"] : [])
-      + (polling == nil ? ["SWITCHBOARD_CONTACT"] : []) + missingForPushes
+      + (polling == nil ? ["SWITCHBOARD_ADMINISTRATOR"] : []) + missingForPushes
   }
   /// Description of the way that a mail would be sent now.
   package var mailRoute: String {

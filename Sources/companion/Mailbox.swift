@@ -25,6 +25,6 @@ struct Mailbox {
   static func isAddress(_ text: String) -> Bool {
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
     return parts.count == 2 && !parts.contains("")
-      && text.utf8.allSatisfy { $0.isVisible && !#"<>(),;"\"#.utf8.contains($0) }
+      && text.utf8.allSatisfy { $0.isVisible && !#"<>(),:;"\"#.utf8.contains($0) }
   }
 }

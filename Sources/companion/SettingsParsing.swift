@@ -14,10 +14,13 @@ extension Settings {
     let sender = environment.sender()
     let days = environment.integer("SWITCHBOARD_AUDIT_DAYS", in: 1...36_500, default: 365)
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
-    let polling = PollSettings(from: &environment, interval: .seconds(interval))
+    let publicURL = environment.optionalPublicURL()
+    let contact = Contact(from: &environment, publicURL: publicURL)
+    let polling = PollSettings(
+      from: &environment, contact: contact, interval: .seconds(interval))
     let (apns, missingForPushes) = APNsSettings.parseFamily(from: &environment)
     let outbound = environment.outboundRule()
-    let webPush = WebPushSettings(from: &environment, outbound: outbound)
+    let webPush = WebPushSettings(from: &environment, contact: contact, outbound: outbound)
     let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
     if let metricsFile, !metricsFile.hasPrefix("/") || !metricsFile.hasSuffix(".prom") {
       environment.complain(
@@ -34,7 +37,7 @@ extension Settings {
       interval: .seconds(interval),
       polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
       webPush: webPush, missingForPushes: missingForPushes,
-      publicURL: environment.optionalPublicURL(), outbound: outbound, metricsFile: metricsFile,
+      publicURL: publicURL, outbound: outbound, metricsFile: metricsFile,
       secretFiles: secretFiles, certificateFingerprint: fingerprint)
   }
 }
@@ -102,16 +105,13 @@ extension Environment {
 }
 
 extension PollSettings {
-  /// - Returns: nil if no contact is configured, or after a complaint in `environment`.
-  init?(from environment: inout Environment, interval: Duration) {
+  /// - Returns: nil without a contact.
+  init?(from environment: inout Environment, contact: Contact?, interval: Duration) {
     let baseURL = environment.optional("OGS_BASE_URL") ?? "https://online-go.com"
     let name = environment.optional("ENVIRONMENT") ?? "none"
     let live = environment.integer(
       "CHECK_INTERVAL_LIVE_SECONDS", in: 1...3600, default: Int(interval.components.seconds))
     let requests = environment.integer("OGS_REQUESTS_PER_SECOND", in: 1...1000, default: 5)
-    let contact =
-      environment.optional("SWITCHBOARD_CONTACT") ?? environment.optional("SWITCHBOARD_MAIL_FROM")
-      ?? environment.optionalPublicURL()
     if WebURL(baseURL)?.isHTTP != true || baseURL.hasSuffix("/") {
       environment.complain(
         about: "OGS_BASE_URL", "must be an http or https address without a final slash")
@@ -120,13 +120,8 @@ extension PollSettings {
       environment.complain(about: "ENVIRONMENT", "must be a word of at most 40 characters")
     }
     guard let contact else { return nil }
-    guard !contact.hasControls, !contact.contains(where: { "()".contains($0) }) else {
-      environment.complain(
-        about: "SWITCHBOARD_CONTACT", "must be an e-mail address or a URL, without parentheses")
-      return nil
-    }
     self.init(
-      baseURL: baseURL, contact: contact, requestsPerSecond: requests,
+      baseURL: baseURL, contact: contact.text, requestsPerSecond: requests,
       pace: PollPace(interval: interval, liveInterval: .seconds(live)),
       prefix: name == "none" ? "" : "[\(name)] ")
   }

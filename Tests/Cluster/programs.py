@@ -137,7 +137,7 @@ class Site:
         mails.mkdir()
         self.mailbox.folders.append(mails)
         environment = self.environment(
-            "companion", hosts, SWITCHBOARD_MAIL_DIRECTORY=str(mails), SWITCHBOARD_CONTACT="cluster@example.org",
+            "companion", hosts, SWITCHBOARD_MAIL_DIRECTORY=str(mails), SWITCHBOARD_ADMINISTRATOR="cluster@example.org",
             SWITCHBOARD_OUTBOUND_ALLOW="127.0.0.0/8", **more)
         program = Program(self.folder, name, [self.bin / "switchboard-companion", "watch"], environment)
         self.programs.append(program)

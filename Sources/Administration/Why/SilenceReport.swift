@@ -74,10 +74,10 @@ package struct SilenceReport: Sendable {
         "The companion ended its last pass \(companion.lastPassAt.span(to: records.now)) ago, so nothing is sent. Look at it: "
           + "systemctl status switchboard-companion.timer switchboard-companion")
     }
-    if companion.missing.contains("SWITCHBOARD_CONTACT") {
+    if companion.missing.contains("SWITCHBOARD_ADMINISTRATOR") {
       explanation.blame(
         "not_polled",
-        "The companion does not ask online-go.com whose turn it is: set SWITCHBOARD_CONTACT.")
+        "The companion does not ask online-go.com whose turn it is: set SWITCHBOARD_ADMINISTRATOR.")
     }
     try explainFailures(in: &explanation)
     let apns = companion.missing.filter { $0.hasPrefix("APNS_") }

@@ -4,7 +4,7 @@ package import Store
 package struct PollSettings: Sendable {
   /// `https://…` without a final slash.
   package let baseURL: String
-  /// E-mail address or URL at which its administrators reach our administrators.
+  /// E-mail address of our administrator, or the site's URL.
   package let contact: String
   /// Maximum rate, even if the interval requires more.
   package let requestsPerSecond: Int

@@ -102,7 +102,7 @@ final class TestTurns {
     var changes = try fake.environment()
     changes["OGS_BASE_URL"] = site.url
     changes["OGS_REQUESTS_PER_SECOND"] = "1000"
-    changes["SWITCHBOARD_CONTACT"] = "admin@example.org"
+    changes["SWITCHBOARD_ADMINISTRATOR"] = "admin@example.org"
     if let settings { changes["SWITCHBOARD_DB_SOCKET"] = settings.socket }
     return try RunningCompanion(delivery, "run", changing: changes)
   }

@@ -129,7 +129,7 @@ import Testing
         try withAPNs { fake throws in
           var changes = try fake.environment(other: other)
           changes["OGS_BASE_URL"] = site.url
-          changes["SWITCHBOARD_CONTACT"] = "admin@example.org"
+          changes["SWITCHBOARD_ADMINISTRATOR"] = "admin@example.org"
           let companion = try RunningCompanion(delivery, "run --dry-run", changing: changes)
           try companion.end(expecting: 0)
           let lines = companion.output.split(separator: "\n").map(String.init)

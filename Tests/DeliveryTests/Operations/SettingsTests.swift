@@ -13,7 +13,7 @@ import Testing
   private func read(_ variables: [String: String]) -> (Settings?, [String]) {
     var environment = Environment(
       [
-        "SWITCHBOARD_COMPANION_KEYS": Self.keys, "SWITCHBOARD_CONTACT": "admin@example.org",
+        "SWITCHBOARD_COMPANION_KEYS": Self.keys, "SWITCHBOARD_ADMINISTRATOR": "admin@example.org",
       ].merging(variables) { $1 })
     let settings = Settings(from: &environment)
     return (settings, environment.complaints)
@@ -101,20 +101,19 @@ import Testing
     #expect(complaints.first?.hasPrefix("\(name) must be a whole number from 1 to ") == true)
   }
 
-  @Test func whoIsWrittenToIsTheContactOrElseTheSenderOrTheSite() {
+  @Test func theContactIsTheAdministratorOrElseTheSite() {
     func contact(_ variables: [String: String]) -> String? {
-      read(variables.merging(["SWITCHBOARD_CONTACT": ""]) { first, _ in first }).0?.polling?.contact
+      read(variables.merging(["SWITCHBOARD_ADMINISTRATOR": ""]) { first, _ in first }).0?.polling?
+        .contact
     }
-    let (sender, site) = (
-      ["SWITCHBOARD_MAIL_FROM": "sender@example.org"],
-      ["SWITCHBOARD_PUBLIC_URL": "https://api.example.org"]
-    )
-    #expect(contact(["SWITCHBOARD_CONTACT": "me@example.org"]) == "me@example.org")
-    #expect(contact(sender.merging(site) { $1 }) == "sender@example.org")
-    #expect(contact(site) == "https://api.example.org")
-    #expect(contact([:]) == nil)
-    let without = read(["SWITCHBOARD_CONTACT": ""]).0
-    #expect(without?.missing == ["SWITCHBOARD_MAIL_COMMAND", "SWITCHBOARD_CONTACT"] + Self.apns)
+    let site = ["SWITCHBOARD_PUBLIC_URL": "http://api.example.org/x, https://old.example.org"]
+    let administrator = ["SWITCHBOARD_ADMINISTRATOR": "me@example.org"]
+    #expect(contact(administrator.merging(site) { $1 }) == "me@example.org")
+    #expect(contact(site) == "http://api.example.org/x")
+    #expect(contact(["SWITCHBOARD_MAIL_FROM": "sender@example.org"]) == nil)
+    let without = read(["SWITCHBOARD_ADMINISTRATOR": ""]).0
+    #expect(
+      without?.missing == ["SWITCHBOARD_MAIL_COMMAND", "SWITCHBOARD_ADMINISTRATOR"] + Self.apns)
   }
 
   @Test(
@@ -137,7 +136,8 @@ import Testing
   @Test(arguments: [
     ("OGS_BASE_URL", "online-go.com"), ("OGS_BASE_URL", "https://online-go.com/"),
     ("OGS_BASE_URL", "file:///etc"), ("OGS_REQUESTS_PER_SECOND", "0"),
-    ("SWITCHBOARD_CONTACT", "a\r\nX-Field: b"), ("SWITCHBOARD_CONTACT", "a) Mozilla (b"),
+    ("SWITCHBOARD_ADMINISTRATOR", "a@b\r\nX-Field: c"), ("SWITCHBOARD_ADMINISTRATOR", "a@b)c(d"),
+    ("SWITCHBOARD_ADMINISTRATOR", "root"), ("SWITCHBOARD_ADMINISTRATOR", "https://example.org"),
     ("ENVIRONMENT", String(repeating: "x", count: 41)), ("ENVIRONMENT", "a\nb"),
   ])
   func aWayToPollThatIsNoneIsAComplaint(name: String, value: String) {

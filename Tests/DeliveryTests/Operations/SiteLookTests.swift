@@ -121,7 +121,7 @@ import Testing
       let expected = try makeCertificate(in: delivery.folder)
       func settings(_ url: String, _ fingerprint: String) -> [String: String] {
         [
-          "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_CONTACT": "a@example.org",
+          "SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_ADMINISTRATOR": "a@example.org",
           "SWITCHBOARD_CERTIFICATE_FINGERPRINT": fingerprint,
         ]
       }

@@ -25,7 +25,8 @@ import Testing
       #expect(status.output.hasPrefix("All is well.\n"))
       #expect(status.output.contains("The last pass ended "))
       #expect(
-        status.output.contains("Not set, so something is left out: SWITCHBOARD_CONTACT APNS_KEY_ID")
+        status.output.contains(
+          "Not set, so something is left out: SWITCHBOARD_ADMINISTRATOR APNS_KEY_ID")
       )
     }
   }
@@ -51,7 +52,7 @@ import Testing
       let read = try #require(
         try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
       #expect(read["status"] as? String == "degraded")
-      #expect((read["missing"] as? [String])?.first == "SWITCHBOARD_CONTACT")
+      #expect((read["missing"] as? [String])?.first == "SWITCHBOARD_ADMINISTRATOR")
       let problem = try #require((read["problems"] as? [[String: String]])?.first)
       #expect(
         problem == [
@@ -83,7 +84,7 @@ import Testing
           "APNS_APPS":
             #"[{"name":"One","bundle_id":"com.example.one",\#(app)},{"name":"com.example.two","bundle_id":"com.example.two","host":"sandbox",\#(app)}]"#,
           "FCM_SERVICE_ACCOUNT": fake.serviceAccount, "WEBPUSH_VAPID_KEY": testPrivateKey,
-          "WEBPUSH_SUBJECT": "mailto:a@example.org",
+          "SWITCHBOARD_ADMINISTRATOR": "a@example.org",
         ]
         let status = try RunningCompanion(delivery, "status", changing: environment)
         try status.end(expecting: 0)
@@ -137,7 +138,7 @@ import Testing
           delivery, "check",
           changing: [
             "SWITCHBOARD_DB_SOCKET": path, "FCM_SERVICE_ACCOUNT": fake.serviceAccount,
-            "SWITCHBOARD_CONTACT": "a@example.org",
+            "SWITCHBOARD_ADMINISTRATOR": "a@example.org",
           ])
         try check.end(expecting: 1)
         let lines = check.output.split(separator: "\n")

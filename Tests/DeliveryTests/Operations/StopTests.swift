@@ -94,7 +94,7 @@ import Testing
       let companion = try RunningCompanion(
         delivery, command,
         changing: [
-          "WEBPUSH_VAPID_KEY": testPrivateKey, "WEBPUSH_SUBJECT": "mailto:a@example.org",
+          "WEBPUSH_VAPID_KEY": testPrivateKey, "SWITCHBOARD_ADMINISTRATOR": "a@example.org",
           "WEBPUSH_HOSTS": browsers.service.host,
           "WEBPUSH_CA_CERT": browsers.service.certificatesFile,
           "SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8",

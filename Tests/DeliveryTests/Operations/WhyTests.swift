@@ -86,8 +86,8 @@ import Testing
       after: "UPDATE companion_status SET missing = 'APNS_KEY_ID APNS_TEAM_ID'",
       "set APNS_KEY_ID, APNS_TEAM_ID."),
     Case(
-      "not_polled", "7", after: "UPDATE companion_status SET missing = 'SWITCHBOARD_CONTACT'",
-      "set SWITCHBOARD_CONTACT"),
+      "not_polled", "7", after: "UPDATE companion_status SET missing = 'SWITCHBOARD_ADMINISTRATOR'",
+      "set SWITCHBOARD_ADMINISTRATOR"),
     Case(
       "apns_failing", phone, after: problem("apns", "Apple answers 403."),
       "Apple answers 403. Compare APNS_KEY_ID"),

@@ -237,7 +237,7 @@ private final class Week {
     var changes = try fake.environment()
     changes["OGS_BASE_URL"] = site.url
     changes["OGS_REQUESTS_PER_SECOND"] = "1000"
-    changes["SWITCHBOARD_CONTACT"] = "admin@example.org"
+    changes["SWITCHBOARD_ADMINISTRATOR"] = "admin@example.org"
     return try RunningCompanion(delivery, "run", changing: changes)
   }
 }

@@ -10,9 +10,11 @@ import Testing
 @Suite struct WebPushSettingsTests {
   private func parse(_ changes: [String: String]) -> (WebPushSettings?, [String]) {
     var environment = Environment(
-      ["WEBPUSH_VAPID_KEY": testPrivateKey, "WEBPUSH_SUBJECT": "mailto:a@example.org"]
+      ["WEBPUSH_VAPID_KEY": testPrivateKey, "SWITCHBOARD_ADMINISTRATOR": "a@example.org"]
         .merging(changes) { $1 })
-    let settings = WebPushSettings(from: &environment)
+    let publicURL = environment.optionalPublicURL()
+    let contact = Contact(from: &environment, publicURL: publicURL)
+    let settings = WebPushSettings(from: &environment, contact: contact)
     return (settings, environment.complaints)
   }
 
@@ -42,18 +44,11 @@ import Testing
       complaints == ["WEBPUSH_VAPID_KEY must be what `switchboard-companion keys vapid` made."])
   }
 
-  /// Each row has the variables and the resulting subject.
-  @Test func theSubjectIsTheOneNamedOrTheAdministratorOrTheSite() throws {
-    let (administrator, site) = (
-      ["SWITCHBOARD_ADMINISTRATOR": "me@example.org"],
-      ["SWITCHBOARD_PUBLIC_URL": "https://site.example.org"]
-    )
-    let all = administrator.merging(site) { $1 }
+  @Test func theSubjectIsTheAdministratorOrTheSite() throws {
+    let site = ["SWITCHBOARD_PUBLIC_URL": "https://site.example.org"]
     for (variables, subject) in [
-      (all, "mailto:a@example.org"),
-      (all.merging(["WEBPUSH_SUBJECT": "https://a.example.org"]) { $1 }, "https://a.example.org"),
-      (all.merging(["WEBPUSH_SUBJECT": ""]) { $1 }, "mailto:me@example.org"),
-      (site.merging(["WEBPUSH_SUBJECT": ""]) { $1 }, "https://site.example.org"),
+      (site, "mailto:a@example.org"),
+      (site.merging(["SWITCHBOARD_ADMINISTRATOR": ""]) { $1 }, "https://site.example.org"),
     ] {
       let (parsed, complaints) = parse(variables)
       #expect(complaints == [])
@@ -69,19 +64,21 @@ import Testing
 
   @Test(arguments: ["", "http://site.example.org"])
   func withoutASubjectTheVariableIsNamed(site: String) {
-    let (settings, complaints) = parse(["WEBPUSH_SUBJECT": "", "SWITCHBOARD_PUBLIC_URL": site])
+    let (settings, complaints) = parse([
+      "SWITCHBOARD_ADMINISTRATOR": "", "SWITCHBOARD_PUBLIC_URL": site,
+    ])
     #expect(settings == nil)
     #expect(
       complaints == [
-        "WEBPUSH_SUBJECT is missing: the address of a person that push services may ask, such as mailto:you@example.org."
+        "SWITCHBOARD_ADMINISTRATOR is missing: the e-mail address of a person that push services may ask."
       ])
   }
 
-  @Test(arguments: ["me@example.org", "http://example.org", "mailto:a b@example.org"])
-  func aSubjectThatIsNoAddressIsAComplaint(subject: String) {
+  @Test(arguments: ["me", "mailto:me@example.org", "https://example.org", "a b@c"])
+  func aMalformedAdministratorIsOneComplaint(administrator: String) {
     #expect(
-      parse(["WEBPUSH_SUBJECT": subject]).1
-        == ["WEBPUSH_SUBJECT must be a mailto: or https: address."])
+      parse(["SWITCHBOARD_ADMINISTRATOR": administrator]).1
+        == ["SWITCHBOARD_ADMINISTRATOR must be an e-mail address in ASCII."])
   }
 
   @Test func furtherServicesAreAList() throws {

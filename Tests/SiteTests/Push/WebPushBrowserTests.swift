@@ -28,7 +28,7 @@ import Testing
     let environment = [
       "SWITCHBOARD_ALLOWED_ORIGINS": page.origin, "WEBPUSH_VAPID_PUBLIC_KEY": key,
       "WEBPUSH_VAPID_KEY_FILE": "\(folder)/vapid-key", "WEBPUSH_HOSTS": service.host,
-      "WEBPUSH_CA_CERT": service.certificatesFile, "WEBPUSH_SUBJECT": "mailto:admin@example.org",
+      "WEBPUSH_CA_CERT": service.certificatesFile, "SWITCHBOARD_ADMINISTRATOR": "admin@example.org",
     ]
     try await withSite(environment: environment) { site in
       let ann = try site.signUp()

@@ -148,7 +148,7 @@ import Testing
         "FCM_SERVICE_ACCOUNT": google.serviceAccount, "FCM_ENDPOINT_OVERRIDE": google.url,
         "WEBPUSH_VAPID_PUBLIC_KEY": vapidKey, "WEBPUSH_VAPID_KEY_FILE": "\(folder)/vapid-key",
         "WEBPUSH_HOSTS": browsers.host, "WEBPUSH_CA_CERT": browsers.certificatesFile,
-        "WEBPUSH_SUBJECT": "mailto:admin@example.org",
+        "SWITCHBOARD_ADMINISTRATOR": "admin@example.org",
       ]
     }
 
