@@ -78,14 +78,13 @@ start_fakes() {
   start_fake fcm
   start_fake ogs
   start_fake bank
-  unset "${!APNS_@}" "${!FCM_@}" OGS_BASE_URL{,_FILE}
+  unset "${!APNS_@}" "${!FCM_@}" SWITCHBOARD_SUBSTITUTES{,_FILE}
   export APNS_KEY_ID=KEY1234567 APNS_TEAM_ID=TEAM123456 APNS_BUNDLE_ID=com.example.switchboard
   export APNS_PRIVATE_KEY_FILE=$key APNS_CA_CERT=$state/apns/certificate.pem
   export FCM_SERVICE_ACCOUNT_FILE=$state/fcm/service-account.json
   APNS_ENDPOINT_OVERRIDE=https://localhost:$(<"$state/apns/port")
-  FCM_ENDPOINT_OVERRIDE=http://127.0.0.1:$(<"$state/fcm/port")
-  OGS_BASE_URL=http://127.0.0.1:$(<"$state/ogs/port")
-  export APNS_ENDPOINT_OVERRIDE FCM_ENDPOINT_OVERRIDE OGS_BASE_URL
+  SWITCHBOARD_SUBSTITUTES=fcm=http://127.0.0.1:$(<"$state/fcm/port"),ogs=http://127.0.0.1:$(<"$state/ogs/port")
+  export APNS_ENDPOINT_OVERRIDE SWITCHBOARD_SUBSTITUTES
   default CHECK_INTERVAL_SECONDS 5
   default SWITCHBOARD_OUTBOUND_ALLOW 127.0.0.0/8 # the fake bank
   connect_bank || fail 'cannot connect the fake bank' bank.log

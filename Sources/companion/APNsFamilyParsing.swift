@@ -25,13 +25,13 @@ extension APNsSettings {
   /// - Returns: the apps; if there are none, the names of the variables that are missing or
   ///   malformed.
   static func parseFamily(
-    from environment: inout Environment
+    from environment: inout Environment, substitutes: Substitutes
   ) -> (apps: [APNsSettings], missing: [String]) {
     let name = "APNS_APPS"
     let before = environment.complaints.count
     guard let text = environment.optional(name) else {
       if environment.complaints.count > before { return ([], [name]) }
-      return switch parse(from: &environment) {
+      return switch parse(from: &environment, substitutes: substitutes) {
       case .configured(let settings): ([settings], [])
       case .notConfigured(let names): ([], names)
       }
@@ -39,7 +39,7 @@ extension APNsSettings {
     if let other = requiredVariables.first(where: { environment.optional($0) != nil }) {
       environment.complain(about: other, "must not be set together with \(name)")
     }
-    let common = Common(from: &environment)
+    let common = Common(from: &environment, substitutes: substitutes)
     do throws(MalformedApps) {
       let written = try read(text)
       guard let common else { return ([], [name]) }

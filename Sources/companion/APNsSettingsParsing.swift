@@ -13,7 +13,9 @@ extension APNsSettings {
     case notConfigured([String])
   }
 
-  static func parse(from environment: inout Environment) -> Parsed {
+  static func parse(
+    from environment: inout Environment, substitutes: Substitutes
+  ) -> Parsed {
     var missing: [String] = []
     func value<Value>(
       _ name: String, _ environment: inout Environment, _ rule: String, _ parse: (String) -> Value?
@@ -32,7 +34,7 @@ extension APNsSettings {
       "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
     ) { try? P256PrivateKey(pem: unescaped($0)) }  // the error would reveal details of it
     let isSandbox = usesSandbox(&environment)
-    let common = Common(from: &environment)
+    let common = Common(from: &environment, substitutes: substitutes)
     guard let keyID, let teamID, let topic, let key, let common else {
       return .notConfigured(missing)
     }
@@ -53,23 +55,23 @@ extension APNsSettings {
   /// Settings that all apps of the site share.
   struct Common {
     private let override: APNsEndpoint?
-    private let otherOverride: APNsEndpoint?
+    private let other: APNsEndpoint?
     private let trust: TLSContext
     private let concurrency: Int
     private let delay: Int
 
     /// - Returns: nil after a complaint.
-    init?(from environment: inout Environment) {
-      override = APNsSettings.endpoint("APNS_ENDPOINT_OVERRIDE", &environment)
-      otherOverride = APNsSettings.endpoint("APNS_OTHER_ENDPOINT_OVERRIDE", &environment)
+    init?(from environment: inout Environment, substitutes: Substitutes) {
+      override = APNsSettings.endpointOverride(&environment)
+      other = substitutes.otherAPNs
       concurrency = environment.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
       delay = environment.integer("APNS_RETRY_SECONDS", in: 1...86_400, default: 900)
       guard let trust = APNsSettings.trust(&environment) else { return nil }
       self.trust = trust
     }
 
-    /// Settings for one app. If the first host is overridden, the other host is used only if it is
-    /// overridden too, because a site that uses a substitute for Apple must not connect to Apple.
+    /// Settings for one app. If the first host is overridden, the other host is used only if it has a
+    /// substitute too, because a site that uses a substitute for Apple must not connect to Apple.
     func settings(
       name: String, keyID: String, teamID: String, topic: String, key: P256PrivateKey,
       environment: APNsEnvironment
@@ -79,15 +81,14 @@ extension APNsSettings {
       return APNsSettings(
         name: name, keyID: keyID, teamID: teamID, topic: topic, key: key,
         environment: environment, endpoint: override ?? apples.0,
-        otherEndpoint: otherOverride ?? (override == nil ? apples.1 : nil), trust: trust,
+        otherEndpoint: other ?? (override == nil ? apples.1 : nil), trust: trust,
         testConcurrency: concurrency, retries: APNsRetries(delay: .seconds(delay)))
     }
   }
 
   /// - Returns: nil if the variable is not set, or after a complaint.
-  fileprivate static func endpoint(
-    _ name: String, _ environment: inout Environment
-  ) -> APNsEndpoint? {
+  fileprivate static func endpointOverride(_ environment: inout Environment) -> APNsEndpoint? {
+    let name = "APNS_ENDPOINT_OVERRIDE"
     guard let url = environment.optional(name) else { return nil }
     let endpoint = APNsEndpoint(url: url)
     if endpoint == nil { environment.complain(about: name, "must be an https:// address") }

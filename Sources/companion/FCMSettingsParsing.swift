@@ -21,12 +21,7 @@ extension FCMSettings {
     "must be the JSON file of a service account, as the Firebase console gives it"
 
   /// - Returns: nil if there is no service account, or after a complaint in `environment`.
-  init?(from environment: inout Environment) {
-    let override = environment.optional("FCM_ENDPOINT_OVERRIDE")
-    if let override, WebURL(override)?.isHTTP != true || override.hasSuffix("/") {
-      environment.complain(
-        about: "FCM_ENDPOINT_OVERRIDE", "must be an https address without a final slash")
-    }
+  init?(from environment: inout Environment, substitutes: Substitutes) {
     let name = "FCM_SERVICE_ACCOUNT"
     guard let text = environment.optional(name) else { return nil }
     do {
@@ -44,7 +39,7 @@ extension FCMSettings {
       self.init(
         project: account.projectId, account: account.clientEmail,
         keyID: account.privateKeyId, key: key, tokenURL: account.tokenUri,
-        endpoint: override ?? Self.google)
+        endpoint: substitutes.fcm ?? Self.google)
     } catch {
       // The exact error is hidden, because it would reveal something about the key.
       environment.complain(about: name, Self.rule)

@@ -16,9 +16,11 @@ extension Settings {
     let interval = environment.integer("CHECK_INTERVAL_SECONDS", in: 1...86_400, default: 30)
     let publicURL = environment.optionalPublicURL()
     let contact = Contact(from: &environment, publicURL: publicURL)
+    let substitutes = Substitutes(from: &environment)
     let polling = PollSettings(
-      from: &environment, contact: contact, interval: .seconds(interval))
-    let (apns, missingForPushes) = APNsSettings.parseFamily(from: &environment)
+      from: &environment, contact: contact, interval: .seconds(interval), substitutes: substitutes)
+    let (apns, missingForPushes) = APNsSettings.parseFamily(
+      from: &environment, substitutes: substitutes)
     let outbound = environment.outboundRule()
     let webPush = WebPushSettings(from: &environment, contact: contact, outbound: outbound)
     let metricsFile = environment.optional("SWITCHBOARD_METRICS_FILE")
@@ -35,7 +37,8 @@ extension Settings {
       sender: sender?.address ?? "switchboard@localhost",
       senderName: sender?.name ?? "Switchboard", auditLifetime: .seconds(days * 86_400),
       interval: .seconds(interval),
-      polling: polling, apns: apns, fcm: FCMSettings(from: &environment),
+      polling: polling, apns: apns,
+      fcm: FCMSettings(from: &environment, substitutes: substitutes),
       webPush: webPush, missingForPushes: missingForPushes,
       publicURL: publicURL, outbound: outbound, metricsFile: metricsFile,
       secretFiles: secretFiles, certificateFingerprint: fingerprint)
@@ -106,22 +109,21 @@ extension Environment {
 
 extension PollSettings {
   /// - Returns: nil without a contact.
-  init?(from environment: inout Environment, contact: Contact?, interval: Duration) {
-    let baseURL = environment.optional("OGS_BASE_URL") ?? "https://online-go.com"
+  init?(
+    from environment: inout Environment, contact: Contact?, interval: Duration,
+    substitutes: Substitutes
+  ) {
     let name = environment.optional("ENVIRONMENT") ?? "none"
     let live = environment.integer(
       "CHECK_INTERVAL_LIVE_SECONDS", in: 1...3600, default: Int(interval.components.seconds))
     let requests = environment.integer("OGS_REQUESTS_PER_SECOND", in: 1...1000, default: 5)
-    if WebURL(baseURL)?.isHTTP != true || baseURL.hasSuffix("/") {
-      environment.complain(
-        about: "OGS_BASE_URL", "must be an http or https address without a final slash")
-    }
     if name.hasControls || name.unicodeScalars.count > 40 {
       environment.complain(about: "ENVIRONMENT", "must be a word of at most 40 characters")
     }
     guard let contact else { return nil }
     self.init(
-      baseURL: baseURL, contact: contact.text, requestsPerSecond: requests,
+      baseURL: substitutes.ogs ?? "https://online-go.com", contact: contact.text,
+      requestsPerSecond: requests,
       pace: PollPace(interval: interval, liveInterval: .seconds(live)),
       prefix: name == "none" ? "" : "[\(name)] ")
   }

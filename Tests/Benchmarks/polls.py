@@ -23,8 +23,8 @@ class Poller:
         condition = f"id IN ({', '.join(str(1_000_000 + number) for number in users)})"
         site.sql(f"UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3), checked_at = NULL WHERE {condition}", database)
         environment = site.environment(database, "companion") | {
-            "OGS_BASE_URL": self.url, "OGS_REQUESTS_PER_SECOND": "1000", "SWITCHBOARD_ADMINISTRATOR": "bench@example.org",
-            "CHECK_INTERVAL_SECONDS": "300"}  # the longest time that a pass polls
+            "SWITCHBOARD_SUBSTITUTES": f"ogs={self.url}", "OGS_REQUESTS_PER_SECOND": "1000",
+            "SWITCHBOARD_ADMINISTRATOR": "bench@example.org", "CHECK_INTERVAL_SECONDS": "300"}  # the longest time that a pass polls
         before = site.database_cpu()
         run = self.stage.run("companion", [self.program, "run"], environment)
         run.database = site.database_cpu() - before

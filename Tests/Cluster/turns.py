@@ -29,7 +29,7 @@ class Services:
             "APNS_KEY_ID": "KEY1234567", "APNS_TEAM_ID": "TEAM123456", "APNS_BUNDLE_ID": "com.example.switchboard",
             "APNS_PRIVATE_KEY_FILE": str(key), "APNS_CA_CERT": str(self.apple / "certificate.pem"),
             "APNS_ENDPOINT_OVERRIDE": f"https://localhost:{(self.apple / 'port').read_text().strip()}",
-            "OGS_BASE_URL": f"http://127.0.0.1:{(self.games / 'port').read_text().strip()}",
+            "SWITCHBOARD_SUBSTITUTES": f"ogs=http://127.0.0.1:{(self.games / 'port').read_text().strip()}",
             "OGS_REQUESTS_PER_SECOND": "100", "CHECK_INTERVAL_SECONDS": "2"}
 
     def told(self):

@@ -103,7 +103,7 @@ final class FakeAPNs: @unchecked Sendable {
     [
       "APNS_KEY_ID": "KEY1234567", "APNS_TEAM_ID": "TEAM123456", "APNS_BUNDLE_ID": Self.topic,
       "APNS_PRIVATE_KEY": testPrivateKey, "APNS_ENDPOINT_OVERRIDE": "\(endpoint)",
-      "APNS_OTHER_ENDPOINT_OVERRIDE": other.map { "\($0.endpoint)" } ?? "",
+      "SWITCHBOARD_SUBSTITUTES": other.map { "apns-other=\($0.endpoint)" } ?? "",
       "APNS_CA_CERT": try certificate() + (other?.certificate() ?? ""), "APNS_RETRY_SECONDS": "1",
     ]
   }

@@ -185,7 +185,8 @@ import Testing
       try text.write(toFile: "\(folder)/apps.json", atomically: true, encoding: .utf8)
       var environment = Environment(
         ["APNS_APPS_FILE": "\(folder)/apps.json"].merging(more) { $1 })
-      let parsed = APNsSettings.parseFamily(from: &environment)
+      let substitutes = Substitutes(from: &environment)
+      let parsed = APNsSettings.parseFamily(from: &environment, substitutes: substitutes)
       return (parsed.apps, environment.complaints)
     }
     let (apps, complaints) = try parse(

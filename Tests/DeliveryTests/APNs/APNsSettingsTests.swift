@@ -15,7 +15,8 @@ import Testing
 
   func parse(_ changes: [String: String]) -> (APNsSettings?, missing: [String], [String]) {
     var environment = Environment(Self.whole.merging(changes) { $1 })
-    let parsed = APNsSettings.parse(from: &environment)
+    let substitutes = Substitutes(from: &environment)
+    let parsed = APNsSettings.parse(from: &environment, substitutes: substitutes)
     return switch parsed {
     case .configured(let settings): (settings, [], environment.complaints)
     case .notConfigured(let missing): (nil, missing, environment.complaints)
@@ -36,7 +37,9 @@ import Testing
 
   @Test func whatIsMissingIsNamedAndNoComplaint() {
     var environment = Environment([:])
-    guard case .notConfigured(let all) = APNsSettings.parse(from: &environment) else {
+    let substitutes = Substitutes(from: &environment)
+    let parsed = APNsSettings.parse(from: &environment, substitutes: substitutes)
+    guard case .notConfigured(let all) = parsed else {
       Issue.record("configured by nothing")
       return
     }
@@ -53,8 +56,7 @@ import Testing
   @Test(arguments: [
     ("APNS_KEY_ID", "a b"), ("APNS_TEAM_ID", "ä"), ("APNS_BUNDLE_ID", "x\ny"),
     ("APNS_PRIVATE_KEY", "secret"), ("APNS_USE_SANDBOX", "yes"),
-    ("APNS_ENDPOINT_OVERRIDE", "http://localhost"), ("APNS_OTHER_ENDPOINT_OVERRIDE", "x"),
-    ("APNS_CA_CERT", "/nowhere"),
+    ("APNS_ENDPOINT_OVERRIDE", "http://localhost"), ("APNS_CA_CERT", "/nowhere"),
     ("APNS_CA_CERT", "-----BEGIN CERTIFICATE-----"), ("APNS_SEND_CONCURRENCY", "0"),
     ("APNS_SEND_CONCURRENCY", "21"), ("APNS_RETRY_SECONDS", "-1"),
   ])
@@ -84,7 +86,7 @@ import Testing
   @Test func theOtherHostIsApplesUnlessTheFirstOneIsNot() {
     let (fake, second) = (APNsEndpoint(host: "fake"), APNsEndpoint(host: "second"))
     let override = ["APNS_ENDPOINT_OVERRIDE": "https://fake"]
-    let both = override.merging(["APNS_OTHER_ENDPOINT_OVERRIDE": "https://second"]) { $1 }
+    let both = override.merging(["SWITCHBOARD_SUBSTITUTES": "apns-other=https://second"]) { $1 }
     for (variables, first, other): ([String: String], APNsEndpoint, APNsEndpoint?) in [
       ([:], .production, .sandbox), (["APNS_USE_SANDBOX": "1"], .sandbox, .production),
       (override, fake, nil), (both, fake, second),

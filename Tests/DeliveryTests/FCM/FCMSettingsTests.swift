@@ -10,7 +10,8 @@ import Testing
 @Suite struct FCMSettingsTests {
   private func parse(_ variables: [String: String]) -> (FCMSettings?, [String]) {
     var environment = Environment(variables)
-    let settings = FCMSettings(from: &environment)
+    let substitutes = Substitutes(from: &environment)
+    let settings = FCMSettings(from: &environment, substitutes: substitutes)
     return (settings, environment.complaints)
   }
 
@@ -61,22 +62,12 @@ import Testing
       try parse(file: nil).1 == ["FCM_SERVICE_ACCOUNT_FILE: FILE cannot be read as text."])
   }
 
-  @Test func anotherGatewayIsAnAddressWithoutAFinalSlash() throws {
-    func parse(_ override: String) -> (FCMSettings?, [String]) {
-      self.parse([
-        "FCM_SERVICE_ACCOUNT": FakeFCM().serviceAccount, "FCM_ENDPOINT_OVERRIDE": override,
-      ])
-    }
-    #expect(parse("").0?.endpoint == "https://fcm.googleapis.com")
-    for right in ["https://fcm.example.org", "http://127.0.0.1:8080"] {
-      #expect(parse(right).0?.endpoint == right)
-      #expect(parse(right).1 == [])
-    }
-    for wrong in ["fcm.example.org", "https://fcm.example.org/", "ftp://fcm.example.org"] {
-      #expect(
-        parse(wrong).1 == [
-          "FCM_ENDPOINT_OVERRIDE must be an https address without a final slash."
-        ])
-    }
+  @Test func aSubstituteReplacesGoogle() {
+    let account = FakeFCM().serviceAccount
+    #expect(parse(["FCM_SERVICE_ACCOUNT": account]).0?.endpoint == "https://fcm.googleapis.com")
+    let (settings, complaints) = parse([
+      "FCM_SERVICE_ACCOUNT": account, "SWITCHBOARD_SUBSTITUTES": "fcm=https://fcm.example.org",
+    ])
+    #expect(complaints == [] && settings?.endpoint == "https://fcm.example.org")
   }
 }

@@ -100,7 +100,7 @@ final class TestTurns {
 
   func start(through settings: ConnectionSettings? = nil) throws -> RunningCompanion {
     var changes = try fake.environment()
-    changes["OGS_BASE_URL"] = site.url
+    changes["SWITCHBOARD_SUBSTITUTES", default: ""] += ",ogs=\(site.url)"
     changes["OGS_REQUESTS_PER_SECOND"] = "1000"
     changes["SWITCHBOARD_ADMINISTRATOR"] = "admin@example.org"
     if let settings { changes["SWITCHBOARD_DB_SOCKET"] = settings.socket }

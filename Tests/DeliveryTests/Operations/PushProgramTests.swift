@@ -128,7 +128,7 @@ import Testing
       try withAPNs { other throws in
         try withAPNs { fake throws in
           var changes = try fake.environment(other: other)
-          changes["OGS_BASE_URL"] = site.url
+          changes["SWITCHBOARD_SUBSTITUTES", default: ""] += ",ogs=\(site.url)"
           changes["SWITCHBOARD_ADMINISTRATOR"] = "admin@example.org"
           let companion = try RunningCompanion(delivery, "run --dry-run", changing: changes)
           try companion.end(expecting: 0)

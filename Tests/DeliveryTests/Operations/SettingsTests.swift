@@ -130,12 +130,12 @@ import Testing
     #expect(polling.requestsPerSecond == 5)
     #expect(polling.userAgent == "Switchboard/\(Product.version) (+admin@example.org)")
     #expect(
-      read(["OGS_BASE_URL": "http://127.0.0.1:1"]).0?.polling?.baseURL == "http://127.0.0.1:1")
+      read(["SWITCHBOARD_SUBSTITUTES": "ogs=http://127.0.0.1:1"]).0?.polling?.baseURL
+        == "http://127.0.0.1:1")
   }
 
   @Test(arguments: [
-    ("OGS_BASE_URL", "online-go.com"), ("OGS_BASE_URL", "https://online-go.com/"),
-    ("OGS_BASE_URL", "file:///etc"), ("OGS_REQUESTS_PER_SECOND", "0"),
+    ("SWITCHBOARD_SUBSTITUTES", "ogs=online-go.com"), ("OGS_REQUESTS_PER_SECOND", "0"),
     ("SWITCHBOARD_ADMINISTRATOR", "a@b\r\nX-Field: c"), ("SWITCHBOARD_ADMINISTRATOR", "a@b)c(d"),
     ("SWITCHBOARD_ADMINISTRATOR", "root"), ("SWITCHBOARD_ADMINISTRATOR", "https://example.org"),
     ("ENVIRONMENT", String(repeating: "x", count: 41)), ("ENVIRONMENT", "a\nb"),

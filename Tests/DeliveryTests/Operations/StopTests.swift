@@ -74,7 +74,8 @@ import Testing
         let companion = try RunningCompanion(
           delivery, "watch",
           changing: [
-            "FCM_SERVICE_ACCOUNT": fake.serviceAccount, "FCM_ENDPOINT_OVERRIDE": fake.url,
+            "FCM_SERVICE_ACCOUNT": fake.serviceAccount,
+            "SWITCHBOARD_SUBSTITUTES": "fcm=\(fake.url)",
           ])
         defer { companion.end() }
         #expect(holds { (1...16).contains { fake.gate.isHolding(androidToken($0)) } })

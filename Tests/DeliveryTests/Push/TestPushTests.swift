@@ -64,7 +64,7 @@ import Testing
         "UPDATE push_tokens SET platform = 'android' WHERE token = '\(Self.tokens[1])'")
       try withFCM { fake throws in
         let environment = [
-          "FCM_SERVICE_ACCOUNT": fake.serviceAccount, "FCM_ENDPOINT_OVERRIDE": fake.url,
+          "FCM_SERVICE_ACCOUNT": fake.serviceAccount, "SWITCHBOARD_SUBSTITUTES": "fcm=\(fake.url)",
         ]
         let tried = try RunningCompanion(
           delivery, "test-push ann@example.org", changing: environment)

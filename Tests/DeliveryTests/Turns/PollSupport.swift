@@ -46,7 +46,10 @@ struct TestPolling: Sendable {
 
   /// Environment variables for the companion's program.
   var environment: [String: String] {
-    ["OGS_BASE_URL": site.url, "SWITCHBOARD_ADMINISTRATOR": "admin@example.org"]
+    [
+      "SWITCHBOARD_SUBSTITUTES": "ogs=\(site.url)",
+      "SWITCHBOARD_ADMINISTRATOR": "admin@example.org",
+    ]
   }
 
   /// Registers devices, like the responder.

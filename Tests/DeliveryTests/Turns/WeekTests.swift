@@ -235,7 +235,7 @@ private final class Week {
 
   private func program() throws -> RunningCompanion {
     var changes = try fake.environment()
-    changes["OGS_BASE_URL"] = site.url
+    changes["SWITCHBOARD_SUBSTITUTES", default: ""] += ",ogs=\(site.url)"
     changes["OGS_REQUESTS_PER_SECOND"] = "1000"
     changes["SWITCHBOARD_ADMINISTRATOR"] = "admin@example.org"
     return try RunningCompanion(delivery, "run", changing: changes)

@@ -141,11 +141,12 @@ import Testing
       // The file is complete when it exists, and the fake writes it before it accepts connections.
       let port = (try? String(contentsOfFile: "\(folder)/apns/port", encoding: .utf8)) ?? ""
       return [
-        "CHECK_INTERVAL_SECONDS": "1", "OGS_BASE_URL": ogs.url,
+        "CHECK_INTERVAL_SECONDS": "1",
+        "SWITCHBOARD_SUBSTITUTES": "fcm=\(google.url),ogs=\(ogs.url)",
         "APNS_APPS": "[\(listed.joined(separator: ","))]",
         "APNS_ENDPOINT_OVERRIDE": "https://localhost:\(port.trimmed)",
         "APNS_CA_CERT": "\(folder)/apns/certificate.pem",
-        "FCM_SERVICE_ACCOUNT": google.serviceAccount, "FCM_ENDPOINT_OVERRIDE": google.url,
+        "FCM_SERVICE_ACCOUNT": google.serviceAccount,
         "WEBPUSH_VAPID_PUBLIC_KEY": vapidKey, "WEBPUSH_VAPID_KEY_FILE": "\(folder)/vapid-key",
         "WEBPUSH_HOSTS": browsers.host, "WEBPUSH_CA_CERT": browsers.certificatesFile,
         "SWITCHBOARD_ADMINISTRATOR": "admin@example.org",
