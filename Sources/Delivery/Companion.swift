@@ -111,22 +111,6 @@ package struct Companion: Sendable {
       metadata: ["rows": "\(report.deleted)", "complete": "\(report.isComplete)"])
   }
 
-  /// Does the work that a person may be waiting for.
-  ///
-  /// - Throws: if the database does not answer.
-  package func doUrgentWork() throws {
-    let work = UrgentWork(of: self)
-    work.wake()
-    try work.finish()
-  }
-
-  /// Does the open jobs of one worker.
-  ///
-  /// - Throws: if the database does not answer.
-  package func runJobs(of worker: Job.Kind.Worker = .others) throws {
-    try jobs.only(worker).run()
-  }
-
   /// Sends a notification to each target that accepts notifications, and removes dead tokens.
   ///
   /// - Throws: if the database does not answer.

@@ -120,10 +120,8 @@ extension DatabaseError {
     package static let tooManyConnections = Code(rawValue: 1040)  // ER_CON_COUNT_ERROR
     package static let accessDenied = Code(rawValue: 1045)  // ER_ACCESS_DENIED_ERROR
     package static let nodeNotReady = Code(rawValue: 1047)  // ER_UNKNOWN_COM_ERROR, Galera
-    package static let cannotBeNull = Code(rawValue: 1048)  // ER_BAD_NULL_ERROR
     package static let shutdown = Code(rawValue: 1053)  // ER_SERVER_SHUTDOWN
     package static let duplicateEntry = Code(rawValue: 1062)  // ER_DUP_ENTRY
-    package static let syntax = Code(rawValue: 1064)  // ER_PARSE_ERROR
     package static let tableFull = Code(rawValue: 1114)  // ER_RECORD_FILE_FULL
     package static let packetTooLarge = Code(rawValue: 1153)  // ER_NET_PACKET_TOO_LARGE
     package static let commitRefused = Code(rawValue: 1180)  // ER_ERROR_DURING_COMMIT, Galera
@@ -132,9 +130,6 @@ extension DatabaseError {
     package static let deadlock = Code(rawValue: 1213)  // ER_LOCK_DEADLOCK
     package static let userLimitReached = Code(rawValue: 1226)  // ER_USER_LIMIT_REACHED
     package static let readOnly = Code(rawValue: 1290)  // ER_OPTION_PREVENTS_STATEMENT
-    package static let truncatedValue = Code(rawValue: 1366)  // ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
-    package static let dataTooLong = Code(rawValue: 1406)  // ER_DATA_TOO_LONG
-    package static let rowIsReferenced = Code(rawValue: 1451)  // ER_ROW_IS_REFERENCED_2
     package static let noReferencedRow = Code(rawValue: 1452)  // ER_NO_REFERENCED_ROW_2
     package static let readOnlyMode = Code(rawValue: 1836)  // ER_READ_ONLY_MODE
     package static let connectionKilled = Code(rawValue: 1927)  // ER_CONNECTION_KILLED
@@ -146,7 +141,6 @@ extension DatabaseError {
     package static let outOfMemory = Code(rawValue: 2008)  // CR_OUT_OF_MEMORY
     package static let handshake = Code(rawValue: 2012)  // CR_SERVER_HANDSHAKE_ERR
     package static let connectionLost = Code(rawValue: 2013)  // CR_SERVER_LOST
-    package static let checkViolated = Code(rawValue: 4025)  // ER_CONSTRAINT_FAILED
 
     /// Our own code: the server is known not to answer.
     static let silent = Code(rawValue: 0)

@@ -66,11 +66,6 @@ package struct Row: ~Copyable {
     isNull(column) ? nil : boolean(column)
   }
 
-  /// ``milliseconds(_:)``, or nil for NULL.
-  package func optionalMilliseconds(_ column: Int) -> Int64? {
-    isNull(column) ? nil : milliseconds(column)
-  }
-
   /// ``text(_:)``, or nil for NULL.
   package func optionalText(_ column: Int) -> String? {
     isNull(column) ? nil : text(column)

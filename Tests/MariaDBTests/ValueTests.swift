@@ -131,7 +131,7 @@ import Testing
       let rows = try connection.rows("SELECT a, b, c, d, e FROM t ORDER BY id") { row in
         Optionals(
           integer: row.optionalInteger(0), text: row.optionalText(1), bytes: row.optionalBytes(2),
-          milliseconds: row.optionalMilliseconds(3), boolean: row.optionalBoolean(4),
+          milliseconds: row.isNull(3) ? nil : row.milliseconds(3), boolean: row.optionalBoolean(4),
           nulls: (0..<5).filter { row.isNull($0) })
       }
       let empty = Optionals(nulls: [0, 1, 2, 3, 4])

@@ -1,11 +1,12 @@
 import Base
 import Cryptography
-import Delivery
 import Foundation
 import Store
 import Support
 import Synchronization
 import Testing
+
+@testable import Delivery
 
 extension TestApplication {
   /// The address range of the tests' servers.
@@ -50,7 +51,7 @@ private final class CompanionThread: Sendable {
   init(_ companion: Companion, _ worker: Job.Kind.Worker) {
     Thread.detachNewThread {
       while !self.isStopped.load(ordering: .relaxed) {
-        do { try companion.runJobs(of: worker) } catch { Issue.record("\(error)") }
+        do { try companion.jobs.only(worker).run() } catch { Issue.record("\(error)") }
         usleep(2_000)
       }
       do { try companion.storeProblems() } catch { Issue.record("\(error)") }

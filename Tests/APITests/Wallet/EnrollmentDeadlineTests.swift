@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import API
+@testable import Delivery
 
 /// Enrollments without an answer in time.
 @Suite struct EnrollmentDeadlineTests {
@@ -13,7 +14,7 @@ import Testing
       let answer = site.comeBack(to: location, application: site.impatientSibling())
       #expect(failedEnrollment("no_answer", in: answer.field("Location")))
       #expect(site.sql("SELECT kind, state FROM jobs") == "bank_enrollment\tdead")
-      try site.companion().runJobs(of: .banks)
+      try site.companion().jobs.only(.banks).run()
       #expect(bank.exchanges == 0)
       #expect(site.stored == 0)
       #expect(failedEnrollment("no_answer", in: site.comeBack(to: location).field("Location")))
@@ -124,7 +125,7 @@ import Testing
         let before = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 })
         let answer = site.comeBack(to: last, application: application)
         let isSame = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 }) == before
-        do { try site.companion().runJobs(of: .banks) } catch { return "\(error)" }
+        do { try site.companion().jobs.only(.banks).run() } catch { return "\(error)" }
         return answer.status == 503 && answer.retryAfter == 5 && isSame ? nil : answer.text
       }
       #expect(ends.filter { $0 == EnrollmentTests.success }.count == BankPlaces.count, "\(ends)")
@@ -142,9 +143,9 @@ import Testing
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       _ = site.comeBack(to: location, application: site.impatientSibling())
       site.sql("UPDATE jobs SET state = 'open', finished_at = NULL")
-      try site.companion().runJobs(of: .others)
+      try site.companion().jobs.only(.others).run()
       #expect(site.sql("SELECT state, attempts FROM jobs") == "open\t0")
-      try site.companion().runJobs(of: .banks)
+      try site.companion().jobs.only(.banks).run()
       #expect(site.sql("SELECT state, attempts FROM jobs") == "done\t1")
     }
   }

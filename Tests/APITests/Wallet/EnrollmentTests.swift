@@ -1,11 +1,11 @@
 import Cryptography
-import Delivery
 import Foundation
 import Store
 import Support
 import Testing
 
 @testable import API
+@testable import Delivery
 
 /// A person's return from the bank: the answers to the app and the browser, and the stored rows.
 @Suite struct EnrollmentTests {
@@ -137,7 +137,7 @@ import Testing
         inParallel(2 * ids.count) { number in
           guard number < ids.count else {
             // Each bank worker has its own companion.
-            for _ in 1...20 { try? companions[number - ids.count].runJobs(of: .banks) }
+            for _ in 1...20 { try? companions[number - ids.count].jobs.only(.banks).run() }
             return ""
           }
           return site.comeBack(to: locations[number]).field("Location") ?? ""

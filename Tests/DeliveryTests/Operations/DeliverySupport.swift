@@ -10,6 +10,17 @@ import Testing
 
 @testable import Delivery
 
+extension Companion {
+  /// Does the work that a person may be waiting for.
+  ///
+  /// - Throws: if the database does not answer.
+  func doUrgentWork() throws {
+    let work = UrgentWork(of: self)
+    work.wake()
+    try work.finish()
+  }
+}
+
 /// A database with an account of Ann's, and a folder, for tests of the companion.
 struct TestDelivery: Sendable {
   let root: ConnectionSettings

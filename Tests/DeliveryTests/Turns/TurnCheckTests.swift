@@ -13,7 +13,7 @@ import Testing
   private func check(_ polling: TestPolling, _ user: Int64 = 7) throws -> String? {
     let jobs = polling.responder.jobs
     let id = try jobs.post(.turnCheck, JSONWriter.object { $0.member("user_id", user) })
-    try polling.companion().runJobs()
+    try polling.companion().jobs.only(.others).run()
     guard case .done(let result) = try jobs.outcome(of: id) else { return nil }
     return String(decoding: result, as: UTF8.self)
   }
