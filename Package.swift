@@ -103,8 +103,8 @@ let package = Package(
       ],
       path: "Sources/companion",
       exclude: [
-        "environment-companion", "environment.sh", "failure-mail",
-        "monitoring", "setup", "setup.sh", "switchboard", "switchboard-failure@.service",
+        "backup", "backup.sh", "environment-companion", "environment.sh", "failure-mail",
+        "monitoring", "restore", "setup", "setup.sh", "switchboard", "switchboard-failure@.service",
         "switchboard.sysusers",
       ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
       swiftSettings: settings),

@@ -1,9 +1,9 @@
-import Administration
 import ArgumentParser
 import Base
+import Delivery
 import Glibc
 import ProcessSupport
-import SharedSettings
+import Store
 
 /// Options for the site's database and files. Both commands run as root.
 struct SiteOptions: ParsableArguments {
@@ -16,35 +16,47 @@ struct SiteOptions: ParsableArguments {
   var root = "/"
 
   func validate() throws {
-    if let database, !DatabaseAdministrator.isName(database) {
+    guard let name = database?.utf8 else { return }
+    let isName = name.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "_") }
+    guard isName, (1...40).contains(name.count) else {
       throw ValidationError(
         "The name of a database has at most 40 letters, digits and underscores.")
     }
   }
 
-  /// - Throws: ``NotPossible`` if we are not root, or if a program such as `age` is missing.
-  func prepare() throws {
-    signal(SIGPIPE, SIG_IGN)
-    guard root != "/" || geteuid() == 0 else {
-      throw NotPossible(
-        "Only root can read the secrets and the whole database: run this command as root.")
-    }
-    let missing = DatabaseAdministrator.missingPackages.joined(separator: " ")
-    guard missing.isEmpty else {
-      throw NotPossible("Programs are missing. Install them: apt-get install \(missing)")
-    }
-  }
-
-  /// - Throws: ``NotPossible`` if the server is on another host and no login is given.
-  func administrator() throws -> DatabaseAdministrator {
+  /// Replaces this program by the script of a command, which gets words of the form `NAME=VALUE`.
+  /// No word holds a secret.
+  ///
+  /// - Throws: ``NotPossible``
+  func run(script name: String, _ options: [(name: String, value: String?)]) throws {
     var environment = Environment.ofProcess()
     guard defaultsFile != nil || environment.optional("SWITCHBOARD_DB_HOST") == nil else {
       throw NotPossible(
         "The database is on another host. Name a file with the login of an administrator there: --defaults-file FILE"
       )
     }
-    return DatabaseAdministrator(
-      optionsFile: defaultsFile, socket: environment.optional("SWITCHBOARD_DB_SOCKET"))
+    let login =
+      defaultsFile.map { "--defaults-file=\($0)" }
+      ?? environment.optional("SWITCHBOARD_DB_SOCKET").map { "--socket=\($0)" }
+    let program = String(cString: realpath("/proc/self/exe", nil))
+    let words =
+      options + [
+        ("companion", program), ("version", Product.version),
+        ("schema_version", "\(Database.schemaVersion)"), ("root", root), ("client", login),
+      ]
+    // The folder as installed, and the one next to the folder of a build.
+    let scripts = ["/../share/switchboard/", "/../../../Sources/companion/"].map {
+      program.prefix(upTo: program.lastIndex(of: "/")!) + $0 + name
+    }
+    guard let script = scripts.first(where: { access($0, X_OK) == 0 }) else {
+      throw NotPossible("The script \(scripts[0]) is missing. Install the package again.")
+    }
+    signal(SIGPIPE, SIG_DFL)  // a service ignores it, but programs in a pipe end by it
+    var arguments =
+      [strdup(script)]
+      + words.compactMap { name, value in value.map { strdup("\(name)=\($0)") } } + [nil]
+    execv(script, &arguments)
+    throw NotPossible("\(script) cannot be run: \(String(cString: strerror(errno))).")
   }
 }
 
@@ -53,6 +65,11 @@ struct NotPossible: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
+}
+
+extension Bool {
+  /// Value of an option of a script: nil if it is not set.
+  fileprivate var word: String? { self ? "yes" : nil }
 }
 
 struct Backup: ParsableCommand {
@@ -84,23 +101,14 @@ struct Backup: ParsableCommand {
   }
 
   func run() throws {
-    try site.prepare()
     var environment = Environment.ofProcess()
-    let backup = Administration.Backup(
-      of: site.database ?? environment.optional("SWITCHBOARD_DB_NAME") ?? "switchboard",
-      by: try site.administrator(), root: site.root, for: recipient, in: recipientsFile)
-    let progress = ProgressLine("dumped")
-    let report =
-      dryRun
-      ? try backup.plan(at: .now()) : try backup.make(to: to, at: .now(), progress: progress.show)
-    progress.end()
-    if json {
-      print(report.json(file: to))
-    } else {
-      for sentence in report.sentences { print(sentence) }
-      print(dryRun ? "Nothing was written." : "The backup is \(to).")
-    }
-    if !report.missingKeys.isEmpty { throw ExitCode.failure }
+    let name = site.database ?? environment.optional("SWITCHBOARD_DB_NAME") ?? "switchboard"
+    try site.run(
+      script: "backup",
+      recipient.map { ("recipients", "--recipient=\($0)") } + [
+        ("recipients", recipientsFile.map { "--recipients-file=\($0)" }), ("to", to),
+        ("database", name), ("json", json.word), ("dry_run", dryRun.word),
+      ])
   }
 }
 
@@ -135,62 +143,13 @@ struct Restore: ParsableCommand {
     if json, !yes, !dryRun { throw ValidationError("--json needs --yes or --dry-run.") }
   }
 
-  private var schemaPath: String {
-    let installed = "/usr/share/switchboard/schema.sql"
-    return schema ?? (access(installed, R_OK) == 0 ? installed : "schema.sql")
-  }
-
   func run() throws {
-    try site.prepare()
-    let restore = try Administration.Restore(
-      of: file, with: identity, to: site.database, by: try site.administrator(), root: site.root,
-      schema: schemaPath, at: .now())
-    let problems = try restore.problems(
-      isReplacing: replace, isAcceptingLostKeys: acceptLostKeys)
-    if !json { for sentence in try restore.plan() { print(sentence) } }
-    if dryRun || !problems.isEmpty {
-      if json { print(try restore.json(done: false, problems: problems, remaining: [])) }
-      if !problems.isEmpty {
-        throw NotPossible((problems + ["Nothing was changed."]).joined(separator: "\n"))
-      }
-      return
-    }
-    guard yes || isConfirmed() else { throw NotPossible("Nothing was changed.") }
-    let progress = ProgressLine("loaded")
-    let remaining = try restore.run(progress: progress.show)
-    progress.end()
-    if json {
-      print(try restore.json(done: true, problems: [], remaining: remaining))
-    } else {
-      for sentence in ["Restored."] + remaining { print(sentence) }
-    }
-  }
-
-  private func isConfirmed() -> Bool {
-    print("Restore? Type yes: ", terminator: "")
-    fflush(nil)
-    return readLine() == "yes"
-  }
-}
-
-/// Shows the progress of long work on a terminal.
-private struct ProgressLine {
-  private let isTerminal = isatty(STDERR_FILENO) == 1
-  private let word: String
-
-  init(_ word: String) { self.word = word }
-
-  /// - Parameter bytes: number of bytes so far.
-  func show(_ bytes: Int) {
-    if isTerminal { write("\r\(bytes >> 20) MiB \(word)") }
-  }
-
-  func end() {
-    if isTerminal { write("\r\u{1B}[K") }
-  }
-
-  private func write(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    try site.run(
+      script: "restore",
+      [
+        ("file", file), ("identity", identity), ("database", site.database), ("schema", schema),
+        ("replace", replace.word), ("accept_lost_keys", acceptLostKeys.word), ("yes", yes.word),
+        ("json", json.word), ("dry_run", dryRun.word),
+      ])
   }
 }

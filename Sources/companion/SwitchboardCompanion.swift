@@ -15,7 +15,8 @@ struct SwitchboardCompanion: ParsableCommand {
       Run.self, Watch.self, Status.self, Check.self, Why.self, Metrics.self, Accounts.self,
       Devices.self, Sessions.self, Outbox.self, Models.self, Turns.self, Limits.self, Pair.self,
       Pairings.self, Banks.self, Merchants.self, Keys.self, Backup.self,
-      Restore.self, TestMail.self, TestPush.self, Variables.self, Setup.self,
+      Restore.self, BackupSQL.self, MissingKeys.self, TestMail.self, TestPush.self, Variables.self,
+      Setup.self,
     ])
 }
 
