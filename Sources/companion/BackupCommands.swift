@@ -51,7 +51,11 @@ struct SiteOptions: ParsableArguments {
     guard let script = scripts.first(where: { access($0, X_OK) == 0 }) else {
       throw NotPossible("The script \(scripts[0]) is missing. Install the package again.")
     }
-    signal(SIGPIPE, SIG_DFL)  // a service ignores it, but programs in a pipe end by it
+    // The script needs signals that our caller may ignore or block: programs in a pipe end by them.
+    signal(SIGPIPE, SIG_DFL)
+    var none = sigset_t()
+    sigemptyset(&none)
+    sigprocmask(SIG_SETMASK, &none, nil)
     var arguments =
       [strdup(script)]
       + words.compactMap { name, value in value.map { strdup("\(name)=\($0)") } } + [nil]

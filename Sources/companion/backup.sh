@@ -44,7 +44,7 @@ begin() {
   rm "$memory/piece" "$memory/configuration"
 }
 
-# Removes everything that is not complete. Programs of a pipeline end when their neighbors do.
+# Ends the programs that run, and removes everything that is not complete.
 end() {
   trap '' INT TERM HUP
   # shellcheck disable=SC2046 # one word for each process
@@ -58,7 +58,8 @@ end() {
 stage() {
   local status=0 message
   rm -f "$memory/$1.failed"
-  { "$@" 2>"$memory/$1.err"; } 2>/dev/null || status=$? # without the shell's message about a killed program
+  # The program ends with this shell. The shell's message about a killed program is not needed.
+  { setpriv --pdeathsig TERM "$@" 2>"$memory/$1.err"; } 2>/dev/null || status=$?
   ((status != 0 && status != 141)) || return 0
   # The client of MariaDB prints the statement before the error.
   message=$(grep -m 1 '^ERROR ' "$memory/$1.err" || head -n 1 "$memory/$1.err")
