@@ -71,7 +71,8 @@ func runCommand(_ name: String, _ arguments: [String], input: String = "") -> St
   let (status, printed) = tryCommand(name, arguments, input: input)
   precondition(
     status == 0,
-    "\(name) failed with status \(status): \(arguments.joined(separator: " ")) \(input.prefix(300))")
+    "\(name) failed with status \(status): \(arguments.joined(separator: " ")) \(input.prefix(300))"
+  )
   return printed
 }
 
