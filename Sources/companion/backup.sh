@@ -102,7 +102,11 @@ mariadb_in() {
   [[ ! -e $memory/mariadb.failed ]]
 }
 
-is_database_name() { [[ $1 =~ ^[A-Za-z0-9_]{1,40}$ ]]; }
+# Checks the name of the database: it is safe in statements, and short enough for suffixes.
+check_database_name() {
+  [[ $database =~ ^[A-Za-z0-9_]{1,40}$ ]] ||
+    die "$(printable <<<"$database") is not a valid name for a database of Switchboard."
+}
 
 # Packs the files of the site that exist. Fails if there is none.
 pack_files() {
@@ -115,9 +119,6 @@ pack_files() {
   stage tar --create --file=- --format=ustar --directory="$root/" --exclude='before-restore-*' -- "${paths[@]}"
   [[ ! -e $memory/tar.failed ]]
 }
-
-# file_names: prints the names of the secrets and the configuration that are packed, without folders.
-file_names() { tar --list --quoting-style=literal --file="$configuration" | grep -v '/$'; }
 
 # missing_keys <SEALS: prints the keys that sealed values in the database need and that the packed files lack.
 missing_keys() {
