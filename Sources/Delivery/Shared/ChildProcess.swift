@@ -1,5 +1,5 @@
 import Base
-package import Glibc
+import Glibc
 
 /// Child process in its own process group, with its standard input in memory. Its output goes to
 /// our output or to /dev/null.
@@ -28,7 +28,7 @@ struct ChildProcess: ~Copyable {
       posix_spawn_file_actions_adddup2(&actions, 1, 2)
     }
     defer { posix_spawn_file_actions_destroy(&actions) }
-    var attributes = childAttributes(inOwnGroup: true)
+    var attributes = childAttributes()
     defer { posix_spawnattr_destroy(&attributes) }
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
@@ -98,11 +98,9 @@ extension ChildProcess {
 }
 
 /// Attributes for child processes: no blocked signals, and the default action for SIGPIPE, because
-/// our own signal settings are not meant for them.
-///
-/// - Parameter inOwnGroup: true if the program and its child processes are killed together
-///   (`posix_spawnattr_setpgroup`).
-package func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
+/// our own signal settings are not meant for them; and a process group, so that the program and its
+/// child processes are killed together (`posix_spawnattr_setpgroup`).
+private func childAttributes() -> posix_spawnattr_t {
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
   var signals = sigset_t()
@@ -110,15 +108,15 @@ package func childAttributes(inOwnGroup: Bool) -> posix_spawnattr_t {
   posix_spawnattr_setsigmask(&attributes, &signals)
   sigaddset(&signals, SIGPIPE)
   posix_spawnattr_setsigdefault(&attributes, &signals)
-  let group = inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
   posix_spawnattr_setflags(
-    &attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
+    &attributes,
+    CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
   return attributes
 }
 
 /// Whether `program` can be executed. Looks it up in PATH if it holds no slash, like
 /// `posix_spawnp`.
-package func isExecutable(_ program: String) -> Bool {
+func isExecutable(_ program: String) -> Bool {
   if program.contains("/") { return access(program, X_OK) == 0 }
   let path = getenv("PATH").map { String(cString: $0) } ?? ""
   return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
