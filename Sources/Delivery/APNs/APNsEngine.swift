@@ -5,6 +5,11 @@ import Glibc
 /// passes bytes and the time.
 ///
 /// Used by one thread. The corresponding C type is `nghttp2_session`.
+///
+/// Uses nghttp2, because libcurl is too slow: with 500 streams, the multi interface of libcurl 7.88
+/// reached 0.18 of this client's requests per second, and 0.08 of its requests per CPU second. It
+/// also resets nearly every stream after its answer, so a server with nghttp2's limit on resets
+/// closed about 80 connections per 100,000 requests.
 package final class APNsEngine {
   package struct Limits: Sendable {
     /// Maximum number of requests in flight, even if Apple allows more.
