@@ -36,13 +36,15 @@ def do(site, how):
 # The database ---------------------------------------------------------------------------------------------------------
 
 # Moves the data to a small disk. The audit log takes rows until its pages are full. Copies no holes: MariaDB 11.8 crashes
-# if the disk has no room for a part of its redo log.
+# if the disk has no room for a part of its redo log. Waits for the end of the checks that Debian starts with the server:
+# they write too.
 FILL = f"""
 systemctl stop mariadb
 cp -a {DATA} {DATA}.aside
 mount -t tmpfs -o size=500m tmpfs {DATA}
 cp -a --sparse=never {DATA}.aside/. {DATA}
 systemctl start mariadb
+while pgrep -f '[d]ebian-start' >/dev/null; do sleep 0.2; done
 dd if=/dev/zero of={DATA}/filler bs=64k 2>&1 | grep -q 'No space left on device'
 mariadb switchboard --delimiter=// -e "BEGIN NOT ATOMIC
   DECLARE EXIT HANDLER FOR 1114 BEGIN END;
