@@ -1,7 +1,7 @@
 import Base
 import ProcessSupport
 
-/// Who is responsible for the site, as the operators of other services learn it.
+/// The person responsible for the site, or its address, as operators of other services see it.
 enum Contact {
   /// An e-mail address.
   case administrator(String)
