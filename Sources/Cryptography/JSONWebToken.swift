@@ -7,7 +7,6 @@ package enum JSONWebToken {
   package static let maximumSize = 4096
 
   private static let dot = UInt8(ascii: ".")
-  private static let signatureSize = 43  // 32 bytes in base64url
 
   /// The token with `payload`, a JSON object of claims, signed with `key`.
   ///
@@ -29,20 +28,40 @@ package enum JSONWebToken {
   package static func verify(
     _ token: String, with keyring: Keyring
   ) throws(CryptographyError) -> [UInt8] {
+    try verify(
+      token, by: keyring.keys, header: \.tokenHeader, signatureSize: digestSize
+    ) { signature, input, key in
+      isEqualInConstantTime(signature, hmacSHA256(input, with: key))
+    }
+  }
+
+  /// The payload of `token`, if it begins with the header of one of the keys and `isSignature` accepts the
+  /// signature of the text before it.
+  ///
+  /// - Parameter signatureSize: the size of a signature in bytes.
+  static func verify<Signer>(
+    _ token: String, by keys: [Signer], header: (Signer) -> [UInt8], signatureSize: Int,
+    _ isSignature: (_ signature: [UInt8], _ input: Span<UInt8>, _ key: Signer) -> Bool
+  ) throws(CryptographyError) -> [UInt8] {
     let bytes = token.utf8.span
     guard bytes.count <= maximumSize else { throw .malformed }
-    guard let key = keyring.keys.first(where: { starts(bytes, with: $0.tokenHeader) })
-    else { throw .unknownKey }
-
-    let end = bytes.count - signatureSize - 1
-    guard end >= key.tokenHeader.count, bytes[end] == dot,
+    guard let key = keys.first(where: { starts(bytes, with: header($0)) }) else {
+      throw .unknownKey
+    }
+    let start = header(key).count
+    let end = bytes.count - (signatureSize * 8 + 5) / 6 - 1
+    guard end >= start, bytes[end] == dot,
       let signature = base64URLDecoded(bytes.extracting((end + 1)...))
     else { throw .malformed }
-    guard isEqualInConstantTime(signature, hmacSHA256(bytes.extracting(..<end), with: key))
-    else { throw .unauthentic }
-    guard let payload = base64URLDecoded(bytes.extracting(key.tokenHeader.count..<end))
-    else { throw .malformed }
+    guard isSignature(signature, bytes.extracting(..<end), key) else { throw .unauthentic }
+    guard let payload = base64URLDecoded(bytes.extracting(start..<end)) else { throw .malformed }
     return payload
+  }
+
+  /// The header segment of a token, with the dot that ends it.
+  static func header(algorithm: String, keyID: String) -> [UInt8] {
+    let header = #"{"alg":"\#(algorithm)","kid":"\#(keyID)","typ":"JWT"}"#
+    return Array((base64URLEncoded(Array(header.utf8)) + ".").utf8)
   }
 
   private static func starts(_ bytes: Span<UInt8>, with header: [UInt8]) -> Bool {

@@ -26,14 +26,9 @@ package final class Key: Sendable {
     guard isKeyID(id), secret.count >= Self.minimumSecretSize else { throw .invalidKey }
     var authenticator = MessageAuthenticator(keyedWith: secret)
     self.id = id
-    tokenHeader = Self.tokenHeader(keyID: id)
+    tokenHeader = JSONWebToken.header(algorithm: "HS256", keyID: id)
     sealingKey = Self.deriveSealingKey(with: &authenticator)
     self.authenticator = Mutex(authenticator)
-  }
-
-  private static func tokenHeader(keyID: String) -> [UInt8] {
-    let header = #"{"alg":"HS256","kid":"\#(keyID)","typ":"JWT"}"#
-    return Array((base64URLEncoded(Array(header.utf8)) + ".").utf8)
   }
 
   private static func deriveSealingKey(
