@@ -32,6 +32,7 @@ enter_environment() {
   default SWITCHBOARD_JWT_KEYS_FILE "$state/secrets/jwt-keys"
   default SWITCHBOARD_HMAC_KEYS_FILE "$state/secrets/hmac-keys"
   default SWITCHBOARD_CREDENTIAL_KEYS_FILE "$state/secrets/credential-keys"
+  default SWITCHBOARD_PAYMENT_KEYS_FILE "$state/secrets/payment-keys"
   default SWITCHBOARD_COMPANION_KEYS_FILE "$state/secrets/companion-keys"
   default SWITCHBOARD_COMPANION_PUBLIC_KEYS_FILE "$state/secrets/companion-public-keys"
   [[ -z ${SWITCHBOARD_WEB_PROXY-} ]] || default SWITCHBOARD_TRUSTED_PROXIES 127.0.0.5

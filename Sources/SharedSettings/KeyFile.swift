@@ -45,7 +45,8 @@ package struct KeyFile: ~Copyable {
   /// The ids of the keys. The first key signs.
   package var ids: [String] { entries.map(\.id) }
 
-  /// Adds a key of 32 random bytes at the end: the key verifies and opens.
+  /// Adds a key of 32 random bytes at the end: the key verifies and opens. The bytes fit every file of
+  /// keys: they are also a private scalar of P-256.
   ///
   /// - Parameter name: The id; a number is appended if another key has this id already.
   /// - Returns: The id of the new key.
@@ -55,7 +56,7 @@ package struct KeyFile: ~Copyable {
       number += 1
       id = "\(name)-\(number)"
     }
-    entries.append((id: id, line: "\(id):\(base64URLEncoded(randomBytes(Key.minimumSecretSize)))"))
+    entries.append((id: id, line: "\(id):\(base64URLEncoded(P256PrivateKey.randomScalar()))"))
     return id
   }
 

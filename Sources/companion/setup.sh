@@ -50,7 +50,7 @@ set_main_url() {
 make_keys() {
   local key
   install -d -m 700 "$secrets"
-  for key in jwt-keys hmac-keys credential-keys companion-keys; do
+  for key in jwt-keys hmac-keys credential-keys payment-keys companion-keys; do
     [[ ! -s $secrets/$key ]] || continue
     say "Making $secrets/$key. Copy it to a safe place."
     switchboard-companion keys add "$secrets/$key" >/dev/null

@@ -14,6 +14,8 @@ extension Settings {
     let hmacKeys = environment.keyring("SWITCHBOARD_HMAC_KEYS", "the keys that hide mailed codes")
     let credentialKeys = environment.keyring(
       "SWITCHBOARD_CREDENTIAL_KEYS", "the keys that seal device credentials")
+    let paymentKeys = environment.es256Keyring(
+      "SWITCHBOARD_PAYMENT_KEYS", "the keys that sign the statements of payments")
     let companionKeys = environment.boxPublicKeys(
       "SWITCHBOARD_COMPANION_PUBLIC_KEYS", "the public keys that seal mails for the companion")
     let wakeSocket = environment.optional("SWITCHBOARD_WAKE_SOCKET")
@@ -49,12 +51,13 @@ extension Settings {
       environment.complain(about: "SWITCHBOARD_PUBLIC_URL", "must name a host")
       return nil
     }
-    guard let publicURLs, let jwtKeys, let hmacKeys, let credentialKeys, let companionKeys else {
-      return nil
-    }
+    guard let publicURLs, let jwtKeys, let hmacKeys, let credentialKeys, let paymentKeys,
+      let companionKeys
+    else { return nil }
     self.init(
       environment: kind, publicURLs: publicURLs, jwtKeys: jwtKeys, hmacKeys: hmacKeys,
-      credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: wakeSocket,
+      credentialKeys: credentialKeys, paymentKeys: paymentKeys, companionKeys: companionKeys,
+      wakeSocket: wakeSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       checkInterval: .seconds(interval), allowedOrigins: allowedOrigins,
       passkeyOrigins: passkeyOrigins, androidApps: AndroidApp.merging(androidApps),

@@ -23,6 +23,7 @@ enter_environment() {
       secret SWITCHBOARD_JWT_KEYS jwt-keys
       secret SWITCHBOARD_HMAC_KEYS hmac-keys
       secret SWITCHBOARD_CREDENTIAL_KEYS credential-keys
+      secret SWITCHBOARD_PAYMENT_KEYS payment-keys
       secret MASTER_API_KEY master-api-key
       secret WEBPUSH_VAPID_PUBLIC_KEY vapid-public-key
       ;;

@@ -58,6 +58,7 @@ class Site:
             "SWITCHBOARD_JWT_KEYS_FILE": f"{secrets}/jwt-keys",
             "SWITCHBOARD_HMAC_KEYS_FILE": f"{secrets}/hmac-keys",
             "SWITCHBOARD_CREDENTIAL_KEYS_FILE": f"{secrets}/credential-keys",
+            "SWITCHBOARD_PAYMENT_KEYS_FILE": f"{secrets}/payment-keys",
             "SWITCHBOARD_COMPANION_KEYS_FILE": f"{secrets}/companion-keys",
             "SWITCHBOARD_COMPANION_PUBLIC_KEYS_FILE": f"{secrets}/companion-public-keys",
             "MASTER_API_KEY_FILE": f"{secrets}/master-api-key",

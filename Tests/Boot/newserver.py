@@ -92,7 +92,7 @@ def lost_keys(site):
     unpack, *make, finish = page.below(UPGRADE, "If keys are lost")
     run(f"set -e\n{unpack}")
     run("cmp /root/files/etc/switchboard/secrets/jwt-keys /etc/switchboard/secrets/jwt-keys")
-    run("cd /etc/switchboard/secrets && rm hmac-keys jwt-keys credential-keys companion-keys companion-public-keys")
+    run("cd /etc/switchboard/secrets && rm hmac-keys jwt-keys credential-keys payment-keys companion-keys companion-public-keys")
     run("set -e\n" + "".join(make))
     run(f"set -e\n{finish}".replace("YOU@EXAMPLE.ORG", TESTER))
     site.mailbox.wait(TESTER, re.compile("Subject: (.*)"))

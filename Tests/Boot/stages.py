@@ -147,8 +147,9 @@ def sign_in(site):
 
 
 def upgrade(site):
-    """The new package replaces the previous one while clients use the site."""
+    """The new package replaces the previous one, which had no payment keys, while clients use the site."""
     site.give(site.package)
+    site.machine.run("rm /etc/switchboard/secrets/payment-keys")
     site.load = Load(site.authority)
     began, process = now(), site.responder()
     with site.load as load:
@@ -158,6 +159,7 @@ def upgrade(site):
     assert not load.failures, f"{len(load.failures)} of {len(load.answers)} requests failed, first: {load.failures[:3]}"
     site.phone.summary().expect(200)
     site.phone.renew()
+    site.client.send("GET", "/.well-known/jwks.json").expect(200)
     site.wait_for_pass(began)
     site.check()
     site.machine.run("grep -q 'worker_connections 8192; # switchboard: was 768;' /etc/nginx/nginx.conf")

@@ -86,7 +86,7 @@ class Site:
     def _make_keys(self):
         def key():
             return "k1:" + base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
-        keys = {f"SWITCHBOARD_{name}_KEYS": key() for name in ("JWT", "HMAC", "CREDENTIAL", "COMPANION")}
+        keys = {f"SWITCHBOARD_{name}_KEYS": key() for name in ("JWT", "HMAC", "CREDENTIAL", "PAYMENT", "COMPANION")}
         file = self.folder / "companion-keys"
         file.touch(0o600)
         file.write_text(keys["SWITCHBOARD_COMPANION_KEYS"] + "\n")
@@ -113,7 +113,7 @@ class Site:
     def environment(self, program, hosts, **more):
         """- hosts: a server's socket, or a list of hosts with ports."""
         names = {
-            "responder": ("JWT", "HMAC", "CREDENTIAL", "COMPANION_PUBLIC"), "companion": ("COMPANION",)}[program]
+            "responder": ("JWT", "HMAC", "CREDENTIAL", "PAYMENT", "COMPANION_PUBLIC"), "companion": ("COMPANION",)}[program]
         place = ({"SWITCHBOARD_DB_SOCKET": str(hosts)} if isinstance(hosts, pathlib.Path)
                  else {"SWITCHBOARD_DB_HOST": hosts, "SWITCHBOARD_DB_TLS": "false"})
         return {

@@ -39,6 +39,28 @@ import Testing
     }
   }
 
+  @Test func aNewKeySignsStatementsOfPaymentsToo() throws {
+    try withFolder { path in
+      var file = try KeyFile(atPath: path, orNew: true)
+      for name in ["k1", "k2"] { _ = file.add(named: name) }
+      try file.save()
+      var environment = Environment(["KEYS_FILE": path])
+      let read = environment.es256Keyring("KEYS", "keys")
+      let keyring = try #require(read)
+      #expect(try keyring.verify(keyring.sign([1])) == [1])
+    }
+  }
+
+  @Test(arguments: ["k1:\(String(repeating: "A", count: 43))", "k1:\(key.dropLast(2))", "k1"])
+  func unusablePaymentKeysAreAComplaintThatSaysWhatToDo(content: String) {
+    var environment = Environment(["KEYS": content])
+    let keyring = environment.es256Keyring("KEYS", "keys")
+    #expect(keyring == nil)
+    #expect(environment.complaints.count == 1)
+    #expect(environment.complaints[0].contains("`switchboard-companion keys add` makes them"))
+    #expect(!environment.complaints[0].contains(content))
+  }
+
   @Test func aRotationKeepsEveryKeyUntilItIsRemoved() throws {
     try withFolder { path in
       try write("k1:\(Self.key),\n k0:\(Self.key)\n", to: path)

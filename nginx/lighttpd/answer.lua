@@ -11,7 +11,8 @@ if not h["X-Request-Id"] then
   local status = r.req_item.http_status
   local isAgent = path == "/ws" or path == "/api/file" or path:match("^/api/claude/") or path:match("^/api/git/")
   if status >= 400 and not (isAgent and h["Content-Type"]) then
-    local isPage = path == "/account" or path:match("^/account/") or path:match("^/api/enrollment/callback/")
+    local isPage = path == "/account" or path:match("^/account/") or path:match("^/pay/")
+      or path:match("^/api/enrollment/callback/")
     h["Content-Type"] = isPage and "text/html; charset=utf-8" or "application/json"
     h["Cache-Control"] = "no-store"
     if status == 429 then h["Retry-After"] = "1" end

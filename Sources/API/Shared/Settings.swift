@@ -22,6 +22,8 @@ package struct Settings: Sendable {
   package let hmacKeys: Keyring
   /// Keys that seal device credentials and sign pairing tokens.
   package let credentialKeys: Keyring
+  /// Keys that sign the statements of payments. `/.well-known/jwks.json` shows their public halves.
+  package let paymentKeys: ES256Keyring
   /// Public keys that seal data which only the companion can open: mails and the secrets of an enrollment.
   package let companionKeys: BoxPublicKeys
   /// Path of the companion's unix socket; nil if the responder cannot wake the companion.
@@ -54,7 +56,8 @@ package struct Settings: Sendable {
 
   package init(
     environment: Environment, publicURLs: [String], jwtKeys: Keyring, hmacKeys: Keyring,
-    credentialKeys: Keyring, companionKeys: BoxPublicKeys, wakeSocket: String?,
+    credentialKeys: Keyring, paymentKeys: ES256Keyring, companionKeys: BoxPublicKeys,
+    wakeSocket: String?,
     masterKeyHash: [UInt8]? = nil,
     checkInterval: Duration = .seconds(30), allowedOrigins: [String] = [],
     passkeyOrigins: [String] = [], androidApps: [AndroidApp] = [], pushLookupConcurrency: Int = 8,
@@ -67,6 +70,7 @@ package struct Settings: Sendable {
     self.jwtKeys = jwtKeys
     self.hmacKeys = hmacKeys
     self.credentialKeys = credentialKeys
+    self.paymentKeys = paymentKeys
     self.companionKeys = companionKeys
     self.wakeSocket = wakeSocket
     self.masterKeyHash = masterKeyHash

@@ -49,7 +49,7 @@ package struct SecretFiles: Sendable, Equatable {
   private static let usualNames: Set = [
     "apns-apps", "apns-private-key", "companion-keys", "credential-keys", "database-companion",
     "database-password", "database-relay", "database-responder", "fcm-service-account", "hmac-keys",
-    "jwt-keys", "master-api-key", "vapid-key",
+    "jwt-keys", "master-api-key", "payment-keys", "vapid-key",
   ]
 
   private static func names(in folder: String) -> Set<String> {
@@ -74,8 +74,8 @@ package struct SecretFiles: Sendable, Equatable {
 /// Variables that hold a secret.
 private let secretVariables: Set<Substring> = [
   "SWITCHBOARD_JWT_KEYS", "SWITCHBOARD_HMAC_KEYS", "SWITCHBOARD_CREDENTIAL_KEYS",
-  "SWITCHBOARD_COMPANION_KEYS", "SWITCHBOARD_DB_PASSWORD", "MASTER_API_KEY", "APNS_PRIVATE_KEY",
-  "APNS_APPS", "FCM_SERVICE_ACCOUNT", "WEBPUSH_VAPID_KEY",
+  "SWITCHBOARD_PAYMENT_KEYS", "SWITCHBOARD_COMPANION_KEYS", "SWITCHBOARD_DB_PASSWORD",
+  "MASTER_API_KEY", "APNS_PRIVATE_KEY", "APNS_APPS", "FCM_SERVICE_ACCOUNT", "WEBPUSH_VAPID_KEY",
 ]
 
 /// Whether every user can read a file of settings that holds a secret.

@@ -26,7 +26,7 @@ struct TestBackup {
     try FileManager.default.createDirectory(
       atPath: folder + "/root/etc/switchboard/secrets", withIntermediateDirectories: true)
     try write("SWITCHBOARD_PUBLIC_URL=https://a.example\n", to: "../environment")
-    for name in ["jwt-keys", "hmac-keys", "credential-keys"] {
+    for name in ["jwt-keys", "hmac-keys", "credential-keys", "payment-keys"] {
       try write("k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)) + "\n", to: name)
     }
     try write(

@@ -133,6 +133,36 @@ import Testing
     }
   }
 
+  @Test func aBackupFromBeforePaymentKeysGetsNewOnes() throws {
+    try withBackup { backup throws in
+      let path = "\(backup.secrets)/payment-keys"
+      try FileManager.default.removeItem(atPath: path)
+      #expect(backup.backUp().status == 0)
+      let plan = backup.restore(["--dry-run", "--replace"])
+      #expect(plan.output.contains("The backup has no payment-keys, so new ones are made."))
+      #expect(!FileManager.default.fileExists(atPath: path))
+      let restored = backup.restore()
+      #expect(restored.status == 0, "\(restored.output)")
+      #expect(restored.output.contains("The backup has no payment-keys, so \(path) was made."))
+      _ = try ES256Keyring(parsing: backup.secret("payment-keys"))
+      #expect(backup.shell("stat -c %a \(path)") == "600\n")
+    }
+  }
+
+  @Test func paymentKeysThatTheBackupLacksStay() throws {
+    try withBackup { backup throws in
+      let path = "\(backup.secrets)/payment-keys"
+      let text = try backup.secret("payment-keys")
+      try FileManager.default.removeItem(atPath: path)
+      #expect(backup.backUp().status == 0)
+      try backup.write(text, to: "payment-keys")
+      let restored = backup.restore()
+      #expect(restored.status == 0, "\(restored.output)")
+      #expect(!restored.output.contains("payment-keys"))
+      #expect(try backup.secret("payment-keys") == text)
+    }
+  }
+
   @Test func anOlderSchemaIsBroughtToThisVersion() throws {
     try withBackup { backup throws in
       backup.delivery.sql("UPDATE schema_version SET version = 0; DROP VIEW jobs_today")

@@ -4,7 +4,9 @@ import Testing
 
 /// Rotates all keys of a site in use. lighttpd cannot restart its child without a pause.
 @Suite(.serialized, .enabled(if: WebServer.ofTests != .lighttpdChild)) struct RotationTests {
-  private static let files = ["jwt-keys", "hmac-keys", "credential-keys", "companion-keys"]
+  private static let files = [
+    "jwt-keys", "hmac-keys", "credential-keys", "payment-keys", "companion-keys",
+  ]
 
   /// Runs `keys COMMAND FILE [ID]` for every file, and then restarts the programs as the command
   /// says.

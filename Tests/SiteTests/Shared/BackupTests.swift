@@ -76,7 +76,7 @@ import Testing
   @Test(arguments: [
     // file, session, device credential and paired phone
     ("jwt-keys", 401, 200), ("hmac-keys", 401, 200), ("credential-keys", 200, 401),
-    ("companion-keys", 200, 200),
+    ("payment-keys", 200, 200), ("companion-keys", 200, 200),
   ])
   func aSiteThatLosesItsKeysGetsNewOnes(_ name: String, session: Int, phone: Int) async throws {
     try await withSite { site in

@@ -122,6 +122,29 @@ import Testing
     }
   }
 
+  @Test func everyWebServerPassesTheKeySetOn() async throws {
+    try await withSite { site in
+      let answer = site.curl("/.well-known/jwks.json")
+      #expect(answer.status == 200)
+      #expect(answer.fields["content-type"] == "application/jwk-set+json")
+      #expect(answer.fields["cache-control"] == "public, max-age=300")
+      #expect(answer.body.hasPrefix(#"{"keys":[{"kty":"EC","use":"sig","alg":"ES256","kid":"k1","#))
+    }
+  }
+
+  @Test func errorsOfTheServerAtLinksToPaymentsArePages() async throws {
+    try await withSite { site in
+      let file = "\(site.state)/body"
+      try Data(repeating: 32, count: 65_537).write(to: URL(filePath: file))
+      let answer = site.curl("/pay/pay_aaaaaaaaaaaaaaaaaaaaaa", "--data-binary", "@\(file)")
+      #expect(answer.status == 413)
+      #expect(answer.fields["content-type"] == "text/html; charset=utf-8")
+      #expect(answer.fields["cache-control"] == "no-store")
+      #expect(answer.fields["content-security-policy"]?.hasPrefix("default-src 'none'") == true)
+      #expect(answer.body.hasPrefix("<!DOCTYPE html>"))
+    }
+  }
+
   @Test func theTurnsRefuseInTheWordsOfTheirContract() async throws {
     let body = #"{"user_id":"8","device_token":"\#(String(repeating: "a", count: 64))"}"#
     let noKey = "Accept: */*"
