@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 1;
+SET @version = 2;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -416,28 +416,62 @@ CREATE TABLE IF NOT EXISTS merchants (
   api_key_prefix VARCHAR(16) NOT NULL COMMENT 'first characters of the key, to recognize it',
   created_at     DATETIME(3) NOT NULL COMMENT 'UTC',
   revoked_at     DATETIME(3) NULL COMMENT 'UTC; the key is refused from then on',
+  return_origins VARCHAR(2000) NOT NULL DEFAULT '' COMMENT 'that payments may return to, with spaces between',
+  largest_amount DECIMAL(16, 4) NULL COMMENT 'of one payment; none: no limit',
+  hourly_requests INT UNSIGNED NOT NULL DEFAULT 3600 COMMENT 'limit of its requests for payments',
+  webhook_url    VARCHAR(2000) NULL COMMENT 'told of outcomes; none: not told',
+  webhook_secret VARCHAR(500) NULL COMMENT 'sealed for the companion alone',
+  old_webhook_secret VARCHAR(500) NULL COMMENT 'signs too, until old_webhook_secret_until',
+  old_webhook_secret_until DATETIME(3) NULL COMMENT 'UTC',
   UNIQUE KEY merchants_api_key (api_key_hash),
-  CONSTRAINT merchants_name_not_empty CHECK (CHAR_LENGTH(name) > 0)
+  CONSTRAINT merchants_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
+  CONSTRAINT merchants_largest_amount_positive CHECK (largest_amount > 0),
+  CONSTRAINT merchants_webhook_url_form CHECK (webhook_url REGEXP '^https?://[!-~]+\\z'),
+  CONSTRAINT merchants_webhook_whole CHECK ((webhook_url IS NULL) = (webhook_secret IS NULL)),
+  CONSTRAINT merchants_old_secret_whole CHECK ((old_webhook_secret IS NULL) = (old_webhook_secret_until IS NULL))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS payments (
   id             VARCHAR(32) NOT NULL PRIMARY KEY COMMENT 'pay_ and 22 characters of base64url',
   merchant_id    UUID NOT NULL,
-  account_id     UUID NULL COMMENT 'none: the account has been deleted',
+  account_id     UUID NULL COMMENT 'of the payer; none: not approved yet, or the account has been deleted',
   card_id        UUID NULL,
-  amount         DECIMAL(12, 2) NOT NULL COMMENT 'in the unit of the currency',
+  amount         DECIMAL(16, 4) NOT NULL COMMENT 'in the unit of the currency',
   currency       CHAR(3) NOT NULL COMMENT 'ISO 4217',
   order_id       VARCHAR(200) NULL COMMENT 'made by the merchant',
-  challenge_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the challenge, which is derived from the id and a key',
+  challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge, which is derived from the row and a key',
   attempts       TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted before a proof is verified',
   created_at     DATETIME(3) NOT NULL COMMENT 'UTC',
   expires_at     DATETIME(3) NOT NULL COMMENT 'UTC; not confirmed later',
   confirmed_at   DATETIME(3) NULL COMMENT 'UTC; at most once',
   confirmed_by   ENUM('biometric', 'passkey') NULL,
-  KEY payments_merchant (merchant_id),
+  is_request     BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'made by the merchant''s server, not by an app',
+  description    VARCHAR(200) NULL COMMENT 'shown to the payer',
+  items          TEXT NULL COMMENT 'JSON array of what is paid for, as the app shows it',
+  return_url     VARCHAR(2000) NULL COMMENT 'page that the app opens afterward',
+  approved_at    DATETIME(3) NULL COMMENT 'UTC; when a payer chose a card',
+  cancelled_at   DATETIME(3) NULL COMMENT 'UTC',
+  cancelled_by   ENUM('payer', 'merchant') NULL,
+  refunded_at    DATETIME(3) NULL COMMENT 'UTC; as the merchant says',
+  refund_reason  VARCHAR(200) NULL COMMENT 'as the merchant says',
+  received_at    DATETIME(3) NULL COMMENT 'UTC; first verified by the merchant, or webhook delivered',
+  expired_at     DATETIME(3) NULL COMMENT 'UTC; when the expiry was recorded',
+  card_token     VARCHAR(64) NULL COMMENT 'name of the card at this merchant',
+  proof_hash     BINARY(32) NULL COMMENT 'SHA-256 of the proof, which gets the same answer again',
+  idempotency_hash BINARY(32) NULL COMMENT 'SHA-256 of the field Idempotency-Key',
+  request_hash   BINARY(32) NULL COMMENT 'SHA-256 of the body that came with the key',
+  open_until     DATETIME(3) AS (IF(confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, expires_at, NULL))
+                 VIRTUAL COMMENT 'expires_at while it is open',
+  open_order     VARCHAR(200)
+                 AS (IF(is_request AND confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, order_id, NULL))
+                 VIRTUAL COMMENT 'order_id while the request is open: one open request for an order',
   KEY payments_account (account_id),
   KEY payments_card (card_id),
   KEY payments_expiry (confirmed_at, expires_at),
+  KEY payments_merchant (merchant_id, created_at),
+  KEY payments_open (open_until),
+  UNIQUE KEY payments_idempotency (merchant_id, idempotency_hash),
+  UNIQUE KEY payments_open_order (merchant_id, open_order),
   CONSTRAINT payments_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id),
   CONSTRAINT payments_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE SET NULL,
   CONSTRAINT payments_card FOREIGN KEY (card_id) REFERENCES cards (id) ON DELETE SET NULL,
@@ -446,8 +480,43 @@ CREATE TABLE IF NOT EXISTS payments (
   CONSTRAINT payments_currency_form CHECK (currency REGEXP '^[A-Z]{3}\\z'),
   CONSTRAINT payments_order_id_not_empty CHECK (CHAR_LENGTH(order_id) > 0),
   CONSTRAINT payments_attempts CHECK (attempts <= 5),
-  CONSTRAINT payments_confirmed_whole CHECK ((confirmed_at IS NULL) = (confirmed_by IS NULL))
+  CONSTRAINT payments_confirmed_whole CHECK ((confirmed_at IS NULL) = (confirmed_by IS NULL)),
+  CONSTRAINT payments_approved_with_challenge CHECK (approved_at IS NULL OR challenge_hash IS NOT NULL),
+  CONSTRAINT payments_confirmed_with_challenge CHECK (confirmed_at IS NULL OR challenge_hash IS NOT NULL),
+  CONSTRAINT payments_cancelled_whole CHECK ((cancelled_at IS NULL) = (cancelled_by IS NULL)),
+  CONSTRAINT payments_one_outcome
+    CHECK ((confirmed_at IS NOT NULL) + (cancelled_at IS NOT NULL) + (expired_at IS NOT NULL) <= 1),
+  CONSTRAINT payments_refund_of_confirmed CHECK (refunded_at IS NULL OR confirmed_at IS NOT NULL),
+  CONSTRAINT payments_receipt_of_confirmed CHECK (received_at IS NULL OR confirmed_at IS NOT NULL),
+  CONSTRAINT payments_request_has_order CHECK (NOT is_request OR order_id IS NOT NULL),
+  CONSTRAINT payments_idempotency_whole CHECK ((idempotency_hash IS NULL) = (request_hash IS NULL)),
+  CONSTRAINT payments_items_array CHECK (JSON_VALID(items) AND items LIKE '[%]')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS webhooks (
+  id          UUID NOT NULL PRIMARY KEY COMMENT 'webhook-id: the same at each attempt',
+  payment_id  VARCHAR(32) NOT NULL,
+  merchant_id UUID NOT NULL,
+  event       ENUM('payment.confirmed', 'payment.cancelled', 'payment.expired', 'payment.refunded') NOT NULL,
+  state       ENUM('open', 'delivered', 'dead') NOT NULL DEFAULT 'open' COMMENT 'dead: given up, see reason',
+  due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
+              COMMENT 'UTC, the database''s clock; next attempt; while it is claimed, the end of the lease',
+  expires_at  DATETIME(3) NOT NULL COMMENT 'UTC, the database''s clock; not sent later',
+  attempts    SMALLINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counted when claimed',
+  claim_id    UUID NULL COMMENT 'of the last pass that claimed it',
+  status      SMALLINT UNSIGNED NULL COMMENT 'HTTP status of the last answer; none: no answer',
+  reason      VARCHAR(200) NULL COMMENT 'why the last attempt failed',
+  created_at  DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'UTC, the database''s clock',
+  finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
+  UNIQUE KEY webhooks_once (payment_id, event),
+  KEY webhooks_due (state, due_at),
+  KEY webhooks_claim (claim_id),
+  KEY webhooks_merchant (merchant_id, created_at),
+  CONSTRAINT webhooks_payment FOREIGN KEY (payment_id) REFERENCES payments (id) ON DELETE CASCADE,
+  CONSTRAINT webhooks_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id),
+  CONSTRAINT webhooks_closed_whole CHECK ((state = 'open') = (finished_at IS NULL))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT='Outcomes of payments that merchants are told';
 
 CREATE TABLE IF NOT EXISTS card_tokens (
   card_id     UUID NOT NULL,
@@ -900,6 +969,75 @@ CREATE TABLE IF NOT EXISTS audit_log (
 --   SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied; writes to it wait') AS upgrade
 --     FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '…' AND @found < N;
 
+SELECT CONCAT('Not online: about ', TABLE_ROWS, ' rows of ', TABLE_NAME, ' are copied; writes to it wait') AS upgrade
+  FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('payments', 'merchants') AND @found < 2;
+
+DELIMITER //
+IF @found < 2 THEN
+  -- Requests of merchants, outcomes and webhooks.
+  ALTER TABLE merchants
+    ADD COLUMN IF NOT EXISTS return_origins VARCHAR(2000) NOT NULL DEFAULT '' COMMENT 'that payments may return to, with spaces between',
+    ADD COLUMN IF NOT EXISTS largest_amount DECIMAL(16, 4) NULL COMMENT 'of one payment; none: no limit',
+    ADD COLUMN IF NOT EXISTS hourly_requests INT UNSIGNED NOT NULL DEFAULT 3600 COMMENT 'limit of its requests for payments',
+    ADD COLUMN IF NOT EXISTS webhook_url VARCHAR(2000) NULL COMMENT 'told of outcomes; none: not told',
+    ADD COLUMN IF NOT EXISTS webhook_secret VARCHAR(500) NULL COMMENT 'sealed for the companion alone',
+    ADD COLUMN IF NOT EXISTS old_webhook_secret VARCHAR(500) NULL COMMENT 'signs too, until old_webhook_secret_until',
+    ADD COLUMN IF NOT EXISTS old_webhook_secret_until DATETIME(3) NULL COMMENT 'UTC',
+    ADD CONSTRAINT IF NOT EXISTS merchants_largest_amount_positive CHECK (largest_amount > 0),
+    ADD CONSTRAINT IF NOT EXISTS merchants_webhook_url_form CHECK (webhook_url REGEXP '^https?://[!-~]+\\z'),
+    ADD CONSTRAINT IF NOT EXISTS merchants_webhook_whole CHECK ((webhook_url IS NULL) = (webhook_secret IS NULL)),
+    ADD CONSTRAINT IF NOT EXISTS merchants_old_secret_whole
+      CHECK ((old_webhook_secret IS NULL) = (old_webhook_secret_until IS NULL)),
+    ALGORITHM = COPY;
+  ALTER TABLE payments
+    ADD COLUMN IF NOT EXISTS is_request BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'made by the merchant''s server, not by an app',
+    ADD COLUMN IF NOT EXISTS description VARCHAR(200) NULL COMMENT 'shown to the payer',
+    ADD COLUMN IF NOT EXISTS items TEXT NULL COMMENT 'JSON array of what is paid for, as the app shows it',
+    ADD COLUMN IF NOT EXISTS return_url VARCHAR(2000) NULL COMMENT 'page that the app opens afterward',
+    ADD COLUMN IF NOT EXISTS approved_at DATETIME(3) NULL COMMENT 'UTC; when a payer chose a card',
+    ADD COLUMN IF NOT EXISTS cancelled_at DATETIME(3) NULL COMMENT 'UTC',
+    ADD COLUMN IF NOT EXISTS cancelled_by ENUM('payer', 'merchant') NULL,
+    ADD COLUMN IF NOT EXISTS refunded_at DATETIME(3) NULL COMMENT 'UTC; as the merchant says',
+    ADD COLUMN IF NOT EXISTS refund_reason VARCHAR(200) NULL COMMENT 'as the merchant says',
+    ADD COLUMN IF NOT EXISTS received_at DATETIME(3) NULL COMMENT 'UTC; first verified by the merchant, or webhook delivered',
+    ADD COLUMN IF NOT EXISTS expired_at DATETIME(3) NULL COMMENT 'UTC; when the expiry was recorded',
+    ADD COLUMN IF NOT EXISTS card_token VARCHAR(64) NULL COMMENT 'name of the card at this merchant',
+    ADD COLUMN IF NOT EXISTS proof_hash BINARY(32) NULL COMMENT 'SHA-256 of the proof, which gets the same answer again',
+    ADD COLUMN IF NOT EXISTS idempotency_hash BINARY(32) NULL COMMENT 'SHA-256 of the field Idempotency-Key',
+    ADD COLUMN IF NOT EXISTS request_hash BINARY(32) NULL COMMENT 'SHA-256 of the body that came with the key',
+    ALGORITHM = INSTANT;
+  UPDATE payments SET approved_at = created_at WHERE approved_at IS NULL;
+  ALTER TABLE payments
+    MODIFY account_id UUID NULL COMMENT 'of the payer; none: not approved yet, or the account has been deleted',
+    MODIFY amount DECIMAL(16, 4) NOT NULL COMMENT 'in the unit of the currency',
+    MODIFY challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge, which is derived from the row and a key',
+    ADD COLUMN IF NOT EXISTS open_until DATETIME(3)
+      AS (IF(confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, expires_at, NULL))
+      VIRTUAL COMMENT 'expires_at while it is open',
+    ADD COLUMN IF NOT EXISTS open_order VARCHAR(200)
+      AS (IF(is_request AND confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, order_id, NULL))
+      VIRTUAL COMMENT 'order_id while the request is open: one open request for an order',
+    DROP KEY payments_merchant,
+    ADD KEY payments_merchant (merchant_id, created_at),
+    ADD KEY IF NOT EXISTS payments_open (open_until),
+    ADD UNIQUE KEY IF NOT EXISTS payments_idempotency (merchant_id, idempotency_hash),
+    ADD UNIQUE KEY IF NOT EXISTS payments_open_order (merchant_id, open_order),
+    ADD CONSTRAINT IF NOT EXISTS payments_approved_with_challenge
+      CHECK (approved_at IS NULL OR challenge_hash IS NOT NULL),
+    ADD CONSTRAINT IF NOT EXISTS payments_confirmed_with_challenge
+      CHECK (confirmed_at IS NULL OR challenge_hash IS NOT NULL),
+    ADD CONSTRAINT IF NOT EXISTS payments_cancelled_whole CHECK ((cancelled_at IS NULL) = (cancelled_by IS NULL)),
+    ADD CONSTRAINT IF NOT EXISTS payments_one_outcome
+      CHECK ((confirmed_at IS NOT NULL) + (cancelled_at IS NOT NULL) + (expired_at IS NOT NULL) <= 1),
+    ADD CONSTRAINT IF NOT EXISTS payments_refund_of_confirmed CHECK (refunded_at IS NULL OR confirmed_at IS NOT NULL),
+    ADD CONSTRAINT IF NOT EXISTS payments_receipt_of_confirmed CHECK (received_at IS NULL OR confirmed_at IS NOT NULL),
+    ADD CONSTRAINT IF NOT EXISTS payments_request_has_order CHECK (NOT is_request OR order_id IS NOT NULL),
+    ADD CONSTRAINT IF NOT EXISTS payments_idempotency_whole CHECK ((idempotency_hash IS NULL) = (request_hash IS NULL)),
+    ADD CONSTRAINT IF NOT EXISTS payments_items_array CHECK (JSON_VALID(items) AND items LIKE '[%]'),
+    ALGORITHM = COPY;
+END IF //
+DELIMITER ;
+
 -- Rows that every site has -----------------------------------------------------------------------------------------
 
 INSERT INTO pairing_server (session, server_id)
@@ -987,20 +1125,35 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_card AS
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_payment AS
   SELECT p.id AS payment_id, m.name AS merchant, a.email, c.card_type, c.last_four, p.amount, p.currency, p.order_id,
-         p.attempts, p.created_at, p.expires_at, p.confirmed_at, p.confirmed_by
+         CASE WHEN p.refunded_at IS NOT NULL THEN 'refunded'
+              WHEN p.confirmed_at IS NOT NULL THEN 'confirmed'
+              WHEN p.cancelled_at IS NOT NULL THEN 'cancelled'
+              WHEN p.expires_at <= UTC_TIMESTAMP(3) THEN 'expired'
+              WHEN p.approved_at IS NOT NULL THEN 'approved'
+              ELSE 'pending' END AS status,
+         p.attempts, p.created_at, p.expires_at, p.approved_at, p.confirmed_at, p.confirmed_by, p.cancelled_at, p.cancelled_by,
+         p.refunded_at, p.refund_reason, p.received_at
     FROM payments p
     JOIN merchants m ON m.id = p.merchant_id
     LEFT JOIN accounts a ON a.id = p.account_id
     LEFT JOIN cards c ON c.id = p.card_id;
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW payments_today AS
-  SELECT payment_id, merchant, email, card_type, last_four, amount, currency, order_id, attempts, created_at, expires_at,
-         confirmed_at, confirmed_by
+  SELECT payment_id, merchant, email, card_type, last_four, amount, currency, order_id, status, attempts, created_at,
+         expires_at, approved_at, confirmed_at, confirmed_by, cancelled_at, cancelled_by, refunded_at, refund_reason, received_at
     FROM every_payment
    WHERE created_at >= UTC_DATE();
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW keys_of_merchants AS
-  SELECT id AS merchant_id, name, api_key_prefix, created_at, revoked_at FROM merchants;
+  SELECT id AS merchant_id, name, api_key_prefix, created_at, revoked_at, return_origins, largest_amount, hourly_requests,
+         webhook_url
+    FROM merchants;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_webhook AS
+  SELECT w.id AS webhook_id, m.name AS merchant, w.payment_id, w.event, w.state, w.attempts, w.due_at, w.expires_at,
+         w.status, w.reason, w.created_at, w.finished_at
+    FROM webhooks w
+    JOIN merchants m ON m.id = w.merchant_id;
 
 -- Views: Pairing ---------------------------------------------------------------------------------------------------
 
@@ -1202,22 +1355,34 @@ GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON b
 GRANT SELECT, UPDATE (removed_at) ON enrollments TO responder;
 GRANT SELECT, UPDATE (active, is_default) ON cards TO responder;
 GRANT SELECT, INSERT, UPDATE (spent_at, result), DELETE ON enrollment_states TO responder;
-GRANT SELECT (id, name, api_key_hash, revoked_at) ON merchants TO responder;
-GRANT SELECT, INSERT, UPDATE (attempts, confirmed_at, confirmed_by) ON payments TO responder;
+GRANT SELECT (id, name, api_key_hash, revoked_at, return_origins, largest_amount, hourly_requests, webhook_url)
+  ON merchants TO responder;
+GRANT SELECT, INSERT,
+  UPDATE (account_id, card_id, challenge_hash, attempts, approved_at, confirmed_at, confirmed_by, card_token, proof_hash,
+          cancelled_at, cancelled_by, refunded_at, refund_reason, received_at, expired_at)
+  ON payments TO responder;
+GRANT SELECT (payment_id, event), INSERT ON webhooks TO responder;
 GRANT SELECT, INSERT, UPDATE ON card_tokens TO responder;
 GRANT SELECT, INSERT, UPDATE ON banks TO companion;
 GRANT SELECT, INSERT, UPDATE ON enrollments TO companion;
 GRANT SELECT, INSERT, UPDATE ON cards TO companion;
 GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at), DELETE
   ON enrollment_states TO companion;
-GRANT SELECT, INSERT, UPDATE (revoked_at) ON merchants TO companion;
-GRANT SELECT (account_id, confirmed_at, expires_at), DELETE ON payments TO companion;
+GRANT SELECT, INSERT,
+  UPDATE (revoked_at, return_origins, largest_amount, hourly_requests, webhook_url, webhook_secret, old_webhook_secret,
+          old_webhook_secret_until)
+  ON merchants TO companion;
+GRANT SELECT (id, merchant_id, account_id, amount, currency, order_id, expires_at, confirmed_at, cancelled_at, cancelled_by,
+              refunded_at, refund_reason, expired_at, received_at, card_token, open_until),
+  UPDATE (expired_at, received_at), DELETE ON payments TO companion;
+GRANT SELECT, INSERT, UPDATE, DELETE ON webhooks TO companion;
 GRANT SELECT ON connected_banks TO administrator;
 GRANT SELECT ON enrolled_banks TO administrator;
 GRANT SELECT ON every_card TO administrator;
 GRANT SELECT ON every_payment TO administrator;
 GRANT SELECT ON payments_today TO administrator;
 GRANT SELECT ON keys_of_merchants TO administrator;
+GRANT SELECT ON every_webhook TO administrator;
 
 -- Pairing
 GRANT SELECT, UPDATE (current_nonce) ON pairing_server TO responder;

@@ -50,7 +50,9 @@ enum AccountEvent: String, CaseIterable {
   case cardRemoved = "card_removed"
   case enrollmentRemoved = "enrollment_removed"
   case paymentBegun = "payment_begun"
+  case paymentCancelled = "payment_cancelled"
   case paymentConfirmed = "payment_confirmed"
+  case paymentRefunded = "payment_refunded"
   case paymentRefused = "payment_refused"
 }
 

@@ -8,7 +8,7 @@ struct Failure: Error {
   /// Selects a text for people from the messages of any language.
   typealias Sentence = @Sendable (Messages) -> String
 
-  let status: Int
+  var status: Int
   /// Replaces the default code of the status.
   var code: String?
   /// The English text of the answer; an error shape for people replaces it with ``sentence``.

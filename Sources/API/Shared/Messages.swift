@@ -103,6 +103,8 @@ struct Messages: Sendable {
   let noBiometricKey: String
   /// Text for a payment.
   let noPaymentKey: String
+  /// Text for a payment with a key that was set up without a proof.
+  let keyTooNew: String
   let biometricsRefused: String
 
   // Banks, cards and payments
@@ -119,6 +121,13 @@ struct Messages: Sendable {
   let paymentGone: String
   let paymentConfirmed: String
   let paymentNotConfirmed: String
+  /// The payment is cancelled or expired.
+  let paymentClosed: String
+  /// Another account has approved the payment.
+  let paymentTaken: String
+  let cardExpired: String
+  let amountOverLimit: String
+  let addressNotProven: String
 }
 
 extension Messages {

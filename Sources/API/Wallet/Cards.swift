@@ -50,7 +50,14 @@ extension JSONWriter {
     member("lastFour", card.lastFour)
     member("cardType", card.cardType)
     member("bankName", card.bankName)
-    if let logo = card.bankLogo { member("bankLogo", logo) }
+    if let logo = card.bankLogo {
+      member("bankLogo", logo)
+      member("bankLogoUrl", logo)  // the name that the app reads
+    }
+    if let expiry = card.expiry {
+      member("expiryMonth", expiry.month)
+      member("expiryYear", expiry.year)
+    }
     member("isDefault", card.isDefault)
     member("addedAt", card.addedAt.rfc3339)
   }

@@ -1,16 +1,31 @@
 import Cryptography
 import HTTP
+import Store
 
 extension Context {
-  /// The id of the merchant whose API key the request has.
+  /// The merchant whose API key the request has.
   ///
   /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``.
-  func merchant(of request: Request) throws -> String {
+  func merchant(of request: Request) throws -> MerchantCaller {
     guard let key = request.field("x-api-key") else { throw Failure.missingAPIKey }
-    guard let merchant = try records.merchants.id(withKeyHash: sha256(key)) else {
+    guard let merchant = try records.merchants.find(withKeyHash: sha256(key)) else {
       throw Failure.invalidAPIKey
     }
     return merchant
+  }
+
+  /// The merchant of a request that needs both a merchant's key and a payer's token. With a valid token, a
+  /// problem of the key is not 401: the app would sign the person out.
+  ///
+  /// - Throws: ``Failure/missingAPIKey``, ``Failure/invalidAPIKey``, with 403 if the token is valid.
+  func merchant(of request: Request, besideTokenOf caller: Caller?) throws -> MerchantCaller {
+    do {
+      return try merchant(of: request)
+    } catch var failure as Failure where caller != nil {
+      failure.status = 403
+      failure.fields = []
+      throw failure
+    }
   }
 }
 

@@ -3,128 +3,205 @@ import Cryptography
 import HTTP
 import Store
 
-/// The time to confirm a payment, and the lifetime of the statement about it.
-private let paymentLifetime = Duration.seconds(300)
-
-/// `POST /api/merchant/payment/initiate`: begins a payment with one of the account's cards. The
-/// answer's `challenge` must be signed within five minutes.
+/// `POST /api/merchant/payment/initiate`: approves a merchant's request, `{requestId, cardId?}`, with one of
+/// the account's cards. With a merchant's key also begins a payment that no server requested: `{cardId,
+/// amount, currency?, orderId?}`. The answer's `challenge` must be signed before `expiresAt`.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
-///   ``Failure/validation(field:reason:value:)``; ``Failure/unknownCard``.
-func beginPayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  let merchant = try context.merchant(of: request)
-  let caller = try context.authenticate(request)
+///   ``Failure/validation(field:reason:value:)``; errors of ``ApprovalOutcome/payment()``.
+func initiatePayment(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable { let requestId: ShortText? }
+  struct Choice: Decodable { let cardId: ShortText? }
+  let caller = context.caller(of: request)
+  if caller != nil, let id = try request.decode(Body.self).requestId?.text {
+    let card = try request.decode(Choice.self).cardId?.text
+    return try context.approve(id, with: card, by: context.authenticate(request), request)
+  }
+  let merchant = try context.merchant(of: request, besideTokenOf: caller)
+  let payer = try context.authenticate(request)
   let order = try request.decode(PaymentOrder.self)
-  let amount = try request.amount()
-  let id = "pay_" + base64URLEncoded(context.random(16))
-  let challenge = challenge(ofPayment: id, under: context.settings.hmacKeys.newest)
-  let expiresAt = context.now + paymentLifetime
   let payment = NewPayment(
-    id: id, challengeHash: sha256(challenge), cardID: order.cardId.text, amount: amount,
-    currency: order.currency?.code ?? "CAD", orderID: order.orderId?.text, expiresAt: expiresAt)
-  guard let card = try context.records.payments.begin(payment, at: merchant, by: caller) else {
-    throw Failure.unknownCard
-  }
+    id: context.newPaymentID(), merchantID: merchant.id,
+    amount: try order.amount.amount(in: order.currency ?? .canadianDollar),
+    orderID: order.orderId?.text, expiresAt: context.now + Payments.lifetime)
+  let approved = try context.records.payments.begin(
+    payment, with: order.cardId.text, by: payer, challengedBy: context.settings.hmacKeys.newest
+  ).payment()
   return .json { json in
-    json.member("paymentId", id)
-    json.member("challenge", base64URLEncoded(challenge))
-    json.member("expiresAt", expiresAt.rfc3339)
-    json.member(
-      "card",
-      object: { json in
-        json.member("lastFour", card.lastFour)
-        json.member("cardType", card.cardType)
-      })
-    json.member("orderId", order.orderId?.text)
+    json.members(of: approved, in: request.messageLanguage)
   }
+}
+
+/// `POST /api/mobile/payment/:requestId/approve`: approves a merchant's request with one of the account's
+/// cards. It must still be confirmed.
+///
+/// - Throws: errors of ``ApprovalOutcome/payment()``.
+func approvePayment(_ request: Request, in context: borrowing Context) throws -> Response {
+  struct Body: Decodable { let cardId: ShortText? }
+  let caller = try context.authenticate(request)
+  let card = request.body.isEmpty ? nil : try request.decode(Body.self).cardId?.text
+  return try context.approve(context.pathItem, with: card, by: caller, request)
 }
 
 /// `POST /api/merchant/payment/confirm`: confirms a payment, once, by a passkey or by biometrics.
 ///
-/// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
-///   ``Failure/validation(field:reason:value:)``; errors of ``PaymentOutcome/payment()``;
-///   ``Failure/tooManyRequests(retryAfter:)`` while the device is locked.
+/// - Throws: ``Failure/invalidAPIKey``; ``Failure/validation(field:reason:value:)``; errors of
+///   ``Context/payment(_:of:)``; ``Failure/tooManyRequests(retryAfter:)`` while the device is locked.
 func confirmPayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  let merchant = try context.merchant(of: request)
-  let payment = try context.confirm(request, at: merchant).payment()
-  let expiresAt = context.now + paymentLifetime
+  let caller = context.caller(of: request)
+  let hasKey = request.field("x-api-key") != nil
+  let merchant =
+    try hasKey || caller == nil
+    ? context.merchant(of: request, besideTokenOf: caller) : nil
+  let payment = try context.confirm(
+    request, at: merchant?.id, by: context.authenticate(request))
+  let expiresAt = context.now + statementLifetime
   return .json { json in
     json.member("success", true)
-    json.member("token", context.statement(of: payment, to: merchant, until: expiresAt))
+    json.member("token", context.statement(of: payment, until: expiresAt))
     json.member("cardToken", payment.cardToken)
-    json.member("cardLast4", payment.card.lastFour)
-    json.member("cardBrand", payment.card.cardType.lowercased())
+    json.member("cardLast4", payment.card?.lastFour)
+    json.member("cardBrand", payment.card?.cardType.lowercased())
     json.member("expiresAt", expiresAt.rfc3339)
+    if let url = payment.returnURL { json.member("returnUrl", url) }
   }
 }
 
 extension Context {
+  func newPaymentID() -> String { "pay_" + base64URLEncoded(random(16)) }
+
+  /// Approves a merchant's request, and answers with the challenge.
+  fileprivate func approve(
+    _ id: String, with card: String?, by caller: Caller, _ request: Request
+  ) throws -> Response {
+    let approved = try records.payments.approve(
+      id, with: card, by: caller, challengedBy: settings.hmacKeys.newest
+    ).payment()
+    return .json { json in
+      json.member("success", true)
+      json.member("requestId", id)
+      json.member("status", PaymentStatus.approved.rawValue)
+      json.members(of: approved, in: request.messageLanguage)
+      if let url = approved.payment.returnURL { json.member("returnUrl", url) }
+    }
+  }
+
   /// Confirms with the passkey in the body, or else with the signature in the body.
-  fileprivate func confirm(_ request: Request, at merchant: String) throws -> PaymentOutcome {
+  fileprivate func confirm(
+    _ request: Request, at merchant: String?, by caller: Caller
+  ) throws -> PaymentDetails {
     struct Body: Decodable {
-      let paymentId: ShortText
+      let paymentId: ShortText?
+      let requestId: ShortText?
       let credential: AssertedCredential?
     }
     struct Signed: Decodable {
       let deviceId: ClientDeviceID
       let signature: String
     }
-    let caller = try authenticate(request)
     let body = try request.decode(Body.self)
-    let id = body.paymentId.text
-    let confirmation = PaymentConfirmation(
-      id: id, merchantID: merchant,
-      challenges: settings.hmacKeys.keys.map { challenge(ofPayment: id, under: $0) },
-      newCardToken: "card_" + base64URLEncoded(random(24)))
-    if let credential = body.credential {
-      return try records.payments.confirm(
-        confirmation, with: credential.assertion, at: settings.relyingParty, by: caller)
+    guard let id = body.paymentId ?? body.requestId else {
+      throw Failure.validation(field: "paymentId", reason: "missing")
+    }
+    func confirmation(provenBy proof: [UInt8]) -> PaymentConfirmation {
+      PaymentConfirmation(
+        id: id.text, merchantID: merchant, keys: settings.hmacKeys.keys, proofHash: sha256(proof),
+        newCardToken: "card_" + base64URLEncoded(random(24)))
+    }
+    if let assertion = body.credential?.assertion {
+      let outcome = try records.payments.confirm(
+        confirmation(provenBy: assertion.signature), with: assertion, at: settings.relyingParty,
+        by: caller)
+      return try payment(outcome, of: id.text)
     }
     let signed = try request.decode(Signed.self)
-    return try records.payments.confirm(
-      confirmation, withSignature: signed.signature, on: signed.deviceId.text, by: caller)
+    let outcome = try records.payments.confirm(
+      confirmation(provenBy: Array(signed.signature.utf8)), withSignature: signed.signature,
+      on: signed.deviceId.text, by: caller)
+    return try payment(outcome, of: id.text)
   }
 
-  /// A signed statement that the person confirmed merchant, card, amount and currency. The merchant accepts
-  /// its `jti`, the payment's id, once. Its `type` and `aud` make it invalid as an access token.
-  fileprivate func statement(
-    of payment: Payment, to merchant: String, until expiresAt: Timestamp
-  ) -> String {
-    let claims = JSONWriter.object { json in
-      json.member("iss", settings.publicURL)
-      json.member("aud", merchant)
-      json.member("jti", payment.id)
-      json.member("iat", now.seconds)
-      json.member("exp", expiresAt.seconds)
-      json.member("type", "payment")
-      json.member("card", payment.cardToken)
-      json.member("amount", payment.amount.text)
-      json.member("currency", payment.currency)
-      if let orderID = payment.orderID { json.member("orderId", orderID) }
-    }
-    return JSONWebToken.sign(claims, with: settings.jwtKeys.newest)
-  }
-}
-
-/// The challenge of a payment: 32 bytes computed with the key, so that the database does not store them.
-private func challenge(ofPayment id: String, under key: Key) -> [UInt8] {
-  hmacSHA256("payment\n\(id)", with: key)
-}
-
-extension PaymentOutcome {
-  /// The payment, if it was confirmed.
+  /// The payment, if it is confirmed.
   ///
   /// - Throws: ``Failure/badRequest(_:)``, ``Failure/conflict(_:code:)``, ``Failure/notFound(_:)``,
-  ///   ``Failure/forbidden(_:)``.
-  fileprivate func payment() throws -> Payment {
-    switch self {
+  ///   ``Failure/forbidden(_:)``, ``Failure/paymentClosed``, ``Failure/keyTooNew``.
+  private func payment(_ outcome: PaymentOutcome, of id: String) throws -> PaymentDetails {
+    switch outcome {
     case .confirmed(let payment): return payment
+    case .repeated:
+      guard let payment = try records.payments.find(id) else { throw Failure.unknownPayment }
+      return payment
     case .notOpen: throw Failure.badRequest(\.paymentGone)
+    case .closed: throw Failure.paymentClosed
     case .alreadyConfirmed: throw Failure.conflict(\.paymentConfirmed)
     case .unknownKey: throw Failure.notFound(\.noPaymentKey)
     // Not 401: at a 401 the apps delete their session.
-    case .keyTooNew: throw Failure.freshProofRequired
+    case .keyTooNew: throw Failure.keyTooNew
     case .unproven: throw Failure.forbidden(\.paymentNotConfirmed)
     }
   }
+}
+
+extension JSONWriter {
+  /// The members of a payment that the payer must confirm.
+  fileprivate mutating func members(of approved: ApprovedPayment, in language: Language) {
+    let payment = approved.payment
+    member("paymentId", payment.id)
+    member("challenge", base64URLEncoded(approved.challenge))
+    member("expiresAt", payment.expiresAt.rfc3339)
+    member(
+      "card",
+      object: { json in
+        json.member("lastFour", approved.card.lastFour)
+        json.member("cardType", approved.card.cardType)
+      })
+    member("orderId", payment.orderID)
+    member("merchantName", payment.merchantName)
+    member("amount", payment.amount.text)
+    member("currency", payment.amount.currency.code)
+    member("message", WalletTexts(in: language).consent(approved))
+  }
+}
+
+extension ApprovalOutcome {
+  /// The payment, if it is approved.
+  ///
+  /// - Throws: ``Failure/unknownPayment``, ``Failure/paymentClosed``, ``Failure/paymentTaken``,
+  ///   ``Failure/unknownCard``, ``Failure/expiredCard``, ``Failure/amountOverLimit``,
+  ///   ``Failure/conflict(_:code:)``.
+  fileprivate func payment() throws -> ApprovedPayment {
+    switch self {
+    case .approved(let payment): return payment
+    case .unknown: throw Failure.unknownPayment
+    case .closed: throw Failure.paymentClosed
+    case .confirmed: throw Failure.conflict(\.paymentConfirmed)
+    case .taken: throw Failure.paymentTaken
+    case .unknownCard: throw Failure.unknownCard
+    case .expiredCard: throw Failure.expiredCard
+    case .tooLarge: throw Failure.amountOverLimit
+    }
+  }
+}
+
+extension AddressNotProven: FailureConvertible {
+  var failure: Failure {
+    Failure(status: 403, code: "address_not_proven", sentence: \.addressNotProven)
+  }
+}
+
+extension Failure {
+  static let unknownPayment = Failure.notFound(\.paymentGone)
+
+  /// It is cancelled or expired.
+  static let paymentClosed = Failure(
+    status: 410, code: "payment_closed", sentence: \.paymentClosed)
+
+  static let paymentTaken = Failure.conflict(\.paymentTaken, code: "payment_taken")
+
+  static let expiredCard = Failure(status: 403, code: "card_expired", sentence: \.cardExpired)
+
+  static let amountOverLimit = Failure(
+    status: 403, code: "amount_over_limit", sentence: \.amountOverLimit)
+
+  static let keyTooNew = Failure(status: 403, code: "key_too_new", sentence: \.keyTooNew)
 }

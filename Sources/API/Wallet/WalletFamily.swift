@@ -5,12 +5,14 @@ extension Family {
     return Family(
       "wallet",
       paths: [
-        "/api/mobile/wallet/", "/api/mobile/enrollment/", "/api/enrollment/", "/api/merchant/",
+        "/api/mobile/wallet/", "/api/mobile/enrollment/", "/api/mobile/payment/",
+        "/api/mobile/payments", "/api/wallet/", "/api/enrollment/", "/api/merchant/", "/pay/",
       ],
       errors: .wallet,
       routes: [
         Route("GET", "/api/mobile/wallet/summary", getSummary),
         Route("GET", "/api/mobile/wallet/cards", getCards),
+        Route("GET", "/api/wallet/cards", getCards),
         Route("POST", "/api/mobile/wallet/cards/:id/default", makeCardDefault),
         Route("DELETE", "/api/mobile/wallet/cards/:id", removeCard),
         Route("GET", "/api/enrollment/start/:bsimId", changes: true, startEnrollment),
@@ -24,13 +26,28 @@ extension Family {
         Route("GET", "/api/mobile/enrollment/banks", getBanks),
         Route("GET", "/api/mobile/enrollment/list", getEnrollments),
         Route("DELETE", "/api/mobile/enrollment/:id", removeEnrollment),
-        Route("POST", "/api/merchant/payment/initiate", beginPayment),
+        Route("POST", "/api/merchant/payment/request", requestPayment),
+        Route("POST", "/api/merchant/payment/verify", verifyStatement),
+        Route("GET", "/api/merchant/payments", getMerchantPayments),
+        Route("GET", "/api/merchant/payment/:requestId", getMerchantPayment),
+        Route("POST", "/api/merchant/payment/:requestId/cancel", cancelMerchantPayment),
+        Route("POST", "/api/merchant/payment/:requestId/refund", refundMerchantPayment),
+        Route("POST", "/api/merchant/payment/initiate", initiatePayment),
+        Route("GET", "/.well-known/jwks.json", getPaymentKeySet),
         Route("POST", "/api/merchant/payment/confirm", confirmPayment),
+        Route("GET", "/api/mobile/payments", getPayments),
+        Route("GET", "/api/mobile/payment/pending", getPendingPayments),
+        Route("GET", "/api/mobile/payment/:requestId", getPayment),
+        Route("POST", "/api/mobile/payment/:requestId/approve", approvePayment),
+        Route("POST", "/api/mobile/payment/:requestId/cancel", cancelPayment),
+        Route("GET", "/pay/:requestId", getPaymentPage),
       ],
       sections: [.banks, .payments],
       errorPage: { failure, request in
+        let language = request.messageLanguage
+        if request.path.hasPrefix("/pay/") { return .paymentError(failure, in: language) }
         let isPage = request.path.hasPrefix("/api/enrollment/callback/")
-        return isPage ? .enrollmentError(failure, in: request.messageLanguage) : nil
+        return isPage ? .enrollmentError(failure, in: language) : nil
       })
   }
 }

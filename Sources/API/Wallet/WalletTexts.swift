@@ -22,6 +22,17 @@ struct WalletTexts: Sendable {
   let wallet: String
   let addCards: String
   let notYours: String
+  /// The question of a payment: amount with currency, merchant, card.
+  let consentWords: @Sendable (_ amount: String, _ merchant: String, _ card: String) -> String
+  let payment: String
+  /// Labels and texts of the page that a payment's link opens.
+  let shop: String
+  let amount: String
+  let order: String
+  let payInApp: String
+  let scan: String
+  let picture: String
+  let paid: String
   let banks: AccountSection.Texts
   let payments: AccountSection.Texts
 }
@@ -52,6 +63,11 @@ extension WalletTexts {
     begun: "An app has begun this enrollment. Do you want to add your cards to this wallet?",
     bank: "Your bank", wallet: "Wallet of", addCards: "Add the cards",
     notYours: "If this is not your wallet, close this page. Then nothing is added.",
+    consentWords: { "Pay \($0) to \($1) with \($2)." },
+    payment: "Payment", shop: "Shop", amount: "Amount", order: "Order",
+    payInApp: "Pay in the app",
+    scan: "Or scan this code with the phone that has the app.",
+    picture: "QR code of this payment", paid: "This payment is confirmed.",
     banks: .init(
       title: "Banks", none: "No bank is connected.",
       facts: ["enrolledAt": "Connected", "cards": "Cards"],
@@ -64,6 +80,7 @@ extension WalletTexts {
       facts: [
         "amount": "Amount", "currency": "Currency", "orderId": "Order", "lastFour": "Card",
         "createdAt": "Begun", "confirmedAt": "Confirmed",
+        "cancelledAt": "Cancelled", "refundedAt": "Refunded",
       ]))
 
   private static let german = WalletTexts(
@@ -89,6 +106,11 @@ extension WalletTexts {
     bank: "Ihre Bank", wallet: "Wallet von", addCards: "Karten hinzufügen",
     notYours:
       "Wenn das nicht Ihre Wallet ist, schließen Sie diese Seite. Dann wird nichts hinzugefügt.",
+    consentWords: { "\($0) an \($1) zahlen mit \($2)." },
+    payment: "Zahlung", shop: "Shop", amount: "Betrag", order: "Bestellung",
+    payInApp: "In der App zahlen",
+    scan: "Oder scannen Sie diesen Code mit dem Telefon, auf dem die App ist.",
+    picture: "QR-Code dieser Zahlung", paid: "Diese Zahlung ist bestätigt.",
     banks: .init(
       title: "Banken", none: "Es ist keine Bank verbunden.",
       facts: ["enrolledAt": "Verbunden", "cards": "Karten"],
@@ -103,6 +125,7 @@ extension WalletTexts {
       facts: [
         "amount": "Betrag", "currency": "Währung", "orderId": "Bestellung", "lastFour": "Karte",
         "createdAt": "Begonnen", "confirmedAt": "Bestätigt",
+        "cancelledAt": "Abgebrochen", "refundedAt": "Erstattet",
       ]))
 
   private static let french = WalletTexts(
@@ -125,6 +148,11 @@ extension WalletTexts {
       "Une application a lancé cette opération. Voulez-vous ajouter vos cartes à ce portefeuille ?",
     bank: "Votre banque", wallet: "Portefeuille de", addCards: "Ajouter les cartes",
     notYours: "Si ce n’est pas votre portefeuille, fermez cette page. Rien ne sera ajouté.",
+    consentWords: { "Payer \($0) à \($1) avec \($2)." },
+    payment: "Paiement", shop: "Boutique", amount: "Montant", order: "Commande",
+    payInApp: "Payer dans l’application",
+    scan: "Ou scannez ce code avec le téléphone qui a l’application.",
+    picture: "Code QR de ce paiement", paid: "Ce paiement est confirmé.",
     banks: .init(
       title: "Banques", none: "Aucune banque n’est reliée.",
       facts: ["enrolledAt": "Reliée", "cards": "Cartes"],
@@ -139,6 +167,7 @@ extension WalletTexts {
       facts: [
         "amount": "Montant", "currency": "Monnaie", "orderId": "Commande", "lastFour": "Carte",
         "createdAt": "Commencé", "confirmedAt": "Confirmé",
+        "cancelledAt": "Annulé", "refundedAt": "Remboursé",
       ]))
 
   private static let spanish = WalletTexts(
@@ -157,6 +186,11 @@ extension WalletTexts {
     begun: "Una aplicación ha iniciado este proceso. ¿Quiere añadir sus tarjetas a esta cartera?",
     bank: "Su banco", wallet: "Cartera de", addCards: "Añadir las tarjetas",
     notYours: "Si esta no es su cartera, cierre esta página. Entonces no se añade nada.",
+    consentWords: { "Pagar \($0) a \($1) con \($2)." },
+    payment: "Pago", shop: "Tienda", amount: "Importe", order: "Pedido",
+    payInApp: "Pagar en la aplicación",
+    scan: "O escanee este código con el teléfono que tiene la aplicación.",
+    picture: "Código QR de este pago", paid: "Este pago está confirmado.",
     banks: .init(
       title: "Bancos", none: "No hay ningún banco conectado.",
       facts: ["enrolledAt": "Conectado", "cards": "Tarjetas"],
@@ -169,6 +203,7 @@ extension WalletTexts {
       facts: [
         "amount": "Importe", "currency": "Moneda", "orderId": "Pedido", "lastFour": "Tarjeta",
         "createdAt": "Iniciado", "confirmedAt": "Confirmado",
+        "cancelledAt": "Cancelado", "refundedAt": "Reembolsado",
       ]))
 
   private static let persian = WalletTexts(
@@ -186,6 +221,11 @@ extension WalletTexts {
     begun: "برنامه‌ای این کار را آغاز کرده است. می‌خواهید کارت‌های خود را به این کیف پول بیفزایید؟",
     bank: "بانک شما", wallet: "کیف پولِ", addCards: "افزودن کارت‌ها",
     notYours: "اگر این کیف پول شما نیست، این صفحه را ببندید. آنگاه چیزی افزوده نمی‌شود.",
+    consentWords: { "پرداخت \($0) به \($1) با \($2)." },
+    payment: "پرداخت", shop: "فروشگاه", amount: "مبلغ", order: "سفارش",
+    payInApp: "پرداخت در برنامه",
+    scan: "یا این کد را با تلفنی که برنامه را دارد اسکن کنید.",
+    picture: "کد QR این پرداخت", paid: "این پرداخت تأیید شده است.",
     banks: .init(
       title: "بانک‌ها", none: "هیچ بانکی متصل نیست.",
       facts: ["enrolledAt": "زمان اتصال", "cards": "کارت‌ها"],
@@ -199,5 +239,6 @@ extension WalletTexts {
       facts: [
         "amount": "مبلغ", "currency": "واحد پول", "orderId": "سفارش", "lastFour": "کارت",
         "createdAt": "آغاز", "confirmedAt": "تأیید",
+        "cancelledAt": "لغو", "refundedAt": "بازپرداخت",
       ]))
 }

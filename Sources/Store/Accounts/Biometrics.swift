@@ -145,6 +145,13 @@ struct BiometricStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
+  /// Makes a held key confirm payments from now on, because its owner has used it with a fresh proof.
+  func trust(_ key: StoredBiometricKey) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      "UPDATE biometric_keys SET trusted_at = ? WHERE device_id = ? AND id = ? AND trusted_at > ?",
+      [.time(transaction.now), .text(key.deviceID), .text(key.id), .time(transaction.now)])
+  }
+
   /// - Returns: false if the device was revoked meanwhile: its next sign-in must find no key.
   fileprivate func store(
     _ key: NewBiometricKey, id: String, on deviceID: String, trustedAt: Timestamp

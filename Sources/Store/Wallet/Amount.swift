@@ -1,12 +1,15 @@
-/// An exact amount of money: hundredths of its currency's unit, from 0.01 to 9,999,999,999.99.
+/// An exact amount of money above zero, with at most the decimals of its currency and at most ten digits before them.
 package struct Amount: Sendable, Equatable {
-  package let hundredths: Int64
+  package let currency: Currency
+  /// In the smallest amount of the currency.
+  private let minorUnits: Int64
 
   /// The value of a JSON number as it is written (RFC 8259 §6), such as `99.99` or `1.5e1`. It never
   /// becomes a binary fraction.
   ///
-  /// - Returns: nil unless it is positive, has at most two decimals, and is not too large.
-  package init?(number: some Collection<UInt8>) {
+  /// - Returns: nil unless it is above zero, has at most the currency's decimals in its value, and is
+  ///   not too large.
+  package init?(number: some Collection<UInt8>, in currency: Currency) {
     let parts = number.split(omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
     let mantissa = parts[0].split(separator: UInt8(ascii: "."))
     var exponent = 0
@@ -23,20 +26,24 @@ package struct Amount: Sendable, Equatable {
       digits.removeLast()
       exponent += 1
     }
-    guard exponent >= -2, digits.count + exponent <= 10,
+    guard exponent >= -currency.digits, digits.count + exponent <= 10,
       let value = Int64(String(decoding: digits, as: UTF8.self)), value > 0
     else { return nil }
-    hundredths = (0..<(exponent + 2)).reduce(value) { product, _ in product * 10 }
+    self.currency = currency
+    minorUnits = (0..<(exponent + currency.digits)).reduce(value) { product, _ in product * 10 }
   }
 
-  /// With two decimals, as the database writes a DECIMAL.
+  /// The value of a DECIMAL column, whose CHECK keeps it positive, with zeros after its decimals.
+  init(decimal text: String, currency: String) {
+    self.init(number: text.utf8, in: Currency(column: currency))!
+  }
+
+  /// With all decimals of the currency and without its code, such as `12.50`.
   package var text: String {
-    let cents = String(hundredths % 100)
-    return "\(hundredths / 100).\(cents.count == 1 ? "0" : "")\(cents)"
-  }
-
-  /// The value of a DECIMAL column with two decimals, whose CHECK keeps it positive.
-  init(decimal text: String) {
-    self.init(number: text.utf8)!
+    var digits = String(minorUnits)
+    guard currency.digits > 0 else { return digits }
+    digits =
+      String(repeating: "0", count: max(0, currency.digits + 1 - digits.utf8.count)) + digits
+    return "\(digits.dropLast(currency.digits)).\(digits.suffix(currency.digits))"
   }
 }

@@ -40,8 +40,9 @@ extension Payments {
     return try records.transaction(rollingBack: PaymentOutcome.self) { transaction in
       guard try transaction.biometrics.hold(key) else { throw Refusal.sessionEnded }
       let outcome = try transaction.payments.confirm(
-        confirmation, by: .biometric, of: caller, on: key.deviceID)
+        confirmation, of: attempt.challenge, by: .biometric, of: caller, on: key.deviceID)
       guard case .confirmed = outcome else { throw RolledBack(outcome: outcome) }
+      if key.trustedAt > transaction.now { try transaction.biometrics.trust(key) }
       return outcome
     }
   }
@@ -50,12 +51,14 @@ extension Payments {
     of confirmation: PaymentConfirmation, on clientDeviceID: String, by caller: Caller
   ) throws -> PaymentTry<SignatureTry> {
     try records.transaction(rollingBack: PaymentTry<SignatureTry>.self) { transaction in
+      try transaction.payments.hold(confirmation.id)
       let session = try transaction.sessions.live(caller)
       guard clientDeviceID == caller.clientDeviceID,
         let key = try transaction.biometrics.keys(on: clientDeviceID)
           .first(where: { $0.deviceID == session.deviceID })
       else { throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.unknownKey)) }
-      guard key.trustedAt <= transaction.now else {
+      guard try key.trustedAt <= transaction.now || transaction.sessions.hasFreshProof(caller)
+      else {
         throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.keyTooNew))
       }
       let known = caller.credentialHash == nil ? .stranger : KnownDevice.proven(id: key.deviceID)

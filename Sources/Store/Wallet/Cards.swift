@@ -11,6 +11,20 @@ package struct Card: Sendable {
   package let bankLogo: String?
   package let isDefault: Bool
   package let addedAt: Timestamp
+  /// The last month in which the card is valid; nil if the bank did not say.
+  package let expiry: CardExpiry?
+
+  /// Whether its last month is over, in UTC.
+  func hasExpired(at now: Timestamp) -> Bool {
+    guard let expiry else { return false }
+    let today = now.rfc3339.split(separator: "-").prefix(2).compactMap { Int64($0) }
+    return (today[0], today[1]) > (expiry.year, expiry.month)
+  }
+}
+
+package struct CardExpiry: Sendable {
+  package let month: Int64
+  package let year: Int64
 }
 
 /// Cards as their owners manage them.
@@ -96,7 +110,8 @@ struct CardStatements: ~Copyable {
   func list(of account: String) throws(DatabaseError) -> [Card] {
     try transaction.connection.rows(
       """
-      SELECT c.id, c.last_four, c.card_type, b.name, b.logo_url, c.is_default, c.added_at
+      SELECT c.id, c.last_four, c.card_type, b.name, b.logo_url, c.is_default, c.added_at,
+        c.expiry_month, c.expiry_year
       FROM enrollments e
       JOIN cards c ON c.enrollment_id = e.id
       JOIN banks b ON b.bsim_id = e.bsim_id
@@ -107,7 +122,8 @@ struct CardStatements: ~Copyable {
     ) { row in
       Card(
         id: row.text(0), lastFour: row.text(1), cardType: row.text(2), bankName: row.text(3),
-        bankLogo: row.optionalText(4), isDefault: row.boolean(5), addedAt: row.timestamp(6))
+        bankLogo: row.optionalText(4), isDefault: row.boolean(5), addedAt: row.timestamp(6),
+        expiry: row.isNull(7) ? nil : CardExpiry(month: row.integer(7), year: row.integer(8)))
     }
   }
 

@@ -12,15 +12,31 @@ package struct Merchant: Sendable {
   package let revokedAt: Timestamp?
 }
 
+/// A merchant whose server calls us.
+package struct MerchantCaller: Sendable {
+  package let id: String
+  /// Origins that its payments may return to, as browsers write them.
+  package let returnOrigins: [String]
+  let hourlyRequests: Int64
+}
+
 package struct Merchants: Sendable {
   let records: Records
 
-  /// The id of the merchant whose key has the hash; nil if there is none, or it was revoked.
-  package func id(withKeyHash hash: [UInt8]) throws -> String? {
+  /// The merchant whose key has the hash; nil if there is none, or it was revoked.
+  package func find(withKeyHash hash: [UInt8]) throws -> MerchantCaller? {
     try records.read { transaction in
       try transaction.connection.row(
-        "SELECT id FROM merchants WHERE api_key_hash = ? AND revoked_at IS NULL", [.bytes(hash)]
-      ) { row in row.text(0) }
+        """
+        SELECT id, return_origins, hourly_requests FROM merchants
+        WHERE api_key_hash = ? AND revoked_at IS NULL
+        """,
+        [.bytes(hash)]
+      ) { row in
+        MerchantCaller(
+          id: row.text(0), returnOrigins: row.text(1).split(separator: " ").map(String.init),
+          hourlyRequests: row.integer(2))
+      }
     }
   }
 

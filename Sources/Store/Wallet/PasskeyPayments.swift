@@ -45,6 +45,7 @@ extension Payments {
     of confirmation: PaymentConfirmation, with assertion: PasskeyAssertion, by caller: Caller
   ) throws -> PaymentTry<PasskeyTry> {
     try records.transaction(rollingBack: PaymentTry<PasskeyTry>.self) { transaction in
+      try transaction.payments.hold(confirmation.id)
       let session = try transaction.sessions.live(caller)
       switch try transaction.payments.countTry(of: confirmation, by: caller) {
       case .counted(let challenge):
@@ -75,7 +76,7 @@ extension Payments {
     return try records.transaction(rollingBack: PasskeyPaymentOutcome.self) { transaction in
       // First: if two calls carry one assertion, the second finds the payment confirmed, not a clone.
       let outcome = try transaction.payments.confirm(
-        confirmation, by: .passkey, of: caller, on: attempt.deviceID)
+        confirmation, of: attempt.challenge, by: .passkey, of: caller, on: attempt.deviceID)
       guard case .confirmed = outcome else {
         throw RolledBack(outcome: PasskeyPaymentOutcome.ended(outcome))
       }

@@ -30,10 +30,13 @@ extension AccountData {
     [
       .text("merchant"), .text("amount"), .text("currency"), .text("orderId"), .text("cardType"),
       .text("lastFour"), .time("createdAt"), .time("confirmedAt"), .text("confirmedBy"),
+      .time("cancelledAt"), .time("refundedAt"),
     ],
     """
-    SELECT p.id, m.name, p.amount, p.currency, p.order_id, c.card_type, c.last_four, p.created_at,
-      p.confirmed_at, p.confirmed_by
+    SELECT p.id, m.name,
+      IF(p.amount = ROUND(p.amount, 2), CAST(ROUND(p.amount, 2) AS CHAR), CAST(p.amount AS CHAR)),
+      p.currency, p.order_id, c.card_type, c.last_four, p.created_at, p.confirmed_at, p.confirmed_by,
+      p.cancelled_at, p.refunded_at
     FROM payments p JOIN merchants m ON m.id = p.merchant_id LEFT JOIN cards c ON c.id = p.card_id
     WHERE p.account_id = ? ORDER BY p.created_at DESC, p.id LIMIT ?
     """)

@@ -4,8 +4,9 @@ extension Room {
     retention: [
       RetentionRule(
         .after(.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),
+      // A webhook about it is sent for up to three days.
       RetentionRule(
-        .after(.day),
+        .after(.day * 7),
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
       RetentionRule(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
     ],
@@ -38,6 +39,13 @@ extension Room {
 
 extension Limit {
   static let enrollments = Limit(name: "enrollment", allowed: 30, window: .seconds(3600))
+  /// The calls of one account that begin, approve or cancel a payment.
+  static let payments = Limit(name: "payment", allowed: 120, window: .seconds(3600))
+  /// The requests of one merchant for payments.
+  static func requests(of merchant: MerchantCaller) -> Limit {
+    Limit(
+      name: "payment_request", allowed: merchant.hourlyRequests, window: .seconds(3600))
+  }
 }
 
 extension AuditEvent {
@@ -54,6 +62,9 @@ extension AuditEvent {
   static let merchantAdded = AuditEvent("merchant_added")
   static let merchantRevoked = AuditEvent("merchant_revoked")
   static let paymentBegun = AuditEvent("payment_begun")
+  static let paymentCancelled = AuditEvent("payment_cancelled")
   static let paymentConfirmed = AuditEvent("payment_confirmed")
+  static let paymentRefunded = AuditEvent("payment_refunded")
+  static let paymentRequested = AuditEvent("payment_requested")
   static let paymentRefused = AuditEvent.refusal("payment_refused")
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Store
+import Support
 import Testing
 
 @testable import API
@@ -10,7 +11,7 @@ import Testing
   static let unknown = [
     "/api/mobile/", "/api/mobile/profile/image", "/api/mobile/accounts", "/api/mobile/auth",
     "/api/mobile/auth/login/password/", "/api/mobile/auth/login/", "/api/mobile/AUTH/login",
-    "/api/mobile/payment/initiate", "/api/mobile/contracts", "/api/mobile/devices/",
+    "/api/mobile/payment/x/y/z", "/api/mobile/contracts", "/api/mobile/devices/",
     "/api/mobile/devices/a/b", "/api/mobile/passkeys/", "/api/mobile/passkeys/a/b",
     "/api/mobile/auth/passkey/register", "/api/mobile/device/push-token/a/b", "/api/mobile/wallet",
     "/api/mobile/wallet/summary/", "/api/mobile/wallet/summary/x", "/api/enrollment/x",
@@ -108,19 +109,36 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: [
-      (["app.one", "app.two"], #"{"webcredentials":{"apps":["TEAM.app.one","TEAM.app.two"]}}"#),
-      ([], nil),
-    ] as [(Set<String>, String?)])
-  func theAssociationFileListsTheAppsOfTheConfiguration(bundleIDs: Set<String>, text: String?)
-    throws
-  {
-    let apps = AttestedApps(teamID: "TEAM", bundleIDs: bundleIDs, environments: [.production])
+  @Test func theAssociationFileListsTheAppsOfTheConfiguration() throws {
+    let apps = AttestedApps(
+      teamID: "TEAM", bundleIDs: ["app.one", "app.two"], environments: [.production])
     try withApplication(attestation: AttestationPolicy(mode: .off, apps: apps)) { site in
       let answer = site.send("GET", "/.well-known/apple-app-site-association")
-      #expect(answer.status == (text == nil ? 404 : 200))
-      if let text { #expect(answer.text == text) }
+      #expect(answer.status == 200)
+      let ids = #"["TEAM.app.one","TEAM.app.two"]"#
+      #expect(
+        answer.text
+          == #"{"applinks":{"details":[{"appIDs":\#(ids),"components":[{"/":"/pay/*"}]}]},"#
+          + #""webcredentials":{"apps":\#(ids)}}"#)
+    }
+  }
+
+  @Test func paymentLinksHaveThePathOfTheSite() throws {
+    let apps = AttestedApps(teamID: "TEAM", bundleIDs: ["app.one"], environments: [.production])
+    let settings = API.Settings.ofTests(
+      publicURL: "https://example.org/switchboard",
+      attestation: AttestationPolicy(mode: .off, apps: apps))
+    try withDatabase { root in
+      let site = TestApplication(root, settings: settings)
+      let answer = site.send("GET", "/.well-known/apple-app-site-association")
+      #expect(answer.text.contains(#""components":[{"/":"/switchboard/pay/*"}]"#))
+    }
+  }
+
+  @Test func withoutAnAppThereIsNoAssociationFile() throws {
+    let apps = AttestedApps(teamID: "TEAM", bundleIDs: [], environments: [.production])
+    try withApplication(attestation: AttestationPolicy(mode: .off, apps: apps)) { site in
+      #expect(site.send("GET", "/.well-known/apple-app-site-association").status == 404)
     }
   }
 }

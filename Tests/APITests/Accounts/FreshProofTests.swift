@@ -105,10 +105,33 @@ import Testing
       }
       let start = try site.instant("SELECT enrolled_at FROM biometric_keys")
       site.advance(to: start + .milliseconds(86_399_900))  // a payment has several requests
-      #expect(isRefused(try pay()))
+      #expect(try pay().isError(403, "key_too_new", Messages.english.keyTooNew))
       #expect(site.count("rate_limits WHERE name = 'biometric-failed' AND hits > 0") == 0)
       site.advance(to: start + .seconds(86_400))
       #expect(try pay().status == 200)
+    }
+  }
+
+  /// The key belongs to whoever pays with it right after a mailed code on that device.
+  @Test func aFreshProofOnTheDeviceMakesItsKeyPay() throws {
+    try withApplication { site in
+      let checkout = try Checkout(at: site)
+      site.sql("DELETE FROM biometric_keys")
+      site.advance(by: .seconds(600))
+      #expect(setUp(.one, of: checkout.ann, site).status == 200)
+      let payment = try checkout.begin()
+      #expect(checkout.confirm(payment).isError(403, "key_too_new"))
+      let proven = try site.signIn(device: checkout.ann.deviceID)
+      #expect(checkout.confirm(payment, by: proven).status == 200)
+      // From then on it pays without a proof.
+      site.advance(by: .seconds(3600))
+      let later = try site.signIn(device: checkout.ann.deviceID)
+      site.sql("UPDATE sessions SET began_by = 'sign_up', proved_at = NULL")
+      let begun = site.initiate(checkout.order, key: checkout.key, token: later.accessToken)
+      let second = BegunPayment(
+        id: try #require(begun.string("paymentId")),
+        challenge: try #require(begun.string("challenge")))
+      #expect(checkout.confirm(second, by: later).status == 200)
     }
   }
 

@@ -24,6 +24,10 @@ final class TestApplication: Sendable {
   static let keys = try! Keyring(
     parsing: "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)))
 
+  /// RFC 7515 A.3.
+  static let paymentKeys = try! ES256Keyring(
+    parsing: "k1:jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI")
+
   /// The companion's keys. The responder knows only the public keys.
   static let boxKeys = try! BoxKeys(
     parsing: "c1:" + base64URLEncoded([UInt8](repeating: 8, count: 32)))
@@ -122,6 +126,7 @@ extension API.Settings {
     publicURLs: [String]? = nil, androidApps: [AndroidApp] = [],
     jwtKeys: Keyring = TestApplication.keys, hmacKeys: Keyring = TestApplication.keys,
     credentialKeys: Keyring = TestApplication.keys,
+    paymentKeys: ES256Keyring = TestApplication.paymentKeys,
     companionKeys: BoxPublicKeys = TestApplication.boxKeys.publicKeys,
     masterKey: String? = "test-master-key-123",
     allowedOrigins: [String] = [], passkeyOrigins: [String] = [], pushLookupConcurrency: Int = 8,
@@ -133,7 +138,8 @@ extension API.Settings {
     API.Settings(
       environment: environment, publicURLs: publicURLs ?? [publicURL], jwtKeys: jwtKeys,
       hmacKeys: hmacKeys,
-      credentialKeys: credentialKeys, companionKeys: companionKeys, wakeSocket: nil,
+      credentialKeys: credentialKeys, paymentKeys: paymentKeys, companionKeys: companionKeys,
+      wakeSocket: nil,
       masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
       pushLookupConcurrency: pushLookupConcurrency, webPush: webPush, agent: agent,

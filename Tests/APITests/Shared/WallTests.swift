@@ -28,7 +28,7 @@ import Testing
     // Private keys with the same id and the bytes of each key file, and of the public keys
     // themselves.
     let files = requiredVariables.filter { $0.key.hasSuffix("KEYS") }.values
-    #expect(files.count == 4)
+    #expect(files.count == 5)
     for text in files {
       let bytes = try #require(text.split(separator: ":").last)
       let keys = try BoxKeys(parsing: "c1:\(bytes)")

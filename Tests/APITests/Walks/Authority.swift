@@ -44,16 +44,29 @@ struct Authority {
     "enrollments": Permit(columns: ["removed_at"]),
     "enrollment_states": Permit(
       columns: ["spent_at", "result"], mayAdd: endless, mayRemove: true),
-    "payments": Permit(columns: ["attempts"], mayAdd: { row, _ in row["confirmed_at"] == nil }),
+    "payments": Permit(
+      columns: merchantColumns.union([
+        "attempts", "account_id", "card_id", "challenge_hash", "approved_at",
+      ]),
+      mayAdd: { row, _ in row["confirmed_at"] == nil }),
+  ]
+
+  /// Columns of a payment that its merchant's key may change.
+  private static let merchantColumns: Set = [
+    "cancelled_at", "cancelled_by", "expired_at", "refunded_at", "refund_reason", "received_at",
+    "open_until", "open_order",
   ]
 
   /// Changes that anyone who knows the owner's address may cause.
   private static let anybody: [String: Permit] = [
-    "passkey_challenges": Permit(columns: ["spent_at"], mayAdd: endless)
+    "passkey_challenges": Permit(columns: ["spent_at"], mayAdd: endless),
+    "payments": Permit(
+      columns: merchantColumns,
+      mayAdd: { row, _ in row["confirmed_at"] == nil && row["account_id"] == nil }),
   ]
 
   /// Tables that report events or hold outgoing work.
-  static let told: Set<String> = ["outbox", "jobs", "notifications", "deliveries"]
+  static let told: Set<String> = ["outbox", "jobs", "notifications", "deliveries", "webhooks"]
 
   let actor: Actor
 

@@ -236,6 +236,7 @@ extension Chooser {
       .init(name: "cardId", value: answer(first, "id")),
       .init(name: "amount", value: .json("1.5")), .init(name: "currency", value: .text("CAD")),
     ]
+    if isLucky(50) { return request(key: key, bearer: bearer, first) }
     let challenge = answer(first + 1, "challenge")
     var confirm = WalkCall(method: "POST", path: "/api/merchant/payment/confirm")
     confirm.fields = begin.fields
@@ -248,6 +249,32 @@ extension Chooser {
         .init(name: "signature", value: .signature(challenge)),
       ]
     return [cards, begin, confirm]
+  }
+
+  /// A merchant's request on its whole way.
+  private mutating func request(
+    key: ValueSource, bearer: WalkCall.Item, _ first: Int
+  ) -> [WalkCall] {
+    var request = WalkCall(method: "POST", path: "/api/merchant/payment/request")
+    request.fields = [.init(name: "x-api-key", value: key)]
+    request.members = [
+      .init(name: "amount", value: .json("1.5")), .init(name: "currency", value: .text("CAD")),
+      .init(name: "orderId", value: .text("order \(first)")),
+    ]
+    var approve = WalkCall(method: "POST", path: "/api/merchant/payment/initiate")
+    approve.fields = [bearer]
+    approve.members = [.init(name: "requestId", value: answer(first, "id"))]
+    let challenge = answer(first + 1, "challenge")
+    var confirm = WalkCall(method: "POST", path: "/api/merchant/payment/confirm")
+    confirm.fields = approve.fields
+    confirm.members = [
+      .init(name: "paymentId", value: answer(first, "id")),
+      .init(name: "credential", value: asserted(challenge)),
+    ]
+    var verify = WalkCall(method: "POST", path: "/api/merchant/payment/verify")
+    verify.fields = request.fields
+    verify.members = [.init(name: "token", value: answer(first + 2, "token"))]
+    return [request, approve, confirm, verify]
   }
 }
 

@@ -16,7 +16,7 @@ enum ValueNames {
   ]
 
   private static let aliases: [String: [String]] = [
-    "cardId": ["id"], "paymentId": ["id"], "requestId": ["id"],
+    "cardId": ["id"], "paymentId": ["id"], "requestId": ["id"], "after": ["id"],
     "pairing_token": ["pairing_token", "token"], "password": ["code"], "pushToken": ["push token"],
     "push_token": ["push token"], "device_token": ["push token"], "X-Username": ["email"],
     "X-Device-Credential": ["deviceCredential"], "credential": ["challenge"],
@@ -88,6 +88,9 @@ enum ValueNames {
     "description": texts("phone of eve"), "quiet_hours": json("null"), "time_zone": texts("UTC"),
     "kinds": json(#"["turn"]"#), "live_games": json("true"), "muted_games": json("[1]"),
     "pairing_token": texts("cdev_p_x"), "refresh_token": texts("cdev_r_x"), "id": texts("x"),
-    "cardId": [], "paymentId": [],
+    "cardId": [], "paymentId": [], "requestId": [], "after": texts("pay_x"),
+    "returnUrl": texts("https://shop.example/done"), "quantity": json("1"),
+    "items": json(#"[{"name":"Tea","quantity":1}]"#), "unitPrice": json("1.5"),
+    "reason": texts("broken"),
   ]
 }

@@ -26,7 +26,7 @@ import Testing
   /// Fields that the walks send, and fields that do not affect access.
   private static let fields: Set<String> = [
     "Authorization", "Cookie", "Origin", "X-API-Key", "X-Device-Credential", "X-Username",
-    "x-api-key",
+    "x-api-key", "Idempotency-Key",
     "Content-Type",
     "Access-Control-Request-Headers", "Access-Control-Request-Method", "Host", "If-None-Match",
     "Referer",

@@ -56,6 +56,9 @@ struct WalkWorld {
   static let (ownerAddress, thiefAddress, adminAddress) = (
     "192.0.2.1", "203.0.113.66", "198.51.100.7"
   )
+  /// A merchant whose key no actor has, and its payments.
+  static let otherMerchant = "01890a5d-ac96-774b-bcce-b302099a8fee"
+  static let otherPayments = ["pay_KioskKioskKioskKioskK0", "pay_KioskKioskKioskKioskK1"]
   static let (ownerPlayer, thiefPlayer) = (1_783_478, 42)
 
   static var settings: API.Settings {
@@ -160,6 +163,20 @@ struct WalkWorld {
   private mutating func addOthers(to site: TestApplication) throws {
     merchantKey = try site.merchants.add("Shop").key
     _ = try site.merchants.add("Kiosk")
+    let now = databaseText(site.now)
+    site.sql(
+      """
+      UPDATE merchants SET return_origins = 'https://shop.example',
+        webhook_url = 'https://shop.example/hook', webhook_secret = 'sealed' WHERE name = 'Shop';
+      UPDATE merchants SET id = '\(Self.otherMerchant)' WHERE name = 'Kiosk';
+      INSERT INTO payments (id, merchant_id, amount, currency, order_id, is_request, created_at, expires_at,
+        account_id, challenge_hash, approved_at, confirmed_at, confirmed_by)
+      VALUES ('\(Self.otherPayments[0])', '\(Self.otherMerchant)', 1, 'CAD', 'order of kiosk', TRUE, '\(now)',
+        '\(now)' + INTERVAL 1 DAY, NULL, NULL, NULL, NULL, NULL),
+      ('\(Self.otherPayments[1])', '\(Self.otherMerchant)', 1, 'CAD', 'paid at kiosk', TRUE, '\(now)',
+        '\(now)' + INTERVAL 1 DAY, '\(bystander.accountID)', REPEAT('c', 32), '\(now)', '\(now)', 'passkey');
+      """)
+    bystander.marks += Self.otherPayments + ["order of kiosk", "paid at kiosk", Self.otherMerchant]
     let paired = try (1...2).map { _ in
       let info = site.send("GET", "/api/pair/info", address: Self.adminAddress)
       return try Paired(site.exchange(try #require(info.string("token")), address: "192.0.2.8"))

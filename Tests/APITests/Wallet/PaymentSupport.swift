@@ -90,15 +90,17 @@ struct Checkout {
   /// - Parameters:
   ///   - phone: the key that signs.
   ///   - signed: the payment whose challenge is signed; nil means `payment`.
+  ///   - isBare: sends no merchant's key, as apps do.
   func confirm(
     _ payment: BegunPayment, with phone: PhoneKey = .one, signing signed: BegunPayment? = nil,
-    by person: SignedIn? = nil, device: String? = nil, key other: String? = nil
+    by person: SignedIn? = nil, device: String? = nil, key other: String? = nil,
+    isBare: Bool = false
   ) -> Answer {
     site.confirm(
       [
         "paymentId": payment.id, "deviceId": device ?? (person ?? ann).deviceID,
         "signature": phone.sign(signed ?? payment),
-      ], key: other ?? key, token: (person ?? ann).accessToken)
+      ], key: isBare ? nil : other ?? key, token: (person ?? ann).accessToken)
   }
 }
 

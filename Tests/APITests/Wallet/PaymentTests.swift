@@ -18,7 +18,9 @@ import Testing
       #expect(
         begun.text
           == #"{"paymentId":"\#(id)","challenge":"\#(challenge)","expiresAt":"\#(end.rfc3339)","#
-          + #""card":{"lastFour":"4242","cardType":"VISA"},"orderId":"order-xyz"}"#)
+          + #""card":{"lastFour":"4242","cardType":"VISA"},"orderId":"order-xyz","merchantName":"Shop","#
+          + #""amount":"99.99","currency":"CAD","message":"Pay CAD 99.99 to Shop with VISA •••• 4242."}"#
+      )
       #expect(base64URLDecoded(challenge)?.count == 32)
 
       shop.site.advance(by: .milliseconds(299_999))
@@ -26,13 +28,13 @@ import Testing
       let answer = shop.confirm(payment)
       let token = try #require(answer.string("token"), "\(answer.text)")
       let cardToken = try #require(answer.string("cardToken"))
-      let expiresAt = shop.site.now + .seconds(300)
+      let expiresAt = shop.site.now + .seconds(3600)
       #expect(
         answer.text
           == #"{"success":true,"token":"\#(token)","cardToken":"\#(cardToken)","cardLast4":"4242","#
           + #""cardBrand":"visa","expiresAt":"\#(expiresAt.rfc3339)"}"#)
       let merchant = shop.site.sql("SELECT id FROM merchants")
-      let claims = try JSONWebToken.verify(token, with: TestApplication.keys)
+      let claims = try shop.site.application.settings.paymentKeys.verify(token)
       #expect(
         String(decoding: claims, as: UTF8.self)
           == #"{"iss":"\#(TestApplication.publicURL)","aud":"\#(merchant)","jti":"\#(id)","#
@@ -40,7 +42,7 @@ import Testing
           + #""card":"\#(cardToken)","amount":"99.99","currency":"CAD","orderId":"order-xyz"}"#)
       #expect(
         shop.site.sql("SELECT amount, currency, attempts, confirmed_by FROM payments")
-          == "99.99\tCAD\t1\tbiometric")
+          == "99.9900\tCAD\t1\tbiometric")
     }
   }
 

@@ -27,6 +27,7 @@ import Testing
           == #"{"user":{"id":"\#(ann.accountID)","email":"ann@example.org","name":"Ann"},"#
           + #""cards":[{"id":"\#(card)","lastFour":"4242","cardType":"VISA","#
           + #""bankName":"TD Bank Simulator","bankLogo":"https://example.test/td.png","#
+          + #""bankLogoUrl":"https://example.test/td.png","#
           + #""isDefault":true,"addedAt":"2024-01-15T00:00:00Z"}],"#
           + #""enrolledBanks":[{"bsimId":"td-bsim","name":"TD Bank Simulator","cardCount":1}],"#
           + #""biometricEnabled":false}"#)

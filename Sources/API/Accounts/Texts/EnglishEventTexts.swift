@@ -47,7 +47,9 @@ extension EventTexts {
       case .cardRemoved: "A card was removed."
       case .enrollmentRemoved: "A bank and its cards were removed."
       case .paymentBegun: "A payment was begun."
+      case .paymentCancelled: "A payment was cancelled."
       case .paymentConfirmed: "A payment was confirmed."
+      case .paymentRefunded: "The shop gave a payment back."
       case .paymentRefused: "A payment was not confirmed."
       }
     },

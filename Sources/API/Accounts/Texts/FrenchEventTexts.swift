@@ -52,7 +52,9 @@ extension EventTexts {
       case .cardRemoved: "Une carte a été retirée."
       case .enrollmentRemoved: "Une banque et ses cartes ont été retirées."
       case .paymentBegun: "Un paiement a été commencé."
+      case .paymentCancelled: "Un paiement a été annulé."
       case .paymentConfirmed: "Un paiement a été confirmé."
+      case .paymentRefunded: "La boutique a remboursé un paiement."
       case .paymentRefused: "Un paiement n’a pas été confirmé."
       }
     },

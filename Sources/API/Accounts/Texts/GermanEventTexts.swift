@@ -52,7 +52,9 @@ extension EventTexts {
       case .cardRemoved: "Eine Karte wurde entfernt."
       case .enrollmentRemoved: "Eine Bank und ihre Karten wurden entfernt."
       case .paymentBegun: "Eine Zahlung wurde begonnen."
+      case .paymentCancelled: "Eine Zahlung wurde abgebrochen."
       case .paymentConfirmed: "Eine Zahlung wurde bestätigt."
+      case .paymentRefunded: "Der Shop hat eine Zahlung erstattet."
       case .paymentRefused: "Eine Zahlung wurde nicht bestätigt."
       }
     },

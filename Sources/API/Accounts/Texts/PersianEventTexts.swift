@@ -47,7 +47,9 @@ extension EventTexts {
       case .cardRemoved: "کارتی برداشته شد."
       case .enrollmentRemoved: "بانکی با کارت‌هایش برداشته شد."
       case .paymentBegun: "پرداختی آغاز شد."
+      case .paymentCancelled: "پرداختی لغو شد."
       case .paymentConfirmed: "پرداختی تأیید شد."
+      case .paymentRefunded: "فروشگاه پرداختی را بازگرداند."
       case .paymentRefused: "پرداختی تأیید نشد."
       }
     },

@@ -52,7 +52,9 @@ extension EventTexts {
       case .cardRemoved: "Se ha quitado una tarjeta."
       case .enrollmentRemoved: "Se han quitado un banco y sus tarjetas."
       case .paymentBegun: "Se ha iniciado un pago."
+      case .paymentCancelled: "Se ha cancelado un pago."
       case .paymentConfirmed: "Se ha confirmado un pago."
+      case .paymentRefunded: "La tienda ha devuelto un pago."
       case .paymentRefused: "No se ha confirmado un pago."
       }
     },

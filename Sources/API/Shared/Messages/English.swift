@@ -84,6 +84,10 @@ extension Messages {
       This device cannot confirm payments yet. Turn on face or fingerprint in the app, or confirm with \
       a passkey.
       """,
+    keyTooNew: """
+      This device's key for face or fingerprint is new. Sign in with a mailed code or a passkey, \
+      then confirm the payment; or wait a day.
+      """,
     biometricsRefused:
       "Your face or fingerprint was not accepted. Try again, or sign in with a code.",
 
@@ -95,9 +99,21 @@ extension Messages {
     bankUnavailable: "The bank cannot be reached at the moment. Please try again later.",
     noAnswerOfBank: "There was no answer in time, and nothing was stored. Please try again.",
     cardGone: "This card is no longer there. Reload the list.",
-    notACurrency: "The currency must be three capital letters, such as CAD.",
-    amountOutOfRange: "Enter an amount from 0.01 to 9999999999.99 with at most two decimals.",
+    notACurrency: "The currency must be one of ISO 4217, such as CAD.",
+    amountOutOfRange: """
+      Enter an amount above zero, at most 9999999999, with no more decimals than its currency has.
+      """,
     paymentGone: "This payment does not exist, or it has expired. Start it again.",
     paymentConfirmed: "This payment is confirmed already. You need not do anything.",
-    paymentNotConfirmed: "The payment was not confirmed. Try again.")
+    paymentNotConfirmed: "The payment was not confirmed. Try again.",
+    paymentClosed: """
+      This payment was cancelled, or its time is over. Go back to the shop and start again.
+      """,
+    paymentTaken: "Another person is paying this already. Go back to the shop if you want to pay.",
+    cardExpired: "This card has expired. Choose another one, or enroll your bank again.",
+    amountOverLimit: "The shop may not take an amount as large as this. Ask the shop.",
+    addressNotProven: """
+      Confirm your address first: open the link that we have mailed you, or sign in with a mailed \
+      code. Then you can pay.
+      """)
 }

@@ -133,6 +133,10 @@ extension Messages {
       Cet appareil ne peut pas encore confirmer de paiement. Activez le visage ou l’empreinte dans \
       l’application, ou confirmez avec une clé d’accès.
       """,
+    keyTooNew: """
+      La clé de cet appareil pour le visage ou l’empreinte est récente. Connectez-vous avec un \
+      code reçu par e-mail ou une clé d’accès, puis confirmez le paiement, ou attendez un jour.
+      """,
     biometricsRefused: """
       Votre visage ou votre empreinte n’a pas été accepté. Réessayez, ou connectez-vous avec un code.
       """,
@@ -149,11 +153,28 @@ extension Messages {
       La réponse n’est pas arrivée à temps, et rien n’a été enregistré. Veuillez réessayer.
       """,
     cardGone: "Cette carte n’existe plus. Rechargez la liste.",
-    notACurrency: "La devise doit se composer de trois lettres majuscules, par exemple CAD.",
+    notACurrency: "La monnaie doit être l’une de la norme ISO 4217, par exemple CAD.",
     amountOutOfRange: """
-      Saisissez un montant de 0,01 à 9999999999,99 avec au plus deux décimales.
+      Saisissez un montant supérieur à zéro, de 9999999999 au plus, sans plus de décimales que \
+      n’en a sa monnaie.
       """,
     paymentGone: "Ce paiement n’existe pas ou a expiré. Recommencez-le.",
     paymentConfirmed: "Ce paiement est déjà confirmé. Vous n’avez rien à faire.",
-    paymentNotConfirmed: "Le paiement n’a pas été confirmé. Réessayez.")
+    paymentNotConfirmed: "Le paiement n’a pas été confirmé. Réessayez.",
+    paymentClosed: """
+      Ce paiement a été annulé, ou son délai est écoulé. Revenez à la boutique et recommencez.
+      """,
+    paymentTaken: """
+      Une autre personne règle déjà ce paiement. Revenez à la boutique si vous voulez payer.
+      """,
+    cardExpired: """
+      Cette carte a expiré. Choisissez-en une autre, ou ajoutez de nouveau votre banque.
+      """,
+    amountOverLimit: """
+      La boutique ne peut pas encaisser un montant aussi élevé. Demandez à la boutique.
+      """,
+    addressNotProven: """
+      Confirmez d’abord votre adresse : ouvrez le lien que nous vous avons envoyé, ou \
+      connectez-vous avec un code reçu par e-mail. Vous pourrez ensuite payer.
+      """)
 }

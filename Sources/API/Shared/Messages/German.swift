@@ -153,6 +153,11 @@ extension Messages {
       Auf diesem Gerät können Sie noch nicht bezahlen. Schalten Sie in der App Gesicht oder \
       Fingerabdruck ein, oder bestätigen Sie mit einem Passkey.
       """,
+    keyTooNew: """
+      Der Schlüssel dieses Geräts für Gesicht oder Fingerabdruck ist neu. Melden Sie sich mit \
+      einem Code per E-Mail oder einem Passkey an und bestätigen Sie dann die Zahlung, oder warten \
+      Sie einen Tag.
+      """,
     biometricsRefused: """
       Ihr Gesicht oder Fingerabdruck wurde nicht angenommen. Versuchen Sie es noch einmal, oder \
       melden Sie sich mit einem Code an.
@@ -172,13 +177,31 @@ extension Messages {
       einmal.
       """,
     cardGone: "Diese Karte gibt es nicht mehr. Laden Sie die Liste neu.",
-    notACurrency: "Die Währung muss aus drei Großbuchstaben bestehen, zum Beispiel CAD.",
+    notACurrency: "Die Währung muss eine nach ISO 4217 sein, zum Beispiel CAD.",
     amountOutOfRange: """
-      Geben Sie einen Betrag von 0,01 bis 9999999999,99 mit höchstens zwei Nachkommastellen ein.
+      Geben Sie einen Betrag über null ein, höchstens 9999999999, mit nicht mehr Nachkommastellen, \
+      als seine Währung hat.
       """,
     paymentGone: """
       Diese Zahlung gibt es nicht, oder sie ist abgelaufen. Beginnen Sie noch einmal.
       """,
     paymentConfirmed: "Diese Zahlung ist schon bestätigt. Sie müssen nichts tun.",
-    paymentNotConfirmed: "Die Zahlung wurde nicht bestätigt. Versuchen Sie es noch einmal.")
+    paymentNotConfirmed: "Die Zahlung wurde nicht bestätigt. Versuchen Sie es noch einmal.",
+    paymentClosed: """
+      Diese Zahlung wurde abgebrochen, oder ihre Zeit ist abgelaufen. Gehen Sie zurück zum Shop \
+      und beginnen Sie von vorn.
+      """,
+    paymentTaken: """
+      Diese Zahlung übernimmt schon eine andere Person. Gehen Sie zurück zum Shop, wenn Sie zahlen \
+      möchten.
+      """,
+    cardExpired: """
+      Diese Karte ist abgelaufen. Wählen Sie eine andere, oder fügen Sie Ihre Bank noch einmal \
+      hinzu.
+      """,
+    amountOverLimit: "Der Shop darf einen so großen Betrag nicht annehmen. Fragen Sie den Shop.",
+    addressNotProven: """
+      Bestätigen Sie zuerst Ihre Adresse: Öffnen Sie den Link, den wir Ihnen geschickt haben, oder \
+      melden Sie sich mit einem Code per E-Mail an. Danach können Sie zahlen.
+      """)
 }

@@ -130,6 +130,10 @@ extension Messages {
       Este dispositivo aún no puede confirmar pagos. Active la cara o la huella en la aplicación, o \
       confirme con una clave de acceso.
       """,
+    keyTooNew: """
+      La clave de este dispositivo para la cara o la huella es nueva. Inicie sesión con un código \
+      por correo o una clave de acceso y después confirme el pago, o espere un día.
+      """,
     biometricsRefused: """
       Su cara o su huella no se ha aceptado. Vuelva a intentarlo, o inicie sesión con un código.
       """,
@@ -142,11 +146,22 @@ extension Messages {
     bankUnavailable: "En este momento no se puede contactar con el banco. Inténtelo más tarde.",
     noAnswerOfBank: "La respuesta no llegó a tiempo y no se ha guardado nada. Vuelva a intentarlo.",
     cardGone: "Esta tarjeta ya no existe. Recargue la lista.",
-    notACurrency: "La moneda debe tener tres letras mayúsculas, por ejemplo CAD.",
+    notACurrency: "La moneda debe ser una de ISO 4217, por ejemplo CAD.",
     amountOutOfRange: """
-      Escriba un importe de 0,01 a 9999999999,99 con dos decimales como máximo.
+      Introduzca un importe mayor que cero, de 9999999999 como máximo, sin más decimales de los \
+      que tiene su moneda.
       """,
     paymentGone: "Este pago no existe o ha caducado. Empiécelo de nuevo.",
     paymentConfirmed: "Este pago ya está confirmado. No tiene que hacer nada.",
-    paymentNotConfirmed: "El pago no se ha confirmado. Vuelva a intentarlo.")
+    paymentNotConfirmed: "El pago no se ha confirmado. Vuelva a intentarlo.",
+    paymentClosed: """
+      Este pago se ha cancelado o su plazo ha terminado. Vuelva a la tienda y empiece de nuevo.
+      """,
+    paymentTaken: "Otra persona ya está pagando esto. Vuelva a la tienda si quiere pagar.",
+    cardExpired: "Esta tarjeta ha caducado. Elija otra o añada de nuevo su banco.",
+    amountOverLimit: "La tienda no puede cobrar un importe tan alto. Pregunte a la tienda.",
+    addressNotProven: """
+      Confirme primero su dirección: abra el enlace que le hemos enviado o inicie sesión con un \
+      código por correo. Después podrá pagar.
+      """)
 }
