@@ -1,8 +1,7 @@
 /// Reads JSON text (RFC 8259) value by value, and builds only the requested values.
 ///
-/// FoundationEssentials' decoder accepts malformed text in members that are not decoded, so this
-/// reader checks bodies first. It also reads the claims of access tokens, on every request and
-/// without that decoder.
+/// Reads all JSON of the programs: the claims of access tokens and large answers directly, requests through
+/// ``JSONValue``.
 package struct JSONReader {
   package enum Mode: Sendable {
     /// All of the text is checked.
@@ -32,18 +31,6 @@ package struct JSONReader {
   package init(_ bytes: [UInt8], _ mode: Mode = .strict) {
     self.bytes = bytes
     self.mode = mode
-  }
-
-  /// Whether `bytes` are one JSON value, and nothing else.
-  package static func isValid(_ bytes: [UInt8]) -> Bool {
-    var reader = JSONReader(bytes)
-    do {
-      try reader.skip()
-      try reader.end()
-      return true
-    } catch {
-      return false
-    }
   }
 
   /// Reads an object. `member` is called with each name and reads or skips the value.

@@ -1,7 +1,6 @@
 /// Writes JSON text (RFC 8259) member by member, in the order given.
 ///
-/// Writes every answer of the server: administrators and tests rely on the order of the members,
-/// and this takes a tenth of the time of a `JSONEncoder`.
+/// Writes all JSON of the programs: administrators and tests rely on the order of the members.
 package struct JSONWriter: ~Copyable {
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false

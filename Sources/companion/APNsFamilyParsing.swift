@@ -1,7 +1,6 @@
 import Base
 import Cryptography
 import Delivery
-import FoundationEssentials
 import ProcessSupport
 import SharedSettings
 import Store
@@ -17,6 +16,14 @@ private struct WrittenApp: Decodable {
   let key: String?
   let keyFile: String?
   let host: Host?
+
+  private enum CodingKeys: String, CodingKey {
+    case name, key, host
+    case bundleId = "bundle_id"
+    case teamId = "team_id"
+    case keyId = "key_id"
+    case keyFile = "key_file"
+  }
 }
 
 extension APNsSettings {
@@ -59,9 +66,7 @@ extension APNsSettings {
   private static func read(_ text: String) throws(MalformedApps) -> [WrittenApp] {
     let apps: [WrittenApp]
     do {
-      let decoder = JSONDecoder()
-      decoder.keyDecodingStrategy = .convertFromSnakeCase
-      apps = try decoder.decode([WrittenApp].self, from: Data(text.utf8))
+      apps = try decoded([WrittenApp].self, from: Array(text.utf8))
     } catch {
       throw MalformedApps("must be a JSON array of apps, as the page Configure shows it")
     }

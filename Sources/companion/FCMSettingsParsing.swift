@@ -1,7 +1,6 @@
 import Base
 import Cryptography
 import Delivery
-import FoundationEssentials
 import ProcessSupport
 import SharedSettings
 import Store
@@ -14,6 +13,15 @@ private struct WrittenAccount: Decodable {
   let privateKey: String
   let clientEmail: String
   let tokenUri: String
+
+  private enum CodingKeys: String, CodingKey {
+    case type
+    case projectId = "project_id"
+    case privateKeyId = "private_key_id"
+    case privateKey = "private_key"
+    case clientEmail = "client_email"
+    case tokenUri = "token_uri"
+  }
 }
 
 extension FCMSettings {
@@ -25,9 +33,7 @@ extension FCMSettings {
     let name = "FCM_SERVICE_ACCOUNT"
     guard let text = environment.optional(name) else { return nil }
     do {
-      let decoder = JSONDecoder()
-      decoder.keyDecodingStrategy = .convertFromSnakeCase
-      let account = try decoder.decode(WrittenAccount.self, from: Data(text.utf8))
+      let account = try decoded(WrittenAccount.self, from: Array(text.utf8))
       let key = try RSAPrivateKey(pem: account.privateKey)
       let words = [account.privateKeyId, account.clientEmail, account.tokenUri]
       guard account.type == "service_account", WebURL(account.tokenUri)?.isHTTP == true,

@@ -5,7 +5,9 @@ import Testing
 
 /// Strict mode, the mode for requests and tokens.
 @Suite struct JSONReaderTests {
-  private func isValid(_ text: String) -> Bool { JSONReader.isValid(Array(text.utf8)) }
+  private func isValid(_ text: String) -> Bool { isValid(Array(text.utf8)) }
+
+  private func isValid(_ json: [UInt8]) -> Bool { (try? JSONValue(json)) != nil }
 
   @Test(arguments: [
     ("-9223372036854775808", Int64.min), ("9223372036854775807", .max), ("0", 0), ("-0", 0),
@@ -53,7 +55,7 @@ import Testing
     for bytes: [UInt8] in [
       [0x22, 0xff, 0x22], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22],
     ] {
-      #expect(!JSONReader.isValid(bytes))
+      #expect(!isValid(bytes))
     }
   }
 
@@ -100,7 +102,7 @@ import Testing
     var generator = SeededGenerator(state: 3)
     for _ in 0..<5000 {
       let bytes = generator.mutate(genuine)
-      guard JSONReader.isValid(bytes) else { continue }
+      guard isValid(bytes) else { continue }
       let object = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
       #expect(object != nil, "\(String(decoding: bytes, as: UTF8.self))")
     }

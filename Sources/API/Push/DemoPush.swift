@@ -29,8 +29,8 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
   let test = DemoPush(
     accountID: caller.accountID, tokens: found.targets.map(\.token), isNamed: body.token != nil,
     message: body.message)
-  let result = try context.run(.demoPush, Job.encode(test), of: caller.accountID)
-  let outcome = try Job.decode(DemoPushOutcome.self, from: result)
+  let result = try context.run(.demoPush, test.json, of: caller.accountID)
+  let outcome = try decoded(DemoPushOutcome.self, from: result)
   guard outcome.missing.isEmpty else {
     throw Failure.pushNotConfigured(missing: outcome.missing)
   }

@@ -1,16 +1,14 @@
 import Base
-import FoundationEssentials
 import HTTP
-
-/// Shared by all requests: a decoder keeps no state between calls.
-private let decoder = JSONDecoder()
 
 /// `bytes` as JSON.
 ///
-/// - Throws: `DecodingError`; a ``Failure`` from a value's own checks; ``Failure/invalidJSON``.
+/// - Throws: `DecodingError`; `RepeatedMember`; a ``Failure`` from a value's own checks;
+///   ``Failure/invalidJSON``.
 func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-  guard JSONReader.isValid(bytes) else { throw Failure.invalidJSON }
-  return try decoder.decode(type, from: Data(bytes))
+  do { return try decoded(type, from: bytes) } catch is JSONReader.Failure {
+    throw Failure.invalidJSON
+  }
 }
 
 extension Request {

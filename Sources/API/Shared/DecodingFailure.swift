@@ -1,3 +1,5 @@
+import Base
+
 extension Failure {
   /// Names the member of the body that could not be decoded.
   init(_ error: DecodingError) {
@@ -17,4 +19,8 @@ extension Failure {
     default: self = .invalidJSON
     }
   }
+}
+
+extension RepeatedMember: FailureConvertible {
+  var failure: Failure { .validation(field: path, reason: "twice") }
 }

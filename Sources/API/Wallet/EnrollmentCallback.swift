@@ -135,8 +135,8 @@ extension Context {
       redirectURI: redirectURI, deviceID: enrollment.deviceID, address: origin.address)
     do {
       let result = try run(
-        .bankEnrollment, Job.encode(exchange), of: enrollment.accountID)
-      return try Job.decode(EnrollmentResult.self, from: result)
+        .bankEnrollment, exchange.json, of: enrollment.accountID)
+      return try decoded(EnrollmentResult.self, from: result)
     } catch let error where error is Failure || error is Refusal {
       return .failed(.noAnswer)  // a person waits and cannot read our errors
     }

@@ -1,5 +1,4 @@
 import Base
-import FoundationEssentials
 import HTTP
 import Store
 
@@ -91,7 +90,7 @@ struct DecimalText: Decodable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let text = try? container.decode(String.self) else {
-      text = try container.decode(Decimal.self).description
+      text = try container.decode(JSONNumber.self).text
       return
     }
     var reader = JSONReader(Array(text.utf8))

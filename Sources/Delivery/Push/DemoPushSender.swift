@@ -10,8 +10,8 @@ struct DemoPushSender: Sendable {
 
   var handler: JobHandler {
     JobHandler(kind: .demoPush) { job in
-      let test = try Job.decode(DemoPush.self, from: job.request)
-      let outcome = try Job.encode(run(test))
+      let test = try decoded(DemoPush.self, from: job.request)
+      let outcome = try run(test).json
       return try database.records(at: .now(), from: .companion).jobs.finish(job, with: outcome)
     }
   }

@@ -31,7 +31,7 @@ struct BankEnrollments: Sendable {
   ///
   /// - Returns: false if the request no longer waits; nothing is stored then.
   private func enroll(_ job: Job) throws -> Bool {
-    let exchange = try Job.decode(BankExchange.self, from: job.request)
+    let exchange = try decoded(BankExchange.self, from: job.request)
     let enrollment = try enrollments(of: exchange, in: job).pending(exchange, of: job)
     guard let enrollment else {
       return try recordFailure(

@@ -82,7 +82,7 @@ struct WebPushSender: ~Copyable {
       return .failure(.unopenable)
     }
     // try?: every error means that the subscription is malformed.
-    guard let subscription = try? Job.decode(WebSubscription.self, from: bytes),
+    guard let subscription = try? decoded(WebSubscription.self, from: bytes),
       subscription.token.text == message.token,
       let point = base64URLDecoded(subscription.publicKey),
       let secret = base64URLDecoded(subscription.authentication),

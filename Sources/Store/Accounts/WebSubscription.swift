@@ -1,8 +1,8 @@
-import Base
+package import Base
 package import Cryptography
 
 /// A browser's push subscription (Push API, `PushSubscription.toJSON`).
-package struct WebSubscription: Codable, Sendable, Equatable {
+package struct WebSubscription: JSONStored, Sendable, Equatable {
   /// The URL for messages at the push service. Knowing it is enough to make us send there.
   package let endpoint: String
   /// `p256dh`, in base64url.
@@ -16,6 +16,12 @@ package struct WebSubscription: Codable, Sendable, Equatable {
     self.authentication = authentication
   }
 
+  package func write(to object: inout JSONWriter) {
+    object.member("endpoint", endpoint)
+    object.member("publicKey", publicKey)
+    object.member("authentication", authentication)
+  }
+
   /// The push token of every subscription with this endpoint: `web:` and a UUID made of the endpoint's SHA-256.
   package static func token(ofEndpoint endpoint: String) -> PushToken {
     PushToken("web:\(uuid(of: sha256(endpoint).prefix(16)))")!
@@ -25,7 +31,7 @@ package struct WebSubscription: Codable, Sendable, Equatable {
 
   /// The subscription, sealed for the companion alone, for the row of its token.
   package func sealed(for keys: BoxPublicKeys) throws -> String {
-    seal(try Job.encode(self), authenticating: Self.sealingContext(of: token.text), for: keys)
+    seal(json, authenticating: Self.sealingContext(of: token.text), for: keys)
   }
 
   /// The sealing context of a subscription: a subscription moved to another row does not open.

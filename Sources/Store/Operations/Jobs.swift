@@ -1,6 +1,5 @@
 import Base
 import Cryptography
-import FoundationEssentials
 import MariaDB
 
 /// Work for the companion whose outcome a request waits for.
@@ -177,18 +176,4 @@ package struct Jobs: Sendable {
 
 extension Records {
   package var jobs: Jobs { Jobs(records: self) }
-}
-
-extension Job {
-  /// The form in which a row stores a request or a result.
-  package static func encode(_ value: some Encodable) throws -> [UInt8] {
-    Array(try JSONEncoder().encode(value))
-  }
-
-  /// - Throws: `DecodingError`
-  package static func decode<Value: Decodable>(
-    _ type: Value.Type, from json: [UInt8]
-  ) throws -> Value {
-    try JSONDecoder().decode(type, from: Data(json))
-  }
 }

@@ -7,7 +7,7 @@ extension Job.Kind {
 
 /// The request of a job of the kind ``Job/Kind/demoPush``. The companion does not trust it: it sends only to tokens that
 /// the account has then, and only what ``DemoPushMessage`` allows.
-package struct DemoPush: Codable, Sendable, Equatable {
+package struct DemoPush: JSONStored, Sendable, Equatable {
   package static let maximumTokens = 500
 
   package let accountID: String
@@ -23,6 +23,13 @@ package struct DemoPush: Codable, Sendable, Equatable {
     self.tokens = tokens
     self.isNamed = isNamed
     self.message = message
+  }
+
+  package func write(to object: inout JSONWriter) {
+    object.member("accountID", accountID)
+    object.member("tokens", json: JSONWriter.array(of: tokens))
+    object.member("isNamed", isNamed)
+    object.member("message", object: message.write)
   }
 }
 
@@ -49,8 +56,8 @@ package struct PushTarget: Sendable, Equatable {
 }
 
 /// The result of a ``DemoPush``.
-package struct DemoPushOutcome: Codable, Sendable, Equatable {
-  package struct TokenResult: Codable, Sendable, Equatable {
+package struct DemoPushOutcome: JSONStored, Sendable, Equatable {
+  package struct TokenResult: Decodable, Sendable, Equatable {
     package let ok: Bool
     /// Apple's status; 0 if Apple has not answered or was not asked.
     package let status: Int64
@@ -85,5 +92,24 @@ package struct DemoPushOutcome: Codable, Sendable, Equatable {
     self.concurrency = Int64(concurrency)
     self.staleTokensRemoved = Int64(staleTokensRemoved)
     self.results = results
+  }
+
+  package func write(to object: inout JSONWriter) {
+    object.member("missing", json: JSONWriter.array(of: missing))
+    object.member("concurrency", concurrency)
+    object.member("staleTokensRemoved", staleTokensRemoved)
+    object.member(
+      "results",
+      array: { array in
+        for result in results {
+          array.object { json in
+            json.member("ok", result.ok)
+            json.member("status", result.status)
+            json.member("token", result.token)
+            json.member("apnsId", result.apnsId)
+            json.member("reason", result.reason)
+          }
+        }
+      })
   }
 }

@@ -1,7 +1,7 @@
-import Base
+package import Base
 
 /// The content of a test notification, within the limits of the contract.
-package struct DemoPushMessage: Codable, Sendable, Equatable {
+package struct DemoPushMessage: JSONStored, Sendable, Equatable {
   /// Longest texts, in UTF-16 units.
   package static let (maximumTitle, maximumBody, maximumSound) = (120, 512, 64)
   package static let badges: ClosedRange<Int64> = 0...9999
@@ -21,6 +21,14 @@ package struct DemoPushMessage: Codable, Sendable, Equatable {
     self.badge = badge
     self.sound = sound
     self.data = data
+  }
+
+  package func write(to object: inout JSONWriter) {
+    object.member("title", title)
+    object.member("body", body)
+    if let badge { object.member("badge", badge) }
+    object.member("sound", sound)
+    object.member("data", data)
   }
 
   /// Whether the message is within the limits of a request.

@@ -2,7 +2,7 @@ package import Base
 
 /// The job of a callback: exchanges a code at a bank, and stores the cards that the code gives
 /// access to.
-package struct BankExchange: Codable, Sendable {
+package struct BankExchange: JSONStored, Sendable {
   /// The id of the state that was spent.
   package let enrollmentID: String
   package let sealedCode: String
@@ -23,18 +23,36 @@ package struct BankExchange: Codable, Sendable {
     self.address = address
   }
 
+  package func write(to object: inout JSONWriter) {
+    object.member("enrollmentID", enrollmentID)
+    object.member("sealedCode", sealedCode)
+    object.member("redirectURI", redirectURI)
+    object.member("deviceID", deviceID)
+    object.member("address", address)
+  }
+
   /// The context that the code is sealed with.
   package static func sealingContext(ofCode id: String) -> String { "enrollment code \(id)" }
 }
 
 /// The result of an enrollment.
-package enum EnrollmentResult: Codable, Sendable, Equatable {
+package enum EnrollmentResult: JSONStored, Sendable, Equatable {
   case enrolled(cards: Int)
   case failed(EnrollmentFailure)
+
+  package func write(to object: inout JSONWriter) {
+    // The form that the compiler decodes.
+    switch self {
+    case .enrolled(let cards):
+      object.member("enrolled", object: { $0.member("cards", Int64(cards)) })
+    case .failed(let failure):
+      object.member("failed", object: { $0.member("_0", failure.rawValue) })
+    }
+  }
 }
 
 /// The words for the app.
-package enum EnrollmentFailure: String, Codable, Sendable {
+package enum EnrollmentFailure: String, Decodable, Sendable {
   case invalidState = "invalid_state"
   case userCancelled = "user_cancelled"
   /// The bank refused.

@@ -85,7 +85,7 @@ extension Enrollments {
 
   /// Stores the result for a person who comes back again.
   package func keep(_ result: EnrollmentResult, of enrollment: ResumedEnrollment) throws {
-    let text = String(decoding: try Job.encode(result), as: UTF8.self)
+    let text = String(decoding: result.json, as: UTF8.self)
     try records.write { transaction in
       _ = try transaction.connection.execute(
         "UPDATE enrollment_states SET result = ? WHERE id = ? AND result IS NULL",
@@ -180,7 +180,7 @@ private struct KnownState {
     }
     if let result, !isOtherBrowser {
       return .ended(
-        try Job.decode(EnrollmentResult.self, from: Array(result.utf8)), enrollment)
+        try decoded(EnrollmentResult.self, from: Array(result.utf8)), enrollment)
     }
     if isOtherBrowser { return .beganInAnotherBrowser }
     guard let spentAt, abs((now - spentAt).milliseconds) < Self.longestExchange.milliseconds

@@ -40,7 +40,7 @@ extension Enrollments {
     _ enrollment: PendingEnrollment, with cards: [BankCard], by exchange: BankExchange,
     in job: Job
   ) throws -> Bool {
-    let result = try Job.encode(EnrollmentResult.enrolled(cards: cards.count))
+    let result = EnrollmentResult.enrolled(cards: cards.count).json
     return try records.jobs.finish(job, with: result) { transaction in
       let account = enrollment.accountID
       try transaction.cards.lock(of: account)
@@ -63,7 +63,7 @@ extension Enrollments {
     _ failure: EnrollmentFailure, because reason: String, of enrollment: PendingEnrollment?,
     by exchange: BankExchange, in job: Job
   ) throws -> Bool {
-    let result = try Job.encode(EnrollmentResult.failed(failure))
+    let result = EnrollmentResult.failed(failure).json
     return try records.jobs.finish(job, with: result) { transaction in
       try transaction.audit.write(
         .bankRefused, account: enrollment?.accountID, device: exchange.deviceID,

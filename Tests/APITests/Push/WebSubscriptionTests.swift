@@ -98,7 +98,7 @@ import Testing
       let expected = WebSubscription(
         endpoint: Self.endpoint, publicKey: base64URLEncoded(point),
         authentication: base64URLEncoded(secret))
-      #expect(try Job.decode(WebSubscription.self, from: opened) == expected)
+      #expect(try decoded(WebSubscription.self, from: opened) == expected)
     }
   }
 

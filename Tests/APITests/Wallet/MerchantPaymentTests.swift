@@ -96,7 +96,7 @@ import Testing
     ),
     (
       #"{"amount":1,"currency":"CAD","orderId":"o","items":[{"quantity":1}]}"#,
-      "items.Index 0.name: missing"
+      "items.0.name: missing"
     ),
   ])
   func aBadMemberIsNamed(body: String, complaint: String) throws {

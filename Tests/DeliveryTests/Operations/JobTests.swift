@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import MariaDB
 import ProcessSupport
@@ -21,7 +22,7 @@ import Testing
   ) throws -> String {
     delivery.registerPushTokens([Self.token])
     let test = delivery.demoPush([Self.token])
-    return try delivery.responder().jobs.post(kind, request ?? Job.encode(test))
+    return try delivery.responder().jobs.post(kind, request ?? test.json)
   }
 
   private func state(_ delivery: TestDelivery) -> String {
@@ -34,7 +35,7 @@ import Testing
       let id = try post(delivery)
       try companion.doUrgentWork()
       #expect(state(delivery) == "done\t1")
-      let outcome = try Job.decode(
+      let outcome = try decoded(
         DemoPushOutcome.self,
         from: Array(delivery.sql("SELECT result FROM jobs WHERE id = '\(id)'").utf8))
       #expect(
@@ -77,7 +78,7 @@ import Testing
       _ = try post(delivery)
       try companion.pass()
       #expect(
-        try Job.decode(
+        try decoded(
           DemoPushOutcome.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
           == DemoPushOutcome(missing: ["APNS_KEY_ID", "APNS_TEAM_ID"]))
       #expect(
@@ -147,13 +148,13 @@ import Testing
         WHERE device_id = (SELECT device_id FROM push_tokens WHERE platform = 'ios')
         """)
       let test = delivery.demoPush([Self.token, Self.token + "b"])
-      _ = try post(delivery, request: Job.encode(test))
+      _ = try post(delivery, request: test.json)
       let sender = DirectSender(topic: "t", concurrency: 4) { _ in
         Issue.record("Apple was asked")
         return [:]
       }
       try delivery.companion(mailer: nil, channels: [.direct(sender)]).doUrgentWork()
-      let outcome = try Job.decode(
+      let outcome = try decoded(
         DemoPushOutcome.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
       #expect(outcome.results.map(\.reason) == ["UnsupportedPlatform", "PushDisabled"])
       #expect(outcome.results.allSatisfy { !$0.ok && $0.status == 0 && $0.apnsId == nil })

@@ -77,11 +77,11 @@ import Testing
       let exchange = BankExchange(
         enrollmentID: timeOrderedUUID(milliseconds: 0), sealedCode: "", redirectURI: "",
         deviceID: timeOrderedUUID(milliseconds: 0), address: "192.0.2.1")
-      _ = try delivery.responder().jobs.post(.bankEnrollment, Job.encode(exchange))
+      _ = try delivery.responder().jobs.post(.bankEnrollment, exchange.json)
       let companion = try RunningCompanion(delivery, "run")
       companion.process.waitUntilExit()
       #expect(delivery.sql("SELECT state, attempts FROM jobs") == "done\t1")
-      let end = try Job.decode(
+      let end = try decoded(
         EnrollmentResult.self, from: Array(delivery.sql("SELECT result FROM jobs").utf8))
       #expect(end == .failed(.bankUnavailable))
     }

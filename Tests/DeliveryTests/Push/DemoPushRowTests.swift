@@ -34,7 +34,7 @@ import Testing
       delivery.registerPushTokens([Self.anns])
       delivery.registerPushTokens([Self.bobs], of: "bob@example.org")
       let tokens = [Self.bobs, Self.token("c"), Self.anns, Self.anns]
-      delivery.insertJob("push_test", try Job.encode(delivery.demoPush(tokens)))
+      delivery.insertJob("push_test", delivery.demoPush(tokens).json)
       let sent = try sent(by: delivery)
       #expect(sent.map(\.token) == [Self.anns])
       #expect(
@@ -57,7 +57,7 @@ import Testing
     try withDelivery { delivery throws in
       delivery.registerPushTokens([Self.anns])
       delivery.registerPushTokens([Self.bobs], of: "bob@example.org")
-      let test = try Job.encode(delivery.demoPush([Self.anns]))
+      let test = delivery.demoPush([Self.anns]).json
       delivery.insertJob("push_test", test)
       delivery.sql(statement)
       #expect(try sent(by: delivery).isEmpty)
@@ -87,10 +87,10 @@ import Testing
       delivery.registerPushTokens([Self.anns])
       for message in Self.outOfLimits {
         delivery.insertJob(
-          "push_test", try Job.encode(delivery.demoPush([Self.anns], saying: message)))
+          "push_test", delivery.demoPush([Self.anns], saying: message).json)
       }
       let many = (1...501).map { "\(Self.anns)\($0)" }
-      delivery.insertJob("push_test", try Job.encode(delivery.demoPush(many)))
+      delivery.insertJob("push_test", delivery.demoPush(many).json)
       #expect(try sent(by: delivery).isEmpty)
       let reasons = try delivery.demoPushOutcomes().map { Set($0.results.map(\.reason)) }
       #expect(reasons == Array(repeating: ["MalformedTest"], count: Self.outOfLimits.count + 1))
@@ -115,7 +115,7 @@ import Testing
       let tokens = (1...300).map { "\(Self.anns)\($0)" }
       delivery.registerPushTokens(tokens)
       for _ in 1...4 {
-        delivery.insertJob("push_test", try Job.encode(delivery.demoPush(tokens)))
+        delivery.insertJob("push_test", delivery.demoPush(tokens).json)
       }
       delivery.sqlOfResponder("UPDATE rate_limits SET hits = 0")
       #expect(try sent(by: delivery).count == 600)
@@ -123,7 +123,7 @@ import Testing
       #expect(reasons == [[nil], [nil], ["TooManyTests"], ["TooManyTests"]])
       delivery.sql(
         "UPDATE job_limits SET window_started_at = window_started_at - INTERVAL 1 MINUTE")
-      delivery.insertJob("push_test", try Job.encode(delivery.demoPush(tokens)))
+      delivery.insertJob("push_test", delivery.demoPush(tokens).json)
       #expect(try sent(by: delivery).count == 300)
     }
   }

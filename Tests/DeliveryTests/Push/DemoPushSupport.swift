@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 import Store
 import Support
@@ -72,7 +73,7 @@ extension TestDelivery {
   func demoPushOutcomes() throws -> [DemoPushOutcome] {
     let results = sql("SELECT result FROM jobs WHERE state = 'done' ORDER BY finished_at, id")
     return try results.split(separator: "\n").map {
-      try Job.decode(DemoPushOutcome.self, from: Array($0.utf8))
+      try decoded(DemoPushOutcome.self, from: Array($0.utf8))
     }
   }
 }
