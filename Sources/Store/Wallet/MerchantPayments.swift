@@ -191,14 +191,7 @@ extension PaymentStatements {
   /// Records the expiry of an open request for the order, so that the order can be requested again.
   fileprivate func closeExpired(order: String, of merchant: String) throws(DatabaseError) {
     guard let id = try openRequest(for: order, of: merchant) else { return }
-    let closed = try transaction.connection.execute(
-      """
-      UPDATE payments SET expired_at = ?
-      WHERE id = ? AND confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL
-        AND expires_at <= ?
-      """,
-      [.time(transaction.now), .text(id), .time(transaction.now)])
-    if closed == 1 { try transaction.webhooks.post(.expired, of: id) }
+    if try markExpired(id) { try transaction.webhooks.post(.expired, of: id) }
   }
 
   fileprivate func openRequest(

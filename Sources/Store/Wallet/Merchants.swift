@@ -10,6 +10,14 @@ package struct Merchant: Sendable {
   package let createdAt: Timestamp
   /// nil while the key is valid.
   package let revokedAt: Timestamp?
+  /// Origins that its payments may return to, as browsers write them.
+  package let returnOrigins: [String]
+  /// Largest amount of one payment in any currency, as a decimal number; nil: no limit.
+  package let largestAmount: String?
+  /// Limit of its requests for payments.
+  package let hourlyRequests: Int64
+  /// Where it is told of outcomes; nil: it is not told.
+  package let webhookURL: String?
 }
 
 /// A merchant whose server calls us.
@@ -45,12 +53,17 @@ package struct Merchants: Sendable {
     try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, name, api_key_prefix, created_at, revoked_at FROM merchants ORDER BY name, id
+        SELECT id, name, api_key_prefix, created_at, revoked_at, return_origins,
+          TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM largest_amount)), hourly_requests, webhook_url
+        FROM merchants ORDER BY name, id
         """
       ) { row in
         Merchant(
           id: row.text(0), name: row.text(1), keyPrefix: row.text(2), createdAt: row.timestamp(3),
-          revokedAt: row.optionalTimestamp(4))
+          revokedAt: row.optionalTimestamp(4),
+          returnOrigins: row.text(5).split(separator: " ").map(String.init),
+          largestAmount: row.optionalText(6), hourlyRequests: row.integer(7),
+          webhookURL: row.optionalText(8))
       }
     }
   }

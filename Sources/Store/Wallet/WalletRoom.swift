@@ -9,6 +9,14 @@ extension Room {
         .after(.day * 7),
         "DELETE FROM payments WHERE confirmed_at IS NULL AND expires_at < ? LIMIT ?"),
       RetentionRule(.afterAuditLifetime, "DELETE FROM payments WHERE confirmed_at < ? LIMIT ?"),
+      // The index has the time of the last attempt after the state.
+      RetentionRule(
+        .byDatabaseClock,
+        """
+        DELETE FROM webhooks
+        WHERE state IN ('delivered', 'dead') AND due_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY
+          AND finished_at < UTC_TIMESTAMP(3) - INTERVAL 30 DAY LIMIT ?
+        """),
     ],
     whenAuthenticatorsEnd: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     whenAccountGoesToAnotherPhone: [
@@ -23,17 +31,32 @@ extension Room {
     ],
     whenAccountIsBanned: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     seals: [
-      "SELECT DISTINCT SUBSTRING_INDEX(client_secret, '.', 1) FROM banks WHERE client_secret IS NOT NULL"
+      "SELECT DISTINCT SUBSTRING_INDEX(client_secret, '.', 1) FROM banks WHERE client_secret IS NOT NULL",
+      """
+      SELECT DISTINCT SUBSTRING_INDEX(webhook_secret, '.', 1) FROM merchants WHERE webhook_secret IS NOT NULL
+      """,
+      """
+      SELECT DISTINCT SUBSTRING_INDEX(old_webhook_secret, '.', 1) FROM merchants
+      WHERE old_webhook_secret_until > UTC_TIMESTAMP(3)
+      """,
     ],
     whenRestored: [
       """
-      UPDATE payments FORCE INDEX (payments_expiry) SET expires_at = UTC_TIMESTAMP(3)
+      UPDATE payments FORCE INDEX (payments_expiry) SET expires_at = UTC_TIMESTAMP(3),
+        expired_at = IF(cancelled_at IS NULL, COALESCE(expired_at, UTC_TIMESTAMP(3)), NULL)
       WHERE confirmed_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
       """,
       """
       UPDATE enrollment_states FORCE INDEX (enrollment_states_expiry) SET expires_at = UTC_TIMESTAMP(3)
       WHERE expires_at > UTC_TIMESTAMP(3)
       """,
+    ],
+    whenClockIsSetBack: [
+      """
+      UPDATE webhooks SET due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
+      WHERE state = 'open' AND due_at > UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
+        AND (claim_id IS NOT NULL OR due_at > UTC_TIMESTAMP(3) + INTERVAL 4 HOUR)
+      """
     ], accountData: [.enrollments, .cards, .payments])
 }
 
@@ -60,6 +83,7 @@ extension AuditEvent {
   static let cardRemoved = AuditEvent("card_removed")
   static let enrollmentRemoved = AuditEvent("enrollment_removed")
   static let merchantAdded = AuditEvent("merchant_added")
+  static let merchantChanged = AuditEvent("merchant_changed")
   static let merchantRevoked = AuditEvent("merchant_revoked")
   static let paymentBegun = AuditEvent("payment_begun")
   static let paymentCancelled = AuditEvent("payment_cancelled")
@@ -67,4 +91,6 @@ extension AuditEvent {
   static let paymentRefunded = AuditEvent("payment_refunded")
   static let paymentRequested = AuditEvent("payment_requested")
   static let paymentRefused = AuditEvent.refusal("payment_refused")
+  static let webhookResent = AuditEvent("webhook_resent")
+  static let webhookSecretRotated = AuditEvent("webhook_secret_rotated")
 }
