@@ -5,8 +5,10 @@ import Store
 
 struct Merchants: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists, adds and revokes the merchants who take payments.",
-    subcommands: [List.self, Add.self, Revoke.self], defaultSubcommand: List.self)
+    abstract: "Manages the merchants who take payments, and their webhooks.",
+    subcommands: [
+      List.self, Add.self, Set.self, RotateSecret.self, Webhooks.self, Resend.self, Revoke.self,
+    ], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(

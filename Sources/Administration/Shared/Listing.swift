@@ -6,7 +6,7 @@ package struct Listing: Sendable {
   package enum Value: Sendable {
     case text(String?)
     case time(Timestamp?)
-    case number(Int64)
+    case number(Int64?)
     case flag(Bool)
     /// Several words in one column; an array in JSON.
     case words([String])
@@ -81,7 +81,7 @@ extension Listing.Value {
     switch self {
     case .text(let text): text.map(\.printable) ?? "-"
     case .time(let time): time?.rfc3339 ?? "-"
-    case .number(let number): String(number)
+    case .number(let number): number.map { "\($0)" } ?? "-"
     case .flag(let flag): flag ? "yes" : "no"
     case .words(let words): words.isEmpty ? "-" : words.map(\.printable).joined(separator: " ")
     }
@@ -91,7 +91,8 @@ extension Listing.Value {
     switch self {
     case .text(let text): json.member(name, text)
     case .time(let time): json.member(name, time?.rfc3339)
-    case .number(let number): json.member(name, number)
+    case .number(let number?): json.member(name, number)
+    case .number(nil): json.member(name, nil)
     case .flag(let flag): json.member(name, flag)
     case .words(let words): json.member(name, json: JSONWriter.array(of: words))
     }

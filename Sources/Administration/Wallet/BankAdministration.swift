@@ -76,22 +76,12 @@ extension BankConnection {
     let urls =
       [("authorization-url", authorizationURL), ("token-url", tokenURL), ("cards-url", cardsURL)]
       + (logoURL.map { [("logo-url", $0)] } ?? [])
-    return urls.filter { !$1.isURLForSecrets }.map { name, _ in
-      "--\(name) must be an https URL, or an http URL of this machine, without '#' and '@'."
-    }
+    return urls.filter { !$1.isURLForSecrets }.map { name, _ in .ruleForURL(name) }
   }
 }
 
 extension String {
   fileprivate var isClientSecret: Bool {
     (1...500).contains(utf8.count) && utf8.allSatisfy(\.isPrintable)
-  }
-
-  /// Whether only the URL's host can read a request: it uses https or is on this machine.
-  fileprivate var isURLForSecrets: Bool {
-    guard isVisibleASCII(atMost: 2000), !contains("#"), !contains("@"), let url = WebURL(self)
-    else { return false }
-    // The database accepts the scheme only in lower case.
-    return hasPrefix(url.scheme) && (url.isHTTPS || url.isHTTP && url.isOfThisMachine)
   }
 }

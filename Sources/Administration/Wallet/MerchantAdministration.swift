@@ -4,7 +4,7 @@ package import Store
 
 /// Merchants who take payments, for administrators at a terminal.
 package struct MerchantAdministration: Sendable {
-  private let records: Records
+  let records: Records
 
   package init(records: Records) {
     self.records = records
@@ -14,12 +14,18 @@ package struct MerchantAdministration: Sendable {
   package func list() throws -> Report {
     Report(
       Listing(
-        "merchants", ["id", "added_at", "revoked_at", "key", "name"],
+        "merchants",
+        [
+          "id", "added_at", "revoked_at", "key", "largest_amount", "hourly_requests",
+          "return_origins", "webhook_url", "name",
+        ],
         of: try records.merchants.list()
       ) { merchant in
         [
           .text(merchant.id), .time(merchant.createdAt), .time(merchant.revokedAt),
-          .text(merchant.keyPrefix), .text(merchant.name),
+          .text(merchant.keyPrefix), .text(merchant.largestAmount),
+          .number(merchant.hourlyRequests), .words(merchant.returnOrigins),
+          .text(merchant.webhookURL), .text(merchant.name),
         ]
       })
   }

@@ -25,7 +25,8 @@ import Testing
     arguments: [
       "accounts", "accounts show ann@example.org", "devices --email ann@example.org",
       "sessions --email ann@example.org", "outbox", "outbox list --state dead", "models", "banks",
-      "merchants", "turns users", "turns keys", "limits", "pairings", "why ann@example.org",
+      "merchants", "merchants webhooks", "turns users", "turns keys", "limits", "pairings",
+      "why ann@example.org",
     ])
   func aTableOrASingleJSONDocumentIsPrinted(_ command: String) throws {
     try withDelivery { delivery throws in
@@ -43,6 +44,8 @@ import Testing
       "sessions --email nobody@example.org", "sessions end \(session)",
       "sessions end --email nobody@example.org", "outbox retry \(session)",
       "outbox discard \(session)", "banks remove x", "merchants revoke \(session)",
+      "merchants set \(session) --hourly 5", "merchants rotate-secret \(session)",
+      "merchants webhooks \(session)", "merchants resend \(session)",
       "turns keys revoke abcdefgh --user 7", "limits lift x y", "pairings revoke \(session)",
       "pairings rename \(session) x",
       "why 12345678",
@@ -65,6 +68,9 @@ import Testing
       ("models set a A", "Name each model once."), ("turns users --after -1", "--after"),
       ("why bbbb", "Give a device token"), ("devices", "--email"),
       ("outbox list --state lost", "lost"), ("merchants add  ", "name"),
+      ("merchants set \(session)", "Give at least one setting."),
+      ("merchants set \(session) --webhook https://a/ --no-webhook", "Give either --webhook or"),
+      ("merchants set \(session) --hourly many", "--hourly"),
       ("help nope", "There is no command nope"), ("help banks nope", "There is no command nope"),
       ("test-mail notanaddress", "Give an e-mail address"),
       ("test-mail notanaddress --dry-run", "Give an e-mail address"),
@@ -91,6 +97,35 @@ import Testing
       let id = try #require(added["id"] as? String)
       #expect(delivery.sql("SELECT name FROM merchants WHERE id = '\(id)'") == "Other")
       #expect(delivery.administratorsEvents.count == 2)
+    }
+  }
+
+  @Test func theSecretForWebhooksIsPrintedOnce() throws {
+    try withDelivery { delivery throws in
+      let id = try delivery.addMerchant()
+      let set =
+        "merchants set \(id) --webhook https://shop.example.com/hook --return https://a.example https://b.example --largest 500 --hourly 9"
+      let rehearsal = try run("\(set) --dry-run", delivery, expecting: 0).output
+      #expect(
+        rehearsal == "Would change the settings of the merchant Shop. Nothing was changed.\n")
+      let secret = try run(set, delivery, expecting: 0).output
+      #expect(secret.wholeMatch(of: /whsec_[A-Za-z0-9+\/]{43}=\n/) != nil)
+      #expect(
+        try run(set, delivery, expecting: 0).output
+          == "Changed the settings of the merchant Shop.\n")
+      #expect(
+        delivery.sql("SELECT return_origins, largest_amount, hourly_requests FROM merchants")
+          == "https://a.example https://b.example\t500.0000\t9")
+      let rotated = try run("merchants rotate-secret \(id) --json", delivery, expecting: 0).output
+      let new = try #require(rotated.firstMatch(of: /"webhook_secret":"(whsec_[^"]+)"/)).1
+      #expect("\(new)\n" != secret)
+      let bad = try run(
+        "merchants set \(id) --webhook http://shop.example.com", delivery, expecting: 64)
+      #expect(bad.log.hasPrefix("Error: --webhook must be an https URL"), "\(bad.log)")
+      _ = try run(
+        "merchants set \(id) --no-webhook --no-return --no-largest", delivery, expecting: 0)
+      let none = try run("merchants rotate-secret \(id)", delivery, expecting: 64)
+      #expect(none.log.hasPrefix("Error: The merchant has no URL for webhooks"), "\(none.log)")
     }
   }
 
