@@ -23,6 +23,10 @@ static inline CURLcode switchboard_set_receiver(CURL *handle, CURLoption option,
   return curl_easy_setopt(handle, option, value);
 }
 
+static inline CURLcode switchboard_set_progress(CURL *handle, curl_xferinfo_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, value);
+}
+
 static inline CURLcode switchboard_get_number(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

@@ -20,6 +20,7 @@ package struct Companion: Sendable {
   /// nil if online-go.com is not polled.
   let polling: TurnPolling?
   let bankEnrollments: BankEnrollments
+  let webhooks: WebhookDelivery
   let demoPushes: DemoPushSender
 
   /// - Parameter channels: channels for notifications; by default those that `settings` configure.
@@ -43,6 +44,9 @@ package struct Companion: Sendable {
     bankEnrollments = BankEnrollments(
       database: database, keys: keys, publicURL: settings.publicURL, outbound: settings.outbound,
       log: log, problemLog: problemLog)
+    webhooks = WebhookDelivery(
+      database: database, keys: keys, outbound: settings.outbound, log: log, stopping: stopping,
+      problemLog: problemLog)
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
@@ -86,6 +90,8 @@ package struct Companion: Sendable {
     }
     for sender in senders { try addLeases(of: sender.channel) }
     work.wake()
+    if try expirePayments() > 0 { work.wake() }
+    try webhooks.expire()
     let expired = try records.mails.expire()
     if expired > 0 {
       problemLog.tally(.mails, "expired", by: expired)
@@ -93,9 +99,25 @@ package struct Companion: Sendable {
     }
     try polling?.pollDueUsers(atMost: limit) { work.wake() }
     try bankEnrollments.resealSecrets()
+    try webhooks.resealSecrets()
     try WebSubscriptionSeals(database: database, keys: settings.keys, log: log).renew()
     try recordPass(begunAt: began)
     try purge(until: max(began + Self.roundTime, .now + .seconds(5)))
+  }
+
+  /// Records the expiry of payments, for at most a few seconds.
+  ///
+  /// - Returns: how many.
+  private func expirePayments() throws -> Int {
+    let end = ContinuousClock.now + .seconds(5)
+    let slice = 100
+    var total = 0
+    while !stopping.isSet, ContinuousClock.now < end {
+      let expired = try records.payments.expire(limit: slice)
+      total += expired
+      if expired < slice { break }
+    }
+    return total
   }
 
   /// Time after which a round stops deleting rows, even if some are left.

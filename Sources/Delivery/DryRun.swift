@@ -2,7 +2,7 @@ import Base
 import Store
 
 extension Companion {
-  /// Lists the work of a pass that would start now, one line for each job, mail, push and poll,
+  /// Lists the work of a pass that would start now, one line for each job, mail, webhook, push and poll,
   /// with its destination. Connects only to the database, and changes nothing there.
   ///
   /// The results of polls are not included.
@@ -16,6 +16,10 @@ extension Companion {
       ("job", try records.jobs.dueKinds(limit: limit)),
       (
         "mail", try records.mails.dueRecipients(limit: limit).map { "\($0)  \(settings.mailRoute)" }
+      ),
+      (
+        "webhook",
+        try records.webhooks.due(limit: limit).map { "\($0.id)  merchant \($0.merchantID)" }
       ),
       ("push", try describe(records.deliveries.due(limit: limit))),
       ("poll", try records.polls.dueUsers(limit: limit).map { "user \($0)  \(poller)" }),

@@ -132,6 +132,7 @@ extension Companion {
     case .jobs: "Jobs on this host, by kind and outcome."
     case .mails: "Attempts to send a mail on this host, by outcome."
     case .polls: "Polls of online-go.com on this host, by outcome."
+    case .webhooks: "Attempts to tell a merchant on this host, by outcome."
     }
   }
 

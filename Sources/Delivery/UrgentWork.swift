@@ -4,11 +4,13 @@ final class UrgentWork: Sendable {
   private let banks: [WakeableThread]
   private let jobs: WakeableThread
   private let mails: [WakeableThread]
+  private let webhooks: [WakeableThread]
   private let deliveries: [WakeableThread]
 
-  /// Several workers, because each waits for a slow bank or mail command.
+  /// Several workers, because each waits for a slow bank, mail command or merchant.
   private static let bankWorkers = 4
   private static let mailWorkers = 4
+  private static let webhookWorkers = 6
 
   /// Starts the threads.
   init(of companion: Companion) {
@@ -33,6 +35,10 @@ final class UrgentWork: Sendable {
     mails = (1...Self.mailWorkers).map { _ in
       WakeableThread("mails", failures, wakingDeliveries { try mailing.run() })
     }
+    let telling = companion.webhooks
+    webhooks = (1...Self.webhookWorkers).map { _ in
+      WakeableThread("webhooks", failures) { try telling.run() }
+    }
     let ofBanks = companion.jobs.only(.banks)
     banks = (1...Self.bankWorkers).map { _ in
       WakeableThread("banks", failures) { try ofBanks.run() }
@@ -40,7 +46,7 @@ final class UrgentWork: Sendable {
   }
 
   /// All workers. Deliveries are last, because the others wake them.
-  private var all: [WakeableThread] { banks + [jobs] + mails + deliveries }
+  private var all: [WakeableThread] { banks + [jobs] + mails + webhooks + deliveries }
 
   func wake() { for worker in all { worker.wake() } }
 

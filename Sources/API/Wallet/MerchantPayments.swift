@@ -19,7 +19,8 @@ func requestPayment(_ request: Request, in context: borrowing Context) throws ->
     expiresAt: context.now + MerchantPayments.lifetime,
     idempotency: try request.idempotencyKey().map { ($0, sha256(request.body)) })
   switch try context.records.merchantPayments.request(wanted, by: merchant) {
-  case .made(let payment):
+  case .made(let payment, let endsExpired):
+    if endsExpired { context.wakeCompanion(toTell: payment) }
     // A repeated request gets the first answer, whatever happened since.
     return .json(201) { json in
       json.members(of: payment, at: context.settings.publicURL)
@@ -71,7 +72,7 @@ func getMerchantPayments(_ request: Request, in context: borrowing Context) thro
 func cancelMerchantPayment(_ request: Request, in context: borrowing Context) throws -> Response {
   let merchant = try context.merchant(of: request)
   let outcome = try context.records.merchantPayments.cancel(context.pathItem, of: merchant)
-  return context.answer(try outcome.payment())
+  return context.answer(try context.payment(of: outcome))
 }
 
 /// `POST /api/merchant/payment/:requestId/refund` `{reason?}`: records that the merchant gave the money back.
@@ -86,7 +87,9 @@ func refundMerchantPayment(_ request: Request, in context: borrowing Context) th
   let outcome = try context.records.merchantPayments.refund(
     context.pathItem, because: reason, by: merchant)
   switch outcome {
-  case .refunded(let payment): return context.answer(payment)
+  case .refunded(let payment):
+    context.wakeCompanion(toTell: payment)
+    return context.answer(payment)
   case .notConfirmed: throw Failure.notConfirmed
   case .unknown: throw Failure.unknownPayment
   }
@@ -133,6 +136,20 @@ extension Request {
 }
 
 extension Context {
+  /// Wakes the companion after an outcome of a payment, if it has to tell the merchant.
+  func wakeCompanion(toTell payment: PaymentDetails) {
+    if payment.merchantIsTold { wakeCompanion() }
+  }
+
+  /// The payment, if it is cancelled.
+  ///
+  /// - Throws: ``Failure/unknownPayment``; ``Failure/paymentClosed``; ``Failure/paymentTaken``;
+  ///   ``Failure/conflict(_:code:)``.
+  func payment(of outcome: CancellationOutcome) throws -> PaymentDetails {
+    if case .cancelled(let payment) = outcome { wakeCompanion(toTell: payment) }
+    return try outcome.payment()
+  }
+
   fileprivate func answer(
     _ payment: PaymentDetails, withStatement: Bool = false
   ) -> Response {
@@ -184,10 +201,7 @@ extension JSONWriter {
 
 extension CancellationOutcome {
   /// The payment, if it is cancelled.
-  ///
-  /// - Throws: ``Failure/unknownPayment``; ``Failure/paymentClosed``; ``Failure/paymentTaken``;
-  ///   ``Failure/conflict(_:code:)``.
-  func payment() throws -> PaymentDetails {
+  fileprivate func payment() throws -> PaymentDetails {
     switch self {
     case .cancelled(let payment): return payment
     case .closed(let payment):

@@ -40,10 +40,11 @@ func getPayments(_ request: Request, in context: borrowing Context) throws -> Re
 
 /// `POST /api/mobile/payment/:requestId/cancel`: cancels a payment that nobody or the account has approved.
 ///
-/// - Throws: errors of ``CancellationOutcome/payment()``.
+/// - Throws: errors of ``Context/payment(of:)``.
 func cancelPayment(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
-  let payment = try context.records.payments.cancel(context.pathItem, by: caller).payment()
+  let payment = try context.payment(
+    of: context.records.payments.cancel(context.pathItem, by: caller))
   return .json { json in
     json.member("success", true)
     json.member("requestId", payment.id)

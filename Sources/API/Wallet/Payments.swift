@@ -127,7 +127,9 @@ extension Context {
   ///   ``Failure/forbidden(_:)``, ``Failure/paymentClosed``, ``Failure/keyTooNew``.
   private func payment(_ outcome: PaymentOutcome, of id: String) throws -> PaymentDetails {
     switch outcome {
-    case .confirmed(let payment): return payment
+    case .confirmed(let payment):
+      wakeCompanion(toTell: payment)
+      return payment
     case .repeated:
       guard let payment = try records.payments.find(id) else { throw Failure.unknownPayment }
       return payment

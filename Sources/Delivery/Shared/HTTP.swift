@@ -50,6 +50,9 @@ struct HTTPClient: ~Copyable {
     var total = Duration.seconds(7)
     /// Maximum size of a body in bytes, after decompression.
     var body = 8 << 20
+    /// Ends the request within a second when it is set. Needed only if ``total`` is longer than the
+    /// companion's time to stop.
+    var stopping: Flag?
   }
 
   private let handle: OpaquePointer
@@ -132,13 +135,29 @@ struct HTTPClient: ~Copyable {
     try perform(destination, fields: fields + ["Expect:"], body: body, limits: limits)
   }
 
+  /// Posts confidential `body` with `fields`, only by https or to this machine. Reads at most
+  /// `limits.body` bytes of the answer, and forgets them.
+  ///
+  /// - Returns: the status, also of a redirect.
+  func postForStatus(
+    _ body: [UInt8], to destination: Destination, fields: [String], limits: Limits
+  ) throws(HTTPError) -> Int {
+    guard destination.isConfidential else {
+      throw HTTPError(kind: .redirected, reason: "not an https address")
+    }
+    return try perform(
+      destination, fields: fields + ["Expect:"], body: body, limits: limits, readsAll: false
+    ).status
+  }
+
   /// Whether `next` uses https and has the host of `url`.
   static func mayFollow(from url: WebURL, to next: WebURL) -> Bool {
     next.isHTTPS && next.host == url.host
   }
 
   private func perform(
-    _ destination: Destination, fields: [String], body sent: [UInt8]? = nil, limits: Limits
+    _ destination: Destination, fields: [String], body sent: [UInt8]? = nil, limits: Limits,
+    readsAll: Bool = true
   ) throws(HTTPError) -> HTTPAnswer {
     try begin(with: destination, limits: limits)
     let body = ReceivedBody(limit: limits.body)
@@ -162,7 +181,7 @@ struct HTTPClient: ~Copyable {
     switchboard_set_pointer(
       curl, CURLOPT_WRITEDATA, Unmanaged.passUnretained(body).toOpaque())
     let code = try transfer(to: destination)
-    guard code == CURLE_OK else {
+    guard code == CURLE_OK || body.isTooLarge && !readsAll else {
       throw body.isTooLarge
         ? HTTPError(kind: .tooLarge, reason: "more than \(limits.body) bytes")
         : HTTPError(
@@ -184,6 +203,15 @@ struct HTTPClient: ~Copyable {
     switchboard_set_number(
       curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
     switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
+    if let stopping = limits.stopping {
+      switchboard_set_number(curl, CURLOPT_NOPROGRESS, 0)
+      switchboard_set_pointer(
+        curl, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(stopping).toOpaque())
+      switchboard_set_progress(curl) { flag, _, _, _, _ in
+        guard let flag else { return 0 }
+        return Unmanaged<Flag>.fromOpaque(flag).takeUnretainedValue().isSet ? 1 : 0
+      }
+    }
     if destination.url.isOfThisMachine { set(CURLOPT_PROXY, "") }
     if !verifiesServers {
       switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)

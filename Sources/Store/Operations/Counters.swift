@@ -5,7 +5,7 @@ import MariaDB
 package struct Count: Sendable, Equatable {
   /// The counted work.
   package enum Name: String, Sendable, CaseIterable {
-    case deliveries, jobs, mails, polls
+    case deliveries, jobs, mails, polls, webhooks
   }
 
   package let name: Name

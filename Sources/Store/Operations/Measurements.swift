@@ -32,7 +32,7 @@ package struct Measurements: Sendable {
 
   package static let mostCounted = 10_000
 
-  /// The queues of the outbox, the jobs, the deliveries and the polls.
+  /// The queues of the outbox, the jobs, the deliveries, the polls and the webhooks.
   package func queues() throws -> [QueueLength] {
     try records.read { transaction in
       try Self.queues.map { name, statement in
@@ -82,6 +82,13 @@ package struct Measurements: Sendable {
       """
       SELECT TIMESTAMPDIFF(SECOND, due_at, UTC_TIMESTAMP(3)) FROM ogs_users
       WHERE due_at <= UTC_TIMESTAMP(3) ORDER BY due_at LIMIT ?
+      """
+    ),
+    (
+      "webhooks",
+      """
+      SELECT TIMESTAMPDIFF(SECOND, due_at, UTC_TIMESTAMP(3)) FROM webhooks
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) ORDER BY due_at LIMIT ?
       """
     ),
   ]

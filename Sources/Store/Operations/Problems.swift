@@ -37,7 +37,7 @@ extension Problem {
   package enum Name: String, Sendable, CaseIterable {
     case database, schema, companion, site, mail, keys, secrets, apns, fcm
     case webPush = "webpush"
-    case deliveries, ogs, bank, disk, clock, certificate, purge
+    case deliveries, ogs, bank, webhooks, disk, clock, certificate, purge
 
     /// A sentence that is true while the problem exists.
     package var meaning: String {
@@ -55,6 +55,7 @@ extension Problem {
       case .deliveries: "Notifications are over five minutes late: no companion sends them."
       case .ogs: "online-go.com does not answer polls."
       case .bank: "A bank does not answer, so enrollments there fail."
+      case .webhooks: "A merchant's server does not take webhooks."
       case .disk: "A disk is nearly full."
       case .clock: "Clocks differ by more than a minute."
       case .certificate: "The site's certificate has expired or soon will."
@@ -96,6 +97,9 @@ extension Problem {
         "See that this host reaches online-go.com. If it refuses polls, lower OGS_REQUESTS_PER_SECOND."
       case .bank:
         "Ask the bank, and compare its addresses with those that switchboard banks lists."
+      case .webhooks:
+        "Ask the merchant. Look at switchboard merchants webhooks, and send those that were given up again with "
+          + "switchboard merchants resend."
       case .disk: "Make room, or enlarge the disk."
       case .clock: "See that every host sets its clock by NTP."
       case .certificate: "Renew the certificate, and reload nginx."

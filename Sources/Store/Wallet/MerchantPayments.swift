@@ -35,8 +35,9 @@ package struct PaymentRequest: Sendable {
 
 /// The result of a merchant's request.
 package enum PaymentRequestOutcome: Sendable {
-  /// Made now, or before with the same idempotency key and body.
-  case made(PaymentDetails)
+  /// Made now, or before with the same idempotency key and body. `endsExpired` says whether the expiry of
+  /// an earlier request for the order was recorded.
+  case made(PaymentDetails, endsExpired: Bool = false)
   /// The idempotency key was used with another body.
   case otherBody
   /// The order has an open request.
@@ -80,7 +81,8 @@ package struct MerchantPayments: Sendable {
       guard try transaction.payments.isWithinLimit(request.amount, of: merchant.id) else {
         return .tooLarge
       }
-      try transaction.payments.closeExpired(order: request.orderID, of: merchant.id)
+      let endsExpired = try transaction.payments.closeExpired(
+        order: request.orderID, of: merchant.id)
       if let id = try transaction.payments.openRequest(for: request.orderID, of: merchant.id) {
         return .openOrder(id: id)
       }
@@ -90,7 +92,10 @@ package struct MerchantPayments: Sendable {
         throw LostRace()  // to a request with the same idempotency key or for the same order
       }
       try transaction.audit.write(.paymentRequested, detail: request.id)
-      return try transaction.payments.find(request.id).map { .made($0) }!  // inserted above
+      guard let payment = try transaction.payments.find(request.id) else {
+        preconditionFailure("it was inserted above")
+      }
+      return .made(payment, endsExpired: endsExpired)
     }
   }
 
@@ -189,9 +194,16 @@ extension PaymentStatements {
   }
 
   /// Records the expiry of an open request for the order, so that the order can be requested again.
-  fileprivate func closeExpired(order: String, of merchant: String) throws(DatabaseError) {
-    guard let id = try openRequest(for: order, of: merchant) else { return }
-    if try markExpired(id) { try transaction.webhooks.post(.expired, of: id) }
+  ///
+  /// - Returns: false if there was none.
+  fileprivate func closeExpired(
+    order: String, of merchant: String
+  ) throws(DatabaseError) -> Bool {
+    guard let id = try openRequest(for: order, of: merchant), try markExpired(id) else {
+      return false
+    }
+    try transaction.webhooks.post(.expired, of: id)
+    return true
   }
 
   fileprivate func openRequest(

@@ -1372,8 +1372,8 @@ GRANT SELECT, INSERT,
   UPDATE (revoked_at, return_origins, largest_amount, hourly_requests, webhook_url, webhook_secret, old_webhook_secret,
           old_webhook_secret_until)
   ON merchants TO companion;
-GRANT SELECT (id, merchant_id, account_id, amount, currency, order_id, expires_at, confirmed_at, cancelled_at, cancelled_by,
-              refunded_at, refund_reason, expired_at, received_at, card_token, open_until),
+GRANT SELECT (id, merchant_id, account_id, amount, currency, order_id, is_request, expires_at, confirmed_at, cancelled_at,
+              cancelled_by, refunded_at, refund_reason, expired_at, received_at, card_token, open_until),
   UPDATE (expired_at, received_at), DELETE ON payments TO companion;
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhooks TO companion;
 GRANT SELECT ON connected_banks TO administrator;
