@@ -34,7 +34,7 @@ package final class Gate: @unchecked Sendable {
   }
 
   /// Waits until the gate is open.
-  func pass(_ name: String) {
+  package func pass(_ name: String) {
     condition.withLock {
       waiting[name, default: 0] += 1
       while closed.contains(name) { condition.wait() }

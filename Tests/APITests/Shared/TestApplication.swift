@@ -133,13 +133,13 @@ extension API.Settings {
     webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
     // Requests of the tests come from this network.
     pairingAccess: PairingAccess = PairingAccess(allowed: [IPNetwork("192.0.2.0/24")!]),
-    attestation: AttestationPolicy = AttestationPolicy()
+    attestation: AttestationPolicy = AttestationPolicy(), wakeSocket: String? = nil
   ) -> API.Settings {
     API.Settings(
       environment: environment, publicURLs: publicURLs ?? [publicURL], jwtKeys: jwtKeys,
       hmacKeys: hmacKeys,
       credentialKeys: credentialKeys, paymentKeys: paymentKeys, companionKeys: companionKeys,
-      wakeSocket: nil,
+      wakeSocket: wakeSocket,
       masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
       pushLookupConcurrency: pushLookupConcurrency, webPush: webPush, agent: agent,

@@ -54,7 +54,7 @@ extension TestDelivery {
       SET time_zone = '+00:00';
       INSERT INTO payments (id, merchant_id, amount, currency, order_id, challenge_hash, created_at, expires_at, is_request,
         confirmed_at, confirmed_by, card_token)
-      SELECT '\(id)', '\(merchant)', 12.5, 'EUR', 'order-1', REPEAT('c', 32), UTC_TIMESTAMP(3),
+      SELECT '\(id)', '\(merchant)', 12.5, 'EUR', 'order \(id)', REPEAT('c', 32), UTC_TIMESTAMP(3),
         UTC_TIMESTAMP(3) + INTERVAL 15 MINUTE, TRUE, IF(c, UTC_TIMESTAMP(3), NULL), IF(c, 'passkey', NULL),
         IF(c, 'card_a', NULL) FROM (SELECT \(isConfirmed) AS c) AS is_confirmed
       """)

@@ -85,11 +85,12 @@ import Testing
     }
   }
 
-  @Test func paymentsStayADayUnconfirmedAndElseAsLongAsTheAuditLog() throws {
+  @Test func paymentsStayAWeekUnconfirmedAndElseAsLongAsTheAuditLog() throws {
     try withStore { store throws in
       store.sql(SampleRows.statements)
       let cases = [
-        ("open 1439", ago("1439 MINUTE"), "NULL"), ("open 1441", ago("1441 MINUTE"), "NULL"),
+        ("open 10079", ago("10079 MINUTE"), "NULL"),
+        ("open 10081", ago("10081 MINUTE"), "NULL"),
         ("confirmed 9", ago("9 DAY"), ago("9 DAY")), ("confirmed 11", ago("11 DAY"), ago("11 DAY")),
       ]
       for (number, (name, expiry, confirmation)) in cases.enumerated() {
@@ -103,9 +104,33 @@ import Testing
           """)
       }
       try expect(
-        ["confirmed 9", "open 1439"],
+        ["confirmed 9", "open 10079"],
         of: "SELECT order_id FROM payments WHERE order_id IS NOT NULL ORDER BY order_id", in: store,
         deleted: 2)
+    }
+  }
+
+  @Test func webhooksStayThirtyDaysAfterTheirEnd() throws {
+    try withStore { store throws in
+      store.sql(SampleRows.statements)
+      store.sql("DELETE FROM webhooks")
+      let cases = [
+        ("payment.confirmed", "delivered", "43199 MINUTE"),
+        ("payment.refunded", "delivered", "43201 MINUTE"),
+        ("payment.cancelled", "dead", "43201 MINUTE"), ("payment.expired", "open", "90 DAY"),
+      ]
+      for (event, state, age) in cases {
+        insert(
+          store,
+          """
+          INSERT INTO webhooks (id, payment_id, merchant_id, event, state, due_at, expires_at, finished_at)
+          SELECT UUID(), id, merchant_id, '\(event)', '\(state)', NOW(3) - INTERVAL \(age), NOW(3),
+            IF('\(state)' = 'open', NULL, NOW(3) - INTERVAL \(age)) FROM payments
+          """)
+      }
+      try expect(
+        ["payment.confirmed", "payment.expired"],
+        of: "SELECT CAST(event AS CHAR) FROM webhooks ORDER BY 1", in: store, deleted: 2)
     }
   }
 

@@ -68,6 +68,10 @@ import Testing
       SELECT CONCAT('pay_', LPAD(seq, 22, '0')), m.id, \(id(1)), \(id(5)), 1, 'CAD', REPEAT('c', 32), NOW(3),
         NOW(3) + INTERVAL seq SECOND, IF(seq MOD 2, NOW(3) + INTERVAL seq SECOND, NULL),
         IF(seq MOD 2, 'passkey', NULL) FROM seq_1_to_10000 JOIN merchants m;
+    INSERT INTO webhooks (id, payment_id, merchant_id, event, state, due_at, expires_at, claim_id, created_at, finished_at)
+      SELECT \(id(8)), CONCAT('pay_', LPAD(seq, 22, '0')), m.id, 'payment.confirmed', IF(seq MOD 100, 'dead', 'open'),
+        NOW(3) + INTERVAL seq SECOND, NOW(3) + INTERVAL seq SECOND, \(id(7)), NOW(3) + INTERVAL seq SECOND,
+        IF(seq MOD 100, NOW(3) + INTERVAL seq SECOND, NULL) FROM seq_1_to_10000 JOIN merchants m;
     INSERT INTO card_tokens (card_id, merchant_id, token)
       SELECT \(id(5)), m.id, CONCAT('card_', seq) FROM seq_1_to_10000 JOIN merchants m;
     INSERT INTO outbox (id, kind, recipient, state, due_at, expires_at, request_id, finished_at, claim_id)
@@ -126,7 +130,7 @@ import Testing
       SELECT NOW(3) + INTERVAL seq SECOND, 'e', 'r', 'a' FROM seq_1_to_10000;
     ANALYZE TABLE accounts, devices, device_preferences, push_tokens, web_subscriptions, device_registrations, sessions,
       login_codes, biometric_keys, phone_challenges, attestation_challenges, attestation_keys, passkeys, passkey_challenges, address_changes, account_visits, enrollments, cards, enrollment_states,
-      payments, card_tokens, outbox, rate_limits, job_limits, audit_log, ogs_users, ogs_registrations,
+      payments, webhooks, card_tokens, outbox, rate_limits, job_limits, audit_log, ogs_users, ogs_registrations,
       ogs_games, api_keys, jobs, notifications, deliveries, apns_hosts, dead_tokens, ogs_devices, turn_settings, turn_alerts, turn_notices, pairing_tokens, pairings, pairing_tickets;
     """
 
@@ -162,7 +166,7 @@ import Testing
     return
       statement
       .replacing(#/(LIMIT|INTERVAL) \?/#) { "\($0.output.1) 10" }
-      .replacing(#/((?:_at|\bat) (?:<=?|>=?|=)) \?/#) { "\($0.output.1) UTC_TIMESTAMP(3)" }
+      .replacing(#/((?:_at|_until|\bat) (?:<=?|>=?|=)) \?/#) { "\($0.output.1) UTC_TIMESTAMP(3)" }
       .replacing(#/\? (- INTERVAL)/#) { "UTC_TIMESTAMP(3) \($0.output.1)" }
       .replacing(#/(hash|mac|digest|credential_id) (=|<=>) \?/#) {
         "\($0.output.1) \($0.output.2) UNHEX(SHA2(5000, 256))"

@@ -56,6 +56,11 @@ import Testing
       store.sql("UPDATE device_preferences SET push_token = 'opaque-token'")
       store.sql("UPDATE outbox SET sealed = 'sealed-secret'")
       store.sql("UPDATE banks SET client_secret = 'client-secret'")
+      store.sql(
+        """
+        UPDATE merchants SET webhook_url = 'https://a', webhook_secret = 'webhook-secret',
+          old_webhook_secret = 'webhook-secret', old_webhook_secret_until = NOW(3)
+        """)
       let columns = store.column(
         """
         SELECT CONCAT(c.TABLE_NAME, '.', c.COLUMN_NAME) FROM information_schema.COLUMNS c
@@ -72,7 +77,7 @@ import Testing
       for secret in [
         SampleRows.pushToken, "opaque-token", "sealed-secret", "client-secret", "hhhhhhhh",
         "cccccccc", "mmmmmmmm", "ssssssss", "nnnnnnnn", "bbbbbbbb", "iiiiiiii", "pppppppp",
-        "receipt-secret",
+        "receipt-secret", "webhook-secret",
       ] {
         #expect(!shown.contains(secret), "\(secret)")
       }
@@ -120,6 +125,11 @@ import Testing
         "INSERT INTO models (name, position) VALUES ('x', 1)", "DELETE FROM models",
         "INSERT INTO banks (bsim_id, name) VALUES ('x', 'x')", "UPDATE banks SET name = 'x'",
         "SELECT client_secret FROM banks", "SELECT token_url FROM banks", "SELECT * FROM banks",
+        "SELECT webhook_secret FROM merchants", "SELECT old_webhook_secret FROM merchants",
+        "UPDATE merchants SET webhook_url = NULL", "INSERT INTO merchants (id) VALUES (UUID())",
+        "UPDATE payments SET amount = 1", "DELETE FROM payments", "SELECT state FROM webhooks",
+        "UPDATE webhooks SET state = 'delivered'", "DELETE FROM webhooks",
+        "SELECT * FROM every_webhook",
         "UPDATE cards SET last_four = '0000'", "DELETE FROM enrollments", "DELETE FROM cards",
         "UPDATE enrollments SET account_id = UUID()", "INSERT INTO cards (id) VALUES (UUID())",
         "INSERT INTO enrollments (id) VALUES (UUID())", "DELETE FROM enrollments",
@@ -167,6 +177,9 @@ import Testing
         "SELECT credential_hash FROM device_registrations", "SELECT event FROM audit_log",
         "DELETE FROM cards", "DELETE FROM enrollments",
         "DELETE FROM banks", "UPDATE enrollment_states SET spent_at = NULL",
+        "SELECT proof_hash FROM payments", "SELECT challenge_hash FROM payments",
+        "UPDATE payments SET confirmed_at = NOW(3)", "UPDATE payments SET amount = 1",
+        "UPDATE merchants SET api_key_hash = REPEAT('x', 32)", "DELETE FROM merchants",
         "UPDATE sessions SET generation = 9", "UPDATE login_codes SET attempts = 0",
         "UPDATE rate_limits SET allowed = 0", "UPDATE schema_version SET version = 2",
         "UPDATE audit_log SET event = 'x'", "UPDATE pairing_server SET session = UUID()",

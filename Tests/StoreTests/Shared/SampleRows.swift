@@ -13,6 +13,7 @@ enum SampleRows {
   static let merchant = "01890a5d-ac96-774b-bcce-b302099a8011"
   static let passkey = "01890a5d-ac96-774b-bcce-b302099a8012"
   static let state = "01890a5d-ac96-774b-bcce-b302099a8013"
+  static let webhook = "01890a5d-ac96-774b-bcce-b302099a8014"
   /// An id without a row.
   static let other = "01890a5d-ac96-774b-bcce-b302099a8fff"
   static let pushToken = "740f4707bebcf74f9b7c25d48e335894"
@@ -72,6 +73,8 @@ enum SampleRows {
     INSERT INTO payments (id, merchant_id, account_id, card_id, amount, currency, challenge_hash, created_at, expires_at)
       VALUES ('pay_aaaaaaaaaaaaaaaaaaaaaa', '\(merchant)', '\(account)', '\(card)', 99.99, 'CAD', REPEAT('c', 32),
         NOW(3), NOW(3));
+    INSERT INTO webhooks (id, payment_id, merchant_id, event, expires_at)
+      VALUES ('\(webhook)', 'pay_aaaaaaaaaaaaaaaaaaaaaa', '\(merchant)', 'payment.confirmed', NOW(3));
     INSERT INTO card_tokens (card_id, merchant_id, token) VALUES ('\(card)', '\(merchant)', 'card_a');
     INSERT INTO outbox (id, kind, recipient, sealed, expires_at, request_id, account_id)
       VALUES ('\(mail)', 'login_code', 'ann@example.org', 'sealed', NOW(3), 'request', '\(account)');
