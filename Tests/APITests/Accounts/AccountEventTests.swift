@@ -11,10 +11,12 @@ import Testing
   private static let withoutAccount: Set = [
     "api_key_issued", "api_key_revoked", "attestation_refused", "bank_connected",
     "bank_disconnected", "exchange_refused", "key_attested", "limit_lifted", "master_key_refused",
-    "merchant_added", "merchant_revoked", "message_discarded", "message_retried", "models_changed",
+    "merchant_added", "merchant_changed", "merchant_revoked", "message_discarded",
+    "message_retried", "models_changed",
     "pairing_ended", "payment_requested", "pairing_tokens_revoked", "phone_paired", "phone_renamed",
     "restored",
     "turns_registered", "turns_unregistered", "turns_user_deleted",
+    "webhook_resent", "webhook_secret_rotated",
   ]
 
   /// The whole source text of Store.

@@ -461,7 +461,7 @@ CREATE TABLE IF NOT EXISTS payments (
   idempotency_hash BINARY(32) NULL COMMENT 'SHA-256 of the field Idempotency-Key',
   request_hash   BINARY(32) NULL COMMENT 'SHA-256 of the body that came with the key',
   open_until     DATETIME(3) AS (IF(confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, expires_at, NULL))
-                 VIRTUAL COMMENT 'expires_at while it is open',
+                 VIRTUAL COMMENT 'UTC; expires_at while it is open',
   open_order     VARCHAR(200)
                  AS (IF(is_request AND confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, order_id, NULL))
                  VIRTUAL COMMENT 'order_id while the request is open: one open request for an order',
@@ -1013,7 +1013,7 @@ IF @found < 2 THEN
     MODIFY challenge_hash BINARY(32) NULL COMMENT 'SHA-256 of the challenge, which is derived from the row and a key',
     ADD COLUMN IF NOT EXISTS open_until DATETIME(3)
       AS (IF(confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, expires_at, NULL))
-      VIRTUAL COMMENT 'expires_at while it is open',
+      VIRTUAL COMMENT 'UTC; expires_at while it is open',
     ADD COLUMN IF NOT EXISTS open_order VARCHAR(200)
       AS (IF(is_request AND confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL, order_id, NULL))
       VIRTUAL COMMENT 'order_id while the request is open: one open request for an order',

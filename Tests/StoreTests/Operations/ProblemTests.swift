@@ -134,13 +134,14 @@ import Testing
         UPDATE jobs SET due_at = UTC_TIMESTAMP(3) + INTERVAL 1 DAY;
         UPDATE deliveries SET due_at = UTC_TIMESTAMP(3) - INTERVAL 2 HOUR;
         UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3) - INTERVAL 3 HOUR;
+        UPDATE webhooks SET due_at = UTC_TIMESTAMP(3) - INTERVAL 4 HOUR;
         """)
       let queues = try records(store).measurements.queues()
       #expect(
         queues.map { "\($0.name) \($0.length)" } == [
-          "deliveries 1", "jobs 0", "mails 1", "polls 1",
+          "deliveries 1", "jobs 0", "mails 1", "polls 1", "webhooks 1",
         ])
-      #expect(queues.map { $0.oldest.components.seconds / 3600 } == [2, 0, 1, 3])
+      #expect(queues.map { $0.oldest.components.seconds / 3600 } == [2, 0, 1, 3, 4])
     }
   }
 
