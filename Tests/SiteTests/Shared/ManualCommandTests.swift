@@ -9,10 +9,7 @@ import Testing
 @Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct ManualCommandTests {
   /// The commands in a page's blocks with the mark `sh`, each with its continuation lines.
   private func commands(on page: String) throws -> [String] {
-    let text = try String(
-      contentsOf: projectFolder.appending(path: "Sources/Manual/\(page).md"), encoding: .utf8)
-    let blocks = text.matches(of: /```sh\n((?s).*?)```/).map { String($0.1) }
-    return blocks.flatMap {
+    try ManualPage(page).listings(in: "sh").flatMap {
       $0.replacing("\\\n", with: " ").split(separator: "\n").map(String.init)
     }
   }
