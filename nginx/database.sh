@@ -57,3 +57,9 @@ password = "$(<"$state/secrets/database-administrator")"
 default-character-set = utf8mb4
 END
 }
+
+# merchant_of NAME: prints the id of the merchant with a valid key and this name; nothing if there is none.
+merchant_of() {
+  mariadb "${client[@]}" --batch --skip-column-names switchboard \
+    -e "SELECT merchant_id FROM keys_of_merchants WHERE name = '$1' AND revoked_at IS NULL"
+}

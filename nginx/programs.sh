@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # setup.sh sets root
 # Sourced by nginx/run: starts the responder, the companion and the fakes, each with its own environment.
 
 # nginx/run sets these: the state directory, its directory of sockets, the directory of the programs, the site's URL, and
@@ -56,19 +57,24 @@ start_program() (
 
 # start_fake NAME OPTION…: starts the fake of NAME and waits until it has a port.
 start_fake() {
-  local name=$1 tries=0
-  rm -f "$state/$name/port"
-  keep "$name" "$bin/switchboard-fakes" "$name" --folder "$state/$name" "${@:2}"
-  until [[ -s $state/$name/port ]]; do
-    ((++tries < 600)) || fail "the fake of $name does not start" "$name.log"
+  start_server "$1" "$bin/switchboard-fakes" "$1" --folder "$state/$1" "${@:2}"
+}
+
+# start_server NAME COMMAND…: starts a server that writes its port to STATE/NAME/port, and waits for it.
+start_server() {
+  local tries=0
+  rm -f "$state/$1/port"
+  keep "$@"
+  until [[ -s $state/$1/port ]]; do
+    ((++tries < 600)) || fail "the server $1 does not start" "$1.log"
     sleep 0.1
   done
 }
 
-# Starts all fakes and removes the settings of the real services.
+# Starts all fakes and the shop, and removes the settings of the real services.
 start_fakes() {
   local key=$state/secrets/apns-private-key
-  mkdir -p "$state"/{apns,fcm,ogs,bank}
+  mkdir -p "$state"/{apns,fcm,ogs,bank,shop}
   if [[ ! -s $key ]]; then
     openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$key.new" 2>/dev/null
     mv "$key.new" "$key"
@@ -79,6 +85,7 @@ start_fakes() {
   start_fake fcm
   start_fake ogs
   start_fake bank
+  start_server shop python3 "$root/nginx/shop.py" "$state/shop" "$url"
   unset "${!APNS_@}" "${!FCM_@}" SWITCHBOARD_SUBSTITUTES{,_FILE}
   export APNS_KEY_ID=KEY1234567 APNS_TEAM_ID=TEAM123456 APNS_BUNDLE_ID=com.example.switchboard
   export APNS_PRIVATE_KEY_FILE=$key APNS_CA_CERT=$state/apns/certificate.pem
@@ -87,8 +94,9 @@ start_fakes() {
   SWITCHBOARD_SUBSTITUTES=fcm=http://127.0.0.1:$(<"$state/fcm/port"),ogs=http://127.0.0.1:$(<"$state/ogs/port")
   export APNS_ENDPOINT_OVERRIDE SWITCHBOARD_SUBSTITUTES
   default CHECK_INTERVAL_SECONDS 5
-  default SWITCHBOARD_OUTBOUND_ALLOW 127.0.0.0/8 # the fake bank
+  default SWITCHBOARD_OUTBOUND_ALLOW 127.0.0.0/8 # the fake bank and the shop
   connect_bank || fail 'cannot connect the fake bank' bank.log
+  connect_shop || fail 'cannot connect the shop' shop.log
 }
 
 # Lets people enroll at the fake bank.
@@ -98,4 +106,27 @@ connect_bank() (
   "$bin/switchboard-companion" banks add --bsim-id test-bank --name 'Test Bank' --client-id wsim \
     --authorization-url "$bank/authorize" --token-url "$bank/token" --cards-url "$bank/cards" \
     <"$state/bank/client-secret" >>"$state/log/bank.log" 2>&1
+)
+
+# Lets the shop take payments as a merchant, the same one at each start, and tells it the outcomes. Each secret is printed
+# only once, so a start that was killed leaves a merchant without a key, or without a secret: such a one gets new ones.
+connect_shop() (
+  enter_environment companion
+  merchants=("$bin/switchboard-companion" merchants)
+  name='Test Shop'
+  address=http://127.0.0.1:$(<"$state/shop/port")
+  cd "$state/shop" || exit
+  exec 2>>"$state/log/shop.log"
+  id=$(merchant_of "$name") || exit
+  if [[ -z $id || ! -s api-key ]]; then
+    rm -f api-key webhook-secret
+    [[ -z $id ]] || "${merchants[@]}" revoke "$id" >&2 || exit
+    "${merchants[@]}" add "$name" >api-key.new && mv api-key.new api-key && id=$(merchant_of "$name") || exit
+  fi
+  answer=$("${merchants[@]}" set "$id" --webhook "$address/webhook" --return "$address") || exit
+  if [[ $answer == whsec_* ]]; then
+    echo "$answer" >webhook-secret
+  elif [[ ! -s webhook-secret ]]; then
+    "${merchants[@]}" rotate-secret "$id" >webhook-secret.new && mv webhook-secret.new webhook-secret
+  fi
 )

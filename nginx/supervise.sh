@@ -4,7 +4,7 @@
 # nginx/run sets these: the state directory, its directory of sockets and pids, the id of this boot, and the site's port.
 state='' run='' boot='' port=''
 
-services=(proxy web authorizer relay companion responder apns fcm ogs bank mariadb) # in the order of stopping
+services=(proxy web authorizer relay companion responder apns fcm ogs bank shop mariadb) # in the order of stopping
 
 # keep NAME COMMAND…: starts runsv, which keeps the command running, in its own session. runsv inherits no open files and
 # no signal settings of our caller.
@@ -100,7 +100,7 @@ stop_site() {
 running() {
   local name
   for name in "${services[@]}"; do
-    case $name in proxy | authorizer | responder | apns | fcm | ogs | bank) [[ -e $run/$name.keeper ]] || continue ;; esac # not in every site
+    case $name in proxy | authorizer | responder | apns | fcm | ogs | bank | shop) [[ -e $run/$name.keeper ]] || continue ;; esac # not in every site
     alive "$name" || return 1
   done
 }
