@@ -24,7 +24,8 @@ import Testing
       #""name":"Ann"},"cards":["#,
       "mwsim://enrollment/callback?success=true&bsimId=test-bank&bankName=Test%20Bank&cardCount=2",
       #""lastFour":"4242""#, #""lastFour":"0005""#, #""platform":"android""#, #""successCount":1"#,
-      #"{"status":200,"request":"#, #""your_turn_new":[79504463]"#, #"go.com/game/79504463"#,
+      #""cardLast4":"4242""#, "Paid. Thank you.", #"{"status":200,"request":"#,
+      #""your_turn_new":[79504463]"#, #"go.com/game/79504463"#,
       "1783478",
     ]
     for text in expected {
