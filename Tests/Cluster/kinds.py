@@ -137,7 +137,7 @@ class Payment(Kind):
         super().__init__(race)
         self.shop = Shop(race.site, race.nodes[0].socket)
         self.phone = race.phone()
-        enroll(self.phone, race.companions)
+        enroll(self.phone, race.companions, race.site.mailbox)
 
     def make(self):
         return self.shop.begin_payment(self.phone)

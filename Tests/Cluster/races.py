@@ -20,12 +20,13 @@ ENGINE_RACES = 3  # races of the engine alone for each race of the programs
 
 
 class Race:
-    """Two responders and two companions, one of each on each node."""
+    """A responder and a companion on each node."""
 
-    def __init__(self, folder, binaries):
-        self.nodes = start_galera(folder, 2)
+    def __init__(self, folder, binaries, nodes=2):
+        self.nodes = start_galera(folder, nodes)
         self.site = Site(folder, binaries, self.nodes[0])
-        self.nodes[1].catch_up(DATABASE)
+        for node in self.nodes[1:]:
+            node.catch_up(DATABASE)
         hosts = [node.socket for node in self.nodes]
         self.responders = [self.site.respond(f"responder{number}", host) for number, host in enumerate(hosts, 1)]
         self.companions = [self.site.accompany(f"companion{number}", host) for number, host in enumerate(hosts, 1)]

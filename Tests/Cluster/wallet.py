@@ -35,19 +35,30 @@ class Shop:
         body = {"paymentId": payment["paymentId"], "credential": phone.passkey.asserted(payment["challenge"])}
         return self._send(client, phone.access, "confirm", body)
 
+    def request(self, client, order):
+        """Requests a payment of one dollar, as the shop's server. Returns its id."""
+        body = {"amount": "1.00", "currency": "CAD", "orderId": order}
+        return client.send("POST", "/api/merchant/payment/request", body, x_api_key=self.key).expect(201)["requestId"]
+
+    @staticmethod
+    def approve(client, phone, request):
+        """Chooses the card of `phone`, without the shop's key, as the app does."""
+        body = {"requestId": request, "cardId": phone.card}
+        return client.send("POST", "/api/merchant/payment/initiate", body, phone.access)
+
+    def move(self, client, request, verb):
+        return client.send("POST", f"/api/merchant/payment/{request}/{verb}", x_api_key=self.key)
+
+    def state(self, client, request):
+        return client.send("GET", f"/api/merchant/payment/{request}", x_api_key=self.key)
+
     def _send(self, client, access, verb, body):
         return client.send("POST", f"/api/merchant/payment/{verb}", body, access, x_api_key=self.key)
 
 
-def enroll(phone, companions):
-    """Gives the person a passkey and a card. Wakes the companions until one has exchanged the bank's code."""
-    phone.make_passkey()
-    url = phone.send("POST", "enrollment/start/test-bank", {}).expect(200)["authUrl"]
-    try:
-        urllib.request.build_opener(_Stay).open(url)
-        raise AssertionError("the bank did not send the person back")
-    except urllib.error.HTTPError as answer:
-        back = answer.headers["Location"]
+def enroll(phone, companions, mailbox):
+    """Proves the person's address, which payments need, and gives the person a passkey and a card. Wakes the companions until
+    they have sent the code and exchanged the bank's."""
     ended = threading.Event()
 
     def wake():
@@ -58,6 +69,9 @@ def enroll(phone, companions):
     thread = threading.Thread(target=wake)
     thread.start()
     try:
+        phone.sign_in_by_mail(mailbox)
+        phone.make_passkey()
+        back = _back_from_bank(phone)
         path, _, form = back[back.index("/api/"):].partition("?")
         answer = phone.client.send("POST", path, form).expect(302)  # the person agrees on the page
         assert "success=true" in answer.fields["Location"], answer.fields["Location"]
@@ -65,3 +79,13 @@ def enroll(phone, companions):
         ended.set()
         thread.join()
     phone.card = phone.send("GET", "wallet/summary").expect(200)["cards"][0]["id"]
+
+
+def _back_from_bank(phone):
+    """The address to which the bank sends the person back."""
+    url = phone.send("POST", "enrollment/start/test-bank", {}).expect(200)["authUrl"]
+    try:
+        urllib.request.build_opener(_Stay).open(url)
+    except urllib.error.HTTPError as answer:
+        return answer.headers["Location"]
+    raise AssertionError("the bank did not send the person back")
