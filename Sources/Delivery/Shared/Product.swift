@@ -1,4 +1,4 @@
 /// Version of the companion.
 package enum Product {
-  package static let version = "1.0.0"
+  package static let version = "1.1.0"
 }

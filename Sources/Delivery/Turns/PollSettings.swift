@@ -22,7 +22,7 @@ package struct PollSettings: Sendable {
     self.prefix = prefix
   }
 
-  /// `Switchboard/1.0.0 (+contact)`
+  /// `Switchboard/1.1.0 (+contact)`
   var userAgent: String { "Switchboard/\(Product.version) (+\(contact))" }
 
   /// Result of the check. `interval` is the interval of the companion's passes.

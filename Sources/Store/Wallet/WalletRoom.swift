@@ -67,7 +67,7 @@ extension Limit {
   /// The requests of one merchant for payments.
   static func requests(of merchant: MerchantCaller) -> Limit {
     Limit(
-      name: "payment_request", allowed: merchant.hourlyRequests, window: .seconds(3600))
+      name: "payment-request", allowed: merchant.hourlyRequests, window: .seconds(3600))
   }
 }
 

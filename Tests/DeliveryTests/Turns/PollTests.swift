@@ -30,7 +30,7 @@ import Testing
       for _ in 0..<3 { try polling.poll() }
       #expect(polling.alerts.count == 1)
       #expect(polling.site.count(7) == 4)
-      #expect(polling.site.agents == ["Switchboard/1.0.0 (+admin@example.org)"])
+      #expect(polling.site.agents == ["Switchboard/1.1.0 (+admin@example.org)"])
     }
   }
 
