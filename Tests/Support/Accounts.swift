@@ -1,11 +1,13 @@
 package import MariaDB
 
 /// The settings of `root`'s database for an account with only the rights of one program:
-/// `responder`, `companion`, `relay` or `administrator`.
+/// `responder`, `companion`, `relay` or `administrator`. A test without a database may ask before the first schema has made
+/// the role.
 package func accountSettings(of program: String, in root: ConnectionSettings) -> ConnectionSettings
 {
   MariaDBServer.shared.run(
     """
+    CREATE ROLE IF NOT EXISTS switchboard_\(program);
     CREATE USER IF NOT EXISTS \(program)@localhost;
     GRANT switchboard_\(program) TO \(program)@localhost;
     SET DEFAULT ROLE switchboard_\(program) FOR \(program)@localhost;
