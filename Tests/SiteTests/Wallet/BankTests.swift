@@ -28,7 +28,8 @@ import Testing
       let summary = site.curl("/api/mobile/wallet/summary", "--header", ann.bearer).body
       #expect(
         summary.contains(
-          #""lastFour":"4242","cardType":"VISA","bankName":"Test Bank","isDefault":true"#))
+          #""lastFour":"4242","cardType":"VISA","bankName":"Test Bank","expiryMonth":12,"#
+            + #""expiryYear":2030,"isDefault":true"#))
       #expect(
         summary.contains(
           #""enrolledBanks":[{"bsimId":"test-bank","name":"Test Bank","cardCount":2}]"#))
