@@ -107,7 +107,7 @@ extension WalletTexts {
     notYours:
       "Wenn das nicht Ihre Wallet ist, schließen Sie diese Seite. Dann wird nichts hinzugefügt.",
     consentWords: { "\($0) an \($1) zahlen mit \($2)." },
-    payment: "Zahlung", shop: "Shop", amount: "Betrag", order: "Bestellung",
+    payment: "Zahlung", shop: "Händler", amount: "Betrag", order: "Bestellung",
     payInApp: "In der App zahlen",
     scan: "Oder scannen Sie diesen Code mit dem Telefon, auf dem die App ist.",
     picture: "QR-Code dieser Zahlung", paid: "Diese Zahlung ist bestätigt.",
