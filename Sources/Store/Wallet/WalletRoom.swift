@@ -41,10 +41,11 @@ extension Room {
       """,
     ],
     whenRestored: [
+      // Each may have been confirmed since the backup, so no merchant is told that one expired.
       """
-      UPDATE payments FORCE INDEX (payments_expiry) SET expires_at = UTC_TIMESTAMP(3),
-        expired_at = IF(cancelled_at IS NULL, COALESCE(expired_at, UTC_TIMESTAMP(3)), NULL)
-      WHERE confirmed_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+      UPDATE payments FORCE INDEX (payments_expiry)
+      SET expires_at = LEAST(expires_at, UTC_TIMESTAMP(3)), expired_at = UTC_TIMESTAMP(3)
+      WHERE confirmed_at IS NULL AND cancelled_at IS NULL AND expired_at IS NULL
       """,
       """
       UPDATE enrollment_states FORCE INDEX (enrollment_states_expiry) SET expires_at = UTC_TIMESTAMP(3)

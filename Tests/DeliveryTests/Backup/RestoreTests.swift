@@ -39,7 +39,8 @@ import Testing
       VALUES ('\(id)', 'Shop', REPEAT('k', 32), 'msk_abcdefgh', @now);
     INSERT INTO payments (id, merchant_id, amount, currency, challenge_hash, created_at, expires_at, confirmed_at, confirmed_by)
       VALUES ('pay_aaaaaaaaaaaaaaaaaaaaaa', '\(id)', 9, 'CAD', REPEAT('c', 32), @now, @soon, NULL, NULL),
-        ('pay_bbbbbbbbbbbbbbbbbbbbbb', '\(id)', 9, 'CAD', REPEAT('c', 32), @now, @soon, @now, 'passkey');
+        ('pay_bbbbbbbbbbbbbbbbbbbbbb', '\(id)', 9, 'CAD', REPEAT('c', 32), @now, @soon, @now, 'passkey'),
+        ('pay_cccccccccccccccccccccc', '\(id)', 9, 'CAD', REPEAT('c', 32), @now, @now - INTERVAL 1 HOUR, NULL, NULL);
     INSERT INTO pairing_tokens (nonce, issued_at, expires_at) VALUES ('nonce-nonce-0001', @now, @soon);
     UPDATE pairing_server SET current_nonce = 'nonce-nonce-0001';
     INSERT INTO pairings (id, user_agent, address, paired_at, last_used_at, rotated_at, expires_at)
@@ -65,7 +66,7 @@ import Testing
     UNION ALL SELECT 'challenge of a browser' FROM account_visits WHERE challenge_hash <> REPEAT(X'00', 32)
     UNION ALL SELECT 'challenge of an app' FROM attestation_challenges WHERE spent_at IS NULL
     UNION ALL SELECT 'enrollment' FROM enrollment_states WHERE expires_at > UTC_TIMESTAMP(3)
-    UNION ALL SELECT 'payment' FROM payments WHERE confirmed_at IS NULL AND expires_at > UTC_TIMESTAMP(3)
+    UNION ALL SELECT 'payment' FROM payments WHERE open_until IS NOT NULL
     UNION ALL SELECT 'pairing token' FROM pairing_tokens WHERE spent_at IS NULL AND revoked_at IS NULL
     UNION ALL SELECT 'shown token' FROM pairing_server WHERE current_nonce IS NOT NULL
     UNION ALL SELECT 'ticket' FROM pairing_tickets WHERE spent_at IS NULL
@@ -82,7 +83,7 @@ import Testing
     try withBackup { backup throws in
       let delivery = backup.delivery
       delivery.sql(Self.openRows)
-      #expect(delivery.sql(Self.open).split(separator: "\n").count == 21)
+      #expect(delivery.sql(Self.open).split(separator: "\n").count == 22)
       #expect(backup.backUp().status == 0)
       let restored = backup.restore()
       #expect(restored.status == 0, "\(restored.output)")
