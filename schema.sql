@@ -1007,6 +1007,8 @@ IF @found < 2 THEN
     ADD COLUMN IF NOT EXISTS request_hash BINARY(32) NULL COMMENT 'SHA-256 of the body that came with the key',
     ALGORITHM = INSTANT;
   UPDATE payments SET approved_at = created_at WHERE approved_at IS NULL;
+  UPDATE payments p JOIN card_tokens t ON t.card_id = p.card_id AND t.merchant_id = p.merchant_id
+    SET p.card_token = t.token WHERE p.confirmed_at IS NOT NULL AND p.card_token IS NULL;
   ALTER TABLE payments
     MODIFY account_id UUID NULL COMMENT 'of the payer; none: not approved yet, or the account has been deleted',
     MODIFY amount DECIMAL(16, 4) NOT NULL COMMENT 'in the unit of the currency',
@@ -1128,7 +1130,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW every_payment AS
          CASE WHEN p.refunded_at IS NOT NULL THEN 'refunded'
               WHEN p.confirmed_at IS NOT NULL THEN 'confirmed'
               WHEN p.cancelled_at IS NOT NULL THEN 'cancelled'
-              WHEN p.expires_at <= UTC_TIMESTAMP(3) THEN 'expired'
+              WHEN p.expired_at IS NOT NULL OR p.expires_at <= UTC_TIMESTAMP(3) THEN 'expired'
               WHEN p.approved_at IS NOT NULL THEN 'approved'
               ELSE 'pending' END AS status,
          p.attempts, p.created_at, p.expires_at, p.approved_at, p.confirmed_at, p.confirmed_by, p.cancelled_at, p.cancelled_by,

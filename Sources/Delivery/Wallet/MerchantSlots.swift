@@ -1,31 +1,49 @@
 import Synchronization
 
-/// Counts the webhooks that are being sent to each merchant. A merchant that never answers occupies only a
-/// few threads.
+/// Counts the webhooks that are being sent to each merchant. A merchant that does not answer occupies only a
+/// few threads, and only sometimes.
 final class MerchantSlots: Sendable {
-  private static let most = 2
-  private let occupied = Mutex<[String: Int]>([:])
+  private struct State {
+    var occupied: [String: Int] = [:]
+    /// Ends of the pauses of merchants that did not answer.
+    var pauses: [String: ContinuousClock.Instant] = [:]
+  }
 
-  /// Ids of the merchants without a free slot.
-  var fullMerchants: [String] {
-    occupied.withLock { $0.filter { $0.value >= Self.most }.map(\.key) }
+  private static let most = 2
+  private static let pause = Duration.seconds(40)
+  private let state = Mutex(State())
+
+  /// Ids of the merchants with any webhook that is being sent, and of those that can be sent no other now.
+  /// Both have the merchants that pause.
+  var busyMerchants: (any: [String], full: [String]) {
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      state.pauses = state.pauses.filter { $0.value > now }
+      let full = state.occupied.filter { $0.value >= Self.most }.map(\.key) + state.pauses.keys
+      return (Array(state.occupied.keys) + state.pauses.keys, full)
+    }
   }
 
   /// Occupies a slot of the merchant.
   ///
   /// - Returns: false if it has none.
   func enter(_ merchant: String) -> Bool {
-    occupied.withLock { occupied in
-      guard occupied[merchant, default: 0] < Self.most else { return false }
-      occupied[merchant, default: 0] += 1
+    state.withLock { state in
+      guard state.occupied[merchant, default: 0] < Self.most else { return false }
+      state.occupied[merchant, default: 0] += 1
       return true
     }
   }
 
   func leave(_ merchant: String) {
-    occupied.withLock { occupied in
-      let left = occupied[merchant, default: 0] - 1
-      occupied[merchant] = left > 0 ? left : nil
+    state.withLock { state in
+      let left = state.occupied[merchant, default: 0] - 1
+      state.occupied[merchant] = left > 0 ? left : nil
     }
+  }
+
+  /// Sends the merchant nothing more for a while, because it did not answer in time.
+  func pause(_ merchant: String) {
+    state.withLock { $0.pauses[merchant] = .now + Self.pause }
   }
 }

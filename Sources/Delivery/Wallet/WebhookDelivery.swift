@@ -34,6 +34,7 @@ struct WebhookDelivery: Sendable {
     while !stopping.isSet, ContinuousClock.now < end, let webhook = try claim() {
       defer { slots.leave(webhook.merchantID) }
       let outcome = send(webhook, with: client)
+      if case .failed(status: nil, _) = outcome { slots.pause(webhook.merchantID) }
       if try records.webhooks.record(outcome, of: webhook) { report(outcome, of: webhook) }
     }
   }
@@ -41,7 +42,10 @@ struct WebhookDelivery: Sendable {
   /// - Returns: a webhook whose merchant has a slot, which the caller must leave; nil if there is none.
   private func claim() throws -> ClaimedWebhook? {
     while !stopping.isSet {
-      let due = try records.webhooks.due(besidesThoseOf: slots.fullMerchants, limit: 20)
+      let busy = slots.busyMerchants
+      // A merchant with no webhook under way goes first: others may have a long queue.
+      var due = try records.webhooks.due(besidesThoseOf: busy.any, limit: 20)
+      if due.isEmpty { due = try records.webhooks.due(besidesThoseOf: busy.full, limit: 20) }
       if due.isEmpty { return nil }
       for webhook in due where slots.enter(webhook.merchantID) {
         do {

@@ -33,9 +33,14 @@ package struct Amount: Sendable, Equatable {
     minorUnits = (0..<(exponent + currency.digits)).reduce(value) { product, _ in product * 10 }
   }
 
-  /// The value of a DECIMAL column, whose CHECK keeps it positive, with zeros after its decimals.
-  init(decimal text: String, currency: String) {
-    self.init(number: text.utf8, in: Currency(column: currency))!
+  /// The value of a DECIMAL column, with zeros after its decimals.
+  init(decimal text: String, currency code: String) {
+    let parts = text.split(separator: ".")
+    var decimals = parts.count > 1 ? String(parts[1]) : ""
+    while decimals.last == "0" { decimals.removeLast() }
+    currency = Currency(column: code, decimals: decimals.utf8.count)
+    decimals += String(repeating: "0", count: currency.digits - decimals.utf8.count)
+    minorUnits = Int64(parts[0] + decimals)!  // at most 16 digits
   }
 
   /// With all decimals of the currency and without its code, such as `12.50`.

@@ -7,15 +7,18 @@ package struct Currency: Sendable, Equatable {
 
   /// - Returns: nil unless `code` is such a currency.
   package init?(code: String) {
-    guard let digits = Self.digits[code] else { return nil }
+    // The count: Swift takes a letter for equal to another one of Unicode that looks the same.
+    guard code.utf8.count == 3, let digits = Self.digits[code] else { return nil }
     self.code = code
     self.digits = digits
   }
 
-  /// The currency of a row.
-  init(column code: String) {
+  /// The currency of a row. Payments of version 1 took any three letters, and two decimals in each currency.
+  ///
+  /// - Parameter decimals: the decimals of the amount.
+  init(column code: String, decimals: Int) {
     self.code = code
-    digits = Self.digits[code] ?? 2  // payments before version 2 took any three letters
+    digits = max(Self.digits[code] ?? 2, decimals)
   }
 
   private static let digits = Dictionary(

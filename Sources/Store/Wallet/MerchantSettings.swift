@@ -64,14 +64,16 @@ extension Merchants {
     }
   }
 
-  /// Replaces the webhook secret. The old one signs too, for a day.
+  /// Replaces the webhook secret. The old one signs too, for a day. If an earlier one still does, it goes on:
+  /// the merchant may not have received the one in between.
   ///
   /// - Returns: false if the merchant has no webhook secret.
   package func rotateSecret(of id: String, to sealed: String) throws -> Bool {
     try records.transaction { transaction in
       let rotated = try transaction.connection.execute(
         """
-        UPDATE merchants SET old_webhook_secret = webhook_secret,
+        UPDATE merchants
+        SET old_webhook_secret = IF(old_webhook_secret_until > UTC_TIMESTAMP(3), old_webhook_secret, webhook_secret),
           old_webhook_secret_until = UTC_TIMESTAMP(3) + INTERVAL 1 DAY, webhook_secret = ?
         WHERE id = ? AND webhook_secret IS NOT NULL
         """,

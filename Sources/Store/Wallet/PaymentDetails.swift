@@ -43,6 +43,8 @@ package struct PaymentDetails: Sendable {
   package let refundReason: String?
   /// When the merchant first verified the statement, or the webhook was delivered.
   package let receivedAt: Timestamp?
+  /// When the expiry was recorded, by a program whose clock may be ahead.
+  let expiredAt: Timestamp?
   /// Whether a webhook tells the merchant each outcome.
   package let merchantIsTold: Bool
 
@@ -50,7 +52,7 @@ package struct PaymentDetails: Sendable {
     if refundedAt != nil { return .refunded }
     if confirmedAt != nil { return .confirmed }
     if cancelledAt != nil { return .cancelled }
-    if expiresAt <= now { return .expired }
+    if expiredAt != nil || expiresAt <= now { return .expired }
     return approvedAt == nil ? .pending : .approved
   }
 
@@ -79,6 +81,7 @@ package struct PaymentDetails: Sendable {
     refundReason = row.optionalText(21)
     receivedAt = row.optionalTimestamp(22)
     merchantIsTold = row.boolean(23)
+    expiredAt = row.optionalTimestamp(24)
   }
 }
 
@@ -98,7 +101,7 @@ extension PaymentStatements {
       SELECT p.id, p.merchant_id, m.name, p.account_id, p.amount, p.currency, p.order_id, p.description,
         p.items, p.return_url, c.id, c.last_four, c.card_type, p.card_token, p.created_at, p.expires_at,
         p.approved_at, p.confirmed_at, p.cancelled_at, p.cancelled_by, p.refunded_at, p.refund_reason,
-        p.received_at, m.webhook_url IS NOT NULL
+        p.received_at, m.webhook_url IS NOT NULL, p.expired_at
       FROM payments p JOIN merchants m ON m.id = p.merchant_id LEFT JOIN cards c ON c.id = p.card_id
       WHERE p.id = ?
       """,

@@ -37,15 +37,20 @@ package struct Payments: Sendable {
   package func begin(
     _ payment: NewPayment, with cardID: String, by caller: Caller, challengedBy key: Key
   ) throws -> ApprovalOutcome {
-    try records.transaction(rollingBack: ApprovalOutcome.self) { transaction in
+    try records.transaction { transaction in
       let session = try transaction.payments.payer(caller)
       guard try transaction.payments.isWithinLimit(payment.amount, of: payment.merchantID) else {
-        throw RolledBack(outcome: ApprovalOutcome.tooLarge)
+        return .tooLarge
+      }
+      let card: Card
+      switch try transaction.payments.chooseCard(cardID, of: caller.accountID) {
+      case .card(let chosen): card = chosen
+      case .refused(let outcome): return outcome
       }
       try transaction.payments.insert(payment)
+      guard let begun = try transaction.payments.lock(payment.id) else { return .unknown }
       return try transaction.payments.approve(
-        transaction.payments.lock(payment.id), with: cardID, by: caller, on: session.deviceID,
-        challengedBy: key)
+        begun, with: card, by: caller, on: session.deviceID, challengedBy: key)
     }
   }
 
@@ -59,11 +64,25 @@ package struct Payments: Sendable {
   package func approve(
     _ id: String, with cardID: String?, by caller: Caller, challengedBy key: Key
   ) throws -> ApprovalOutcome {
-    try records.transaction(rollingBack: ApprovalOutcome.self) { transaction in
-      let payment = try transaction.payments.lock(id)
+    try records.transaction { transaction in
+      let locked = try transaction.payments.lock(id)
       let session = try transaction.payments.payer(caller)
-      return try transaction.payments.approve(
-        payment, with: cardID, by: caller, on: session.deviceID, challengedBy: key)
+      guard let payment = locked else { return .unknown }
+      switch payment.status(at: transaction.now) {
+      case .pending: break
+      case .approved:
+        guard payment.accountID == nil || payment.accountID == caller.accountID else {
+          return .taken
+        }
+      case .confirmed, .refunded: return .confirmed
+      case .cancelled, .expired: return .closed(payment)
+      }
+      switch try transaction.payments.chooseCard(cardID, of: caller.accountID) {
+      case .card(let card):
+        return try transaction.payments.approve(
+          payment, with: card, by: caller, on: session.deviceID, challengedBy: key)
+      case .refused(let outcome): return outcome
+      }
     }
   }
 
@@ -137,6 +156,11 @@ extension Records {
   package var payments: Payments { Payments(records: self) }
 }
 
+private enum CardChoice {
+  case card(Card)
+  case refused(ApprovalOutcome)
+}
+
 /// Statements on `payments`.
 struct PaymentStatements: ~Copyable {
   let transaction: Transaction
@@ -176,24 +200,11 @@ struct PaymentStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
+  /// Approves a locked payment that is open.
   fileprivate func approve(
-    _ payment: PaymentDetails?, with cardID: String?, by caller: Caller, on deviceID: String,
+    _ payment: PaymentDetails, with card: Card, by caller: Caller, on deviceID: String,
     challengedBy key: Key
-  ) throws -> ApprovalOutcome {
-    guard let payment else { return .unknown }
-    switch payment.status(at: transaction.now) {
-    case .pending: break
-    case .approved:
-      guard payment.accountID == nil || payment.accountID == caller.accountID else { return .taken }
-    case .confirmed, .refunded: return .confirmed
-    case .cancelled, .expired: return .closed(payment)
-    }
-    guard let card = try card(cardID, of: caller.accountID) else {
-      throw RolledBack(outcome: ApprovalOutcome.unknownCard)
-    }
-    guard !card.hasExpired(at: transaction.now) else {
-      throw RolledBack(outcome: ApprovalOutcome.expiredCard)
-    }
+  ) throws(DatabaseError) -> ApprovalOutcome {
     let terms = PaymentTerms(
       id: payment.id, merchantID: payment.merchantID, cardID: card.id, amount: payment.amount)
     let challenge = terms.challenge(under: key)
@@ -222,10 +233,18 @@ struct PaymentStatements: ~Copyable {
   /// An active card of the account.
   ///
   /// - Parameter id: nil for the default card, or else the newest.
-  private func card(_ id: String?, of account: String) throws(DatabaseError) -> Card? {
+  fileprivate func chooseCard(
+    _ id: String?, of account: String
+  ) throws(DatabaseError) -> CardChoice {
     let cards = try transaction.cards.list(of: account)
-    guard let id else { return cards.first { !$0.hasExpired(at: transaction.now) } ?? cards.first }
-    return cards.first { $0.id == id.lowercased() }
+    let chosen =
+      if let id {
+        cards.first { $0.id == id.lowercased() }
+      } else {
+        cards.first { !$0.hasExpired(at: transaction.now) } ?? cards.first
+      }
+    guard let chosen else { return .refused(.unknownCard) }
+    return chosen.hasExpired(at: transaction.now) ? .refused(.expiredCard) : .card(chosen)
   }
 
   fileprivate func insert(_ payment: NewPayment) throws(DatabaseError) {

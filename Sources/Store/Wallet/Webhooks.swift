@@ -205,7 +205,8 @@ extension ClaimedWebhook {
 struct WebhookStatements: ~Copyable {
   let transaction: Transaction
 
-  /// Posts an outcome of a payment, once, if its merchant is told of outcomes. It is sent for up to three days.
+  /// Posts an outcome of a payment, if its merchant is told of outcomes. It is sent for up to three days.
+  /// The caller has just changed the payment's row, which happens once for each outcome.
   func post(_ event: WebhookEvent, of payment: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
@@ -213,11 +214,8 @@ struct WebhookStatements: ~Copyable {
       SELECT ?, p.id, p.merchant_id, ?, UTC_TIMESTAMP(3) + INTERVAL 3 DAY
       FROM payments p JOIN merchants m ON m.id = p.merchant_id
       WHERE p.id = ? AND m.webhook_url IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.payment_id = p.id AND w.event = ?)
       """,
-      [
-        .text(transaction.makeID()), .text(event.rawValue), .text(payment), .text(event.rawValue),
-      ])
+      [.text(transaction.makeID()), .text(event.rawValue), .text(payment)])
   }
 
   fileprivate func postpone(

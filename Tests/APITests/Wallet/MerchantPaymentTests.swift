@@ -75,6 +75,10 @@ import Testing
     ),
     (#"{"amount":1,"currency":"CAD"}"#, "orderId: missing"),
     (
+      // U+212A, a K of another alphabet, which Swift takes for equal.
+      #"{"amount":1,"currency":"\u212aRW","orderId":"o"}"#, "currency: not_a_currency_code"
+    ),
+    (
       #"{"amount":1,"currency":"CAD","orderId":"o","returnUrl":"https://evil.example/"}"#,
       "returnUrl: origin_not_allowed"
     ),

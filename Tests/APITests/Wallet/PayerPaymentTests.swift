@@ -186,6 +186,38 @@ import Testing
     }
   }
 
+  @Test func aRefusedApprovalCountsToo() throws {
+    try withCheckout { shop in
+      let id = try shop.requested()
+      for _ in 1...120 { #expect(shop.approve(id, card: "none").status == 404) }
+      #expect(shop.approve(id, card: "none").isError(429, "too_many_requests"))
+    }
+  }
+
+  /// The companion's clock may be ahead of the responder's.
+  @Test func aRecordedExpiryCountsWhateverTheClockSays() throws {
+    try withCheckout { shop in
+      let id = try shop.requested()
+      shop.site.sql("UPDATE payments SET expired_at = NOW(3)")
+      #expect(shop.state(id).string("status") == "expired")
+      #expect(shop.approve(id).isError(410, "payment_closed"))
+      #expect(shop.site.count("audit_log WHERE event = 'payment_begun'") == 0)
+    }
+  }
+
+  /// Version 1 took two decimals in each currency.
+  @Test func anOldPaymentWithOtherDecimalsIsShown() throws {
+    try withCheckout { shop in
+      let id = try shop.begun(shop.approve(try shop.requested())).id
+      for (currency, amount) in [("JPY", "12.50"), ("KWD", "1.500"), ("ZZZ", "7.00")] {
+        shop.site.sql("UPDATE payments SET currency = '\(currency)', amount = \(amount)")
+        #expect(shop.state(id).string("amount") == (currency == "JPY" ? "12.5" : amount))
+        let list = shop.site.send("GET", "/api/mobile/payments", token: shop.ann.accessToken)
+        #expect(list.status == 200 && list.text.contains(#""currency":"\#(currency)""#))
+      }
+    }
+  }
+
   enum Move: CaseIterable { case confirm, approve, payerCancels, merchantCancels, refund }
 
   /// Of all moves of one payment at once, one outcome stays, and everything that tells of it agrees.

@@ -124,6 +124,24 @@ import Testing
     }
   }
 
+  /// The output of the first rotation may be lost: the merchant still has the first secret.
+  @Test func theFirstSecretStillSignsAfterASecondRotation() throws {
+    try withShop { delivery, shop, merchant throws in
+      let secrets = (1...2).map { _ in "whsec_" + base64Encoded(randomBytes(32)) }
+      for secret in secrets {
+        Evidence.keep(secret: secret)
+        #expect(
+          try delivery.records().merchants.rotateSecret(
+            of: merchant.id, to: sealed(secret, of: merchant.id)))
+      }
+      delivery.addWebhook(of: merchant.id)
+      try delivery.companion(mailer: nil).doUrgentWork()
+      let message = try #require(shop.received.first)
+      #expect(
+        message.signatures == [secrets[1], merchant.secret].map { message.signature(by: $0) })
+    }
+  }
+
   @Test func aFailureIsRepeatedWithTheSameIdAndBody() throws {
     try withShop(FakeShop.answer(500, body: "secret words")) { delivery, shop, merchant throws in
       delivery.addWebhook(of: merchant.id)

@@ -53,6 +53,14 @@ import Testing
       """)
   }
 
+  @Test func confirmedPaymentsKeepTheNameOfTheirCard() throws {
+    try ReleasedSchema(number: 1).withRows { store in
+      store.sql("UPDATE payments SET confirmed_at = NOW(3), confirmed_by = 'passkey'")
+      #expect(store.applySchema(SchemaText.all).status == 0)
+      #expect(store.sql("SELECT card_token, approved_at = created_at FROM payments") == "card_a\t1")
+    }
+  }
+
   @Test func aChangedSchemaHasAnotherVersion() throws {
     #expect(ReleasedSchema.all.map(\.number) == Array(1...SchemaText.version))
     #expect(try ReleasedSchema.all.last?.text == SchemaText.all)
