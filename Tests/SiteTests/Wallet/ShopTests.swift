@@ -25,6 +25,32 @@ import Testing
     }
   }
 
+  /// Scanned from the screen of a phone's width, in a browser without scripts.
+  @Test(arguments: ["light", "dark"])
+  func thePaymentsPageCanBeScannedFromTheScreen(scheme: String) async throws {
+    try await withSite(host: "localhost", hasFakes: true) { site in
+      let order = try site.order()
+      let browser = try Browser(size: (360, 900))
+      try browser.call("Emulation.setScriptExecutionDisabled", ["value": true])
+      try browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        ["width": 360, "height": 900, "deviceScaleFactor": 2, "mobile": true])
+      try browser.call(
+        "Emulation.setEmulatedMedia",
+        ["features": [["name": "prefers-color-scheme", "value": scheme]]])
+      let page = "\(site.url)/pay/\(order.requestID)"
+      try browser.open(page)
+      #expect(
+        try qrContents(of: [browser.screenshot()])
+          == ["\(page)#mwsim://payment/\(order.requestID)"])
+      #expect(browser.parameters(of: "Log.entryAdded").isEmpty)
+      for selector in ["img", "dl", "a.button"] {
+        let box = try browser.box(of: selector)
+        #expect(box[0] >= 0 && box[2] <= 360, "\(selector): \(box)")
+      }
+    }
+  }
+
   @Test func forgedWebhooksChangeNothing() async throws {
     try await withSite(hasFakes: true) { site in
       let order = try site.order()
