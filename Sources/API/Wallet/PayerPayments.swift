@@ -38,7 +38,7 @@ func getPayments(_ request: Request, in context: borrowing Context) throws -> Re
   return .json { json in json.write(payments, named: "payments", at: context.now) }
 }
 
-/// `POST /api/mobile/payment/:requestId/cancel`: cancels a payment that nobody or the account has approved.
+/// `POST /api/mobile/payment/:requestId/cancel`: cancels a payment, unless another account has approved it.
 ///
 /// - Throws: errors of ``Context/payment(of:)``.
 func cancelPayment(_ request: Request, in context: borrowing Context) throws -> Response {

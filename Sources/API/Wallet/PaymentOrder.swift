@@ -89,6 +89,7 @@ struct DecimalText: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
+    // try?: without a string it must be a number, and text that is no number has one answer.
     guard let text = try? container.decode(String.self) else {
       text = try container.decode(JSONNumber.self).text
       return

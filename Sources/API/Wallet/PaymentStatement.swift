@@ -37,7 +37,7 @@ extension Context {
   }
 }
 
-/// What a statement says.
+/// Content of a statement for the merchant that presents it.
 enum StatementReading {
   /// The payment's id.
   case payment(String)

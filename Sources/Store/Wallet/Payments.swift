@@ -118,7 +118,7 @@ package struct Payments: Sendable {
     }
   }
 
-  /// Cancels a payment that nobody has approved, or that the caller's account has.
+  /// Cancels a payment, unless another account has approved it.
   ///
   /// - Throws: ``Refusal``; ``AddressNotProven``.
   package func cancel(_ id: String, by caller: Caller) throws -> CancellationOutcome {
