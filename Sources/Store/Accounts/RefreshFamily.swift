@@ -6,8 +6,8 @@ struct RefreshFamily {
   let generation: Int64
   /// Whether an access token of the newest generation has been used.
   let isConfirmed: Bool
-  /// When the newest generation was made.
-  let rotatedAt: Timestamp
+  /// When the newest generation was made or, if it has been used, first used.
+  let changedAt: Timestamp
   let isAlive: Bool
 
   enum Verdict {
@@ -28,12 +28,14 @@ struct RefreshFamily {
   /// | presented | answer |
   /// |---|---|
   /// | the newest | rotate |
-  /// | the one before, its successor unused or made at most 10 s ago | the same successor again |
-  /// | any other, last rotation at most 60 s ago | too late |
+  /// | the one before, its successor unused, or made or first used at most 10 s ago | the same successor again |
+  /// | any other, the newest made or first used at most 60 s ago | too late |
   /// | any other | reused |
+  ///
+  /// Counted from the first use too: after a lost answer, an app may send the old token twice, much later.
   func verdict(on presented: Int64, at now: Timestamp) -> Verdict {
     guard isAlive, presented <= generation else { return .dead }
-    let age = now - rotatedAt
+    let age = now - changedAt
     if presented == generation { return .rotate }
     if presented == generation - 1, !isConfirmed || age <= .seconds(10) { return .sameAgain }
     return age <= .seconds(60) ? .tooLate : .reused

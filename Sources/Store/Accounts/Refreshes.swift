@@ -83,7 +83,8 @@ struct RefreshStatements: ~Copyable {
       """
       SELECT s.id, s.generation, s.confirmed, s.created_at, s.rotated_at, s.expires_at,
         s.ended_at IS NOT NULL OR d.revoked_at IS NOT NULL, d.id, d.client_device_id, d.account_id,
-        d.credential_hash, d.credential_expires_at, a.banned_at IS NOT NULL
+        d.credential_hash, d.credential_expires_at, a.banned_at IS NOT NULL,
+        IF(s.confirmed, GREATEST(s.rotated_at, d.last_used_at), s.rotated_at)
       FROM sessions s JOIN devices d ON d.id = s.device_id JOIN accounts a ON a.id = d.account_id
       WHERE s.id = ?
       """,
@@ -132,6 +133,8 @@ private struct Family {
   let credential: StoredCredential?
   /// Whether the account is banned.
   let isBanned: Bool
+  /// When the newest generation was made or first used.
+  let changedAt: Timestamp
 
   init(row: borrowing Row) {
     id = row.text(0)
@@ -146,11 +149,12 @@ private struct Family {
     accountID = row.text(9)
     credential = StoredCredential(row: row, hash: 10, expiresAt: 11)
     isBanned = row.boolean(12)
+    changedAt = row.timestamp(13)
   }
 
   func tokens(at now: Timestamp) -> RefreshFamily {
     RefreshFamily(
-      generation: generation, isConfirmed: confirmed, rotatedAt: rotatedAt,
+      generation: generation, isConfirmed: confirmed, changedAt: changedAt,
       isAlive: !ended && expiresAt > now)
   }
 

@@ -153,7 +153,8 @@ struct PairedDeviceStatements: ~Copyable {
   ) throws(DatabaseError) -> (device: PairedDevice, tokens: RefreshFamily)? {
     try transaction.connection.row(
       """
-      SELECT p.generation, p.confirmed, p.rotated_at, p.expires_at, p.ended_at, p.paired_at
+      SELECT p.generation, p.confirmed, p.rotated_at, p.expires_at, p.ended_at, p.paired_at,
+        IF(p.confirmed, GREATEST(p.rotated_at, p.last_used_at), p.rotated_at)
       FROM pairings p JOIN pairing_server s ON s.server_id = ? WHERE p.id = ?
       """,
       [.text(serverID), .text(id)]
@@ -164,7 +165,7 @@ struct PairedDeviceStatements: ~Copyable {
       return (
         device,
         RefreshFamily(
-          generation: device.generation, isConfirmed: row.boolean(1), rotatedAt: device.rotatedAt,
+          generation: device.generation, isConfirmed: row.boolean(1), changedAt: row.timestamp(6),
           isAlive: row.isNull(4))
       )
     }

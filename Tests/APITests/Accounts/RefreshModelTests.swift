@@ -22,14 +22,15 @@ import Testing
     let createdAt: Timestamp
     var generations: [Generation]
     var isConfirmed = false
-    var rotatedAt: Timestamp
+    /// When the newest generation was made or first used.
+    var changedAt: Timestamp
     var hasEnded = false
     var rotations = 0
     var windowBegan: Timestamp?
 
     init(_ tokens: SignedIn, at now: Timestamp) {
       createdAt = now
-      rotatedAt = now
+      changedAt = now
       generations = [
         Generation(
           refreshToken: tokens.refreshToken, expiresAt: now + .seconds(30 * 86_400),
@@ -45,7 +46,7 @@ import Testing
     func expected(back: Int, at now: Timestamp) -> Expected {
       let presented = generations[generations.count - 1 - back]
       guard isAlive(at: now), presented.expiresAt > now else { return .dead }
-      let age = now - rotatedAt
+      let age = now - changedAt
       if back == 0 { return hasRotationsLeft(at: now) ? .rotated : .limited }
       if back == 1, !isConfirmed { return .same }
       if back == 1, age <= .seconds(10) { return .same }
@@ -65,7 +66,7 @@ import Testing
         rotations = 1
       }
       isConfirmed = false
-      rotatedAt = now
+      changedAt = now
       generations.append(
         Generation(
           refreshToken: try #require(answer.refreshToken),
@@ -121,7 +122,10 @@ import Testing
       let isGood = families[index].isAlive(at: site.now) && generation.accessExpiresAt > site.now
       let answer = site.summary(generation.accessToken)
       #expect(answer.status == (isGood ? 200 : 401), "step \(step)")
-      if isGood, back == 0 { families[index].isConfirmed = true }
+      if isGood, back == 0, !families[index].isConfirmed {
+        families[index].isConfirmed = true
+        families[index].changedAt = site.now
+      }
     }
 
     private mutating func refresh(_ index: Int) throws {
@@ -162,6 +166,18 @@ import Testing
       for outcome in [Family.Expected.rotated, .same, .conflict, .reuse, .dead] {
         #expect(walk.seen[outcome, default: 0] > 2, "\(outcome) in \(walk.seen)")
       }
+    }
+  }
+
+  /// Two requests of an app that get 401 at once both refresh, long after an answer was lost.
+  @Test func aSecondRequestLongAfterALostAnswerIsNoTheft() throws {
+    try withApplication { site in
+      let first = try site.signUp().refreshToken
+      #expect(site.refresh(first).status == 200)  // the answer is lost
+      site.advance(by: .seconds(3000))
+      let again = site.refresh(first)
+      #expect(site.summary(try #require(again.accessToken)).status == 200)
+      #expect(site.refresh(first).refreshToken == again.refreshToken)
     }
   }
 

@@ -17,7 +17,7 @@ import Testing
     /// The number of generations before the newest.
     let back: Int
     let confirmed: Bool
-    /// The time since the last rotation.
+    /// The time since the newest token was made or, if it is confirmed, first used.
     let age: Duration
     let outcome: Outcome
 
@@ -63,9 +63,11 @@ import Testing
         tokens.append(try #require(answer.refreshToken))
         access = try #require(answer.accessToken)
       }
-      let rotation = site.now
       if row.confirmed { #expect(site.summary(access).status == 200) }
-      site.advance(to: rotation + row.age)
+      let change = try site.instant(
+        "SELECT IF(confirmed, last_used_at, rotated_at) FROM sessions JOIN devices d ON d.id = device_id"
+      )
+      site.advance(to: change + row.age)
       let before = site.sql("SELECT * FROM sessions")
       let answer = site.refresh(tokens[tokens.count - 1 - row.back])
       let after = site.sql("SELECT * FROM sessions")
@@ -131,6 +133,7 @@ import Testing
       #expect(site.refresh(ann.refreshToken).refreshToken == second.refreshToken)
       #expect(site.summary(try #require(second.accessToken)).status == 200)
       #expect(site.sql("SELECT generation, confirmed FROM sessions") == "2\t1")
+      site.advance(by: .seconds(11))
       #expect(site.refresh(ann.refreshToken).status == 409)
     }
   }

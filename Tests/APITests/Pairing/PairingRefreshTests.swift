@@ -34,14 +34,26 @@ import Testing
       let next = try Paired(answers[0])
       #expect(Set(answers.map { $0.string("refresh_token") }) == [next.refresh])
       #expect(site.ask(bearer: next.access) == 204)
-      let rotated = try site.instant("SELECT rotated_at FROM pairings")
-      site.advance(to: rotated + .seconds(10))
+      let used = try site.instant("SELECT last_used_at FROM pairings")
+      site.advance(to: used + .seconds(10))
       #expect(site.refreshPairing(first.refresh).string("refresh_token") == next.refresh)
-      site.advance(to: rotated + .milliseconds(10_001))
+      site.advance(to: used + .milliseconds(10_001))
       #expect(site.refreshPairing(first.refresh).status == 409)
-      site.advance(to: rotated + .seconds(60))
+      site.advance(to: used + .seconds(60))
       #expect(site.refreshPairing(first.refresh).status == 409)
       #expect(site.refreshPairing(next.refresh).status == 200)
+    }
+  }
+
+  /// The app refreshes by a timer and before it connects again, both at once after a long time without a network.
+  @Test func aSecondRequestLongAfterALostAnswerIsNoTheft() throws {
+    try withAgent { site in
+      let first = try site.pair()
+      #expect(site.refreshPairing(first.refresh).status == 200)  // the answer is lost
+      site.advance(by: .seconds(3000))
+      let again = try Paired(site.refreshPairing(first.refresh))
+      #expect(site.ask(bearer: again.access) == 204)
+      #expect(site.refreshPairing(first.refresh).string("refresh_token") == again.refresh)
     }
   }
 
