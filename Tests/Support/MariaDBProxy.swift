@@ -20,6 +20,8 @@ package final class MariaDBProxy: Sendable {
     case cutBefore
     /// The server executes the command; both connections are closed instead of the answer.
     case cutAfter
+    /// The server gets this SQL instead of a statement to prepare.
+    case rewrite(String)
     /// The server rolls back before it executes the command, and the client does not learn of it. A
     /// Galera node does this if another node aborts the transaction during a PREPARE.
     case loseTransaction
@@ -116,6 +118,12 @@ private struct ProxiedConnection {
     case .pass:
       if case .prepare(let sql) = command { preparing = sql }
       return transmit(packet, to: server)
+    case .rewrite(let sql):
+      if case .prepare(let original) = command { preparing = original }
+      let content = [packet[4]] + Array(sql.utf8)
+      let size = content.count
+      precondition(size < 1 << 16, "one packet with a short length")
+      return transmit([UInt8(size & 0xFF), UInt8(size >> 8), 0, 0] + content, to: server)
     case .loseTransaction:
       if case .prepare(let sql) = command { preparing = sql }
       return rollBack() && transmit(packet, to: server)

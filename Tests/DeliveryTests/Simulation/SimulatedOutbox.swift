@@ -24,9 +24,10 @@ final class SimulatedOutbox {
     let isExpired: Bool
   }
 
-  init(_ delivery: TestDelivery) throws {
+  /// - Parameter settings: those of the companion.
+  init(_ delivery: TestDelivery, through settings: ConnectionSettings) throws {
     root = try Connection(delivery.root)
-    deliveries = delivery.deliveries
+    deliveries = Database(settings).records(at: .now(), from: .companion).deliveries
     try deliveries.addLeases(of: Self.channel)
   }
 
