@@ -43,7 +43,7 @@ struct AppAttestVector: Decodable, CustomTestStringConvertible {
   let assertions: [Assertion]?
   let expectedExtensions: Extensions?
 
-  static let all = try! vectors("appattest", as: Self.self)
+  static let all = try! vectors(in: "appattest", "appattest/negative", as: Self.self)
 
   static func named(_ id: String) throws -> Self {
     try #require(all.first { $0.id == id })

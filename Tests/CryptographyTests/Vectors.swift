@@ -1,10 +1,10 @@
 import Cryptography
 import Foundation
 
-/// The vectors in a folder of `Tests/Fixtures` and in its subfolder `negative`.
-func vectors<Vector: Decodable>(_ folder: String, as type: Vector.Type) throws -> [Vector] {
+/// The vectors in folders of `Tests/Fixtures`.
+func vectors<Vector: Decodable>(in folders: String..., as type: Vector.Type) throws -> [Vector] {
   let fixtures = URL(filePath: #filePath).appending(path: "../../Fixtures").standardizedFileURL
-  return try [folder, "\(folder)/negative"].flatMap { folder in
+  return try folders.flatMap { folder in
     try FileManager.default.contentsOfDirectory(
       at: fixtures.appending(path: folder), includingPropertiesForKeys: nil
     ).filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func allVectorsAreRead() {
-    #expect(WebAuthnVector.all.count == 25)
+    #expect(WebAuthnVector.all.count == 30)
   }
 
   @Test(arguments: WebAuthnVector.all)

@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// A file of `Tests/Fixtures/webauthn`.
+/// A file of `Tests/Fixtures/webauthn` or `Tests/Fixtures/foreign/webauthn`.
 struct WebAuthnVector: Decodable, CustomTestStringConvertible {
   struct Registration: Decodable {
     let challenge: Base64Bytes
@@ -57,7 +57,12 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
   let requireUserVerification: Bool?
   let allowCrossOrigin: Bool?
 
-  static let all = try! vectors("webauthn", as: Self.self)
+  /// The examples of the standard (WebAuthn Level 3 §16).
+  static let examples = try! vectors(in: "foreign/webauthn", as: Self.self)
+  /// Without the examples of algorithms that we do not offer.
+  static let all =
+    try! vectors(in: "webauthn", "webauthn/negative", as: Self.self)
+    + examples.filter { $0.algorithm != nil }
   static let owner = Array("owner".utf8)
 
   static func named(_ id: String) throws -> Self {
@@ -65,6 +70,13 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
   }
 
   var testDescription: String { id }
+
+  /// Our name of an example's algorithm; nil if we do not offer it.
+  var algorithm: COSEKey.Algorithm? {
+    if id.hasSuffix("eddsa") { return .edDSA }
+    if id.hasSuffix("rs256") { return .rs256 }
+    return ["es384", "es512", "ed448"].contains { id.hasSuffix($0) } ? nil : .es256
+  }
   var isAccepted: Bool { expect == "accept" }
 
   var party: RelyingParty {

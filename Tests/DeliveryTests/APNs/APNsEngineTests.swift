@@ -7,7 +7,7 @@ import Testing
 /// The engine without a socket, with handmade frames (RFC 9113).
 @Suite struct APNsEngineTests {
   @Test func theFirstRequestIsAlone() {
-    var line = Line()
+    var line = EngineLine()
     line.feed(Frame.settings(maximumStreams: 100))
     line.submitAll(upTo: 10)
     #expect(line.submitted == 1)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func aRefusedProviderTokenLeavesTheNextRequestAlone() {
-    var line = Line()
+    var line = EngineLine()
     line.feed(Frame.settings(maximumStreams: 100))
     line.submitAll(upTo: 1)
     line.feed(Frame.answer(1, status: 403))
@@ -27,7 +27,7 @@ import Testing
 
   @Test(arguments: [0, 1, 3, 1000])
   func noMoreAreInFlightThanBothSidesAllow(_ limit: Int) {
-    var line = Line(window: 5)
+    var line = EngineLine(window: 5)
     line.warmUp()
     line.feed(Frame.settings(maximumStreams: UInt32(limit)))
     line.submitAll(upTo: 100)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func aLowerLimitIsHeededOnceItIsKnown() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.feed(Frame.settings(maximumStreams: 10))
     line.submitAll(upTo: 6)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func aPayloadThatFlowControlCutsOffIsNotOvertaken() throws {
-    var line = Line(payload: #"{"aps":{"alert":"\#(String(repeating: "x", count: 3000))"}}"#)
+    var line = EngineLine(payload: #"{"aps":{"alert":"\#(String(repeating: "x", count: 3000))"}}"#)
     line.warmUp()
     line.submitAll(upTo: 31)
     line.submitAll(upTo: 41)
@@ -63,7 +63,7 @@ import Testing
   /// The server takes `taken` of 8 requests in flight, answers them, and goes away.
   @Test(arguments: 0...8)
   func goawayGivesBackExactlyWhatWasNotTaken(_ taken: Int) {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 9)
     let streams = (1...8).map { UInt32(2 * $0 + 1) }
@@ -81,7 +81,7 @@ import Testing
   /// The server takes requests, but the connection is lost before the answers.
   @Test(arguments: 0...8)
   func whatWasTakenButNotAnsweredIsUnanswered(_ taken: Int) {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 9)
     line.feed(Frame.goaway(lastStream: UInt32(2 * taken + 1), ""))
@@ -93,7 +93,7 @@ import Testing
 
   /// nghttp2 has the requests, but has sent no byte of them.
   @Test func goawayBeforeTheRequestsHaveLeftLosesNone() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 5, drains: false)
     line.feed(Frame.goaway(lastStream: 1, ""))
@@ -105,7 +105,7 @@ import Testing
   ])
   func aResetStreamIsNotProcessedOnlyIfItSaysSo(_ code: nghttp2_error_code, _ outcome: APNsOutcome)
   {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 3)
     line.feed(Frame.reset(3, code.rawValue))
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func anAnswerCutOffIsNone() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 2)
     line.feed(Frame.answer(3, status: 400, body: #"{"reason":"BadTopic"}"#, isWhole: false))
@@ -130,7 +130,7 @@ import Testing
     (#"{"reason":"a\nb"}"#, ""), (#"{"reason":"\#(String(repeating: "x", count: 101))"}"#, ""),
   ])
   func theReasonIsReadFromTheBody(_ body: String, _ reason: String) {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 2)
     line.feed(Frame.answer(3, status: 400, body: body))
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test func anOverdueRequestIsResetAndTheConnectionStays() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 2)
     line.now += .seconds(4)
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func silenceIsQuestionedAndThenTheEnd() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 3)
     line.now = line.start + .seconds(5)
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test func anAnsweredPingKeepsTheConnection() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.now = line.start + .seconds(5)
     line.tick()
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test func bytesMayComeOneByOne() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp(oneByOne: true)
     line.submitAll(upTo: 4)
     let bytes =
@@ -202,7 +202,7 @@ import Testing
       [0, 0, 0, 0, 0, 0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0], Array("HTTP/1.1 400".utf8),
     ] as [[UInt8]])
   func aServerThatBreaksTheRulesIsLeft(_ bytes: [UInt8]) {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 3)
     line.feed(bytes)
@@ -214,7 +214,7 @@ import Testing
   }
 
   @Test func aBodyWithoutEndIsCutOff() {
-    var line = Line()
+    var line = EngineLine()
     line.warmUp()
     line.submitAll(upTo: 2)
     line.feed(Frame.answer(3, status: 500, body: "", isWhole: false))
@@ -233,7 +233,7 @@ import Testing
     var generator = SeededGenerator(state: 1)
     var wrong: [Int] = []
     for number in 0..<count {
-      var line = Line()
+      var line = EngineLine()
       line.warmUp()
       line.submitAll(upTo: Int.random(in: 2...12, using: &generator))
       let frames = (0..<Int.random(in: 1...8, using: &generator)).flatMap { _ in
@@ -256,82 +256,4 @@ import Testing
 
 private func isAccepted(_ outcome: APNsOutcome) -> Bool {
   if case .accepted = outcome { true } else { false }
-}
-
-/// An engine, its output, and a clock that stands still.
-private struct Line {
-  let engine: APNsEngine
-  let start = ContinuousClock.now
-  var now: ContinuousClock.Instant
-  private(set) var submitted = 0
-  private(set) var outcomes: [APNsOutcome] = []
-  private(set) var ids: [String] = []
-  private var output: [UInt8] = []
-  private let payload: String?
-
-  init(window: Int = 500, payload: String? = nil) {
-    self.payload = payload
-    var limits = APNsEngine.Limits()
-    limits.window = window
-    now = start
-    engine = APNsEngine(
-      authority: "localhost", providerToken: "token", limits: limits, now: start)
-  }
-
-  /// Sends SETTINGS, and one request with its answer, and then forgets both.
-  mutating func warmUp(oneByOne: Bool = false) {
-    let first = Frame.settings(maximumStreams: 1000)
-    if oneByOne { for byte in first { feed([byte]) } } else { feed(first) }
-    submitAll(upTo: 1)
-    feed(Frame.answer(1, status: 200))
-    #expect(outcomes == [.accepted(apnsID: notification(0).id)])
-    outcomes = []
-    ids = []
-  }
-
-  mutating func submitAll(upTo count: Int, drains: Bool = true) {
-    while submitted < count, engine.capacity > 0 {
-      engine.submit(notification(submitted, payload: payload), at: now)
-      submitted += 1
-    }
-    if drains { settle() }
-  }
-
-  mutating func feed(_ bytes: [UInt8]) {
-    bytes.withUnsafeBytes { engine.feed($0, at: now) }
-    settle()
-  }
-
-  mutating func tick() {
-    engine.tick(now)
-    settle()
-  }
-
-  mutating func settle() {
-    while true {
-      var buffer: [UInt8] = []
-      engine.drain(into: &buffer)
-      output += buffer
-      if buffer.isEmpty { break }
-    }
-    for result in engine.takeResults() {
-      outcomes.append(result.outcome)
-      ids.append(result.notification.id)
-    }
-  }
-
-  /// The streams of the frames with this type in the output.
-  func sent(_ type: nghttp2_frame_type) -> [Int] {
-    var streams: [Int] = []
-    var position = 24  // the preface
-    while position + 9 <= output.count {
-      let head = output[position..<(position + 9)].map(Int.init)
-      let isAcknowledgement = type == NGHTTP2_PING && head[4] & 1 != 0
-      if head[3] == Int(type.rawValue), !isAcknowledgement {
-        streams.append(head[5] << 24 | head[6] << 16 | head[7] << 8 | head[8])
-      }
-      position += 9 + (head[0] << 16 | head[1] << 8 | head[2])
-    }
-    return streams
-  }
 }

@@ -38,6 +38,13 @@ enum Frame {
     return head + make(NGHTTP2_DATA, flags: isWhole ? 1 : 0, stream, Array(body.utf8))
   }
 
+  /// HEADERS with END_STREAM, followed by CONTINUATION if `block` does not fit.
+  static func headers(_ stream: UInt32, _ block: [UInt8]) -> [UInt8] {
+    let (first, rest) = (block.prefix(16_384), block.dropFirst(16_384))
+    let head = make(NGHTTP2_HEADERS, flags: rest.isEmpty ? 5 : 1, stream, Array(first))
+    return rest.isEmpty ? head : head + make(NGHTTP2_CONTINUATION, flags: 4, stream, Array(rest))
+  }
+
   static func random(_ generator: inout SeededGenerator) -> [UInt8] {
     let stream = UInt32(2 * Int.random(in: 1...14, using: &generator) + 1)
     switch Int.random(in: 0..<8, using: &generator) {

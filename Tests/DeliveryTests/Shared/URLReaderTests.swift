@@ -15,7 +15,8 @@ import Testing
 
   /// Inputs from the standard that browsers follow.
   private static func inputs() throws -> [String] {
-    try JSONDecoder().decode([String].self, from: Data(fixture("urls/whatwg.json").utf8))
+    struct Case: Decodable { let input: String }
+    return try foreignCases("urls.json", as: [Case].self).map(\.input)
   }
 
   /// - Returns: whether our reader accepts the text.
