@@ -23,11 +23,15 @@ struct Cipher: ~Copyable {
   /// - Parameters:
   ///   - key: 32 bytes, or 16 for AES-128.
   ///   - nonce: 12 bytes, never used before with `key`.
+  /// - Throws: ``CryptographyError/invalidKey`` or ``CryptographyError/malformed`` for other sizes,
+  ///   because libcrypto would read beyond their end.
   init(
     _ direction: Direction, key: borrowing Secret, nonce: [UInt8]
   ) throws(CryptographyError) {
     guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
     self.context = context
+    guard key.count == 32 || key.count == 16 else { throw .invalidKey }
+    guard nonce.count == Self.nonceSize else { throw .malformed }
     let algorithm = key.count == 16 ? aes128GCM : aes256GCM
     let isReady = key.withBytes { key in
       key.withUnsafeBufferPointer {
@@ -66,8 +70,10 @@ struct Cipher: ~Copyable {
 
   /// Checks the tag. The corresponding C function is `EVP_CipherFinal_ex`.
   ///
-  /// - Throws: ``CryptographyError/unauthentic``.
+  /// - Throws: ``CryptographyError/unauthentic``; ``CryptographyError/malformed`` for a tag of
+  ///   another size, because libcrypto would compare a shorter one.
   func finishDecrypting(tag: [UInt8]) throws(CryptographyError) {
+    guard tag.count == Self.tagSize else { throw .malformed }
     var tag = tag
     guard control(EVP_CTRL_AEAD_SET_TAG, &tag) else { throw .takingLibraryFailure() }
     guard finish() else {

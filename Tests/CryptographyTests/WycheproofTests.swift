@@ -116,7 +116,7 @@ import Testing
     var tally = ForeignTally()
     for group in try foreignCases(file, as: [TagGroup].self) {
       for test in group.tests {
-        // Policies aside, the tags are those of the suite.
+        // The tag itself is that of the suite, whatever our rules say.
         var authenticator = MessageAuthenticator(
           keyedWith: Secret(copying: test.key.bytes.span))
         let tag = authenticator.tag(of: test.msg.bytes.span)
@@ -163,6 +163,11 @@ import Testing
         tally.add(
           test.tcId, try opens(test), isValid: test.result == .valid,
           policy: group.policy?.rawValue)
+        guard let policy = group.policy else { continue }
+        let isKey = policy == .keyOf192Bits || test.key.bytes.count == 24
+        #expect(throws: isKey ? CryptographyError.invalidKey : .malformed) {
+          _ = try cipher(.decrypt, for: test)
+        }
       }
     }
     #expect(try tally.total == foreignCounts()[file])
@@ -171,23 +176,26 @@ import Testing
       tally.counts == ["accepted": 79, "refused": 87, "otherNonce": 113, "keyOf192Bits": 37])
   }
 
-  /// Whether the case's ciphertext opens; a valid one is also what sealing gives.
+  private func cipher(
+    _ direction: Cipher.Direction, for test: CipherGroup.Case
+  ) throws(CryptographyError) -> Cipher {
+    let key = Secret(copying: test.key.bytes.span)
+    return try Cipher(direction, key: key, nonce: test.iv.bytes)
+  }
+
+  /// Whether the case's ciphertext opens; a valid one is also what sealing gives. No part of a tag opens it.
   private func opens(_ test: CipherGroup.Case) throws -> Bool {
-    func cipher(_ direction: Cipher.Direction) throws -> Cipher {
-      let key = Secret(copying: test.key.bytes.span)
-      let cipher = try Cipher(direction, key: key, nonce: test.iv.bytes)
-      try cipher.authenticate(test.aad.bytes)
-      return cipher
-    }
-    do {
-      let opening = try cipher(.decrypt)
+    func open(_ tag: [UInt8]) throws(CryptographyError) -> [UInt8] {
+      let opening = try cipher(.decrypt, for: test)
+      try opening.authenticate(test.aad.bytes)
       let plaintext = try opening.translate(test.ct.bytes)
-      try opening.finishDecrypting(tag: test.tag.bytes)
-      #expect(plaintext == test.msg.bytes)
-    } catch {
-      return false
+      try opening.finishDecrypting(tag: tag)
+      return plaintext
     }
-    let sealing = try cipher(.encrypt)
+    do { #expect(try open(test.tag.bytes) == test.msg.bytes) } catch { return false }
+    #expect(throws: CryptographyError.malformed) { try open(Array(test.tag.bytes.dropLast())) }
+    let sealing = try cipher(.encrypt, for: test)
+    try sealing.authenticate(test.aad.bytes)
     #expect(try sealing.translate(test.msg.bytes) == test.ct.bytes)
     #expect(try sealing.finishEncrypting() == test.tag.bytes)
     return true
