@@ -8,13 +8,13 @@ import Testing
 @Suite struct ForeignURLTests {
   /// Parsers disagree about these URLs, so our reader refuses them.
   private enum Policy: String {
-    /// Needs another URL to be read against, or names no host.
+    /// Relative URLs, and URLs without a host.
     case noAuthority
     case whitespaceOrControl, otherThanASCII, backslash, userInformation, fileScheme
     /// A percent sign, a symbol, a dot at the end, a number, or an IPv6 address in another spelling than that of
     /// RFC 5952, or of IPv4 inside IPv6.
     case hostInAnotherSpelling
-    /// Without digits, with zeros in front, or too large.
+    /// A port without digits, with zeros in front, or too large.
     case portInAnotherSpelling
     /// `.` or `..`, also percent-encoded.
     case dotSegment
@@ -114,7 +114,7 @@ import Testing
       ])
   }
 
-  /// As a browser writes it (WHATWG URL, special schemes).
+  /// The URL as a browser writes it (WHATWG URL, special schemes).
   private func written(_ url: WebURL) -> String {
     let ports: [String: UInt16] = ["http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21]
     let port = url.port.flatMap { $0 == ports[url.scheme] ? nil : ":\($0)" } ?? ""

@@ -15,7 +15,7 @@ import Testing
 
   private struct Example: Decodable {
     let hex: String
-    /// In diagnostic notation (RFC 8949 §8), or in JSON.
+    /// The value in diagnostic notation (RFC 8949 §8), or in JSON.
     let notation: String
 
     init(from decoder: any Decoder) throws {

@@ -6,13 +6,13 @@ import Testing
 /// Items of the FIDO Alliance's conformance test for servers, by their public names: `Resp-2` to `Resp-9`, `A` and
 /// `B` of MakeCredential, `Resp-2` and `Resp-3` of GetAssertion. `FIDOStructureTests` has `Resp-1`.
 @Suite struct FIDOServerTests {
-  /// Our rules that decide otherwise than an item.
+  /// Our rules that differ from an item.
   enum Rule: String {
     /// Accepts: we ask for no attestation, so its format and statement are ignored (WebAuthn §7.1).
     case statementIgnored
-    /// Accepts: Level 3 knows no token binding, and unknown members are ignored.
+    /// Accepts: Level 3 has no token binding, and unknown members are ignored.
     case tokenBindingIgnored
-    /// Refuses: the options offer ES256, EdDSA and RS256; the other algorithms are optional, except that of SHA-1.
+    /// Refuses: the options offer ES256, EdDSA and RS256. The items leave the others open, except SHA-1, which is unsafe.
     case algorithmNotOffered
     /// Refuses: a user is always present (WebAuthn §7.2).
     case userNotPresent
@@ -20,7 +20,7 @@ import Testing
 
   // MARK: MakeCredential
 
-  /// An answer to be changed. `object` has everything but the authenticator data if these are absent.
+  /// An answer that a test changes. `object` has all members but the authenticator data, which are in `data`.
   private struct Creation {
     var clientData = FIDOClientData(type: "webauthn.create")
     var data: CBOR?

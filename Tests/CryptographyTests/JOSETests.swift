@@ -6,7 +6,7 @@ import Testing
 /// Tokens of other programs: Project Wycheproof, and the cookbook of JOSE (RFC 7520).
 ///
 /// Our keys verify only tokens with their own header, so they refuse all of these. The verifier itself
-/// is judged with the header of the group's first valid token as the key's own.
+/// is tested with the header of the group's first valid token as the key's own.
 @Suite struct JOSETests {
   /// Our rules that refuse valid tokens.
   enum Policy: String {

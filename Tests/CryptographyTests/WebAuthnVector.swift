@@ -59,7 +59,7 @@ struct WebAuthnVector: Decodable, CustomTestStringConvertible {
 
   /// The examples of the standard (WebAuthn Level 3 §16).
   static let examples = try! vectors(in: "foreign/webauthn", as: Self.self)
-  /// Without the examples of algorithms that we do not offer.
+  /// All vectors but the examples of algorithms that we do not offer.
   static let all =
     try! vectors(in: "webauthn", "webauthn/negative", as: Self.self)
     + examples.filter { $0.algorithm != nil }

@@ -95,7 +95,7 @@ struct SentFrame {
   let stream: UInt32
   let payload: [UInt8]
 
-  /// Of SETTINGS or PING.
+  /// True for an answer to SETTINGS or PING.
   var isAcknowledgement: Bool { flags & 1 != 0 }
 
   /// The error code of GOAWAY or RST_STREAM.

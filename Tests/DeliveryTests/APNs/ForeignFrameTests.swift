@@ -15,7 +15,7 @@ import Testing
       /// The reader's limit of its table before each block; 0 if it stays.
       let sizes: [Int]?
     }
-    /// Of each block, names and values.
+    /// Names and values of the fields of each block.
     let fields: [[[String]]]
     let encoders: [String: Blocks]
   }
@@ -117,7 +117,7 @@ import Testing
     case noSuchStream
     /// The payload is a sentence, not a header block.
     case notHPACK
-    /// There is no HEADERS frame before it.
+    /// No HEADERS frame comes before this one.
     case noHeaders
   }
 
