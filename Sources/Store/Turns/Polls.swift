@@ -27,7 +27,7 @@ package struct ClaimedUser: Sendable {
   /// The entity tag of the last answer, if it had one.
   package let entityTag: String?
   let createdAt: Timestamp
-  let claimID: String
+  package let claimID: String
 
   /// The columns id, entity_tag, created_at, claim_id, in that order from 0.
   fileprivate init(row: borrowing Row) {

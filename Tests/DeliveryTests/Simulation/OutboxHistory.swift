@@ -174,7 +174,7 @@ extension OutboxHistory {
       shard: shard, of: SimulatedOutbox.channel, as: newClaimID())
     guard let lease else { return nil }
     if let before = holdings[shard] {
-      if before.end > outbox.time + .seconds(1) {
+      if before.end > outbox.time {
         problem = "shard \(shard) is claimed while it is held"
       }
       for id in before.batch { noteLoss(of: id) }
@@ -197,7 +197,7 @@ extension OutboxHistory {
       if holding.worker != worker { problem = "two workers hold shard \(lease.shard)" }
       holdings[lease.shard] = Holding(
         claimID: lease.claimID, worker: worker, end: outbox.time + .seconds(120), batch: batch)
-    } else if holding.worker == worker, holding.end > outbox.time + .seconds(1) {
+    } else if holding.worker == worker, holding.end > outbox.time {
       problem = "a worker loses shard \(lease.shard) that is its own"
     }
   }
@@ -209,7 +209,7 @@ extension OutboxHistory {
     for delivery in batch {
       let it = known[delivery.id, default: Knowledge()]
       if it.isClosed { problem = "\(delivery.id) is sent again after its outcome: \(it)" }
-      if it.dueAt > outbox.time + .seconds(1) {
+      if it.dueAt > outbox.time {
         problem = "\(delivery.id) is sent too early: \(it)"
       }
       if delivery.attempts != it.attempts + it.losses { problem = "\(delivery) after \(it)" }

@@ -24,7 +24,7 @@ final class SimulatedOutbox {
     let isExpired: Bool
   }
 
-  /// - Parameter settings: those of the companion.
+  /// - Parameter settings: those of a ``StillDatabase``.
   init(_ delivery: TestDelivery, through settings: ConnectionSettings) throws {
     root = try Connection(delivery.root)
     deliveries = Database(settings).records(at: .now(), from: .companion).deliveries
@@ -41,7 +41,7 @@ final class SimulatedOutbox {
       """
       INSERT INTO notifications (id, kind, event_key, collapse_id, body, expires_at)
       SELECT CONCAT('00000000-0000-4000-8000-', LPAD(seq, 12, '0')), 'account', CONCAT('event ', seq),
-        CONCAT('c', seq), 'x', UTC_TIMESTAMP(3) + INTERVAL 300 + CRC32(CONCAT(?, ' ', seq)) % 86400 SECOND
+        CONCAT('c', seq), 'x', TIMESTAMP'2030-01-01 00:00:00' + INTERVAL 300 + CRC32(CONCAT(?, ' ', seq)) % 86400 SECOND
       FROM seq_1_to_200
       """,
       [.integer(Int64(bitPattern: seed))])
@@ -49,7 +49,7 @@ final class SimulatedOutbox {
       """
       INSERT INTO deliveries (id, notification_id, token, shard, due_at)
       SELECT id, id, CONCAT('token ', RIGHT(id, 4) DIV 2), (RIGHT(id, 4) DIV 2) % 3,
-        UTC_TIMESTAMP(3) + INTERVAL RIGHT(id, 4) MICROSECOND
+        TIMESTAMP'2030-01-01 00:00:00' + INTERVAL RIGHT(id, 4) MICROSECOND
       FROM notifications
       """)
   }
@@ -72,7 +72,7 @@ final class SimulatedOutbox {
   func rows() throws -> [Stored] {
     try root.rows(
       """
-      SELECT d.id, d.state, COALESCE(d.reason, ''), d.attempts, d.losses, n.expires_at <= UTC_TIMESTAMP(3)
+      SELECT d.id, d.state, COALESCE(d.reason, ''), d.attempts, d.losses, n.expires_at <= TIMESTAMP'2030-01-01 00:00:00'
       FROM deliveries d JOIN notifications n ON n.id = d.notification_id ORDER BY d.id
       """
     ) { row in
