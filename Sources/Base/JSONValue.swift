@@ -19,6 +19,8 @@ package enum JSONValue: Sendable {
 /// A number as it is written. It never becomes a binary fraction, unless it is decoded as one.
 package struct JSONNumber: Sendable {
   package let text: String
+
+  package init(_ text: String) { self.text = text }
 }
 
 extension JSONReader {
@@ -40,10 +42,26 @@ extension JSONReader {
       return .null
     default:
       do {
-        return .number(JSONNumber(text: String(decoding: try number(), as: UTF8.self)))
+        return .number(JSONNumber(String(decoding: try number(), as: UTF8.self)))
       } catch {
         throw Failure.malformed
       }
     }
+  }
+}
+
+extension JSONValue {
+  package static func number(_ value: Int) -> JSONValue { .number(JSONNumber("\(value)")) }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(integerLiteral value: Int) { self = .number(value) }
+  package init(booleanLiteral value: Bool) { self = .boolean(value) }
+  package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  package init(dictionaryLiteral members: (String, JSONValue)...) {
+    self = .object(members.map { (name: $0.0, value: $0.1) })
   }
 }

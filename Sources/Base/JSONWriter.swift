@@ -57,17 +57,13 @@ package struct JSONWriter: ~Copyable {
 
   /// A member whose name is not a constant.
   package mutating func member(named name: String, _ value: Int64) {
-    string(name)
-    bytes.append(UInt8(ascii: ":"))
-    needsComma = false
+    key(named: name)
     integer(value)
   }
 
   /// A member whose name is not a constant.
   package mutating func member(named name: String, _ value: String) {
-    string(name)
-    bytes.append(UInt8(ascii: ":"))
-    needsComma = false
+    key(named: name)
     string(value)
   }
 
@@ -103,6 +99,27 @@ package struct JSONWriter: ~Copyable {
     try array(elements)
   }
 
+  /// A value of any type.
+  package mutating func value(_ value: JSONValue) {
+    switch value {
+    case .null: literal("null")
+    case .boolean(let flag): literal(flag ? "true" : "false")
+    case .number(let number):
+      begin()
+      bytes += number.text.utf8
+    case .string(let text): string(text)
+    case .array(let elements):
+      array { array in for element in elements { array.value(element) } }
+    case .object(let members):
+      object { object in
+        for (name, value) in members {
+          object.key(named: name)
+          object.value(value)
+        }
+      }
+    }
+  }
+
   /// A string as an element of an array.
   package mutating func string(_ value: String) {
     begin()
@@ -128,6 +145,12 @@ package struct JSONWriter: ~Copyable {
     bytes.append(UInt8(ascii: "\""))
     bytes += UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
     bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  private mutating func key(named name: String) {
+    string(name)
     bytes.append(UInt8(ascii: ":"))
     needsComma = false
   }

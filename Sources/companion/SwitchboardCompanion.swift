@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Base
 import Delivery
 import Glibc
 import ProcessSupport

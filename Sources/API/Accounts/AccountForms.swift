@@ -95,3 +95,62 @@ extension JSONWriter {
     }
   }
 }
+
+extension Endpoint {
+  static var changeName: Endpoint {
+    Endpoint(API.changeName) {
+      Operation.form("Changes the name.", ["name": ShortText.schema])
+    }
+  }
+
+  static var askForAddress: Endpoint {
+    Endpoint(API.askForAddress) {
+      Operation.form(
+        "Mails a link that confirms the account's new address.", ["email": EmailAddress.schema])
+    }
+  }
+
+  static var askForRemoval: Endpoint {
+    Endpoint(API.askForRemoval) {
+      Operation(
+        "Shows a page that asks whether to remove an item of the account.", .browser,
+        query: [
+          .init("kind", "The kind of the item, such as `devices`."), .init("id", "The item's id."),
+        ], answers: .page("The question, or the sign-in."), errors: [.itemGone, .proofTooOld])
+    }
+  }
+
+  static var removeItem: Endpoint {
+    Endpoint(API.removeItem) {
+      Operation.form(
+        "Removes an item, such as a device or a passkey, or ends a session.",
+        ["kind": .string, "id": .string])
+    }
+  }
+
+  static var askForDeletion: Endpoint {
+    Endpoint(API.askForDeletion) {
+      Operation(
+        "Shows a page that asks whether to delete the account.", .browser,
+        answers: .page("The question, or the sign-in."))
+    }
+  }
+
+  static var confirmDeletion: Endpoint {
+    Endpoint(API.confirmDeletion) {
+      Operation.form("Deletes the account.", [:])
+    }
+  }
+
+  static var download: Endpoint {
+    Endpoint(API.download) {
+      Operation(
+        "Returns the account's stored data as a file, without secrets.", .browser,
+        answers: .json(
+          (["site": .uri, "downloadedAt": .time, "accountId": .uuid] as Schema)
+            .with("additionalProperties", Schema.array(of: Schema(types: ["object"])).json),
+          meaning: "A list for each kind of data.", fields: ["Content-Disposition"]),
+        errors: [.signInFirst])
+    }
+  }
+}

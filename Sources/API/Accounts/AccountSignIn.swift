@@ -101,3 +101,46 @@ extension SigningDevice {
       credentialHash: nil, browser: browser)
   }
 }
+
+extension Endpoint {
+  static var askForCode: Endpoint {
+    Endpoint(API.askForCode) {
+      Operation.form(
+        "Mails a code. The answer is the same whether an account has the e-mail address or not.",
+        ["email": EmailAddress.schema])
+    }
+  }
+
+  static var signInWithCode: Endpoint {
+    Endpoint(API.signInWithCode) {
+      Operation.form("Signs the browser in with the mailed code.", ["code": ShortText.schema])
+    }
+  }
+
+  static var askForPasskey: Endpoint {
+    Endpoint(API.askForPasskey) {
+      Operation.form("Starts a sign-in with a passkey.", [:])
+    }
+  }
+
+  static var signInWithPasskey: Endpoint {
+    Endpoint(API.signInWithPasskey) {
+      Operation.form(
+        "Signs the browser in with the assertion of a passkey, in JSON.", ["credential": .string])
+    }
+  }
+
+  static var signOut: Endpoint {
+    Endpoint(API.signOut) {
+      Operation.form("Signs the browser out.", [:])
+    }
+  }
+
+  static var getPasskeyScript: Endpoint {
+    Endpoint(API.getPasskeyScript) {
+      Operation(
+        "Returns the only script of the site's pages.",
+        answers: .content("text/javascript", "The script."))
+    }
+  }
+}

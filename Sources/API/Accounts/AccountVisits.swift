@@ -32,10 +32,7 @@ extension Context {
     application.families.flatMap(\.sections) + [.events]
   }
 
-  var visitCookie: BrowserCookie {
-    BrowserCookie(
-      "account", at: settings.publicURL, lifetime: NewVisit.lifetime, sameSite: "Strict")
-  }
+  private var visitCookie: BrowserCookie { .visit(at: settings.publicURL) }
 
   /// The page for the state of the browser's visit.
   ///
@@ -142,6 +139,56 @@ extension Context {
   }
 }
 
+extension BrowserCookie {
+  /// The cookie of a browser's visit to `/account`.
+  static func visit(at publicURL: String) -> BrowserCookie {
+    BrowserCookie("account", at: publicURL, lifetime: NewVisit.lifetime, sameSite: "Strict")
+  }
+}
+
 extension Failure {
   fileprivate static let foreignForm = Failure.forbidden(\.foreignForm)
+}
+
+extension Endpoint {
+  static var showAccount: Endpoint {
+    Endpoint(API.showAccount) {
+      Operation(
+        "Shows the page of the account, or its sign-in.", .browser,
+        query: [.init("done", "A word for the text at the top of the page.")],
+        answers: .page("The page."))
+    }
+  }
+}
+
+extension Access {
+  /// The cookie of a browser's visit. Without one, a page offers to sign in.
+  static let browser = Access(alternatives: [[], [.browserCookie]], errors: [])
+}
+
+extension Operation {
+  /// A form of the page `/account`. Each page has a new `token`.
+  static func form(_ text: String, _ items: Schema, errors: [Failure] = []) -> Operation {
+    Operation(
+      text, .browser, body: .form((["token": .string] as Schema).merging(items)),
+      answers: .redirect(303, "Done. The page shows the outcome."),
+      errors: errors + [
+        .foreignForm, .accountBanned, .validation(field: "", reason: "wrong"),
+      ] + Failure.ofForms)
+  }
+}
+
+extension Failure {
+  /// The pages after a form that the account refuses.
+  fileprivate static var ofForms: [Failure] {
+    let notes = AccountTexts.english.notes
+    return [
+      Failure(status: 409, message: notes.stale), .itemGone, .signInFirst, .proofTooOld,
+    ]
+  }
+
+  static let signInFirst = Failure(status: 403, message: AccountTexts.english.notes.signInFirst)
+
+  static let proofTooOld = Failure(status: 403, message: AccountTexts.english.notes.proofTooOld)
+  static let itemGone = Failure(status: 404, message: AccountTexts.english.notes.gone)
 }

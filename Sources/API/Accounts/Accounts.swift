@@ -9,11 +9,7 @@ import Store
 ///   ``Failure/conflict(_:code:)`` for a known e-mail address, or `device_conflict` at five accounts;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func createAccount(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let email: EmailAddress
-    let name: ShortText
-  }
-  let body = try request.decode(Body.self)
+  let body = try request.decode(AccountBody.self)
   let device = try request.signingDevice()
   let new = NewAccount(
     email: body.email.text, name: body.name.text, walletID: context.makeWalletID())
@@ -31,6 +27,11 @@ func createAccount(_ request: Request, in context: borrowing Context) throws -> 
   case .deviceUnknown:
     throw Failure.unknownDevice
   }
+}
+
+private struct AccountBody: Decodable {
+  let email: EmailAddress
+  let name: ShortText
 }
 
 extension Context {
@@ -66,4 +67,29 @@ extension JSONWriter {
   fileprivate mutating func member(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
     member(name, object: members)
   }
+}
+
+extension Endpoint {
+  static var createAccount: Endpoint {
+    Endpoint(API.createAccount) {
+      Operation(
+        "Creates an account and signs it in.", .device,
+        body: .json(AccountBody.self, SigningDeviceBody.self),
+        answers: .json(
+          201, .signedIn.merging(["message": .string]), meaning: "The account is new."),
+        errors: [
+          .unknownDevice, .conflict(\.accountExists),
+          .conflict(\.deviceFull, code: "device_conflict"),
+        ])
+    }
+  }
+}
+
+extension Schema {
+  static let account: Schema = ["id": .uuid, "email": .email, "name": .string]
+
+  static let signedIn: Schema =
+    ([
+      "user": account.merging(["walletId": .string]), "tokens": .tokens,
+    ] as Schema).named("SignedIn")
 }

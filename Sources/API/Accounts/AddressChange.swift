@@ -63,3 +63,30 @@ extension Response {
     return said(texts.nothingToChange, texts.addressGone, status: 404, in: language)
   }
 }
+
+extension Endpoint {
+  static var askForAddressChange: Endpoint {
+    Endpoint(API.askForAddressChange) {
+      Operation(
+        "Shows the page of a mailed link, which asks whether the account should get this address.",
+        query: [.linkToken], answers: .page("The question."), errors: [.linkEnded])
+    }
+  }
+
+  static var changeAddress: Endpoint {
+    Endpoint(API.changeAddress) {
+      Operation(
+        "Gives the account the address.", body: .form(["token": .string]),
+        answers: .page("The account has the address."), errors: [.linkEnded])
+    }
+  }
+}
+
+extension Operation.Parameter {
+  static let linkToken = Self("token", "The token of the mailed link.")
+}
+
+extension Failure {
+  /// The page of a link that was used, has expired, or is not ours.
+  static let linkEnded = Failure(status: 404, message: LinkTexts.english.usedBefore)
+}

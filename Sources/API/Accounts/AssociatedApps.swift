@@ -62,3 +62,38 @@ extension JSONWriter {
       })
   }
 }
+
+extension Endpoint {
+  static var getAssociatedApps: Endpoint {
+    Endpoint(API.getAssociatedApps) {
+      Operation(
+        "Lists the apps that may use the site's passkeys on Apple's devices, and open its payments.",
+        answers: .json(
+          [
+            "applinks": [
+              "details": .array(of: [
+                "appIDs": .array(of: .string), "components": .array(of: ["/": .string]),
+              ])
+            ],
+            "webcredentials": ["apps": .array(of: .string)],
+          ], meaning: "The apps (Apple, Supporting associated domains)."),
+        errors: [.notFound])
+    }
+  }
+
+  static var getAssetLinks: Endpoint {
+    Endpoint(API.getAssetLinks) {
+      Operation(
+        "Lists the Android apps that may use the site's passkeys and open its links.",
+        answers: .json(
+          .array(of: [
+            "relation": .array(of: .string),
+            "target": [
+              "namespace": .string, "package_name": .string,
+              "sha256_cert_fingerprints": .array(of: .string),
+            ],
+          ]), meaning: "The apps (Google, Digital Asset Links)."),
+        errors: [.notFound])
+    }
+  }
+}

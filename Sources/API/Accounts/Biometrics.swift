@@ -10,13 +10,8 @@ private let challengeLifetime = Duration.seconds(300)
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` if the device is
 ///   not that of the access token.
 func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let deviceId: ClientDeviceID
-    let publicKey: BiometricPublicKey
-    let biometricType: BiometricType
-  }
   let caller = try context.authenticate(request)
-  let body = try request.decode(Body.self)
+  let body = try request.decode(BiometricKeyBody.self)
   let key = NewBiometricKey(publicKey: body.publicKey.text, type: body.biometricType)
   guard let id = try context.records.biometrics.setUp(key, on: body.deviceId.text, by: caller)
   else { throw Failure.notFound(\.deviceGone) }
@@ -27,22 +22,29 @@ func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -
   }
 }
 
+private struct BiometricKeyBody: Decodable {
+  let deviceId: ClientDeviceID
+  let publicKey: BiometricPublicKey
+  let biometricType: BiometricType
+}
+
 /// `DELETE /api/mobile/auth/biometric`: removes the biometric key of the signed-in device, or of the
 /// account's device that `deviceId` names in the query or in the body. Succeeds also without a key.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that is
 ///   not the account's.
 func removeBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let deviceId: ClientDeviceID?
-  }
   let caller = try context.authenticate(request)
-  let body = request.body.isEmpty ? nil : try request.decode(Body.self)
+  let body = request.body.isEmpty ? nil : try request.decode(DeviceChoiceBody.self)
   let device = request.queryItem("deviceId") ?? body?.deviceId?.text ?? caller.clientDeviceID
   guard try context.records.biometrics.remove(from: device, by: caller) else {
     throw Failure.notFound(\.deviceGone)
   }
   return .json { json in json.member("success", true) }
+}
+
+private struct DeviceChoiceBody: Decodable {
+  let deviceId: ClientDeviceID?
 }
 
 /// `POST /api/mobile/auth/biometric/challenge`: issues a challenge that the device must sign once, within
@@ -51,11 +53,8 @@ func removeBiometrics(_ request: Request, in context: borrowing Context) throws 
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for a device
 ///   without a key; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func requestChallenge(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let deviceId: ClientDeviceID
-  }
   let device = SigningDevice(
-    clientDeviceID: try request.decode(Body.self).deviceId.text, name: nil, platform: nil,
+    clientDeviceID: try request.decode(ChallengeBody.self).deviceId.text, name: nil, platform: nil,
     credentialHash: request.deviceCredentialHash)
   let challenge = base64Encoded(context.random(32))
   let expiresAt = context.now + challengeLifetime
@@ -68,6 +67,10 @@ func requestChallenge(_ request: Request, in context: borrowing Context) throws 
   }
 }
 
+private struct ChallengeBody: Decodable {
+  let deviceId: ClientDeviceID
+}
+
 /// `POST /api/mobile/auth/biometric/verify`: signs in with a signature of the challenge.
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device
@@ -75,12 +78,7 @@ func requestChallenge(_ request: Request, in context: borrowing Context) throws 
 ///   ``Failure/tooManyRequests(retryAfter:)`` while the device is locked;
 ///   ``Failure/invalidDeviceCredential``.
 func signInWithBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let deviceId: ClientDeviceID
-    let signature: String
-    let challenge: String
-  }
-  let body = try request.decode(Body.self)
+  let body = try request.decode(SignatureBody.self)
   let device = SigningDevice(
     clientDeviceID: body.deviceId.text, name: nil, platform: nil,
     credentialHash: request.deviceCredentialHash)
@@ -98,26 +96,80 @@ func signInWithBiometrics(_ request: Request, in context: borrowing Context) thr
   }
 }
 
+private struct SignatureBody: Decodable {
+  let deviceId: ClientDeviceID
+  let signature: String
+  let challenge: String
+}
+
 /// A key of P-256: SubjectPublicKeyInfo in DER, in base64.
-private struct BiometricPublicKey: Decodable {
+private struct BiometricPublicKey: SelfDescribing {
+  private static let maximum = 200
+
+  static let schema = Schema.base64.with("maxLength", .number(maximum)).example(
+    """
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE2smPTHFrrHpxTKE6lsmQ86pQwdVtK5yT3SKZmLmwU3G+X2kj0T+j79tr1n1gmck06mcX4k0/aweCGhJU\
+    S9SALQ==
+    """)
+
   let text: String
 
   init(from decoder: any Decoder) throws {
     text = try decoder.singleValueContainer().decode(String.self)
     // A key with a named curve has 124 characters; a key with explicit curve parameters has more. The
     // answer is the same for every problem of the key.
-    guard text.utf8.count <= 200, (try? BiometricKey(base64: text)) != nil else {
+    guard text.utf8.count <= Self.maximum, (try? BiometricKey(base64: text)) != nil else {
       throw Failure.validation(field: decoder.field, reason: "not_a_p256_public_key")
     }
   }
 }
 
-extension BiometricType: Decodable {
+extension BiometricType: SelfDescribing {
   package init(from decoder: any Decoder) throws {
     let word = try decoder.singleValueContainer().decode(String.self)
     guard let type = BiometricType(rawValue: word) else {
       throw Failure.validation(field: decoder.field, reason: "unknown_biometric_type")
     }
     self = type
+  }
+}
+
+extension Endpoint {
+  static var setUpBiometrics: Endpoint {
+    Endpoint(API.setUpBiometrics) {
+      Operation(
+        "Sets the key that signs in on the signed-in device.", .bearer,
+        body: .json(BiometricKeyBody.self),
+        answers: .json(["biometricId": .string, "status": .words(["enabled"])]),
+        errors: [.notFound(\.deviceGone), .freshProofRequired])
+    }
+  }
+
+  static var removeBiometrics: Endpoint {
+    Endpoint(API.removeBiometrics) {
+      Operation(
+        "Removes the key of the signed-in device, or of the device that `deviceId` names.", .bearer,
+        query: [.init("deviceId", "The id of a device of the account.")],
+        body: .json(DeviceChoiceBody.self, isRequired: false), answers: .success,
+        errors: [.notFound(\.deviceGone)])
+    }
+  }
+
+  static var requestChallenge: Endpoint {
+    Endpoint(API.requestChallenge) {
+      Operation(
+        "Issues a challenge that the device must sign once, within five minutes.", .device,
+        body: .json(ChallengeBody.self),
+        answers: .json(["challenge": .base64, "expiresAt": .time]), errors: [.noBiometricKey])
+    }
+  }
+
+  static var signInWithBiometrics: Endpoint {
+    Endpoint(API.signInWithBiometrics) {
+      Operation(
+        "Signs in with a signature of the challenge.", .device, body: .json(SignatureBody.self),
+        answers: .json(.tokens.merging(["user": .account])),
+        errors: [.notFound(\.noBiometricKey), .unauthorized(\.biometricsRefused), .accountBanned])
+    }
   }
 }

@@ -80,3 +80,22 @@ extension Response {
       .response(status: status)
   }
 }
+
+extension Endpoint {
+  static var askForConfirmation: Endpoint {
+    Endpoint(API.askForConfirmation) {
+      Operation(
+        "Shows the page of a mailed link, which asks whether a new account is the person's own.",
+        query: [.linkToken], answers: .page("The question."), errors: [.linkEnded])
+    }
+  }
+
+  static var confirmAccount: Endpoint {
+    Endpoint(API.confirmAccount) {
+      Operation(
+        "Takes the answer. Yes proves the address; no deletes the account.",
+        body: .form(["token": .string, "answer": .words(["yes", "no"])]),
+        answers: .page("Done."), errors: [.linkEnded, .badRequest(\.formIncomplete)])
+    }
+  }
+}

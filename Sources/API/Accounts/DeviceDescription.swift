@@ -3,15 +3,18 @@ import HTTP
 import Store
 
 /// The id that an app made for its device: 1 to 128 characters.
-struct ClientDeviceID: Decodable {
+struct ClientDeviceID: SelfDescribing {
+  static let schema = Schema.text(atMost: maximum).example("device-1")
+  private static let maximum = 128
+
   let text: String
 
   init(from decoder: any Decoder) throws {
-    text = try decoder.text(atMost: 128)
+    text = try decoder.text(atMost: Self.maximum)
   }
 }
 
-extension DevicePlatform: Decodable {
+extension DevicePlatform: SelfDescribing {
   package init(from decoder: any Decoder) throws {
     let word = try decoder.text(atMost: 20).lowercased()
     guard let platform = DevicePlatform(rawValue: word) else {
@@ -24,7 +27,11 @@ extension DevicePlatform: Decodable {
   }
 }
 
-extension PushToken: Decodable {
+extension PushToken: SelfDescribing {
+  static let schema = Schema.string.with("minLength", .number(lengths.lowerBound))
+    .with("maxLength", .number(lengths.upperBound)).with("pattern", "^[A-Za-z0-9:_.-]+$")
+    .example("0123456789abcdef0123456789abcdef")
+
   package init(from decoder: any Decoder) throws {
     let text = try decoder.singleValueContainer().decode(String.self)
     guard let token = PushToken(text), !token.isOfBrowser else {
@@ -36,7 +43,9 @@ extension PushToken: Decodable {
 
 /// The push token of a device that registers; nil if it is malformed. Simulators and some apps send other
 /// text, and a registration should not fail because of it.
-struct OfferedPushToken: Decodable {
+struct OfferedPushToken: SelfDescribing {
+  static let schema = Schema.any.example("0123456789abcdef0123456789abcdef")
+
   let token: PushToken?
 
   init(from decoder: any Decoder) throws {
@@ -45,13 +54,25 @@ struct OfferedPushToken: Decodable {
 }
 
 /// The name of a device that signs in. Some phones send an empty name, which counts as absent.
-private struct OptionalName: Decodable {
+private struct OptionalName: SelfDescribing {
+  static let schema = Schema.string.with("maxLength", .number(ShortText.maximum))
+    .example("Ann's phone")
+
   let text: String?
 
   init(from decoder: any Decoder) throws {
     let given = try decoder.singleValueContainer().decode(String.self)
-    text = given.trimmed.isEmpty ? nil : try checkedText(given, of: decoder.field, atMost: 200)
+    text =
+      given.trimmed.isEmpty
+      ? nil : try checkedText(given, of: decoder.field, atMost: ShortText.maximum)
   }
+}
+
+/// The members about the device in the body of a sign-in.
+struct SigningDeviceBody: Decodable {
+  let deviceId: ClientDeviceID
+  fileprivate let deviceName: OptionalName?
+  let platform: DevicePlatform?
 }
 
 extension Request {
@@ -59,12 +80,7 @@ extension Request {
   ///
   /// - Throws: ``Failure/validation(field:reason:value:)``.
   func signingDevice() throws -> SigningDevice {
-    struct Body: Decodable {
-      let deviceId: ClientDeviceID
-      let deviceName: OptionalName?
-      let platform: DevicePlatform?
-    }
-    let body = try decode(Body.self)
+    let body = try decode(SigningDeviceBody.self)
     return SigningDevice(
       clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
       credentialHash: deviceCredentialHash,

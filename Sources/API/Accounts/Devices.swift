@@ -11,13 +11,7 @@ private let credentialLifetime = Duration.seconds(90 * 86_400)
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``;
 ///   ``Failure/invalidDeviceCredential``.
 func registerDevice(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let deviceId: ClientDeviceID
-    let deviceName: ShortText
-    let platform: DevicePlatform
-    let pushToken: OfferedPushToken?
-  }
-  let body = try request.decode(Body.self)
+  let body = try request.decode(RegistrationBody.self)
   // Scanners for published secrets recognize the credential by this prefix.
   let credential =
     "sbdc_"
@@ -35,6 +29,13 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
     json.member("deviceCredential", credential)
     json.member("expiresAt", expiresAt.rfc3339)
   }
+}
+
+private struct RegistrationBody: Decodable {
+  let deviceId: ClientDeviceID
+  let deviceName: ShortText
+  let platform: DevicePlatform
+  let pushToken: OfferedPushToken?
 }
 
 /// `GET /api/mobile/devices`: the account's devices.
@@ -94,4 +95,60 @@ extension JSONWriter {
     member("pushEnabled", device.pushEnabled)
     member("current", isCurrent)
   }
+}
+
+extension Endpoint {
+  static var registerDevice: Endpoint {
+    Endpoint(API.registerDevice) {
+      Operation(
+        """
+        Stores the device and issues its credential. Send it again to renew the registration: a signed-in device shows its \
+        access token or its credential.
+        """, .registeringDevice, body: .json(RegistrationBody.self),
+        answers: .json(["deviceCredential": .string, "expiresAt": .time]))
+    }
+  }
+
+  static var getDevices: Endpoint {
+    Endpoint(API.getDevices) {
+      Operation(
+        "Lists the devices of the account.", .bearer,
+        answers: .json(["devices": .array(of: .device)]))
+    }
+  }
+
+  static var revokeDevice: Endpoint {
+    Endpoint(API.revokeDevice) {
+      Operation(
+        "Signs a device out and removes its push tokens.", .bearer, item: .device,
+        answers: .success, errors: [.notFound(\.deviceGone)])
+    }
+  }
+
+  static var renameDevice: Endpoint {
+    Endpoint(API.renameDevice) {
+      Operation(
+        "Renames a device.", .bearer, item: .device, body: .json(NameBody.self),
+        answers: .success, errors: [.notFound(\.deviceGone)])
+    }
+  }
+}
+
+extension Operation.Item {
+  static let device = Self("The id that the app gave to a device of the account.")
+}
+
+extension Access {
+  fileprivate static let registeringDevice = Access(
+    alternatives: [[], [.deviceCredential], [.accessToken]], errors: [.invalidDeviceCredential])
+}
+
+extension Schema {
+  fileprivate static let device: Schema =
+    ([
+      "deviceId": .string, "deviceName": .string, "platform": DevicePlatform.schema,
+      "createdAt": .time, "lastUsedAt": .time, "biometricEnabled": .boolean,
+      "pushEnabled": .boolean,
+      "current": .boolean,
+    ] as Schema).named("Device")
 }

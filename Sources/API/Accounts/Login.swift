@@ -16,13 +16,8 @@ private let answerInterval = Duration.milliseconds(30)
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func startSignIn(_ request: Request, in context: borrowing Context) throws -> Response {
-  enum Method: String, Decodable { case email, passkey }
-  struct Body: Decodable {
-    let email: EmailAddress?
-    let method: Method?
-  }
   let startedAt = ContinuousClock.now
-  let body = try request.decode(Body.self)
+  let body = try request.decode(SignInStartBody.self)
   let device = try request.signingDevice()
   guard let email = body.email else {
     guard body.method == .passkey else {
@@ -51,6 +46,12 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
   }
 }
 
+private struct SignInStartBody: Decodable {
+  enum Method: String, SelfDescribing, CaseIterable { case email, passkey }
+  let email: EmailAddress?
+  let method: Method?
+}
+
 /// `POST /api/mobile/auth/login/verify`: signs in with the mailed code, found by e-mail address or by
 /// challenge, or with the assertion of a passkey, which contains its challenge.
 ///
@@ -58,13 +59,7 @@ func startSignIn(_ request: Request, in context: borrowing Context) throws -> Re
 ///   the same message for a code, and with another for a passkey; ``Failure/accountBanned``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func signIn(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let email: EmailAddress?
-    let challenge: String?
-    let code: ShortText?
-    let credential: AssertedCredential?
-  }
-  let body = try request.decode(Body.self)
+  let body = try request.decode(SignInBody.self)
   let device = try request.signingDevice()
   let outcome: SignInOutcome
   if let credential = body.credential {
@@ -90,6 +85,13 @@ func signIn(_ request: Request, in context: borrowing Context) throws -> Respons
     throw body.credential == nil
       ? Failure.unauthorized(\.wrongCode) : .refusedPasskey
   }
+}
+
+private struct SignInBody: Decodable {
+  let email: EmailAddress?
+  let challenge: String?
+  let code: ShortText?
+  let credential: AssertedCredential?
 }
 
 extension Context {
@@ -138,6 +140,37 @@ extension LoginCodeName {
       self = .email(email.text)
     } else {
       throw Failure.validation(field: "email", reason: "missing")
+    }
+  }
+}
+
+extension Endpoint {
+  static var startSignIn: Endpoint {
+    Endpoint(API.startSignIn) {
+      Operation(
+        """
+        Offers the account's passkeys, or mails a code. It mails a code if the account has no passkeys or `method` is `email`. \
+        With `method` `passkey` and without `email`, any passkey of the site may answer.
+        """, .device, body: .json(SignInStartBody.self, SigningDeviceBody.self),
+        answers: .json(
+          [
+            "challenge": .string, "method": .words(["email", "passkey"]), "message": .string,
+            "emailFallback?": .boolean, "passkeyOptions?": .requestOptions,
+          ], meaning: "The code is mailed, or the options are for the device's authenticator."),
+        errors: [.unknownDevice])
+    }
+  }
+
+  static var signIn: Endpoint {
+    Endpoint(API.signIn) {
+      Operation(
+        "Signs in with the mailed `code`, found by `email` or `challenge`, or with a passkey.",
+        .device, body: .json(SignInBody.self, SigningDeviceBody.self),
+        answers: .json(.signedIn),
+        errors: [
+          .unauthorized(\.wrongCode), .refusedPasskey, .accountBanned,
+          .unknownPasskey([0], at: RelyingParty(id: "", origins: [])),
+        ])
     }
   }
 }

@@ -3,7 +3,9 @@ import Cryptography
 import Store
 
 /// A new passkey of an app, in JSON as browsers write it.
-struct CreatedCredential: Decodable {
+struct CreatedCredential: SelfDescribing {
+  static let schema = CredentialJSON<AttestationResponse>.schema.named("CreatedCredential")
+
   private let response: AttestationResponse
 
   init(from decoder: any Decoder) throws {
@@ -19,7 +21,9 @@ struct CreatedCredential: Decodable {
 }
 
 /// The assertion of a passkey, in JSON as browsers write it.
-struct AssertedCredential: Decodable {
+struct AssertedCredential: SelfDescribing {
+  static let schema = CredentialJSON<AssertionResponse>.schema.named("AssertedCredential")
+
   let assertion: PasskeyAssertion
 
   init(from decoder: any Decoder) throws {
@@ -43,7 +47,19 @@ private func hash(ofChallenge named: String?, orIn clientData: [UInt8]) -> [UInt
 }
 
 /// A `PublicKeyCredential` in JSON (WebAuthn §5.1.8).
-private struct CredentialJSON<Response: Decodable>: Decodable {
+private struct CredentialJSON<Response: SelfDescribing>: Decodable {
+  static var schema: Schema {
+    let schema: Schema = [
+      "id": .bytes(atMost: maximumID), "rawId": .bytes(atMost: maximumID),
+      "type": .words(["public-key"]), "response": Response.schema,
+    ]
+    return schema.example([
+      "id": "AA", "rawId": "AA", "type": "public-key", "response": Response.schema.example!,
+    ])
+  }
+
+  private static var maximumID: Int { 1023 }
+
   let id: [UInt8]
   let response: Response
 
@@ -51,8 +67,8 @@ private struct CredentialJSON<Response: Decodable>: Decodable {
 
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Member.self)
-    id = try members.bytes(.id, atMost: 1023)
-    guard try members.bytes(.rawId, atMost: 1023) == id else {
+    id = try members.bytes(.id, atMost: Self.maximumID)
+    guard try members.bytes(.rawId, atMost: Self.maximumID) == id else {
       throw members.failure(.rawId, "not_the_id")
     }
     guard try members.decode(String.self, forKey: .type) == "public-key" else {
@@ -62,8 +78,29 @@ private struct CredentialJSON<Response: Decodable>: Decodable {
   }
 }
 
+private let maximumClientData = 4096
+
+/// The number of characters of base64url without padding.
+private func base64URLCount(of bytes: Int) -> Int { (bytes * 4 + 2) / 3 }
+
+extension Schema {
+  fileprivate static func bytes(atMost count: Int) -> Schema {
+    text(atMost: base64URLCount(of: count)).with("pattern", "^[A-Za-z0-9_-]+$")
+      .with("contentEncoding", "base64url")
+  }
+}
+
 /// An `AuthenticatorAttestationResponse`.
-private struct AttestationResponse: Decodable {
+private struct AttestationResponse: SelfDescribing {
+  static let schema =
+    ([
+      "clientDataJSON": .bytes(atMost: maximumClientData),
+      "attestationObject": .bytes(atMost: maximumObject),
+    ] as Schema).example(["clientDataJSON": "AA", "attestationObject": "AA"])
+
+  // Some authenticators send an attestation statement with certificates, although we do not ask for it.
+  private static let maximumObject = 16_384
+
   let clientDataJSON: [UInt8]
   let attestationObject: [UInt8]
 
@@ -71,14 +108,24 @@ private struct AttestationResponse: Decodable {
 
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Member.self)
-    clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
-    // Some authenticators send an attestation statement with certificates, although we do not ask for it.
-    attestationObject = try members.bytes(.attestationObject, atMost: 16_384)
+    clientDataJSON = try members.bytes(.clientDataJSON, atMost: maximumClientData)
+    attestationObject = try members.bytes(.attestationObject, atMost: Self.maximumObject)
   }
 }
 
 /// An `AuthenticatorAssertionResponse`.
-private struct AssertionResponse: Decodable {
+private struct AssertionResponse: SelfDescribing {
+  static let schema =
+    ([
+      "clientDataJSON": .bytes(atMost: maximumClientData),
+      "authenticatorData": .bytes(atMost: maximumClientData),
+      "signature": .bytes(atMost: maximumSignature),
+      "userHandle?": .string.with("maxLength", .number(base64URLCount(of: maximumHandle))).orNull,
+    ] as Schema).example(["clientDataJSON": "AA", "authenticatorData": "AA", "signature": "AA"])
+
+  private static let maximumSignature = 512  // the size of RSA with 4,096 bits
+  private static let maximumHandle = 64
+
   let clientDataJSON: [UInt8]
   let authenticatorData: [UInt8]
   let signature: [UInt8]
@@ -90,12 +137,12 @@ private struct AssertionResponse: Decodable {
 
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Member.self)
-    clientDataJSON = try members.bytes(.clientDataJSON, atMost: 4096)
-    authenticatorData = try members.bytes(.authenticatorData, atMost: 4096)
-    signature = try members.bytes(.signature, atMost: 512)  // the size of RSA with 4,096 bits
+    clientDataJSON = try members.bytes(.clientDataJSON, atMost: maximumClientData)
+    authenticatorData = try members.bytes(.authenticatorData, atMost: maximumClientData)
+    signature = try members.bytes(.signature, atMost: Self.maximumSignature)
     // Some browsers write an empty string for a missing handle.
     let handle = try members.decodeIfPresent(String.self, forKey: .userHandle) ?? ""
-    userHandle = handle.isEmpty ? nil : try members.bytes(.userHandle, atMost: 64)
+    userHandle = handle.isEmpty ? nil : try members.bytes(.userHandle, atMost: Self.maximumHandle)
   }
 }
 
@@ -103,7 +150,7 @@ extension KeyedDecodingContainer {
   /// The bytes of a member in base64url without padding: at least one byte.
   fileprivate func bytes(_ key: Key, atMost count: Int) throws -> [UInt8] {
     let text = try decode(String.self, forKey: key)
-    guard text.utf8.count <= (count * 4 + 2) / 3 else { throw failure(key, "too_long") }
+    guard text.utf8.count <= base64URLCount(of: count) else { throw failure(key, "too_long") }
     guard let bytes = base64URLDecoded(text), !bytes.isEmpty else {
       throw failure(key, "not_base64url")
     }

@@ -27,12 +27,8 @@ func startPasskeyRegistration(
 ///   same message; ``Failure/conflict(_:code:)`` if the credential's id is in use;
 ///   ``Failure/tooManyPasskeys``; ``Failure/tooManyRequests(retryAfter:)``.
 func registerPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let credential: CreatedCredential
-    let name: ShortText?
-  }
   let caller = try context.authenticate(request)
-  let body = try request.decode(Body.self)
+  let body = try request.decode(PasskeyBody.self)
   let new = body.credential.passkey(named: body.name?.text ?? "Passkey")
   let outcome = try context.records.passkeys.register(
     new, at: context.settings.relyingParty, by: caller)
@@ -51,6 +47,11 @@ func registerPasskey(_ request: Request, in context: borrowing Context) throws -
   case .taken: throw Failure.conflict(\.passkeyTaken)
   case .full: throw Failure.tooManyPasskeys
   }
+}
+
+private struct PasskeyBody: Decodable {
+  let credential: CreatedCredential
+  let name: ShortText?
 }
 
 /// `GET /api/mobile/passkeys`: the account's passkeys, the newest first.
@@ -114,66 +115,70 @@ extension Context {
   }
 }
 
+extension Endpoint {
+  static var startPasskeyRegistration: Endpoint {
+    Endpoint(API.startPasskeyRegistration) {
+      Operation(
+        "Returns the options with which a browser or a phone makes a passkey.", .bearer,
+        answers: .json(.creationOptions), errors: [.tooManyPasskeys, .freshProofRequired])
+    }
+  }
+
+  static var registerPasskey: Endpoint {
+    Endpoint(API.registerPasskey) {
+      Operation(
+        """
+        Adds a passkey to the account. Until the account's address is proven, no sign-in offers the passkey: the answer then has \
+        `offered` false and a `message`.
+        """, .bearer, body: .json(PasskeyBody.self),
+        answers: .json(
+          .passkey.merging(["success": .boolean, "offered?": .boolean, "message?": .string])),
+        errors: [
+          .badRequest(\.passkeyNotAdded), .conflict(\.passkeyTaken), .tooManyPasskeys,
+          .freshProofRequired,
+        ])
+    }
+  }
+
+  static var getPasskeys: Endpoint {
+    Endpoint(API.getPasskeys) {
+      Operation(
+        "Lists the passkeys of the account, the newest first.", .bearer,
+        answers: .json(["passkeys": .array(of: .passkey)]))
+    }
+  }
+
+  static var removePasskey: Endpoint {
+    Endpoint(API.removePasskey) {
+      Operation(
+        """
+        Removes a passkey, so that it can no longer sign in or pay. The answer has the data with which a browser makes its \
+        authenticators forget the passkey.
+        """, .bearer, item: .passkey,
+        answers: .json([
+          "success": .boolean,
+          "signalAllAcceptedCredentials": [
+            "rpId": .string, "userId": .base64URL,
+            "allAcceptedCredentialIds": .array(of: .base64URL),
+          ],
+        ]), errors: [.notFound(\.passkeyGone), .freshProofRequired])
+    }
+  }
+
+  static var renamePasskey: Endpoint {
+    Endpoint(API.renamePasskey) {
+      Operation(
+        "Renames a passkey.", .bearer, item: .passkey, body: .json(NameBody.self),
+        answers: .success, errors: [.notFound(\.passkeyGone)])
+    }
+  }
+}
+
+extension Operation.Item {
+  fileprivate static let passkey = Self("The id of a passkey of the account.")
+}
+
 extension JSONWriter {
-  /// Writes the options with which a browser asks its authenticators for an assertion
-  /// (`PublicKeyCredentialRequestOptionsJSON`, WebAuthn §5.5).
-  mutating func requestOptions(
-    _ challenge: String, of party: RelyingParty, offering ids: [[UInt8]]
-  ) {
-    member("challenge", challenge)
-    member("timeout", NewPasskeyChallenge.lifetime.milliseconds)
-    member("rpId", party.id)
-    member("allowCredentials", array: { $0.credentials(ids) })
-    member("userVerification", "required")
-  }
-
-  fileprivate mutating func creationOptions(
-    _ challenge: String, of party: RelyingParty, for account: Account, excluding ids: [[UInt8]]
-  ) {
-    member("challenge", challenge)
-    member("rp", object: { $0.members(of: party) })
-    member("user", object: { $0.user(account) })
-    member("pubKeyCredParams", array: { $0.parameters(of: party.algorithms) })
-    member("timeout", NewPasskeyChallenge.lifetime.milliseconds)
-    member("excludeCredentials", array: { $0.credentials(ids) })
-    member(
-      "authenticatorSelection",
-      object: { selection in
-        selection.member("residentKey", "preferred")
-        selection.member("userVerification", "required")
-      })
-    member("attestation", "none")
-  }
-
-  private mutating func members(of party: RelyingParty) {
-    member("id", party.id)
-    member("name", party.id)
-  }
-
-  private mutating func user(_ account: Account) {
-    member("id", base64URLEncoded(userHandle(ofAccount: account.id)))
-    member("name", account.email)
-    member("displayName", account.name)
-  }
-
-  private mutating func parameters(of algorithms: [COSEKey.Algorithm]) {
-    for algorithm in algorithms {
-      object { parameter in
-        parameter.member("type", "public-key")
-        parameter.member("alg", algorithm.rawValue)
-      }
-    }
-  }
-
-  private mutating func credentials(_ ids: [[UInt8]]) {
-    for id in ids {
-      object { credential in
-        credential.member("type", "public-key")
-        credential.member("id", base64URLEncoded(id))
-      }
-    }
-  }
-
   fileprivate mutating func members(of passkey: ListedPasskey) {
     member("id", passkey.id)
     member("name", passkey.name)
@@ -202,4 +207,11 @@ extension Failure {
 
   static let tooManyPasskeys = Failure.conflict(
     \.tooManyPasskeys, code: "too_many_passkeys")
+}
+
+extension Schema {
+  fileprivate static let passkey: Schema =
+    ([
+      "id": .string, "name": .string, "createdAt": .time, "lastUsedAt": .time.orNull,
+    ] as Schema).named("Passkey")
 }

@@ -13,12 +13,8 @@ import Store
 ///   ``Failure/unauthorized(_:)`` for a wrong code; ``Failure/unknownDevice``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func signInWithPassword(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let email: EmailAddress
-    let password: TypedPassword?
-  }
   let startedAt = ContinuousClock.now
-  let body = try request.decode(Body.self)
+  let body = try request.decode(PasswordBody.self)
   let device = try request.signingDevice()
   guard let typed = body.password?.code else {
     let start = try context.mailCode(to: body.email, on: device)
@@ -32,6 +28,11 @@ func signInWithPassword(_ request: Request, in context: borrowing Context) throw
   }
   context.wakeCompanion()
   return .json { json in context.write(account, session, into: &json) }
+}
+
+private struct PasswordBody: Decodable {
+  let email: EmailAddress
+  let password: TypedPassword?
 }
 
 extension Context {
@@ -48,7 +49,9 @@ extension Context {
 }
 
 /// The text typed as a password. Keeps only a mailed code.
-private struct TypedPassword: Decodable {
+private struct TypedPassword: SelfDescribing {
+  static let schema = Schema.any.example("123456")
+
   /// Six digits.
   let code: String?
 
@@ -63,4 +66,18 @@ private struct TypedPassword: Decodable {
 extension Failure {
   fileprivate static let codeMailed = Failure(
     status: 400, code: "code_mailed", sentence: \.codeMailed)
+}
+
+extension Endpoint {
+  static var signInWithPassword: Endpoint {
+    Endpoint(API.signInWithPassword) {
+      Operation(
+        """
+        Signs in an app that asks for a password. The server has no passwords: six digits are a mailed code, and any other text \
+        mails one. The answer is then 400 with `code_mailed`.
+        """, .device, body: .json(PasswordBody.self, SigningDeviceBody.self),
+        answers: .json(.signedIn),
+        errors: [.codeMailed, .unknownDevice, .unauthorized(\.wrongCode), .accountBanned])
+    }
+  }
 }

@@ -15,13 +15,9 @@ func getProfile(_ request: Request, in context: borrowing Context) throws -> Res
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/freshProofRequired`` for a new
 ///   address; ``Failure/tooManyRequests(retryAfter:)``.
 func changeProfile(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let name: ShortText?
-    let email: EmailAddress?
-  }
   let startedAt = ContinuousClock.now
   let caller = try context.authenticate(request)
-  let body = try request.decode(Body.self)
+  let body = try request.decode(ProfileBody.self)
   guard body.name != nil || body.email != nil else {
     throw Failure.validation(field: "name", reason: "missing")
   }
@@ -34,6 +30,11 @@ func changeProfile(_ request: Request, in context: borrowing Context) throws -> 
     context.waitForAnswerTime(since: startedAt)
   }
   return .profile(profile)
+}
+
+private struct ProfileBody: Decodable {
+  let name: ShortText?
+  let email: EmailAddress?
 }
 
 /// `DELETE /api/mobile/account`: deletes the account with everything that it owns.
@@ -65,4 +66,44 @@ extension JSONWriter {
     member("pendingEmail", profile.pendingEmail)
     member("profileImageUrl", nil as String?)
   }
+}
+
+extension Endpoint {
+  static var getProfile: Endpoint {
+    Endpoint(API.getProfile) {
+      Operation(
+        "Returns the name and the e-mail address of the account.", .bearer,
+        answers: .json(.profileAnswer))
+    }
+  }
+
+  static var changeProfile: Endpoint {
+    Endpoint(API.changeProfile) {
+      Operation(
+        """
+        Changes the name at once. A new e-mail address must be confirmed with a mailed link; the answer is the same whether an \
+        account has that address or not.
+        """, .bearer, body: .json(ProfileBody.self), answers: .json(.profileAnswer),
+        errors: [.freshProofRequired])
+    }
+  }
+
+  static var deleteAccount: Endpoint {
+    Endpoint(API.deleteAccount) {
+      Operation(
+        "Deletes the account with everything that it owns.", .bearer, answers: .success,
+        errors: [.freshProofRequired])
+    }
+  }
+}
+
+extension Schema {
+  fileprivate static let profile: Schema = [
+    "name": .string, "displayName": .string, "email": .email, "emailVerified": .boolean,
+    "pendingEmail": .email.orNull, "profileImageUrl": .uri.orNull,
+  ]
+
+  fileprivate static let profileAnswer = profile.merging([
+    "success": .boolean, "profile": profile.named("Profile"),
+  ])
 }

@@ -7,15 +7,8 @@ import Store
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)`` for another
 ///   device's id; ``Failure/tooManyRequests(retryAfter:)``.
 func setPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    enum Kind: String, Decodable { case apns, fcm }
-    let deviceId: ClientDeviceID?
-    let pushToken: PushToken
-    let platform: DevicePlatform?
-    let tokenType: Kind?
-  }
   let caller = try context.authenticate(request)
-  let body = try request.decode(Body.self)
+  let body = try request.decode(TokenBody.self)
   if let device = body.deviceId, device.text != caller.clientDeviceID {
     throw Failure.forbidden(\.otherDevice)
   }
@@ -25,6 +18,14 @@ func setPushToken(_ request: Request, in context: borrowing Context) throws -> R
     json.member("success", true)
     json.member("registeredAt", context.now.rfc3339)
   }
+}
+
+private struct TokenBody: Decodable {
+  enum Kind: String, SelfDescribing, CaseIterable { case apns, fcm }
+  let deviceId: ClientDeviceID?
+  let pushToken: PushToken
+  let platform: DevicePlatform?
+  let tokenType: Kind?
 }
 
 /// `DELETE /api/mobile/device/push-token[/:deviceId]`: stops notifications to a device of the account.
@@ -37,4 +38,23 @@ func clearPushToken(_ request: Request, in context: borrowing Context) throws ->
     throw Failure.notFound(\.deviceGone)
   }
   return .json { json in json.member("success", true) }
+}
+
+extension Endpoint {
+  static var setPushToken: Endpoint {
+    Endpoint(API.setPushToken) {
+      Operation(
+        "Sets the only push token of the signed-in device.", .bearer, body: .json(TokenBody.self),
+        answers: .json(["success": .boolean, "registeredAt": .time]),
+        errors: [.forbidden(\.otherDevice)])
+    }
+  }
+
+  static var clearPushToken: Endpoint {
+    Endpoint(API.clearPushToken) {
+      Operation(
+        "Stops notifications to the signed-in device, or to the device in the path.", .bearer,
+        item: .device, answers: .success, errors: [.notFound(\.deviceGone)])
+    }
+  }
 }

@@ -112,3 +112,22 @@ extension Response {
     return said(texts.nothingToEnd, texts.outAlready, status: 404, in: language)
   }
 }
+
+extension Endpoint {
+  static var askWhetherToEnd: Endpoint {
+    Endpoint(API.askWhetherToEnd) {
+      Operation(
+        "Shows the page of a mailed link, which asks whether to end the sign-in that the mail reports.",
+        query: [.linkToken], answers: .page("The question."), errors: [.linkEnded])
+    }
+  }
+
+  static var endByLink: Endpoint {
+    Endpoint(API.endByLink) {
+      Operation(
+        "Signs out the device or all browsers that the link names.",
+        body: .form(["token": .string]),
+        answers: .page("Signed out."), errors: [.linkEnded])
+    }
+  }
+}

@@ -8,10 +8,7 @@ import Store
 ///   has refreshed; ``Failure/accountBanned``; ``Failure/tooManyRequests(retryAfter:)``;
 ///   ``Failure/invalidDeviceCredential``.
 func refreshTokens(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let refreshToken: String
-  }
-  let body = try request.decode(Body.self)
+  let body = try request.decode(RefreshBody.self)
   var outcome = RefreshOutcome.dead
   if let claims = context.refreshClaims(of: body.refreshToken) {
     outcome = try context.records.sessions.refresh(
@@ -30,6 +27,10 @@ func refreshTokens(_ request: Request, in context: borrowing Context) throws -> 
   }
 }
 
+private struct RefreshBody: Decodable {
+  let refreshToken: String
+}
+
 /// `POST /api/mobile/auth/logout`: ends the sessions of the device. `revokeAll` ends all sessions of the
 /// account; `authenticators` also removes its passkeys and keys. Both flags are `true` or `false`, in the
 /// query or in the body.
@@ -42,15 +43,16 @@ func logOut(_ request: Request, in context: borrowing Context) throws -> Respons
   return .json { json in json.member("success", true) }
 }
 
+private struct LogoutBody: Decodable {
+  let revokeAll: Bool?
+  let authenticators: Bool?
+}
+
 extension LogoutExtent {
   /// - Throws: ``Failure/validation(field:reason:value:)`` for a malformed flag, which must not count as
   ///   false, and for `authenticators` without `revokeAll`.
   fileprivate init(_ request: Request) throws {
-    struct Body: Decodable {
-      let revokeAll: Bool?
-      let authenticators: Bool?
-    }
-    let body = request.body.isEmpty ? nil : try request.decode(Body.self)
+    let body = request.body.isEmpty ? nil : try request.decode(LogoutBody.self)
     let everywhere = try request.flag("revokeAll") ?? body?.revokeAll ?? false
     let authenticators = try request.flag("authenticators") ?? body?.authenticators ?? false
     guard everywhere || !authenticators else {
@@ -68,6 +70,35 @@ extension Request {
     case "true": true
     case "false": false
     default: throw Failure.validation(field: name, reason: "not_true_or_false")
+    }
+  }
+}
+
+extension Endpoint {
+  static var refreshTokens: Endpoint {
+    Endpoint(API.refreshTokens) {
+      Operation(
+        """
+        Returns the next pair of tokens. Returns the same pair again if the answer was lost. Just after another call has \
+        refreshed, the answer is 409.
+        """, .device, body: .json(RefreshBody.self), answers: .json(.tokens),
+        errors: [
+          .unauthorized(\.invalidRefreshToken), .conflict(\.refreshedElsewhere), .accountBanned,
+        ])
+    }
+  }
+
+  static var logOut: Endpoint {
+    Endpoint(API.logOut) {
+      Operation(
+        """
+        Ends the sessions of the device. `revokeAll` ends all sessions of the account; `authenticators` also removes its passkeys \
+        and keys. Both may be in the query or in the body.
+        """, .bearer,
+        query: ["revokeAll", "authenticators"].map {
+          .init($0, "A flag.", .words(["true", "false"]))
+        }, body: .json(LogoutBody.self, isRequired: false), answers: .success,
+        errors: [.freshProofRequired])
     }
   }
 }

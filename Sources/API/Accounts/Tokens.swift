@@ -64,6 +64,13 @@ extension Context {
   }
 }
 
+extension Schema {
+  static let tokens: Schema =
+    ([
+      "accessToken": .token, "refreshToken": .token, "expiresIn": .integer,
+    ] as Schema).named("Tokens")
+}
+
 struct RefreshClaims: Decodable {
   let jti: String
   let exp: Int64

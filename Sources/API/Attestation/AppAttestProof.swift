@@ -6,6 +6,14 @@ import Store
 extension AppProof {
   /// Apple's App Attest: an assertion in the request's fields.
   static let appAttest = AppProof(
+    fields: {
+      [
+        .init("X-iOS-App-Attest-Assertion", "An assertion by the key of the app.", .base64),
+        .init("X-iOS-App-Attest-Key", "The id of the key that `/verify` enrolled.", .base64),
+        .init(
+          "X-Request-Challenge", "The signed text: `METHOD:URL:seconds` since 1970.", .base64),
+      ]
+    }, errors: { [.attestation(.noAssertion)] },
     checkWrite: { request, caller, context in
       let outcome = try context.records.assertions.check(
         request.clientFacts, context.assertion(of: request), of: caller,

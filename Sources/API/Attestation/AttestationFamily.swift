@@ -3,11 +3,12 @@ import Base
 extension Family {
   /// Enrolls the keys with which apps prove that they are genuine.
   static let attestation = Family(
-    "attestation", paths: ["/api/app-attestation/"], errors: .attestation,
+    "attestation", "Enrolls the keys with which apps prove that they are genuine.",
+    paths: ["/api/app-attestation/"], errors: .attestation,
     routes: [
-      Route("POST", "/api/app-attestation/challenge", requestAttestationChallenge),
-      Route("POST", "/api/app-attestation/verify", enrollAttestedKey),
-      Route("POST", "/api/app-attestation/verify-key", checkAttestedKey),
+      Route("POST", "/api/app-attestation/challenge", .requestAttestationChallenge),
+      Route("POST", "/api/app-attestation/verify", .enrollAttestedKey),
+      Route("POST", "/api/app-attestation/verify-key", .checkAttestedKey),
     ])
 }
 

@@ -12,18 +12,8 @@ private let challengeLifetime = Duration.seconds(600)
 func requestAttestationChallenge(
   _ request: Request, in context: borrowing Context
 ) throws -> Response {
-  struct Body: Decodable {
-    let platform: String
-    let bundleID: BundleID
-
-    init(from decoder: any Decoder) throws {
-      let members = try decoder.container(keyedBy: Spelling.self)
-      platform = try members.decode(String.self, "platform")
-      bundleID = try members.decode(BundleID.self, "bundle_id", "bundleId")
-    }
-  }
   _ = try context.attestedApps
-  let body = try request.decode(Body.self)
+  let body = try request.decode(ChallengeBody.self)
   guard body.platform.lowercased() == "ios" else {
     throw Failure.badRequest("Only iOS platform is supported")
   }
@@ -43,22 +33,8 @@ func requestAttestationChallenge(
 /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, with a message that
 ///   the apps show; ``Failure/tooManyRequests(retryAfter:)``.
 func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let attestation: PresentedAttestation
-
-    init(from decoder: any Decoder) throws {
-      let members = try decoder.container(keyedBy: Spelling.self)
-      attestation = PresentedAttestation(
-        object: try members.decode(
-          Base64.self, "attestation_object", "attestationObject", "attestation"
-        ).bytes,
-        keyID: try members.decode(Base64.self, "key_id", "keyId").bytes,
-        challengeID: try members.decode(String.self, "challenge_id", "challengeId"),
-        bundleID: try members.decode(BundleID.self, "bundle_id", "bundleId").text)
-    }
-  }
   let apps = try context.attestedApps
-  let attestation = try request.decode(Body.self).attestation
+  let attestation = try request.decode(AttestationBody.self).attestation
   switch try context.records.attestedKeys.enroll(attestation, of: apps) {
   case .enrolled: return .json { json in json.member("success", true) }
   case .refused(let refusal): throw Failure.refusedKey(refusal)
@@ -70,16 +46,8 @@ func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws
 ///
 /// - Throws: ``Failure/validation(field:reason:value:)``.
 func checkAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let keyID: String
-
-    init(from decoder: any Decoder) throws {
-      let members = try decoder.container(keyedBy: Spelling.self)
-      keyID = try members.decode(String.self, "key_id", "keyId")
-    }
-  }
   let apps = try context.attestedApps
-  let keyID = base64Decoded(try request.decode(Body.self).keyID)
+  let keyID = base64Decoded(try request.decode(KeyBody.self).keyID)
   let isValid =
     try keyID.map { keyID in
       try context.records.attestedKeys.isEnrolled(
@@ -88,13 +56,47 @@ func checkAttestedKey(_ request: Request, in context: borrowing Context) throws 
   return .json { json in json.member("valid", isValid) }
 }
 
+private struct ChallengeBody: Decodable {
+  let platform: String
+  let bundleID: BundleID
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Spelling.self)
+    platform = try members.decode(String.self, "platform")
+    bundleID = try members.decode(BundleID.self, "bundle_id", "bundleId")
+  }
+}
+
+private struct AttestationBody: Decodable {
+  let attestation: PresentedAttestation
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Spelling.self)
+    attestation = PresentedAttestation(
+      object: try members.decode(
+        Base64.self, "attestation_object", "attestationObject", "attestation"
+      ).bytes,
+      keyID: try members.decode(Base64.self, "key_id", "keyId").bytes,
+      challengeID: try members.decode(String.self, "challenge_id", "challengeId"),
+      bundleID: try members.decode(BundleID.self, "bundle_id", "bundleId").text)
+  }
+}
+
+private struct KeyBody: Decodable {
+  let keyID: String
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Spelling.self)
+    keyID = try members.decode(String.self, "key_id", "keyId")
+  }
+}
+
 extension Context {
   /// - Throws: 503 if no Apple team is configured.
   fileprivate var attestedApps: AttestedApps {
     get throws {
       guard let apps = settings.attestation.apps else {
-        throw Failure(
-          status: 503, message: "App attestation is not configured here: there is no Apple team id")
+        throw Failure.attestationNotConfigured
       }
       return apps
     }
@@ -102,6 +104,9 @@ extension Context {
 }
 
 extension Failure {
+  fileprivate static let attestationNotConfigured = Failure(
+    status: 503, message: "App attestation is not configured here: there is no Apple team id")
+
   fileprivate static func refusedKey(_ refusal: AttestationRefusal) -> Failure {
     switch refusal {
     case .unknownChallenge, .spentChallenge: .forbidden("Invalid challenge")
@@ -131,7 +136,9 @@ extension KeyedDecodingContainer<Spelling> {
   }
 }
 
-private struct BundleID: Decodable {
+private struct BundleID: SelfDescribing {
+  static let schema = Schema.string.with("pattern", "^[A-Za-z0-9.-]+$").example("org.example.app")
+
   let text: String
 
   init(from decoder: any Decoder) throws {
@@ -142,7 +149,9 @@ private struct BundleID: Decodable {
   }
 }
 
-private struct Base64: Decodable {
+private struct Base64: SelfDescribing {
+  static let schema = Schema.base64.example("AA==")
+
   let bytes: [UInt8]
 
   init(from decoder: any Decoder) throws {
@@ -151,5 +160,39 @@ private struct Base64: Decodable {
       throw Failure.validation(field: decoder.field, reason: "not_base64")
     }
     self.bytes = bytes
+  }
+}
+
+extension Endpoint {
+  static var requestAttestationChallenge: Endpoint {
+    Endpoint(API.requestAttestationChallenge) {
+      Operation(
+        "Issues a challenge for one attestation, for ten minutes. Only `ios` is supported.",
+        body: .json(ChallengeBody.self),
+        answers: .json([
+          "success": .boolean, "challenge": .base64, "challenge_id": .string,
+          "challengeId": .string,
+        ]), errors: [.attestationNotConfigured])
+    }
+  }
+
+  static var enrollAttestedKey: Endpoint {
+    Endpoint(API.enrollAttestedKey) {
+      Operation(
+        "Enrolls a key for which Apple attests that a genuine app made it.",
+        body: .json(AttestationBody.self), answers: .success,
+        errors: [
+          .attestationNotConfigured, .refusedKey(.unknownChallenge), .refusedKey(.malformed),
+        ])
+    }
+  }
+
+  static var checkAttestedKey: Endpoint {
+    Endpoint(API.checkAttestedKey) {
+      Operation(
+        "Tells whether a key is enrolled. With an access token, whether it is also this phone's.",
+        Access(alternatives: [[], [.accessToken]], errors: []), body: .json(KeyBody.self),
+        answers: .json(["valid": .boolean]), errors: [.attestationNotConfigured])
+    }
   }
 }

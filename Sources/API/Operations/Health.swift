@@ -33,3 +33,24 @@ extension JSONWriter {
     }
   }
 }
+
+extension Endpoint {
+  static var getHealth: Endpoint {
+    Endpoint(API.getHealth) {
+      Operation(
+        "Reports whether the site works, and its problems.",
+        answers: .json(.health, meaning: "The site works, perhaps with problems."),
+        .json(
+          503, .health.orMissing.merging(["error": .string]), meaning: "The site is down.",
+          fields: ["Retry-After"]))
+    }
+  }
+}
+
+extension Schema {
+  fileprivate static let health: Schema = [
+    "status": .words(Health.Status.allCases.map(\.rawValue)),
+    "database": .words(Health.DatabaseState.allCases.map(\.rawValue)), "last_poll": .time.orNull,
+    "problems": .array(of: ["name": .string, "reason": .string]),
+  ]
+}

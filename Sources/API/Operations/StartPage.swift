@@ -21,3 +21,11 @@ func getStartPage(_ request: Request, in context: borrowing Context) -> Response
       """
   ).response()
 }
+
+extension Endpoint {
+  static var getStartPage: Endpoint {
+    Endpoint(API.getStartPage) {
+      Operation("Shows a page about the site.", answers: .page("The page."))
+    }
+  }
+}

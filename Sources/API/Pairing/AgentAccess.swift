@@ -108,3 +108,71 @@ extension Context {
 extension Failure {
   fileprivate static let tokenExpired = Failure.forbidden("Token expired")
 }
+
+extension Endpoint {
+  static var getStatus: Endpoint {
+    Endpoint(API.getStatus) {
+      Operation(
+        "Reports that the site works, and whether its agent answers.", .pairedPhone,
+        answers: .json([
+          "status": .words(["ok"]), "agent": .words(["up", "away", "unknown"]), "session": .string,
+          "repo": .string, "auth_required": .boolean,
+        ]), errors: [.foreignAddress, .foreignPage])
+    }
+  }
+
+  static var issueTicket: Endpoint {
+    Endpoint(API.issueTicket) {
+      Operation(
+        "Issues a ticket for use in a URL instead of the phone's token.", .pairedPhone,
+        answers: .json(["ticket": .string, "expires_at": .time]), errors: [.noTokensHere])
+    }
+  }
+
+  static var admitToAgent: Endpoint {
+    Endpoint(API.admitToAgent) {
+      Operation(
+        """
+        Tells the web server whether a request to the agent may pass. The web server keeps this path to itself: other clients get \
+        404.
+        """, .pairedPhone,
+        answers: .init(
+          status: 204, meaning: "It may pass.", fields: [AgentClient.fieldName]),
+        .init(status: 200, meaning: "It may pass, for FastCGI's authorizer."),
+        errors: [.tokenExpired, .foreignAddress, .foreignPage, .notFound])
+    }
+  }
+
+  /// Requests to the agent, which the web server passes to it.
+  static var agentSocket: Endpoint {
+    Endpoint(API.refuseRelayed) {
+      Operation(
+        "Opens a web socket to the agent, through the relay.", .pairedPhone,
+        answers: .init(
+          status: 101, meaning: "The web socket is open; its messages are the agent's."),
+        errors: [.tokenExpired, .foreignAddress, .foreignPage])
+    }
+  }
+
+  static var agentPath: Endpoint {
+    Endpoint(API.refuseRelayed) {
+      Operation(
+        """
+        Passes the request to the agent, through the relay. The path may have more segments, and the agent decides about \
+        methods, bodies and answers.
+        """, .pairedPhone, item: .init("The rest of the path."),
+        answers: .init(status: 200, meaning: "The agent's answer.", type: "*/*"),
+        errors: [.tokenExpired, .foreignAddress, .foreignPage, .notFound])
+    }
+  }
+}
+
+/// The answer to a request to the agent that the web server wrongly passes to us.
+private func refuseRelayed(_ request: Request, in context: borrowing Context) throws -> Response {
+  throw Failure.notFound
+}
+
+extension Access {
+  fileprivate static let pairedPhone = Access(
+    alternatives: [[.pairedPhone], [.pairingTicket]], errors: [.notAdmitted])
+}

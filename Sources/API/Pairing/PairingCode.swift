@@ -33,13 +33,10 @@ func getPairingCode(_ request: Request, in context: borrowing Context) throws ->
 ///
 /// - Throws: ``Failure/foreignAddress``; ``Failure/foreignPage``; ``Failure/invalidPairingBody``; ``Failure/noTokensHere``.
 func replacePairingTokens(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let revoke: String?
-  }
   try context.requirePairingAccess(request)
   let body =
     request.body.isEmpty
-    ? nil : try request.decode(Body?.self, orSay: Failure.invalidPairingBody.message)
+    ? nil : try request.decode(RevocationBody?.self, orSay: Failure.invalidPairingBody.message)
   guard body?.revoke == nil || body?.revoke == "all" else { throw Failure.invalidPairingBody }
   let token = try context.replacePairingTokens(endingPairings: body?.revoke == "all")
   return .json { json in
@@ -47,6 +44,10 @@ func replacePairingTokens(_ request: Request, in context: borrowing Context) thr
     json.member("expires_at", token.expiresAt.rfc3339)
     json.member("message", "All previous tokens have been revoked")
   }
+}
+
+private struct RevocationBody: Decodable {
+  let revoke: String?
 }
 
 /// `GET /pair`: shows a page with the QR code.
@@ -85,5 +86,55 @@ extension Context {
     guard settings.agent.requiresAuth else { throw Failure.noTokensHere }
     return try records.pairingTokens.replaceAll(
       endingPairings: endingPairings, issuer: pairingIssuer)
+  }
+}
+
+extension Endpoint {
+  static var getPairingInfo: Endpoint {
+    Endpoint(API.getPairingInfo) {
+      Operation(
+        "Returns the content of the QR code, and the time when its token expires. \(ownNetwork)",
+        answers: .json([
+          "ws": .uri, "http": .uri, "session": .string, "repo": .string, "token?": .string,
+          "token_expires_at?": .time,
+        ]), errors: .ofPairing)
+    }
+  }
+
+  static var getPairingCode: Endpoint {
+    Endpoint(API.getPairingCode) {
+      Operation(
+        "Returns the QR code as a picture. \(ownNetwork)",
+        query: [.init("size", "Pixels of each side, 1 to 512; 256 for other values.", .integer)],
+        answers: .content("image/png", "The picture."), errors: .ofPairing)
+    }
+  }
+
+  static var replacePairingTokens: Endpoint {
+    Endpoint(API.replacePairingTokens) {
+      Operation(
+        """
+        Revokes all unused pairing tokens, and returns a new one. With `revoke` `all` it also revokes the paired phones. \
+        \(ownNetwork)
+        """, body: .json(RevocationBody.self, isRequired: false),
+        answers: .json(["token": .string, "expires_at": .time, "message": .string]),
+        errors: .ofPairing + [.invalidPairingBody, .noTokensHere])
+    }
+  }
+
+  static var getPairingPage: Endpoint {
+    Endpoint(API.getPairingPage) {
+      Operation(
+        "Shows a page with the QR code. \(ownNetwork)", answers: .page("The page."),
+        errors: .ofPairing)
+    }
+  }
+
+  static var renewPairingPage: Endpoint {
+    Endpoint(API.renewPairingPage) {
+      Operation(
+        "Replaces the pairing token, for the button of the page. \(ownNetwork)",
+        answers: .redirect(303, "Back to the page."), errors: .ofPairing + [.noTokensHere])
+    }
   }
 }

@@ -62,3 +62,11 @@ extension Failure {
       proxy but those in SWITCHBOARD_TRUSTED_PROXIES
       """, fields: [("X-Refusal", "address")])
 }
+
+/// A sentence about operations with ``Context/requirePairingAccess(_:)``.
+let ownNetwork = "Only the site's own machine and networks may call it."
+
+extension [Failure] {
+  /// Errors of ``Context/requirePairingAccess(_:)``.
+  static let ofPairing: [Failure] = [.foreignAddress, .foreignPage]
+}

@@ -8,12 +8,7 @@ import Store
 /// - Throws: ``Failure/badRequest(_:)``; ``Failure/unauthorized(_:)``;
 ///   ``Failure/tooManyRequests(retryAfter:)`` after ten failed exchanges.
 func exchangePairingToken(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let token: String?
-
-    private enum CodingKeys: String, CodingKey { case token = "pairing_token" }
-  }
-  let body = try request.decode(Body?.self, orSay: Failure.invalidPairingBody.message)
+  let body = try request.decode(ExchangeBody?.self, orSay: Failure.invalidPairingBody.message)
   guard let text = body?.token, !text.isEmpty else {
     throw Failure.badRequest("pairing_token is required")
   }
@@ -26,6 +21,12 @@ func exchangePairingToken(_ request: Request, in context: borrowing Context) thr
   }
   try context.records.pairedDevices.countFailedExchange()
   throw Failure.unauthorized("Invalid or expired pairing token")
+}
+
+private struct ExchangeBody: Decodable {
+  let token: String?
+
+  private enum CodingKeys: String, CodingKey { case token = "pairing_token" }
 }
 
 /// `POST /api/auth/refresh`: returns the next pair of tokens, or the same pair again if the answer was lost.
@@ -47,6 +48,12 @@ func refreshPairing(_ request: Request, in context: borrowing Context) throws ->
     try context.records.sessions.countDeadRefresh()
     throw Failure.unauthorized("Invalid or expired refresh token")
   }
+}
+
+private struct RefreshTokenBody: Decodable {
+  let token: String?
+
+  private enum CodingKeys: String, CodingKey { case token = "refresh_token" }
 }
 
 /// `POST /api/auth/revoke`: ends the pairing of a refresh token. Succeeds also for a token without a pairing
@@ -91,12 +98,7 @@ extension Request {
   /// The `refresh_token` of the body.
   fileprivate var refreshToken: String {
     get throws {
-      struct Body: Decodable {
-        let token: String?
-
-        private enum CodingKeys: String, CodingKey { case token = "refresh_token" }
-      }
-      let body = try decode(Body?.self, orSay: Failure.invalidPairingBody.message)
+      let body = try decode(RefreshTokenBody?.self, orSay: Failure.invalidPairingBody.message)
       guard let text = body?.token, !text.isEmpty else { throw Failure.refreshTokenRequired }
       return text
     }
@@ -105,4 +107,46 @@ extension Request {
 
 extension Failure {
   fileprivate static let refreshTokenRequired = Failure.badRequest("refresh_token is required")
+}
+
+extension Endpoint {
+  static var exchangePairingToken: Endpoint {
+    Endpoint(API.exchangePairingToken) {
+      Operation(
+        "Redeems a pairing token and pairs the phone that sends it.",
+        body: .json(ExchangeBody.self),
+        answers: .json(.pairedTokens),
+        errors: [.invalidPairingBody, .unauthorized("Invalid or expired pairing token")])
+    }
+  }
+
+  static var refreshPairing: Endpoint {
+    Endpoint(API.refreshPairing) {
+      Operation(
+        "Returns the next pair of tokens, or the same pair again if the answer was lost.",
+        body: .json(RefreshTokenBody.self), answers: .json(.pairedTokens),
+        errors: [
+          .invalidPairingBody, .refreshTokenRequired,
+          .unauthorized("Invalid or expired refresh token"),
+          .conflict("The token has just been refreshed by another request"),
+        ])
+    }
+  }
+
+  static var revokePairing: Endpoint {
+    Endpoint(API.revokePairing) {
+      Operation(
+        "Ends the pairing of a refresh token. Succeeds also for a token without a pairing.",
+        body: .json(RefreshTokenBody.self), answers: .success,
+        errors: [.invalidPairingBody, .refreshTokenRequired])
+    }
+  }
+}
+
+extension Schema {
+  fileprivate static let pairedTokens: Schema =
+    ([
+      "access_token": .string, "access_token_expires_at": .time, "refresh_token": .string,
+      "refresh_token_expires_at": .time, "token_type": .words(["Bearer"]), "expires_in": .integer,
+    ] as Schema).named("PairedTokens")
 }

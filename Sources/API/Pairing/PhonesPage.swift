@@ -48,6 +48,35 @@ extension Request {
   }
 }
 
+extension Endpoint {
+  static var getPhonesPage: Endpoint {
+    Endpoint(API.getPhonesPage) {
+      Operation(
+        "Shows a page with the phones that may reach the agent. \(ownNetwork)",
+        answers: .page("The page."), errors: .ofPairing)
+    }
+  }
+
+  static var endPairing: Endpoint {
+    Endpoint(API.endPairing) {
+      Operation(
+        "Ends the pairing of one phone. \(ownNetwork)", body: .form(["id": .string]),
+        answers: .redirect(303, "Back to the page."),
+        errors: .ofPairing + [.badRequest(\.formIncomplete)])
+    }
+  }
+
+  static var renamePhone: Endpoint {
+    Endpoint(API.renamePhone) {
+      Operation(
+        "Renames one phone. \(ownNetwork)",
+        body: .form(["id": .string, "name": .string.with("maxLength", 64)]),
+        answers: .redirect(303, "Back to the page."),
+        errors: .ofPairing + [.badRequest(\.formIncomplete), .badRequest(\.phoneNameRule)])
+    }
+  }
+}
+
 /// The phones that may reach the agent, the last used phone first. Each has a form that renames it and a button
 /// that ends its pairing.
 struct PhonesPage {

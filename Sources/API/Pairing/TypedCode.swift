@@ -9,12 +9,9 @@ import Store
 ///   ``Failure/noTokensHere``; ``Failure/unauthorized(_:)``; ``Failure/tooManyRequests(retryAfter:)`` after
 ///   ten tries for one token, or ten failed tries from one address.
 func exchangeTypedCode(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable {
-    let code: String?
-  }
   try context.requirePairingAccess(request)
   guard context.settings.agent.requiresAuth else { throw Failure.noTokensHere }
-  let body = try request.decode(Body?.self, orSay: Failure.invalidPairingBody.message)
+  let body = try request.decode(CodeBody?.self, orSay: Failure.invalidPairingBody.message)
   guard let code = body?.code?.trimmed, !code.isEmpty else {
     throw Failure.badRequest("code is required")
   }
@@ -27,5 +24,23 @@ func exchangeTypedCode(_ request: Request, in context: borrowing Context) throws
   return .json { json in
     json.member("pairing_token", token.text)
     json.member("token_expires_at", token.expiresAt.rfc3339)
+  }
+}
+
+private struct CodeBody: Decodable {
+  let code: String?
+}
+
+extension Endpoint {
+  static var exchangeTypedCode: Endpoint {
+    Endpoint(API.exchangeTypedCode) {
+      Operation(
+        "Returns the pairing token for the page's six digits. \(ownNetwork)",
+        body: .json(CodeBody.self),
+        answers: .json(["pairing_token": .string, "token_expires_at": .time]),
+        errors: .ofPairing + [
+          .invalidPairingBody, .noTokensHere, .unauthorized("Invalid or expired pairing code"),
+        ])
+    }
   }
 }

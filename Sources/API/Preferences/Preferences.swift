@@ -44,13 +44,9 @@ func postPreferences(
 func registerPushToken(
   _ request: Request, in context: borrowing Context, checking proof: AppProof
 ) throws -> Response {
-  struct Body: Decodable {
-    let platform: DevicePlatform
-    let token: String
-  }
   let caller = try context.authenticate(request)
   let facts = try proof.checkWrite(request, caller, context)
-  let body = try request.decode(Body.self)
+  let body = try request.decode(PushTokenBody.self)
   let token = try PreferencesChange.opaqueToken(body.token, field: "token")
   guard body.platform != .android else {
     throw Failure.validation(field: "platform", reason: "unknown_platform", value: "android")
@@ -61,6 +57,11 @@ func registerPushToken(
     json.member("device_id", deviceID)
     json.member("registered_at", context.now.rfc3339)
   }
+}
+
+private struct PushTokenBody: Decodable {
+  let platform: DevicePlatform
+  let token: String
 }
 
 extension JSONWriter {
@@ -74,4 +75,50 @@ extension JSONWriter {
     member("user_id", preferences.accountID)
     member("version", preferences.version)
   }
+}
+
+extension Endpoint {
+  static func getPreferences(noting proof: AppProof) -> Endpoint {
+    let handler: Handler = { try API.getPreferences($0, in: $1, noting: proof) }
+    return Endpoint(handler) {
+      Operation(
+        "Returns the preferences of the signed-in device.", .bearer, fields: proof.fields(),
+        answers: .json(.preferences))
+    }
+  }
+
+  static func postPreferences(checking proof: AppProof) -> Endpoint {
+    let handler: Handler = { try API.postPreferences($0, in: $1, checking: proof) }
+    return Endpoint(handler) {
+      Operation(
+        """
+        Changes the preferences that the body names. With `if_version`, only if they still have this version: otherwise the answer \
+        is 409 with the current preferences.
+        """, .bearer, fields: proof.fields(), body: .json(PreferencesChange.schema),
+        answers: .json(.preferences),
+        .json(
+          409, .preferences.merging(["error": ["code": .words(["conflict"]), "message": .string]]),
+          meaning: "They have another version now."),
+        errors: proof.errors())
+    }
+  }
+
+  static func registerPushToken(checking proof: AppProof) -> Endpoint {
+    let handler: Handler = { try API.registerPushToken($0, in: $1, checking: proof) }
+    return Endpoint(handler) {
+      Operation(
+        "Sets the push token of the signed-in device.", .bearer, fields: proof.fields(),
+        body: .json(PushTokenBody.self),
+        answers: .json(["device_id": .string, "registered_at": .time]), errors: proof.errors())
+    }
+  }
+}
+
+extension Schema {
+  fileprivate static let preferences: Schema =
+    ([
+      "push_enabled": .boolean, "push_token": .string.orNull,
+      "preferred_models": .array(of: .string), "archive_cache_quota_mb": .integer,
+      "last_updated_at": .time, "device_id": .string, "user_id": .uuid, "version": .integer,
+    ] as Schema).named("Preferences")
 }

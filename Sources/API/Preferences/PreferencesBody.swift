@@ -2,6 +2,16 @@ import Base
 import Store
 
 extension PreferencesChange {
+  /// The members that ``init(json:)`` reads.
+  static let schema: Schema = [
+    "push_enabled?": .boolean,
+    "push_token?": .text(atMost: tokenLengths.upperBound).orNull,
+    "preferred_models?": .array(of: .string), "archive_cache_quota_mb?": .integer,
+    "if_version?": .integer.orNull,
+  ]
+
+  private static let tokenLengths = 1...512
+
   /// Reads the body. A missing member keeps its value. Null clears the push token, means no
   /// `if_version`, and is invalid for other members.
   ///
@@ -67,7 +77,7 @@ extension PreferencesChange {
 
   /// - Throws: ``Failure/validation(field:reason:value:)`` unless `token` has 1 to 512 characters.
   static func opaqueToken(_ token: String, field: String) throws -> String {
-    guard (1...512).contains(token.unicodeScalars.count) else {
+    guard tokenLengths.contains(token.unicodeScalars.count) else {
       throw Failure.validation(field: field, reason: token.isEmpty ? "empty" : "too_long")
     }
     return token

@@ -24,7 +24,9 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
   }
   let concurrency = Int64(context.settings.pushLookupConcurrency)
   guard !found.targets.isEmpty else {
-    throw Failure.noTargets(found, named: body.token != nil, concurrency: concurrency)
+    throw Failure.noTargets(
+      malformed: found.malformedRemoved, stale: found.staleRemoved, named: body.token != nil,
+      concurrency: concurrency)
   }
   let test = DemoPush(
     accountID: caller.accountID, tokens: found.targets.map(\.token), isNamed: body.token != nil,
@@ -82,8 +84,10 @@ extension Failure {
   /// The account has no token for the test.
   ///
   /// - Parameter named: Whether the request has a `token`.
-  static func noTargets(_ found: PushTargets, named: Bool, concurrency: Int64) -> Failure {
-    let onlyStale = found.staleRemoved > 0
+  static func noTargets(
+    malformed: Int, stale: Int, named: Bool, concurrency: Int64
+  ) -> Failure {
+    let onlyStale = stale > 0
     let message =
       named
       ? "Token is not registered for this user"
@@ -91,10 +95,10 @@ extension Failure {
         ? "No owned push tokens for this user" : "No registered push tokens for this user"
     return Failure(status: named ? 403 : 400, message: message) { json in
       if named || onlyStale {
-        json.member("staleOwnershipTokensRemoved", Int64(found.staleRemoved))
+        json.member("staleOwnershipTokensRemoved", Int64(stale))
         json.member("pushMetadataLookupConcurrency", onlyStale ? concurrency : 0)
       }
-      json.member("invalidStoredTokensRemoved", Int64(found.malformedRemoved))
+      json.member("invalidStoredTokensRemoved", Int64(malformed))
       json.member("skippedNonStringTokenCount", 0)
     }
   }
@@ -122,5 +126,32 @@ extension JSONWriter {
     member("token", result.token)
     if let apnsId = result.apnsId { member("apnsId", apnsId) }
     if let reason = result.reason { member("reason", reason) }
+  }
+}
+
+extension Endpoint {
+  static var testPush: Endpoint {
+    Endpoint(API.testPush) {
+      Operation.push(
+        "Sends a notification to the account's devices, or only to the device with `token`.",
+        body: DemoPushBody.schema,
+        answer: .json([
+          "successCount": .integer, "failureCount": .integer, "failureReasons": .map(of: .integer),
+          "apnsSendConcurrency": .integer, "pushMetadataLookupConcurrency": .integer,
+          "invalidStoredTokensRemoved": .integer, "skippedNonStringTokenCount": .integer,
+          "staleTokensRemoved": .integer, "staleOwnershipTokensRemoved": .integer,
+          "results": .array(of: [
+            "ok": .boolean, "status": .integer, "token": .string, "apnsId?": .string,
+            "reason?": .string,
+          ]),
+        ]),
+        errors: [
+          .pushNotConfigured(missing: ["APNS_KEY_ID"]), .companionMissing, .busy, .overdue,
+          .noTargets(malformed: 0, stale: 1, named: true, concurrency: 0),
+          .noTargets(malformed: 0, stale: 0, named: true, concurrency: 0),
+          .noTargets(malformed: 0, stale: 1, named: false, concurrency: 0),
+          .noTargets(malformed: 0, stale: 0, named: false, concurrency: 0),
+        ])
+    }
   }
 }

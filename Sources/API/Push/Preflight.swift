@@ -43,3 +43,16 @@ extension String {
     !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
 }
+
+extension Endpoint {
+  static var answerPreflight: Endpoint {
+    Endpoint(API.answerPreflight) {
+      Operation.push(
+        "Tells a browser whether its page may call.", .open,
+        answer: .init(
+          status: 204, meaning: "The page may call.",
+          fields: ["Access-Control-Allow-Origin", "Access-Control-Allow-Methods"]),
+        errors: [.methodNotAllowed(allow: CrossOriginPolicy.methods)])
+    }
+  }
+}

@@ -4,6 +4,10 @@ import Store
 
 /// The body of `POST /api/push/register`.
 struct PushRegistration {
+  static let schema: Schema = [
+    "token": PushToken.schema, "platform?": .words(["ios", "android"]),
+  ]
+
   let token: PushToken
   let platform: PushPlatform
 
@@ -23,6 +27,16 @@ struct PushRegistration {
 
 /// The body of `POST /api/push/test`.
 struct DemoPushBody {
+  static let schema: Schema = [
+    "title?": .string.with("maxLength", .number(DemoPushMessage.maximumTitle)),
+    "body?": .string.with("maxLength", .number(DemoPushMessage.maximumBody)),
+    "token?": PushToken.schema,
+    "badge?": .integer.with("minimum", .number(Int(DemoPushMessage.badges.lowerBound)))
+      .with("maximum", .number(Int(DemoPushMessage.badges.upperBound))),
+    "sound?": .string.with("maxLength", .number(DemoPushMessage.maximumSound)),
+    "data?": Schema(types: ["object"]),
+  ]
+
   let token: PushToken?
   let message: DemoPushMessage
 

@@ -64,3 +64,27 @@ extension Context {
     }
   }
 }
+
+extension Endpoint {
+  static var addPushToken: Endpoint {
+    Endpoint(API.addPushToken) {
+      Operation.push(
+        "Adds a push token to the signed-in device, and takes it from its previous owner.",
+        body: PushRegistration.schema,
+        answer: .json(["success": .boolean, "token": .string, "platform": .string]))
+    }
+  }
+
+  static var removePushTokens: Endpoint {
+    Endpoint(API.removePushTokens) {
+      Operation.push(
+        "Removes one push token of the account, or all without a `token`.",
+        body: ["token?": PushToken.schema],
+        answer: .json([
+          "success": .boolean, "removed": .integer, "metadataRemoved": .integer,
+          "invalidStoredTokensRemoved": .integer, "skippedNonStringTokenCount": .integer,
+          "pushMetadataLookupConcurrency": .integer, "removedUserTokenSet": .integer,
+        ]))
+    }
+  }
+}

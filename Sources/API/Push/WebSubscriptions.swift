@@ -53,3 +53,31 @@ extension PushMembers {
     return endpoint
   }
 }
+
+extension Endpoint {
+  static var getVAPIDKey: Endpoint {
+    Endpoint(API.getVAPIDKey) {
+      Operation.push(
+        "Returns the `applicationServerKey` with which a page subscribes.", .open,
+        answer: .json(["publicKey": .base64URL]), errors: [.webPushNotConfigured])
+    }
+  }
+
+  static var addWebSubscription: Endpoint {
+    Endpoint(API.addWebSubscription) {
+      Operation.push(
+        "Adds a browser's subscription to the push tokens of the signed-in device.",
+        body: ["endpoint": .uri, "keys": ["p256dh": .base64URL, "auth": .base64URL]],
+        answer: .json(["success": .boolean, "token": .string, "platform": .string]),
+        errors: [.webPushNotConfigured, .malformedSubscriptionKeys])
+    }
+  }
+
+  static var removeWebSubscription: Endpoint {
+    Endpoint(API.removeWebSubscription) {
+      Operation.push(
+        "Removes the account's subscription with this `endpoint`.", body: ["endpoint": .uri],
+        answer: .json(["success": .boolean, "removed": .integer]))
+    }
+  }
+}

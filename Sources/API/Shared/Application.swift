@@ -3,6 +3,7 @@ import Cryptography
 package import HTTP
 package import Logging
 package import Store
+import Synchronization
 
 /// The responder's logic: takes one ``Request`` and always returns one ``Response``.
 package final class Application: Sendable {
@@ -17,6 +18,7 @@ package final class Application: Sendable {
   private let router: Router
   private let log: Logger
   private let clock: @Sendable () -> Timestamp
+  private let docs = Mutex<APIDocs?>(nil)
   private let makeRandom: @Sendable (Int) -> [UInt8]
 
   /// - Parameters:
@@ -92,7 +94,7 @@ package final class Application: Sendable {
     case nil: break
     }
     guard let routes else { throw Failure.notFound }
-    return try routes.route(for: request.method).handler(request, context)
+    return try routes.route(for: request.method).endpoint.handler(request, context)
   }
 
   /// Writes the audit row that `error` requires, and returns `error`, or the error of this write.
@@ -135,6 +137,18 @@ package final class Application: Sendable {
     }
     return plain.count == segments.count
       ? request.path : plain.map { "\($0)/" }.joined() + "[redacted]"
+  }
+
+  /// The description of the API, made for the first request for it.
+  var apiDocs: APIDocs {
+    docs.withLock { docs in
+      if let docs { return docs }
+      let made = APIDocs(
+        json: APIDescription(of: families, in: settings).json.text,
+        page: APIDocsPage(families: families, publicURL: settings.publicURL).content)
+      docs = made
+      return made
+    }
   }
 
   func random(_ count: Int) -> [UInt8] { makeRandom(count) }

@@ -31,7 +31,9 @@ extension Request {
 }
 
 /// A number with an integer value, such as `1` or `1.0`.
-struct WholeNumber: Decodable {
+struct WholeNumber: SelfDescribing {
+  static let schema = Schema.integer.example(1)
+
   let value: Int64
 
   init(from decoder: any Decoder) throws {
@@ -49,16 +51,19 @@ struct WholeNumber: Decodable {
 }
 
 /// A string without control characters, trimmed, of 1 to 200 characters.
-struct ShortText: Decodable {
+struct ShortText: SelfDescribing {
+  static let schema = Schema.text(atMost: maximum).example("Ann")
+  static let maximum = 200
+
   let text: String
 
   init(from decoder: any Decoder) throws {
-    text = try decoder.text(atMost: 200)
+    text = try decoder.text(atMost: Self.maximum)
   }
 
   /// Reads the text from an item of a form.
   init(item field: String, of request: Request) throws {
-    text = try checkedText(request.formItem(field) ?? "", of: field, atMost: 200)
+    text = try checkedText(request.formItem(field) ?? "", of: field, atMost: Self.maximum)
   }
 }
 

@@ -3,7 +3,7 @@ import HTTP
 
 /// A cookie of one browser for the whole site. Over https its name prevents other hosts from setting it.
 struct BrowserCookie {
-  private let name: String
+  let name: String
   private let attributes: String
 
   /// - Parameter sameSite: `Lax` if another site sends the browser back to us, else `Strict`.

@@ -5,12 +5,16 @@ import Store
 /// One family of apps: its paths, its routes and the form of its errors.
 package struct Family: Sendable {
   package let name: String
+  /// One sentence about the family for the developers of clients.
+  let purpose: String
   /// Paths of the family. A path that ends in `/` includes everything below it; another path matches
   /// exactly. nginx's files have the same paths.
   package let paths: [String]
   /// The form of the family's errors.
   let errors: ErrorShape
   let routes: [Route]
+  /// Routes that the web server passes to another program. They are only described.
+  let relayed: [Route]
   /// Paths, each with `/` at both ends. The log hides everything below them.
   let secretPaths: [String]
   /// The family's sections of the account page, in this order.
@@ -23,16 +27,18 @@ package struct Family: Sendable {
   var errorPage: (@Sendable (Failure, Request) -> Response?)?
 
   init(
-    _ name: String, paths: [String], errors: ErrorShape, routes: [Route],
-    secretPaths: [String] = [], sections: [AccountSection] = [],
+    _ name: String, _ purpose: String, paths: [String], errors: ErrorShape, routes: [Route],
+    relayed: [Route] = [], secretPaths: [String] = [], sections: [AccountSection] = [],
     before: (@Sendable (Request, borrowing Context) throws -> Void)? = nil,
     after: (@Sendable (inout Response, Request, borrowing Context) -> Void)? = nil,
     errorPage: (@Sendable (Failure, Request) -> Response?)? = nil
   ) {
     self.name = name
+    self.purpose = purpose
     self.paths = paths
     self.errors = errors
     self.routes = routes
+    self.relayed = relayed
     self.secretPaths = secretPaths
     self.sections = sections
     self.before = before
@@ -76,10 +82,15 @@ struct ErrorShape: Sendable {
   }
 
   private func response(to failure: Failure) -> Response {
-    let code = failure.code ?? codes[failure.status] ?? failure.defaultCode
-    var response = Response.json(failure.status) { json in write(failure, code, &json) }
+    var response = Response.json(failure.status) { json in write(failure, code(of: failure), &json)
+    }
     response.fields += failure.fields
     return response
+  }
+
+  /// The machine-readable code of `failure`.
+  func code(of failure: Failure) -> String {
+    failure.code ?? codes[failure.status] ?? failure.defaultCode
   }
 }
 

@@ -2,21 +2,17 @@ import HTTP
 
 /// One method of one path. The path may have one `:name`, which matches any segment.
 struct Route: Sendable {
-  typealias Handler = @Sendable (Request, borrowing Context) throws -> Response
-
   let method: String
   let path: String
-  let handler: Handler
+  let endpoint: Endpoint
   /// Whether the route also answers HEAD. A GET that changes data does not, because HEAD must be safe
   /// (RFC 9110 §9.2.1).
   let hasHead: Bool
 
-  init(
-    _ method: String, _ path: String, changes: Bool = false, _ handler: @escaping Handler
-  ) {
+  init(_ method: String, _ path: String, changes: Bool = false, _ endpoint: Endpoint) {
     self.method = method
     self.path = path
-    self.handler = handler
+    self.endpoint = endpoint
     hasHead = method == "GET" && !changes
   }
 }

@@ -125,3 +125,54 @@ extension Failure {
   fileprivate static let keysAreNotIssued = Failure(
     status: 503, message: "API keys are not issued here: there is no master key")
 }
+
+extension Endpoint {
+  static var generateAPIKey: Endpoint {
+    Endpoint(API.generateAPIKey) {
+      Operation(
+        "Issues a key for one user of online-go.com. Requires the master key.",
+        body: .json(KeyRequest.self), answers: .json(.apiKey),
+        errors: [
+          .keysAreNotIssued, .unauthorized("Invalid master key"),
+          .badRequest("user_id is required"),
+        ])
+    }
+  }
+
+  static var rotateAPIKey: Endpoint {
+    Endpoint(API.rotateAPIKey) {
+      Operation(
+        "Issues a new key and revokes the key of the request.", .apiKey, item: .turnUser,
+        answers: .json(.apiKey), errors: [.foreignKey])
+    }
+  }
+
+  static var revokeAPIKey: Endpoint {
+    Endpoint(API.revokeAPIKey) {
+      Operation(
+        "Revokes the key of the request.", .apiKey, item: .turnUser,
+        answers: .status("revoked"), errors: [.foreignKey])
+    }
+  }
+}
+
+extension Access {
+  /// The key of a user of online-go.com.
+  static let apiKey = Access(
+    alternatives: [[.apiKey]],
+    errors: [.unauthorized("API key required"), .unauthorized("Invalid API key")])
+}
+
+extension Operation.Item {
+  static let turnUser = Self("The user at online-go.com. The key must be of this user.", .integer)
+}
+
+extension Operation.Answer {
+  static func status(_ word: String) -> Self { .json(["status": .words([word])]) }
+}
+
+extension Schema {
+  fileprivate static let apiKey: Schema = [
+    "api_key": .string, "user_id": .string, "created_at": .time, "description": .string,
+  ]
+}

@@ -1,7 +1,9 @@
 import Base
 
 /// A user id of online-go.com as a client writes it: in JSON a string or a number.
-struct GivenUserID: Decodable {
+struct GivenUserID: SelfDescribing {
+  static let schema = Schema.oneOf(.integer.example(1), .string)
+
   private let text: String
 
   init(text: String) { self.text = text.trimmed }

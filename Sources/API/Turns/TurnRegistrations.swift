@@ -195,3 +195,32 @@ private struct Registration: Decodable {
 
   private static let invalidToken = Failure.badRequest("Invalid device token")
 }
+
+extension Endpoint {
+  static var registerForTurns: Endpoint {
+    Endpoint(API.registerForTurns) {
+      Operation(
+        "Registers a phone or a browser for the turns of the key's user.", .apiKey,
+        body: .json(Registration.self),
+        answers: .json(["status": .words(["registered"]), "device_token?": .string]),
+        errors: [.foreignKey, .webPushNotConfigured])
+    }
+  }
+
+  static var unregisterFromTurns: Endpoint {
+    Endpoint(API.unregisterFromTurns) {
+      Operation(
+        "Removes a device from the turns of the key's user.", .apiKey,
+        body: .json(Registration.self), answers: .status("unregistered"), errors: [.foreignKey])
+    }
+  }
+
+  static var getUsersByToken: Endpoint {
+    Endpoint(API.getUsersByToken) {
+      Operation(
+        "Lists the users for whose turns a device gets notifications, if the key's user is one.",
+        .apiKey, item: .init("A token of a device."),
+        answers: .json(["device_token": .string, "user_ids": .array(of: .string)]))
+    }
+  }
+}

@@ -110,3 +110,32 @@ private func clock(_ minutes: Int64) -> String {
   func digits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
   return "\(digits(minutes / 60)):\(digits(minutes % 60))"
 }
+
+extension Endpoint {
+  static var getTurnSettings: Endpoint {
+    Endpoint(API.getTurnSettings) {
+      Operation(
+        "Returns the user's notification settings.", .apiKey, item: .turnUser,
+        answers: .json(.turnSettings), errors: [.foreignKey])
+    }
+  }
+
+  static var changeTurnSettings: Endpoint {
+    Endpoint(API.changeTurnSettings) {
+      Operation(
+        "Changes the settings that the body names, and returns all of them.", .apiKey,
+        item: .turnUser, body: .json(SettingsChange.self), answers: .json(.turnSettings),
+        errors: [.foreignKey])
+    }
+  }
+}
+
+extension Schema {
+  fileprivate static let turnSettings: Schema =
+    ([
+      "quiet_hours": (["from": .string, "to": .string] as Schema).orNull,
+      "time_zone": .string, "kinds": .array(of: .words(allKinds.map(\.word))),
+      "live_games": .boolean,
+      "muted_games": .array(of: .integer, atMost: TurnSettings.mostMuted),
+    ] as Schema).named("TurnSettings")
+}

@@ -101,3 +101,44 @@ extension JSONWriter {
 extension Failure {
   fileprivate static let checkFailed = Failure(status: 500, message: "Failed to fetch turn status")
 }
+
+extension Endpoint {
+  static var checkTurns: Endpoint {
+    Endpoint(API.checkTurns) {
+      Operation(
+        "Has the companion poll online-go.com now, and returns the result, or that of the last poll.",
+        .apiKey, item: .turnUser,
+        answers: .json([
+          "not_your_turn": .array(of: .integer), "your_turn_new": .array(of: .integer),
+          "your_turn_old": .array(of: .integer),
+        ]), errors: [.foreignKey, .checkFailed, .busy, .overdue])
+    }
+  }
+
+  static var getDiagnostics: Endpoint {
+    Endpoint(API.getDiagnostics) {
+      Operation(
+        "Returns the stored data about the user's devices, games and last poll.", .apiKey,
+        item: .turnUser,
+        answers: .json([
+          "user_id": .string, "device_token_registered": .boolean, "device_token_preview?": .string,
+          "last_notification_time": .integer,
+          "monitored_games": .array(of: [
+            "game_id": .integer, "last_move_timestamp": .integer, "current_player": .integer,
+            "is_your_turn": .boolean, "game_name": .string,
+          ]), "total_active_games": .integer, "server_check_interval": .string,
+          "last_server_check_time": .integer, "user_check_interval?": .string,
+          "notifications_queued": .integer, "notifications_sent": .integer,
+          "notifications_failed": .integer,
+        ]), errors: [.foreignKey])
+    }
+  }
+
+  static var deleteTurnUser: Endpoint {
+    Endpoint(API.deleteTurnUser) {
+      Operation(
+        "Deletes all data of the user, also the key of the request.", .apiKey, item: .turnUser,
+        answers: .status("deleted"), errors: [.foreignKey])
+    }
+  }
+}

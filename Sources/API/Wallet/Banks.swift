@@ -25,3 +25,19 @@ extension JSONWriter {
     member("logoUrl", bank.logoURL)
   }
 }
+
+extension Endpoint {
+  static var getBanks: Endpoint {
+    Endpoint(API.getBanks) {
+      Operation(
+        "Lists the banks at which people may enroll.",
+        answers: .json([
+          "banks": .array(of: ["bsimId": .string, "name": .string, "logoUrl": .uri.orNull])
+        ]))
+    }
+  }
+}
+
+extension Operation.Item {
+  static let bank = Self("The `bsimId` of a bank.")
+}

@@ -62,3 +62,41 @@ extension JSONWriter {
     member("addedAt", card.addedAt.rfc3339)
   }
 }
+
+extension Endpoint {
+  static var getCards: Endpoint {
+    Endpoint(API.getCards) {
+      Operation(
+        "Lists the cards of the account.", .bearer, answers: .json(["cards": .array(of: .card)]))
+    }
+  }
+
+  static var makeCardDefault: Endpoint {
+    Endpoint(API.makeCardDefault) {
+      Operation(
+        "Makes a card the default of the wallet.", .bearer, item: .card, answers: .success,
+        errors: [.unknownCard])
+    }
+  }
+
+  static var removeCard: Endpoint {
+    Endpoint(API.removeCard) {
+      Operation(
+        "Removes a card from the wallet.", .bearer, item: .card, answers: .success,
+        errors: [.unknownCard])
+    }
+  }
+}
+
+extension Operation.Item {
+  fileprivate static let card = Self("The id of a card of the account.")
+}
+
+extension Schema {
+  static let card: Schema =
+    ([
+      "id": .string, "lastFour": .string, "cardType": .string, "bankName": .string,
+      "bankLogo?": .uri, "bankLogoUrl?": .uri, "expiryMonth?": .integer, "expiryYear?": .integer,
+      "isDefault": .boolean, "addedAt": .time,
+    ] as Schema).named("Card")
+}

@@ -170,3 +170,41 @@ extension EnrollmentResult {
     }
   }
 }
+
+extension Endpoint {
+  static func finishEnrollment(using places: BankPlaces) -> Endpoint {
+    let handler: Handler = { try API.finishEnrollment($0, in: $1, using: places) }
+    return Endpoint(handler) {
+      Operation(
+        """
+        Handles the person's return from the bank. The app or the browser gets the result. For an enrollment that the app began, \
+        the page asks the person first.
+        """, .enrollment, item: .bank,
+        query: ["code", "state", "error"].map { .init($0, "From the bank (RFC 6749 §4.1.2).") },
+        answers: .page("The result, or the question."), .redirect(302, "To the app."),
+        errors: .ofEnrollment)
+    }
+  }
+
+  static func finishConfirmedEnrollment(using places: BankPlaces) -> Endpoint {
+    let handler: Handler = { try API.finishConfirmedEnrollment($0, in: $1, using: places) }
+    return Endpoint(handler) {
+      Operation(
+        "Does the same after the person has confirmed.", .enrollment, item: .bank,
+        body: .form(["code?": .string, "state?": .string, "error?": .string]),
+        answers: .page("The result."), .redirect(302, "To the app."),
+        errors: .ofEnrollment + [.badRequest(\.noForm), .forbidden(\.foreignEnrollmentForm)])
+    }
+  }
+}
+
+extension Access {
+  fileprivate static let enrollment = Access(alternatives: [[], [.enrollmentCookie]], errors: [])
+}
+
+extension [Failure] {
+  /// The pages of an enrollment that failed.
+  fileprivate static var ofEnrollment: [Failure] {
+    [.unknownBank, .badRequest(\.enrollmentExpired), .badRequest(\.enrollmentRefused)]
+  }
+}

@@ -106,3 +106,27 @@ extension BrowserCookie {
     BrowserCookie("enrollment", at: publicURL, lifetime: NewEnrollment.lifetime, sameSite: "Lax")
   }
 }
+
+extension Endpoint {
+  static var startEnrollment: Endpoint {
+    Endpoint(API.startEnrollment) {
+      Operation(
+        """
+        Sends a browser to the bank. With `mobile` the app gets the result. A cookie binds the enrollment to the browser.
+        """, .bearer, item: .bank,
+        query: [.init("mobile", "`true` for the app.", .words(["true", "false"]))],
+        answers: .redirect(302, "To the bank."), errors: [.unknownBank, .addressNotProven])
+    }
+  }
+
+  static var startEnrollmentInApp: Endpoint {
+    Endpoint(API.startEnrollmentInApp) {
+      Operation(
+        "Returns the bank's URL, to which the app sends the person.", .bearer, item: .bank,
+        answers: .json([
+          "authUrl": .uri, "enrollmentId": .string, "bsimId": .string, "bankName": .string,
+          "callbackUrlPattern": .string,
+        ]), errors: [.unknownBank, .addressNotProven])
+    }
+  }
+}

@@ -36,3 +36,27 @@ extension JSONWriter {
     member("enrolledAt", enrollment.enrolledAt.rfc3339)
   }
 }
+
+extension Endpoint {
+  static var getEnrollments: Endpoint {
+    Endpoint(API.getEnrollments) {
+      Operation(
+        "Lists the banks at which the account is enrolled.", .bearer,
+        answers: .json([
+          "enrollments": .array(of: [
+            "id": .string, "bsimId": .string, "bankName": .string, "logoUrl": .uri.orNull,
+            "cardCount": .integer, "enrolledAt": .time,
+          ])
+        ]))
+    }
+  }
+
+  static var removeEnrollment: Endpoint {
+    Endpoint(API.removeEnrollment) {
+      Operation(
+        "Ends an enrollment and removes its cards from the wallet.", .bearer,
+        item: .init("The id of an enrollment."), answers: .success,
+        errors: [.notFound(\.enrollmentGone)])
+    }
+  }
+}

@@ -39,3 +39,9 @@ extension Failure {
     status: 401, code: "invalid_api_key", message: "Invalid API key",
     fields: [("WWW-Authenticate", "ApiKey")])
 }
+
+extension Access {
+  /// The key of a merchant.
+  static let merchant = Access(
+    alternatives: [[.merchantKey]], errors: [.missingAPIKey, .invalidAPIKey])
+}

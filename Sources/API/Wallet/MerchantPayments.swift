@@ -81,9 +81,8 @@ func cancelMerchantPayment(_ request: Request, in context: borrowing Context) th
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``; ``Failure/unknownPayment``;
 ///   ``Failure/notConfirmed``.
 func refundMerchantPayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable { let reason: ShortText? }
   let merchant = try context.merchant(of: request)
-  let reason = request.body.isEmpty ? nil : try request.decode(Body.self).reason?.text
+  let reason = request.body.isEmpty ? nil : try request.decode(RefundBody.self).reason?.text
   let outcome = try context.records.merchantPayments.refund(
     context.pathItem, because: reason, by: merchant)
   switch outcome {
@@ -95,15 +94,18 @@ func refundMerchantPayment(_ request: Request, in context: borrowing Context) th
   }
 }
 
+private struct RefundBody: Decodable {
+  let reason: ShortText?
+}
+
 /// `POST /api/merchant/payment/verify` `{token}`: says what a statement is worth to the merchant, and marks
 /// its payment as received.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
 ///   ``Failure/validation(field:reason:value:)``.
 func verifyStatement(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable { let token: String }
   let merchant = try context.merchant(of: request)
-  let body = try request.decode(Body.self)
+  let body = try request.decode(StatementBody.self)
   func worthless(_ reason: String) -> Response {
     .json { json in
       json.member("valid", false)
@@ -122,6 +124,10 @@ func verifyStatement(_ request: Request, in context: borrowing Context) throws -
       json.member("payment", object: { context.write(received.payment, to: &$0) })
     }
   }
+}
+
+private struct StatementBody: Decodable {
+  let token: String
 }
 
 extension Request {
@@ -230,4 +236,93 @@ extension Failure {
       message: "The order has an open request for a payment. Use it, or cancel it first.",
       diagnostics: { $0.member("requestId", id) })
   }
+}
+
+extension Endpoint {
+  static var requestPayment: Endpoint {
+    Endpoint(API.requestPayment) {
+      Operation(
+        "Requests a payment for an order. A request with the same `Idempotency-Key` gets the same answer.",
+        .merchant,
+        fields: [.init("Idempotency-Key", "1 to 255 visible characters.")],
+        body: .json(MerchantOrder.self),
+        answers: .json(201, .merchantPayment, meaning: "The payment is open."),
+        errors: [.idempotencyKeyReused, .openOrder("pay_1"), .amountOverLimit])
+    }
+  }
+
+  static var getMerchantPayment: Endpoint {
+    Endpoint(API.getMerchantPayment) {
+      Operation(
+        "Returns one of the merchant's payments. A confirmed one has the statement `token`.",
+        .merchant, item: .payment, answers: .json(.merchantPayment.merging(.statement)),
+        errors: [.unknownPayment])
+    }
+  }
+
+  static var getMerchantPayments: Endpoint {
+    Endpoint(API.getMerchantPayments) {
+      Operation(
+        "Lists the merchant's payments, 50 at a time, the newest first.", .merchant,
+        query: [.init("after", "`next` of the previous answer.")],
+        answers: .json(["payments": .array(of: .merchantPayment), "next": .string.orNull]),
+        errors: [.unknownPayment])
+    }
+  }
+
+  static var cancelMerchantPayment: Endpoint {
+    Endpoint(API.cancelMerchantPayment) {
+      Operation(
+        "Cancels an open payment.", .merchant, item: .payment, answers: .json(.merchantPayment),
+        errors: .ofCancellation)
+    }
+  }
+
+  static var refundMerchantPayment: Endpoint {
+    Endpoint(API.refundMerchantPayment) {
+      Operation(
+        "Records that the merchant gave the money back.", .merchant, item: .payment,
+        body: .json(RefundBody.self, isRequired: false), answers: .json(.merchantPayment),
+        errors: [.notConfirmed, .unknownPayment])
+    }
+  }
+
+  static var verifyStatement: Endpoint {
+    Endpoint(API.verifyStatement) {
+      Operation(
+        "Tells what a statement is worth to the merchant, and marks its payment as received.",
+        .merchant, body: .json(StatementBody.self),
+        answers: .json([
+          "valid": .boolean, "reason?": .string, "alreadyReceived?": .boolean,
+          "payment?": .merchantPayment,
+        ]))
+    }
+  }
+}
+
+extension Operation.Item {
+  static let payment = Self("The `requestId` of a payment.")
+}
+
+extension [Failure] {
+  /// Errors of ``CancellationOutcome/payment()``.
+  static var ofCancellation: [Failure] {
+    [.paymentClosed, .conflict(\.paymentConfirmed), .paymentTaken, .unknownPayment]
+  }
+}
+
+extension Schema {
+  fileprivate static let statement: Schema = ["token?": .token, "tokenExpiresAt?": .time]
+
+  fileprivate static let merchantPayment: Schema =
+    ([
+      "requestId": .string, "orderId": .string.orNull, "amount": .string, "currency": .string,
+      "deepLinkUrl": .uri, "qrCodeUrl": .uri, "returnUrl?": .uri, "createdAt": .time,
+      "expiresAt": .time, "status": .paymentStatus, "description?": .string, "approvedAt?": .time,
+      "confirmedAt?": .time, "cancelledAt?": .time, "refundedAt?": .time, "receivedAt?": .time,
+      "cancelledBy?": .string, "refundReason?": .string, "cardToken?": .string.orNull,
+      "cardLast4?": .string.orNull, "cardBrand?": .string.orNull,
+    ] as Schema).named("MerchantPayment")
+
+  static let paymentStatus = words(PaymentStatus.allCases.map(\.rawValue))
 }

@@ -88,3 +88,53 @@ extension JSONWriter {
     if let time = payment.refundedAt { member("refundedAt", time.rfc3339) }
   }
 }
+
+extension Endpoint {
+  static var getPayment: Endpoint {
+    Endpoint(API.getPayment) {
+      Operation(
+        "Returns a payment with the cards that may pay it, for the app's question.", .bearer,
+        item: .payment, answers: .json(.payerPayment.merging(["cards": .array(of: .card)])),
+        errors: [.unknownPayment, .paymentTaken, .paymentClosed])
+    }
+  }
+
+  static var getPendingPayments: Endpoint {
+    Endpoint(API.getPendingPayments) {
+      Operation(
+        "Lists the payments that the account has approved and not confirmed.", .bearer,
+        answers: .json(["requests": .array(of: .payerPayment)]))
+    }
+  }
+
+  static var getPayments: Endpoint {
+    Endpoint(API.getPayments) {
+      Operation(
+        "Lists the payments of the account, the newest first.", .bearer,
+        answers: .json(["payments": .array(of: .payerPayment)]))
+    }
+  }
+
+  static var cancelPayment: Endpoint {
+    Endpoint(API.cancelPayment) {
+      Operation(
+        "Cancels a payment, unless another account has approved it.", .bearer, item: .payment,
+        answers: .json(["success": .boolean, "requestId": .string, "status": .words(["cancelled"])]
+        ),
+        errors: .ofCancellation)
+    }
+  }
+}
+
+extension Schema {
+  fileprivate static let payerPayment: Schema =
+    ([
+      "requestId": .string, "status": .paymentStatus, "merchantName": .string, "amount": .number,
+      "currency": .string, "orderId": .string.orNull, "orderDescription?": .string,
+      "orderDetails?": [
+        "items": .array(of: ["name": .string, "quantity": .integer, "unitPrice?": .number])
+      ],
+      "returnUrl?": .uri, "createdAt": .time, "expiresAt": .time, "cardLast4?": .string,
+      "cardBrand?": .string, "confirmedAt?": .time, "refundedAt?": .time,
+    ] as Schema).named("PayerPayment")
+}

@@ -68,7 +68,9 @@ struct MerchantOrder: Decodable {
   }
 }
 
-extension Currency: Decodable {
+extension Currency: SelfDescribing {
+  static let schema = Schema.string.with("pattern", "^[A-Z]{3}$").example("CAD")
+
   package init(from decoder: any Decoder) throws {
     let code = try decoder.singleValueContainer().decode(String.self)
     guard let currency = Currency(code: code) else {
@@ -84,7 +86,10 @@ extension Currency: Decodable {
 
 /// A decimal number as it was written: a JSON number, or a string with one. It never becomes a binary
 /// fraction.
-struct DecimalText: Decodable {
+struct DecimalText: SelfDescribing {
+  static let schema = Schema.oneOf(
+    .string.with("pattern", #"^(0|[1-9][0-9]*)(\.[0-9]+)?$"#).example("12.50"), .number)
+
   let text: String
 
   init(from decoder: any Decoder) throws {

@@ -42,6 +42,16 @@ func getPaymentPage(_ request: Request, in context: borrowing Context) throws ->
   ).response()
 }
 
+extension Endpoint {
+  static var getPaymentPage: Endpoint {
+    Endpoint(API.getPaymentPage) {
+      Operation(
+        "Shows the page of a payment: its shop and amount, and how to pay with the app.",
+        item: .payment, answers: .page("The page."), errors: [.unknownPayment, .paymentClosed])
+    }
+  }
+}
+
 extension Response {
   /// The error page for people.
   static func paymentError(_ failure: Failure, in language: Language) -> Response {

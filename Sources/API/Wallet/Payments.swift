@@ -10,11 +10,9 @@ import Store
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
 ///   ``Failure/validation(field:reason:value:)``; errors of ``ApprovalOutcome/payment()``.
 func initiatePayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable { let requestId: ShortText? }
-  struct Choice: Decodable { let cardId: ShortText? }
   let caller = context.caller(of: request)
-  if caller != nil, let id = try request.decode(Body.self).requestId?.text {
-    let card = try request.decode(Choice.self).cardId?.text
+  if caller != nil, let id = try request.decode(RequestBody.self).requestId?.text {
+    let card = try request.decode(CardChoice.self).cardId?.text
     return try context.approve(id, with: card, by: context.authenticate(request), request)
   }
   let merchant = try context.merchant(of: request, besideTokenOf: caller)
@@ -37,9 +35,8 @@ func initiatePayment(_ request: Request, in context: borrowing Context) throws -
 ///
 /// - Throws: errors of ``ApprovalOutcome/payment()``.
 func approvePayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  struct Body: Decodable { let cardId: ShortText? }
   let caller = try context.authenticate(request)
-  let card = request.body.isEmpty ? nil : try request.decode(Body.self).cardId?.text
+  let card = request.body.isEmpty ? nil : try request.decode(CardChoice.self).cardId?.text
   return try context.approve(context.pathItem, with: card, by: caller, request)
 }
 
@@ -67,6 +64,25 @@ func confirmPayment(_ request: Request, in context: borrowing Context) throws ->
   }
 }
 
+private struct RequestBody: Decodable {
+  let requestId: ShortText?
+}
+
+private struct CardChoice: Decodable {
+  let cardId: ShortText?
+}
+
+private struct ConfirmationBody: Decodable {
+  let paymentId: ShortText?
+  let requestId: ShortText?
+  let credential: AssertedCredential?
+}
+
+private struct SignedBody: Decodable {
+  let deviceId: ClientDeviceID
+  let signature: String
+}
+
 extension Context {
   func newPaymentID() -> String { "pay_" + base64URLEncoded(random(16)) }
 
@@ -90,16 +106,7 @@ extension Context {
   fileprivate func confirm(
     _ request: Request, at merchant: String?, by caller: Caller
   ) throws -> PaymentDetails {
-    struct Body: Decodable {
-      let paymentId: ShortText?
-      let requestId: ShortText?
-      let credential: AssertedCredential?
-    }
-    struct Signed: Decodable {
-      let deviceId: ClientDeviceID
-      let signature: String
-    }
-    let body = try request.decode(Body.self)
+    let body = try request.decode(ConfirmationBody.self)
     guard let id = body.paymentId ?? body.requestId else {
       throw Failure.validation(field: "paymentId", reason: "missing")
     }
@@ -114,7 +121,7 @@ extension Context {
         by: caller)
       return try payment(outcome, of: id.text)
     }
-    let signed = try request.decode(Signed.self)
+    let signed = try request.decode(SignedBody.self)
     let outcome = try records.payments.confirm(
       confirmation(provenBy: Array(signed.signature.utf8)), withSignature: signed.signature,
       on: signed.deviceId.text, by: caller)
@@ -186,12 +193,13 @@ extension ApprovalOutcome {
 }
 
 extension AddressNotProven: FailureConvertible {
-  var failure: Failure {
-    Failure(status: 403, code: "address_not_proven", sentence: \.addressNotProven)
-  }
+  var failure: Failure { .addressNotProven }
 }
 
 extension Failure {
+  static let addressNotProven = Failure(
+    status: 403, code: "address_not_proven", sentence: \.addressNotProven)
+
   static let unknownPayment = Failure.notFound(\.paymentGone)
 
   /// It is cancelled or expired.
@@ -206,4 +214,85 @@ extension Failure {
     status: 403, code: "amount_over_limit", sentence: \.amountOverLimit)
 
   static let keyTooNew = Failure(status: 403, code: "key_too_new", sentence: \.keyTooNew)
+}
+
+extension Endpoint {
+  static var initiatePayment: Endpoint {
+    Endpoint(API.initiatePayment) {
+      Operation(
+        """
+        Approves a merchant's request with one of the account's cards. With a merchant's key and without `requestId`, begins a \
+        payment that no server requested. The answer's `challenge` must be signed before `expiresAt`.
+        """, .payer,
+        body: .json(
+          .oneOf(
+            Schema(of: RequestBody.self).merging(Schema(of: CardChoice.self)),
+            Schema(of: PaymentOrder.self))),
+        answers: .json(.approvedPayment), errors: .ofApproval)
+    }
+  }
+
+  static var approvePayment: Endpoint {
+    Endpoint(API.approvePayment) {
+      Operation(
+        "Approves a merchant's request with one of the account's cards. It must still be confirmed.",
+        .bearer, item: .payment, body: .json(CardChoice.self, isRequired: false),
+        answers: .json(.approvedPayment), errors: .ofApproval)
+    }
+  }
+
+  static var confirmPayment: Endpoint {
+    Endpoint(API.confirmPayment) {
+      Operation(
+        "Confirms a payment, once, by a passkey or by a signature of the device.", .payer,
+        body: .json(
+          .oneOf(
+            Schema(of: ConfirmationBody.self),
+            Schema(of: ConfirmationBody.self).merging(Schema(of: SignedBody.self)))),
+        answers: .json([
+          "success": .boolean, "token": .token, "cardToken": .string.orNull,
+          "cardLast4": .string.orNull, "cardBrand": .string.orNull, "expiresAt": .time,
+          "returnUrl?": .uri,
+        ]),
+        errors: [
+          .badRequest(\.paymentGone), .paymentClosed, .conflict(\.paymentConfirmed),
+          .notFound(\.noPaymentKey), .keyTooNew, .forbidden(\.paymentNotConfirmed),
+          .addressNotProven,
+        ])
+    }
+  }
+}
+
+extension Access {
+  /// The payer's token. A payment that no server requested also needs the merchant's key.
+  fileprivate static let payer: Access = {
+    // With a valid token, a problem of the key is 403.
+    let forbidden = Access.merchant.errors.map {
+      Failure(status: 403, code: $0.code, message: $0.message)
+    }
+    return Access(
+      alternatives: [[.accessToken], [.accessToken, .merchantKey]],
+      errors: Access.bearer.errors + Access.merchant.errors + forbidden)
+  }()
+}
+
+extension [Failure] {
+  /// Errors of ``ApprovalOutcome/payment()``.
+  fileprivate static var ofApproval: [Failure] {
+    [
+      .unknownPayment, .paymentClosed, .conflict(\.paymentConfirmed), .paymentTaken, .unknownCard,
+      .expiredCard, .amountOverLimit, .addressNotProven,
+    ]
+  }
+}
+
+extension Schema {
+  fileprivate static let approvedPayment: Schema =
+    ([
+      "success?": .boolean, "requestId?": .string, "status?": .paymentStatus, "paymentId": .string,
+      "challenge": .base64URL, "expiresAt": .time,
+      "card": ["lastFour": .string, "cardType": .string], "orderId": .string.orNull,
+      "merchantName": .string, "amount": .string, "currency": .string, "message": .string,
+      "returnUrl?": .uri,
+    ] as Schema).named("ApprovedPayment")
 }

@@ -29,3 +29,17 @@ extension JSONWriter {
     member("cardCount", bank.cardCount)
   }
 }
+
+extension Endpoint {
+  static var getSummary: Endpoint {
+    Endpoint(API.getSummary) {
+      Operation(
+        "Returns the signed-in account with its cards and banks.", .bearer,
+        answers: .json([
+          "user": .account, "cards": .array(of: .card),
+          "enrolledBanks": .array(of: ["bsimId": .string, "name": .string, "cardCount": .integer]),
+          "biometricEnabled": .boolean,
+        ]), errors: [.notFound(\.accountGone)])
+    }
+  }
+}

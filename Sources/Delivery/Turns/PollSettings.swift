@@ -1,3 +1,4 @@
+import Base
 package import Store
 
 /// Settings for polling online-go.com.

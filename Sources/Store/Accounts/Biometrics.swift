@@ -2,7 +2,7 @@ import Base
 import Cryptography
 import MariaDB
 
-package enum BiometricType: String, Sendable {
+package enum BiometricType: String, Sendable, CaseIterable {
   case face, fingerprint
 }
 

@@ -2,10 +2,12 @@ import Base
 
 /// A push token that is well-formed: 20 to 512 letters, digits, and `: _ - .`
 package struct PushToken: Sendable, Equatable {
+  package static let lengths = 20...512
+
   package let text: String
 
   package init?(_ text: String) {
-    guard (20...512).contains(text.utf8.count),
+    guard Self.lengths.contains(text.utf8.count),
       text.utf8.allSatisfy({ $0.isAlphanumeric || ":_-.".utf8.contains($0) })
     else { return nil }
     self.text = text

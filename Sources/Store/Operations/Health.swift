@@ -3,7 +3,7 @@ import MariaDB
 
 /// The state of the site, as far as the database shows it.
 package struct Health: Sendable {
-  package enum Status: String, Sendable {
+  package enum Status: String, Sendable, CaseIterable {
     case ok
     /// There is a problem, but requests are answered.
     case degraded
@@ -11,7 +11,7 @@ package struct Health: Sendable {
     case down
   }
 
-  package enum DatabaseState: String, Sendable {
+  package enum DatabaseState: String, Sendable, CaseIterable {
     case ok, full, unavailable
     case readOnly = "read_only"
   }

@@ -93,7 +93,7 @@ import Testing
       #expect(page.contains(/Last used <time [^>]*>1 minute ago<\/time>. Paired <time/))
       #expect(page.contains(">1 minute ago</time> from <bdi>192.0.2.1</bdi>."))
       let id = try #require(page.firstMatch(of: /name="id" value="([^"]+)"/)).1
-      let ended = site.application.respond(
+      let ended = site.application.checkedResponse(
         to: Request(
           method: "POST", path: "/pair/phones",
           fields: [("Content-Type", "application/x-www-form-urlencoded")],

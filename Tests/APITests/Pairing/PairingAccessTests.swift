@@ -113,7 +113,7 @@ import Testing
       ("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/api/file"), ("REQUEST_URI", "/api/file?a=b"),
       ("REMOTE_ADDR", "127.0.0.1"), ("HTTP_AUTHORIZATION", "Bearer \(bearer)"),
     ] { parameters.append(name, value) }
-    return Request(authorizing: parameters).map { site.application.respond(to: $0) }
+    return Request(authorizing: parameters).map { site.application.checkedResponse(to: $0) }
   }
 
   @Test func anAuthorizerLetsPassWithAVariableAndRefusesInFull() throws {
@@ -137,7 +137,8 @@ import Testing
         Request(path: "/health", requestID: ""), Request(path: "/health", requestID: ""),
       ]
       let ids = requests.map { request in
-        site.application.respond(to: request).fields.first { $0.name == "X-Request-Id" }?.value
+        site.application.checkedResponse(to: request).fields.first { $0.name == "X-Request-Id" }?
+          .value
       }
       #expect(ids.allSatisfy { $0?.utf8.count == 32 })
       #expect(ids[0] != ids[1])
@@ -150,7 +151,7 @@ import Testing
   ) throws -> Int {
     let token = site.send("GET", "/api/pair/info", address: "127.0.0.1").string("token") ?? ""
     let all = fields + [("Authorization", "Bearer \(token)")]
-    return site.application.respond(
+    return site.application.checkedResponse(
       to: Request(path: "/_auth", fields: all.map { (name: $0, value: $1) }, requestURI: target)
     ).status
   }
@@ -183,12 +184,12 @@ import Testing
       var authorizer = parameters
       authorizer.append("REQUEST_METHOD", method)
       let asked = try #require(Request(authorizing: authorizer))
-      #expect(site.application.respond(to: asked).status == (isAdmitted ? 200 : 403))
+      #expect(site.application.checkedResponse(to: asked).status == (isAdmitted ? 200 : 403))
       for (name, value) in [
         ("REQUEST_METHOD", "GET"), ("SCRIPT_NAME", "/_auth"), ("GUARDED_METHOD", method),
       ] { parameters.append(name, value) }
       let subrequest = try #require(Request(parameters, body: [], bodyDefect: nil))
-      #expect(site.application.respond(to: subrequest).status == (isAdmitted ? 204 : 403))
+      #expect(site.application.checkedResponse(to: subrequest).status == (isAdmitted ? 204 : 403))
     }
   }
 
@@ -205,7 +206,7 @@ import Testing
         let request = Request(
           path: "/_auth", fields: fields.map { (name: $0.key, value: $0.value) },
           remoteAddress: address, requestURI: target)
-        #expect(site.application.respond(to: request).status == status, "\(target)")
+        #expect(site.application.checkedResponse(to: request).status == status, "\(target)")
       }
     }
   }

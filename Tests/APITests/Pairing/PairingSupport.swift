@@ -50,7 +50,7 @@ extension TestApplication {
   /// The status of the answer of `/_auth` to nginx about a request for `target`.
   func ask(_ target: String = "/ws", bearer: String? = nil) -> Int {
     let fields = bearer.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
-    return application.respond(
+    return application.checkedResponse(
       to: Request(method: "GET", path: "/_auth", fields: fields, requestURI: target)
     ).status
   }

@@ -33,7 +33,7 @@ import Testing
 
   /// The name of the bearer in the answer to nginx.
   private func admitted(_ access: String, _ site: TestApplication) -> String? {
-    site.application.respond(
+    site.application.checkedResponse(
       to: Request(
         method: "GET", path: "/_auth", fields: [("Authorization", "Bearer \(access)")],
         requestURI: "/ws")
@@ -88,7 +88,7 @@ import Testing
       #expect(admitted(ann.access, site) == "phone \(ann.id) Ann's %22%C3%9C%22")
       let ticket = try #require(
         site.send("POST", "/api/auth/ticket", token: ann.access).string("ticket"))
-      let client = site.application.respond(
+      let client = site.application.checkedResponse(
         to: Request(method: "GET", path: "/_auth", fields: [], requestURI: "/ws?token=\(ticket)")
       ).fields.first { $0.name == "X-Admitted-By" }.flatMap { AgentClient($0.value) }
       #expect(client?.pairedDevice == #"id="\#(ann.id)", name="Ann's %22%C3%9C%22""#)

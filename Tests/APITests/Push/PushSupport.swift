@@ -70,11 +70,10 @@ extension Application {
     _ action: String, _ json: String = "{}", method: String = "POST",
     fields: [(name: String, value: String)], defect: Request.Defect? = nil
   ) -> Answer {
-    Answer(
-      respond(
-        to: Request(
-          method: method, path: "/api/push/\(action)", fields: fields, body: Array(json.utf8),
-          remoteAddress: "192.0.2.1", requestID: "request-1", defect: defect)))
+    answer(
+      to: Request(
+        method: method, path: "/api/push/\(action)", fields: fields, body: Array(json.utf8),
+        remoteAddress: "192.0.2.1", requestID: "request-1", defect: defect))
   }
 }
 

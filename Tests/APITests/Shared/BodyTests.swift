@@ -43,10 +43,9 @@ import Testing
   private static func post(
     _ site: TestApplication, _ path: String, _ body: [UInt8], token: String
   ) -> Answer {
-    Answer(
-      site.application.respond(
-        to: Request(
-          method: "POST", path: path, fields: [("Authorization", "Bearer \(token)")], body: body)))
+    site.application.answer(
+      to: Request(
+        method: "POST", path: path, fields: [("Authorization", "Bearer \(token)")], body: body))
   }
 
   @Test(arguments: broken.indices)

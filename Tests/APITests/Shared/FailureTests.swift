@@ -30,7 +30,7 @@ import Testing
     _ application: Application, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     for (request, body) in zip(Self.requests, Self.unavailable) {
-      let answer = Answer(application.respond(to: request))
+      let answer = application.answer(to: request)
       #expect(answer.status == 503, sourceLocation: sourceLocation)
       #expect(answer.text == body, sourceLocation: sourceLocation)
       #expect(answer.field("Retry-After") == "2", sourceLocation: sourceLocation)
@@ -50,11 +50,11 @@ import Testing
       settings.password = "wrong"
       let application = Application.ofTests(on: settings)
       for (request, body) in zip(Self.requests, Self.unavailable).dropFirst() {
-        let answer = Answer(application.respond(to: request))
+        let answer = application.answer(to: request)
         #expect(answer.status == 503)
         #expect(answer.text == body)
       }
-      let health = Answer(application.respond(to: Self.requests[0]))
+      let health = application.answer(to: Self.requests[0])
       #expect(health.status == 503)
       #expect(health.text.contains("The database refuses the account or the password"))
     }
@@ -66,11 +66,11 @@ import Testing
     server.createDatabase("switchboard", schema: schema)
     let application = Application.ofTests(on: server.settings(database: "switchboard"))
     let health = Request(method: "GET", path: "/health")
-    #expect(application.respond(to: health).status == 200)
+    #expect(application.checkedResponse(to: health).status == 200)
     server.stop()
     expectUnavailable(application)
     server.start()
-    #expect(application.respond(to: health).status == 200)
+    #expect(application.checkedResponse(to: health).status == 200)
   }
 
   @Test func aWriteWithALostAnswerIs503() throws {
@@ -81,7 +81,7 @@ import Testing
       }
       let application = Application.ofTests(on: proxy.settings)
       isCut.withLock { $0 = true }
-      let answer = Answer(application.respond(to: Self.requests[2]))
+      let answer = application.answer(to: Self.requests[2])
       #expect(answer.status == 503)
       #expect(answer.text == Self.unavailable[2])
     }
@@ -92,7 +92,7 @@ import Testing
     try withDatabase { root in
       // After this request, all of its statements are prepared before the transaction begins.
       _ = Application.ofTests(on: accountSettings(of: "responder", in: root))
-        .respond(to: Self.requests[1])
+        .answer(to: Self.requests[1])
       let refusals = Mutex(0)
       let proxy = MariaDBProxy(accountSettings(of: "responder", in: root)) { command in
         guard case .execute(let sql) = command, sql.contains("INTO rate_limits") else {
@@ -103,7 +103,7 @@ import Testing
           return refusals == 1 ? .refuse(code) : .pass
         }
       }
-      let answer = Answer(Application.ofTests(on: proxy.settings).respond(to: Self.requests[1]))
+      let answer = Application.ofTests(on: proxy.settings).answer(to: Self.requests[1])
       #expect(answer.status == 200)
       #expect(refusals.withLock { $0 } == 2)
     }
@@ -118,7 +118,7 @@ import Testing
         }
         return .pass
       }
-      let answer = Answer(Application.ofTests(on: proxy.settings).respond(to: Self.requests[1]))
+      let answer = Application.ofTests(on: proxy.settings).answer(to: Self.requests[1])
       #expect(answer.status == 503)
       #expect(answer.text == Self.unavailable[1])
     }
@@ -160,13 +160,13 @@ import Testing
       let application = Application.ofTests(
         on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
       let body = #"{"email":"secret-address","name":"secret-name"}"#
-      _ = application.respond(
+      _ = application.checkedResponse(
         to: Request(
           method: "POST", path: "/api/mobile/auth/register", query: "token=secret-query",
           fields: [("Authorization", "Bearer secret-token")], body: Array(body.utf8),
           requestID: "id-1"))
       MariaDBServer.shared.run("DROP TABLE models", database: root.database)
-      _ = application.respond(
+      _ = application.checkedResponse(
         to: Request(method: "GET", path: "/api/v1/models", requestID: "id-2"))
       let logged = lines.all
       #expect(logged.count == 2)
@@ -189,7 +189,7 @@ import Testing
       let lines = LogLines()
       let application = Application.ofTests(
         on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
-      let answer = application.respond(
+      let answer = application.checkedResponse(
         to: Request(
           method: "GET", path: "/api/status",
           fields: token.isEmpty ? [] : [("Authorization", "Bearer \(token)")]))

@@ -117,12 +117,11 @@ import Testing
         "/api/app-attestation/verify",
         "/health", "/nothing",
       ] {
-        let answer = Answer(
-          site.application.respond(
-            to: Request(
-              method: "POST", path: path,
-              fields: [("Authorization", "Bearer \(ann.accessToken)")], body: Array("{}".utf8),
-              requestID: "defective", defect: defect)))
+        let answer = site.application.answer(
+          to: Request(
+            method: "POST", path: path,
+            fields: [("Authorization", "Bearer \(ann.accessToken)")], body: Array("{}".utf8),
+            requestID: "defective", defect: defect))
         let ofFamily = path.hasPrefix("/api/v1/") ? "validation_error" : "bad_request"
         #expect(answer.status == status)
         #expect(answer.text == body(path, code.isEmpty ? ofFamily : code, message, sentence))

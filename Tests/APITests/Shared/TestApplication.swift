@@ -176,11 +176,19 @@ extension Application {
     requestID: String = "request-1"
   ) -> Answer {
     let bearer = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
-    return Answer(
-      respond(
-        to: Request(
-          method: method, path: path, query: query, fields: bearer + fields, body: Array(json.utf8),
-          remoteAddress: address, requestID: requestID)))
+    return answer(
+      to: Request(
+        method: method, path: path, query: query, fields: bearer + fields, body: Array(json.utf8),
+        remoteAddress: address, requestID: requestID))
+  }
+
+  func answer(to request: Request) -> Answer { Answer(checkedResponse(to: request)) }
+
+  /// The response, which must be as the description of the API says.
+  func checkedResponse(to request: Request) -> Response {
+    let response = respond(to: request)
+    DescribedAnswers.check(response, to: request)
+    return response
   }
 }
 

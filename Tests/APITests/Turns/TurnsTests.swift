@@ -264,7 +264,7 @@ import Testing
       let application = Application.ofTests(
         on: accountSettings(of: "responder", in: root), log: Logger(label: "test") { _ in lines })
       for path in ["/users-by-token/\(Self.token)", "/users-by-token/x/\(Self.token)"] {
-        _ = application.respond(to: Request(path: path))
+        _ = application.checkedResponse(to: Request(path: path))
       }
     }
     #expect(lines.all.count == 2)

@@ -142,5 +142,7 @@ enum RouteNames {
     "DELETE /users/:user_id": "",
     "GET /": "",
     "GET /health": "",
+    "GET /openapi.json": "",
+    "GET /docs": "",
   ]
 }

@@ -12,7 +12,8 @@ import Testing
   }
 
   @Test func aNewRouteWalksWithAllNames() {
-    let new = Route("POST", "/new") { _, _ in .json { _ in } }
+    let endpoint = Endpoint({ _, _ in .json { _ in } }, operation: { Operation("Does nothing.") })
+    let new = Route("POST", "/new", endpoint)
     #expect(RouteNames.names(of: new) == RouteNames.all)
   }
 

@@ -45,7 +45,7 @@ final class WalkSite {
 
   func respond(to request: Request) -> Response {
     calls += 1
-    return application.respond(to: request)
+    return application.checkedResponse(to: request)
   }
 
   /// Texts that only the account's owner may see.

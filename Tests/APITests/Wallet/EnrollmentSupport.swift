@@ -115,11 +115,10 @@ extension TestApplication {
     address: String = "192.0.2.1"
   ) -> Answer {
     let (path, query) = Self.parts(of: location)
-    return Answer(
-      (application ?? self.application).respond(
-        to: Request(
-          path: path, query: query, fields: cookie.map { [(name: "Cookie", value: $0)] } ?? [],
-          remoteAddress: address, requestID: "request-1")))
+    return (application ?? self.application).answer(
+      to: Request(
+        path: path, query: query, fields: cookie.map { [(name: "Cookie", value: $0)] } ?? [],
+        remoteAddress: address, requestID: "request-1"))
   }
 
   /// Follows the redirect, and answers yes if the page asks.

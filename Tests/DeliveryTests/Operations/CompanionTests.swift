@@ -1,4 +1,5 @@
 import Administration
+import Base
 import Cryptography
 import Foundation
 import MariaDB
