@@ -151,7 +151,7 @@ extension Endpoint {
         "Removes the key of the signed-in device, or of the device that `deviceId` names.", .bearer,
         query: [.init("deviceId", "The id of a device of the account.")],
         body: .json(DeviceChoiceBody.self, isRequired: false), answers: .success,
-        errors: [.notFound(\.deviceGone)])
+        errors: [.notFound(\.deviceGone), .freshProofRequired])
     }
   }
 

@@ -9,7 +9,7 @@ struct EmailAddress: SelfDescribing {
   private static let maximum = 254
   private static let special = "<>,;:\"()[]\\"
   private static let character =
-    "[^@\\u0000-\\u0020\\u007f-\\uffff\(special.map { "\\\($0)" }.joined())]"
+    "[^@\\u0000-\\u0020\\u007f-\\uffff\(special.map { "[]\\".contains($0) ? "\\\($0)" : "\($0)" }.joined())]"
 
   let text: String
 

@@ -12,8 +12,9 @@ struct APIDocsPage {
       """
     }
     return """
-      <p>\(APIDescription.text.htmlEscaped)</p>
-      <p>Programs read the same in <a href="/openapi.json">openapi.json</a>, for example to generate a client.</p>
+      <p>\(APIDescription.text.html)</p>
+      <p>Programs read the same in this file, for example to generate a client:</p>
+      \(Page.link("/openapi.json", "openapi.json"))
       <ul>
       \(links.joined(separator: "\n"))
       </ul>
@@ -26,7 +27,9 @@ struct APIDocsPage {
     return """
       <section aria-labelledby="\(family.name)"><h2 id="\(family.name)">\(family.name)</h2>
       <p>\(family.purpose.htmlEscaped)</p>
+      <ul>
       \(operations.joined(separator: "\n"))
+      </ul>
       </section>
       """
   }
@@ -53,18 +56,18 @@ struct APIDocsPage {
     for answer in operation.answers + operation.errorAnswers(at: route, of: family) {
       let isData = answer.type == "application/json"
       let content = isData ? answer.schema.html : answer.type.map { "<code>\($0)</code>" } ?? ""
-      facts.append(("\(answer.status)", "\(answer.meaning.htmlEscaped) \(content)"))
+      facts.append(("\(answer.status)", "\(answer.meaning.html) \(content)"))
     }
     return """
-      <h3>\(route.method) <code>\(route.templatePath.htmlEscaped)</code></h3>
-      <p>\(operation.text.htmlEscaped)</p>
+      <li><h3>\(route.method) <code>\(route.templatePath.htmlEscaped)</code></h3>
+      <p>\(operation.text.html)</p>
       \(Page.list(facts))
-      <p>\(example(of: route, operation))</p>
+      <p>\(example(of: route, operation))</p></li>
       """
   }
 
   private func describe(_ place: String, _ meaning: String, _ schema: Schema) -> String {
-    "\(meaning.htmlEscaped) (\(place), \(schema.html))"
+    "\(meaning.html) (\(place), \(schema.html))"
   }
 
   /// A command that calls the operation.
@@ -136,5 +139,12 @@ extension Schema {
       members.filter(\.isRequired).compactMap { member in
         member.schema.sample.map { (member.name, $0) }
       })
+  }
+}
+
+extension String {
+  /// The text as HTML: words in backticks are code, and each line begins a new one.
+  fileprivate var html: String {
+    htmlEscaped.replacing(/`([^`]+)`/) { "<code>\($0.1)</code>" }.replacing("\n", with: "<br>")
   }
 }

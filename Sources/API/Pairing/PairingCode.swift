@@ -95,7 +95,7 @@ extension Endpoint {
       Operation(
         "Returns the content of the QR code, and the time when its token expires. \(ownNetwork)",
         answers: .json([
-          "ws": .uri, "http": .uri, "session": .string, "repo": .string, "token?": .string,
+          "ws": .string, "http": .string, "session": .string, "repo": .string, "token?": .string,
           "token_expires_at?": .time,
         ]), errors: .ofPairing)
     }
@@ -116,7 +116,7 @@ extension Endpoint {
         """
         Revokes all unused pairing tokens, and returns a new one. With `revoke` `all` it also revokes the paired phones. \
         \(ownNetwork)
-        """, body: .json(RevocationBody.self, isRequired: false),
+        """, body: .json(Schema(of: RevocationBody.self).orNull, isRequired: false),
         answers: .json(["token": .string, "expires_at": .time, "message": .string]),
         errors: .ofPairing + [.invalidPairingBody, .noTokensHere])
     }

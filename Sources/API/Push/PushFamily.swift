@@ -50,7 +50,7 @@ extension Operation {
     Operation(
       text, access,
       fields: [.init("Origin", "The origin of the page. Another app sends an allowed one.")],
-      body: body.map { .json($0, isRequired: false) }, answers: answer,
+      body: body.map { .json($0.orNull, isRequired: false) }, answers: answer,
       errors: errors + [.foreignOrigin])
   }
 }

@@ -69,7 +69,7 @@ struct Page {
     strong{color:var(--mark)}
     dl{margin:.5rem 0}
     dl div{display:flex;gap:1rem;border-bottom:1px solid var(--line);padding:.4rem 0}
-    dt{flex:0 0 8rem;color:var(--quiet)}
+    dt{flex:0 0 8rem;color:var(--quiet);overflow-wrap:anywhere}
     dd{margin:0;min-width:0;overflow-wrap:anywhere}
     button,.button{box-sizing:border-box;display:inline-flex;align-items:center;min-height:44px;font:inherit;text-decoration:none;padding:.5rem 1.4rem;border:2px solid var(--mark);border-radius:.5rem;background:var(--ground);color:var(--ink)}
     .primary{background:var(--mark);color:var(--ground)}

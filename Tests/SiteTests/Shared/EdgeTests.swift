@@ -132,6 +132,19 @@ import Testing
     }
   }
 
+  @Test func everyWebServerPassesTheDescriptionOn() async throws {
+    try await withSite { site in
+      let answer = site.curl("/openapi.json")
+      #expect(answer.status == 200)
+      #expect(answer.fields["content-type"] == "application/json")
+      #expect(answer.fields["cache-control"] == "public, max-age=300")
+      #expect(answer.body.hasPrefix(#"{"openapi":"3.1.1","#))
+      let tag = try #require(answer.fields["etag"])
+      #expect(site.curl("/openapi.json", "--header", "If-None-Match: \(tag)").status == 304)
+      #expect(site.curl("/docs").status == 200)
+    }
+  }
+
   @Test func errorsOfTheServerAtLinksToPaymentsArePages() async throws {
     try await withSite { site in
       let file = "\(site.state)/body"
