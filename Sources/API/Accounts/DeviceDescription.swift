@@ -4,7 +4,7 @@ import Store
 
 /// The id that an app made for its device: 1 to 128 characters.
 struct ClientDeviceID: SelfDescribing {
-  static let schema = Schema.text(atMost: maximum).example("device-1")
+  static let schema = Schema.text(atMost: maximum).example("my-device")
   private static let maximum = 128
 
   let text: String
@@ -56,7 +56,7 @@ struct OfferedPushToken: SelfDescribing {
 /// The name of a device that signs in. Some phones send an empty name, which counts as absent.
 private struct OptionalName: SelfDescribing {
   static let schema = Schema.string.with("maxLength", .number(ShortText.maximum))
-    .example("Ann's phone")
+    .example("A phone")
 
   let text: String?
 

@@ -5,7 +5,7 @@ import HTTP
 /// with other characters (RFC 6532) arrive only if every server on the way supports them, so we reject these.
 struct EmailAddress: SelfDescribing {
   static let schema = Schema.text(atMost: maximum).with("format", "email")
-    .with("pattern", .string("^\(character)+@\(character)+$")).example("ann@example.org")
+    .with("pattern", .string("^\(character)+@\(character)+$")).example("name@example.com")
   private static let maximum = 254
   private static let special = "<>,;:\"()[]\\"
   private static let character =

@@ -52,7 +52,7 @@ struct WholeNumber: SelfDescribing {
 
 /// A string without control characters, trimmed, of 1 to 200 characters.
 struct ShortText: SelfDescribing {
-  static let schema = Schema.text(atMost: maximum).example("Ann")
+  static let schema = Schema.text(atMost: maximum).example("A name")
   static let maximum = 200
 
   let text: String
