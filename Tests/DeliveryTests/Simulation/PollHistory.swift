@@ -52,8 +52,8 @@ final class PollHistory {
       """)
     _ = try root.execute(
       """
-      INSERT INTO ogs_registrations (ogs_user_id, device_token)
-      SELECT seq, SHA2(seq, 256) FROM seq_1_to_20
+      INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
+      SELECT seq, SHA2(seq, 256), '2029-12-31' FROM seq_1_to_20
       """)
     for user in Self.users { moves[user] = 1000 }
   }
