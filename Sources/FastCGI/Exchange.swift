@@ -8,8 +8,8 @@ import HTTP
 /// this file sets two fields that libfcgi's header asks not to use: `ipcFd`, the connection, and
 /// `keepConnection`. We read the sources of 2.4.2 and 2.4.7 for this, and tested 2.4.2.
 ///
-/// libfcgi ends the process if it cannot allocate the length that a parameter claims. Therefore only the
-/// web server may reach the socket.
+/// libfcgi trusts the lengths of parameters, so ``PartialRequest`` checks them first. Only the web server may reach the
+/// socket all the same, because it names the client's address.
 struct Exchange: ~Copyable {
   /// Has a fixed address: the streams of a request point back to it.
   private let handle: UnsafeMutablePointer<FCGX_Request>

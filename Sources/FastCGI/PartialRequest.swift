@@ -1,7 +1,7 @@
 /// The part of one request that has arrived on a connection; detects its end (FastCGI specification §3.3).
 ///
-/// Reads only the headers of the records; libfcgi parses their content when the request is complete. So a slow
-/// client keeps no worker busy, even if its web server passes on each piece at once.
+/// Reads only the headers of the records and the lengths of the parameters; libfcgi parses the content when the
+/// request is complete. So a slow client keeps no worker busy, even if its web server passes on each piece at once.
 struct PartialRequest {
   enum State { case incomplete, complete, malformed }
 
@@ -15,7 +15,7 @@ struct PartialRequest {
   private var requestID: UInt16?
   private var isAuthorizer = false
   private var hasParameters = false
-  private var parametersLength = 0
+  private var parameters = ParameterLengths()
   private var bodyLength = 0
   private let bodyLimit: Int
 
@@ -70,9 +70,12 @@ struct PartialRequest {
   }
 
   private mutating func stateAfterParameters(_ length: Int) -> State {
-    parametersLength += length
+    let begin = next + Self.headLength
+    parameters.append(bytes[begin..<(begin + length)])
     hasParameters = length == 0
-    guard parametersLength <= Self.parametersLimit else { return .malformed }
+    guard parameters.count <= Self.parametersLimit, !hasParameters || parameters.areComplete else {
+      return .malformed
+    }
     return hasParameters && isAuthorizer ? .complete : .incomplete
   }
 

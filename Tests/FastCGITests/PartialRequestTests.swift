@@ -54,6 +54,23 @@ import Testing
     )
   }
 
+  /// The second pair of lengths has a sum that overflows a C `int`.
+  @Test(
+    arguments: [
+      [5, 0, 65],
+      [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff] + [UInt8](repeating: 65, count: 99),
+      [0x80, 0, 0, 1, 0], [1], [0x80, 0],
+    ] as [[UInt8]])
+  func aParameterThatIsLongerThanItsStreamIsMalformed(_ content: [UInt8]) {
+    let begin = beginRecord(keep: true)
+    let whole = pair("A", String(repeating: "b", count: 300))
+    #expect(state(after: begin + stream(.params, whole, 7) + record(.stdin)) == .complete)
+    for recordSize in [1, 7, 1000] {
+      let parameters = stream(.params, whole + content, recordSize)
+      #expect(state(after: begin + parameters) == .malformed)
+    }
+  }
+
   @Test func aBodyMayArriveOctetByOctet() throws {
     try withServer(workers: 1) { server in
       let body = String(repeating: "0123456789", count: 90)
