@@ -29,11 +29,14 @@ struct AgentAnswer {
   /// - Throws: ``AgentAnswerHead/Malformed``.
   mutating func take(_ bytes: [UInt8]) throws(AgentAnswerHead.Malformed) -> [UInt8] {
     guard case .head = state else { return try takeContent(bytes[...]) }
+    // The end of the head may have begun in earlier bytes, which need no second search.
+    var searched = max(0, received.count - 3)
     received += bytes
     var passed: [UInt8] = []
-    while let end = received.firstRange(of: "\r\n\r\n".utf8)?.upperBound {
+    while let end = received[searched...].firstRange(of: "\r\n\r\n".utf8)?.upperBound {
       let head = try AgentAnswerHead(Array(received[..<end]), to: request)
       received.removeSubrange(..<end)
+      searched = 0
       passed += head.bytes
       guard head.content == .anotherHead else {
         begin(head.content)
