@@ -148,3 +148,16 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Tests/Fuzz/run sets the variable: an ordinary build has no use for the fuzz targets.
+if Context.environment["SWITCHBOARD_FUZZING"] != nil {
+  package.products.append(.executable(name: "switchboard-fuzz", targets: ["switchboard-fuzz"]))
+  package.targets.append(
+    .executableTarget(
+      name: "switchboard-fuzz",
+      dependencies: [
+        "API", "AgentRelay", "Base", "Cryptography", "Delivery", "FastCGI", "HTTP", "MariaDB",
+        "Store", "StoreCore", log,
+      ],
+      path: "Tests/Fuzz", exclude: ["corpus", "run", "words"], swiftSettings: settings))
+}

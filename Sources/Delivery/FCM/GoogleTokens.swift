@@ -125,7 +125,7 @@ struct GoogleTokens: Sendable {
 }
 
 /// Answer of the token endpoint (RFC 6749 §5.1, §5.2). Ignores unreadable parts.
-private struct GrantedToken {
+struct GrantedToken {
   private(set) var token: String?
   private(set) var lifetime = Duration.seconds(3600)
   private(set) var error: String?
