@@ -13,6 +13,8 @@ extension FuzzTarget {
 
   private static let router = Router(Family.all)
 
+  private static func isSlash(_ octet: UInt8) -> Bool { octet == UInt8(ascii: "/") }
+
   /// The path that the router sees is the one that the web server has checked.
   private static func testTarget(_ input: [UInt8]) {
     let target = Array(input.prefix { $0 != 0 })
@@ -23,6 +25,9 @@ extension FuzzTarget {
       fatalError("no request")
     }
     if request.defect == nil {
+      let path = target.prefix { $0 != UInt8(ascii: "?") }
+      let decoded = Array(path).withUnsafeBufferPointer { Request.decoded($0[...], isForm: false) }
+      require(path.count(where: isSlash) == decoded.utf8.count(where: isSlash), "an encoded slash")
       let segments = request.path.utf8.split(
         separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       require(!request.path.utf8.contains { $0 == UInt8(ascii: "\\") || $0 == 0 }, "\\ or NUL")

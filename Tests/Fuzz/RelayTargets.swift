@@ -26,11 +26,18 @@ extension FuzzTarget {
     let admitted = Array("\r\n\(AgentClient.fieldName): \(head.client.text)".utf8)
     let again = try? RelayHead(head.bytes.dropLast(4) + admitted + headEnd)
     require(again?.bytes == head.bytes, "the relay would withhold more of \(head.bytes.text)")
+    let names = RelayField.lines(of: head.bytes).compactMap { RelayField($0)?.name }
+    require(secret.isDisjoint(with: names), "the agent gets a secret: \(head.bytes.text)")
     let target = Array(head.bytes.split(separator: UInt8(ascii: " "))[1])
     require(
       !target.withUnsafeBufferPointer { Request.isAmbiguous(target: $0) },
       "the target \(target.text) can be read in two ways")
   }
+
+  /// Fields with credentials, or with a URL that may hold one.
+  private static let secret: Set<String> = [
+    "authorization", "proxy-authorization", "cookie", "x-device-credential", "x-api-key", "referer",
+  ]
 
   private static let request = try! RelayHead(
     Array("GET /api/file HTTP/1.1\r\n\(AgentClient.fieldName): anyone\r\n\r\n".utf8))

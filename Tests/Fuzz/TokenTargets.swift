@@ -19,6 +19,9 @@ extension FuzzTarget {
     }
     let signed = JSONWebToken.sign(input, with: Site.keys.newest)
     require((try? JSONWebToken.verify(signed, with: Site.keys)) == input, "another payload")
+    var forged = Array(signed.utf8)
+    forged[(Int(input.first ?? 0) << 8 | Int(input.last ?? 0)) % forged.count] ^= 1
+    require((try? JSONWebToken.verify(forged.text, with: Site.keys)) == nil, "a forged token")
     let body = JSONWriter.object { $0.member("refreshToken", signed) }
     for request in [
       Request(
