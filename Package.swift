@@ -161,3 +161,8 @@ if Context.environment["SWITCHBOARD_FUZZING"] != nil {
       ],
       path: "Tests/Fuzz", exclude: ["corpus", "run", "words"], swiftSettings: settings))
 }
+
+// The only test targets to build, because a sanitizer needs a second build of all targets.
+if let names = Context.environment["SWITCHBOARD_TESTS"]?.split(separator: " ").map(String.init) {
+  package.targets.removeAll { target in target.isTest && !names.contains(target.name) }
+}
