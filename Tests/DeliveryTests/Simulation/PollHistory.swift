@@ -64,8 +64,8 @@ final class PollHistory {
     isCalm = true
     work = [:]
     workers = [0]
-    for _ in 0..<40 where problem == nil {
-      for _ in 0..<60 { try advance(0) }
+    for _ in 0..<20 where problem == nil {
+      while try advance(0) && problem == nil {}
       try pass(.seconds(60))
     }
     return try problem ?? look()
@@ -79,13 +79,13 @@ final class PollHistory {
       workers.removeAll { $0 == worker }
       workers.append(nextWorker)
       nextWorker += 1
-    case 1:  // stopped in order
+    case 1, 2:  // stopped in order
       try polls.release(work[worker] ?? [])
       for user in work[worker] ?? [] where isHeld(user) { claims[user.id] = nil }
       work[worker] = nil
-    case 2: try pass(.seconds(.random(in: 1...40, using: &chance)))
-    case 3: try pass(.seconds(.random(in: 100...400, using: &chance)))
-    case 4, 5: moves[.random(in: Self.users, using: &chance)]! += 1
+    case 3: try pass(.seconds(.random(in: 1...40, using: &chance)))
+    case 4, 5: try pass(.seconds(.random(in: 100...400, using: &chance)))
+    case 6, 7: moves[.random(in: Self.users, using: &chance)]! += 1
     default: try advance(worker)
     }
   }
@@ -95,15 +95,20 @@ final class PollHistory {
     let span = Parameter.integer(span.milliseconds * 1000)
     _ = try root.execute(
       """
-      UPDATE ogs_users SET due_at = due_at - INTERVAL ? MICROSECOND, moved_at = moved_at - INTERVAL ? MICROSECOND
+      UPDATE ogs_users
+      SET due_at = due_at - INTERVAL ? MICROSECOND, moved_at = moved_at - INTERVAL ? MICROSECOND,
+        checked_at = checked_at - INTERVAL ? MICROSECOND
       """,
-      [span, span])
+      [span, span, span])
     _ = try root.execute(
       "UPDATE ogs_pause SET paused_until = paused_until - INTERVAL ? MICROSECOND", [span])
   }
 
   /// Lets a worker claim users, or finish the next one.
-  private func advance(_ worker: Int) throws {
+  ///
+  /// - Returns: false if no user is due.
+  @discardableResult
+  private func advance(_ worker: Int) throws -> Bool {
     guard let user = work[worker]?.popLast() else {
       let claimed = try polls.claim(limit: 4, as: newClaimID())
       if !claimed.isEmpty, pausedUntil > time { problem = "polls are not paused" }
@@ -114,18 +119,19 @@ final class PollHistory {
         claims[user.id] = Claim(user: user, end: time + .seconds(120))
       }
       work[worker] = claimed
-      return
+      return !claimed.isEmpty
     }
     let isHeld = isHeld(user)
     let isWritten = try finish(user)
     if isWritten != isHeld { problem = "\(user.id): written \(isWritten), held \(isHeld)" }
-    guard isWritten else { return }
+    guard isWritten else { return true }
     claims[user.id] = nil
     polledAt[user.id] = time
     // As the sender does.
     _ = try root.execute(
       "UPDATE deliveries SET state = 'delivered', finished_at = TIMESTAMP'2030-01-01 00:00:00' WHERE state = 'open'"
     )
+    return true
   }
 
   /// Whether the claim is the user's last one.
@@ -169,7 +175,7 @@ final class PollHistory {
       row in row.text(0)
     }
     if Set(told).count < told.count { return "a turn is told twice: \(told)" }
-    let marks = try root.rows("SELECT id, notified_move FROM ogs_games") { row in
+    let marks = try root.rows("SELECT ogs_user_id, notified_move FROM ogs_games") { row in
       (game: row.integer(0), move: row.integer(1))
     }
     for (game, move) in marks where moves[game] != move {

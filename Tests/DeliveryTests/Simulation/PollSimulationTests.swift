@@ -10,7 +10,7 @@ import Testing
   @Test func everyTurnIsToldOnceAndNobodyWaitsForever() throws {
     try withDelivery { delivery in
       let database = StillDatabase(delivery)
-      let problems = try simulate(5) { seed in
+      let problems = try simulate(3) { seed in
         try PollHistory(delivery, through: database.settings, seed: seed).play()
       }
       #expect(problems == [])
@@ -33,8 +33,6 @@ import Testing
       "(failures - 1, 7)))) SECOND\nWHERE id = ? AND claim_id = ?",
       "(failures - 1, 7)))) SECOND\nWHERE id = ? AND ? IS NOT NULL"),
     SQLChange("LEAST(900, 10 << LEAST(failures - 1, 7))", "90000"),
-    SQLChange("SET claim_id = NULL, failures", "SET failures"),
-    SQLChange("SET claim_id = NULL, moved_at", "SET moved_at"),
     SQLChange("AND NOT JSON_CONTAINS(refused_users, ?)", "AND ? IS NOT NULL"),
     SQLChange("JSON_LENGTH(refused_users) >= 3", "JSON_LENGTH(refused_users) >= 2"),
     SQLChange(
