@@ -18,8 +18,12 @@ import Testing
       { site, phone, _ in
         let next = try site.phone(site.refresh(phone.refresh))
         _ = site.curl("/api/file", "--header", "Authorization: Bearer \(next.access)")
-        // A use long after the rotation counts as theft.
-        _ = try site.sql("UPDATE pairings SET rotated_at = rotated_at - INTERVAL 5 MINUTE")
+        // A use long after the rotation and the first use of its tokens counts as theft.
+        _ = try site.sql(
+          """
+          UPDATE pairings SET rotated_at = rotated_at - INTERVAL 5 MINUTE,
+            last_used_at = last_used_at - INTERVAL 5 MINUTE
+          """)
         #expect(site.refresh(phone.refresh).status == 401)
       }
     ),
