@@ -51,7 +51,9 @@ struct PartialRequest {
     let id = UInt16(bytes[next + 2]) << 8 | UInt16(bytes[next + 3])
     let (begin, params, stdin): (UInt8, UInt8, UInt8) = (1, 4, 5)
     switch bytes[next + 1] {
-    case begin where requestID == nil && id != 0 && length == 8: return stateAfterBeginning(id)
+    // libfcgi would read the padding of this record as the next record; no web server sends any.
+    case begin where requestID == nil && id != 0 && length == 8 && bytes[next + 6] == 0:
+      return stateAfterBeginning(id)
     case params where id == requestID && !hasParameters: return stateAfterParameters(length)
     case stdin where id == requestID && hasParameters: return stateAfterBody(length)
     default: return .malformed

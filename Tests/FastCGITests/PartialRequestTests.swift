@@ -44,6 +44,13 @@ import Testing
     #expect(state(after: begin + [0] + record(.params).dropFirst()) == .malformed)
   }
 
+  /// libfcgi would read the padding of the first record as a record of its own, and lose memory.
+  @Test func aFirstRecordWithPaddingIsMalformed() {
+    var padded = beginRecord(keep: true) + [UInt8](repeating: 0, count: 8)
+    padded[6] = 8
+    #expect(state(after: padded) == .malformed)
+  }
+
   @Test(arguments: [(0, false), (1, true)])
   func parametersHaveALimitOf128KiB(more: Int, isMalformed: Bool) {
     let octets = [UInt8](repeating: 0, count: 1 << 15)
