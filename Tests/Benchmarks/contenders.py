@@ -84,7 +84,8 @@ def children_of(pid):
 class Contender:
     """A program behind its own nginx. `pids` returns the processes that handle requests."""
 
-    def __init__(self, name, port, pids):
+    def __init__(self, site, name, port, pids):
+        self.site = site
         self.name = name
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
@@ -138,17 +139,17 @@ class Stage:
         """A program with its listening socket as fd 0. Also for a responder: the site's own runs in another session, to which
         the scheduler may give another share."""
         path, process = self._listening(name, [program], environment)
-        return Contender(name, self._nginx(name, responder=path), lambda: [process.pid])
+        return Contender(self.site, name, self._nginx(name, responder=path), lambda: [process.pid])
 
     def relay(self, name, program, agent):
         """A relay to the agent at `agent`, HOST:PORT."""
         environment = self.site.environment(program="relay") | {"SWITCHBOARD_AGENT": agent}
         path, process = self._listening(name, [program, "relay"], environment)
-        return Contender(name, self._nginx(name, relay=f"unix:{path}"), lambda: [process.pid])
+        return Contender(self.site, name, self._nginx(name, relay=f"unix:{path}"), lambda: [process.pid])
 
     def without_relay(self, name, agent):
         """The same nginx, connected directly to the agent."""
-        return Contender(name, self._nginx(name, relay=agent), lambda: [])
+        return Contender(self.site, name, self._nginx(name, relay=agent), lambda: [])
 
     def _listening(self, name, command, environment):
         path = self.directory / f"{name}.sock"
@@ -169,7 +170,7 @@ class Stage:
         process = self.start("PHP", ["php-fpm8.2", "--fpm-config", configuration, "--allow-to-run-as-root"], environment)
         path = self.directory / "php.sock"
         self.await_socket(path, process)
-        return Contender("PHP", self._nginx("PHP", responder=path), lambda: children_of(process.pid))
+        return Contender(self.site, "PHP", self._nginx("PHP", responder=path), lambda: children_of(process.pid))
 
     def _nginx(self, name, responder=None, relay=None):
         """The site's own nginx with other sockets and otherwise the same configuration."""

@@ -16,6 +16,8 @@ BODY = json.dumps({
     "preferred_models": ["gpt-4o-mini", "claude-3.5-sonnet"],
     "archive_cache_quota_mb": 512,
 })
+# Method and connections of each measurement.
+LOADS = (("GET", 1), ("GET", CONNECTIONS), ("GET", 64), ("POST", CONNECTIONS))
 # Each device may be written 30 times an hour; every measurement of POST begins with counts of zero.
 DEVICES = 20_000
 
@@ -41,7 +43,7 @@ def measure(stage, programs, rounds, seconds, budgets):
     cgi = start.plain_cgi(program, site, token)
     print_figures(runs)
     add_budgets(budgets, runs, resident, starts, cgi)
-    return (f"{rounds} rounds of {seconds} s each, in turn, {CONNECTIONS} connections of wrk; handler CPU is user and system time of "
+    return (f"{rounds} rounds of {seconds} s each, in turn; handler CPU is user and system time of "
             "the program alone; PHP-FPM: 32 children, connections kept as for the others")
 
 
@@ -87,48 +89,58 @@ def check_answers(site, contenders):
 # Load -----------------------------------------------------------------------------------------------------------------
 
 
-def load(contender, method, callers, seconds):
-    return load_with(contender, method, PATH, callers, seconds, BODY if method == "POST" else None)
+def load(contender, method, connections, callers, seconds):
+    body = BODY if method == "POST" else None
+    return load_with(contender, method, PATH, callers, seconds, body, connections)
 
 
 def compare(site, contenders, callers, rounds, seconds):
     for contender in contenders:
-        for method in ("GET", "POST"):
-            load(contender, method, callers, 1)  # warms up
+        for method, connections in LOADS:
+            load(contender, method, connections, callers, 1)  # warms up
     runs = []
     for number in range(rounds):
         turn = number % len(contenders)
-        for method in ("GET", "POST"):
+        for method, connections in LOADS:
             for contender in contenders[turn:] + contenders[:turn]:
                 site.sql("TRUNCATE rate_limits; TRUNCATE audit_log")
-                runs.append(load(contender, method, callers, seconds))
+                runs.append(load(contender, method, connections, callers, seconds))
     return runs
 
 
 # The tables -----------------------------------------------------------------------------------------------------------
 
 
-def figures(runs, name, method, figure):
-    return [run[figure] for run in runs if run["name"] == name and run["method"] == method]
+def figures(runs, name, load, figure):
+    return [run[figure] for run in runs if run["name"] == name and (run["method"], run["connections"]) == load]
 
 
 def print_figures(runs):
     rows = []
-    for method in ("GET", "POST"):
+    for load in LOADS:
         for name in ("Swift", "C", "PHP"):
-            rate, cpu, p50, p99 = (figures(runs, name, method, figure) for figure in ("rate", "cpu", "p50", "p99"))
-            rows.append((method, name, median(rate, "{:,.0f}"), median(cpu, "{:.1f}"), median([v / 1000 for v in p50]),
-                         median([v / 1000 for v in p99], "{:.1f}")))
-    print_table((" request", " program", "requests/s", "handler CPU µs/request", "p50 ms", "p99 ms"), *rows)
+            rate, cpu, database, p50, p99 = (figures(runs, name, load, figure)
+                                             for figure in ("rate", "cpu", "database", "p50", "p99"))
+            rows.append((load[0], load[1], name, median(rate, "{:,.0f}"), median(cpu, "{:.1f}"), median(database, "{:.1f}"),
+                         median([v / 1000 for v in p50]), median([v / 1000 for v in p99], "{:.1f}")))
+    print_table((" request", "connections", " program", "requests/s", "handler CPU µs/request", "MariaDB CPU µs/request",
+                 "p50 ms", "p99 ms"), *rows)
 
 
 def add_budgets(budgets, runs, resident, starts, cgi):
-    for method, least in (("GET", 0.9), ("POST", 0.85)):
-        rate, cpu = ([figures(runs, name, method, figure) for name in ("Swift", "C")] for figure in ("rate", "cpu"))
-        budgets.at_least(f"{method}, requests per second: Swift / C", ratios(*rate), least)
-        budgets.at_least(f"{method}, requests per CPU second: Swift / C", ratios(*reversed(cpu)), least)
-    cpu = [figures(runs, name, "GET", "cpu") for name in ("PHP", "Swift")]
-    budgets.at_least("GET, requests per CPU second: Swift / PHP-FPM", ratios(*cpu), 3)
+    for load, least in ((("GET", CONNECTIONS), 0.9), (("GET", 64), 1.3), (("POST", CONNECTIONS), 0.95)):
+        of = f"{load[0]} of {load[1]} clients"
+        rate, cpu, database = ([figures(runs, name, load, figure) for name in ("Swift", "C")]
+                               for figure in ("rate", "cpu", "database"))
+        budgets.at_least(f"{of}, requests per second: Swift / C", ratios(*rate), least)
+        budgets.at_least(f"{of}, requests per CPU second of the handler: Swift / C", ratios(*reversed(cpu)), 0.9)
+        if load == ("GET", 64):
+            both = [[sum(pair) for pair in zip(*used)] for used in zip(cpu, database)]
+            budgets.at_least(f"{of}, requests per CPU second of handler and MariaDB: Swift / C", ratios(*reversed(both)), 2)
+    lone = [figures(runs, name, ("GET", 1), "p50") for name in ("Swift", "C")]
+    budgets.row("GET of a lone client, p50: Swift / C", median(ratios(*lone)), "none", None)
+    cpu = [figures(runs, name, ("GET", CONNECTIONS), "cpu") for name in ("PHP", "Swift")]
+    budgets.at_least("GET, requests per CPU second: Swift / PHP-FPM", ratios(*cpu), 4)
     at_start, after, later = resident
     budgets.at_most("memory after 200,000 requests", [after], 16, "{:.1f} MB", f" (at start {at_start:.1f})")
     budgets.row("memory after 100,000 more", f"{later - after:+.1f} MB", "flat: at most +0.5 MB", later - after <= 0.5)
