@@ -53,3 +53,11 @@ extension Unicode.Scalar {
     }
   }
 }
+
+extension [UInt8] {
+  /// Appends the UTF-8 of `text`.
+  package mutating func append(text: String) {
+    var text = text
+    text.withUTF8 { append(contentsOf: $0) }
+  }
+}

@@ -102,6 +102,13 @@ package struct Request: Sendable {
     parameters.text(name, after: Self.prefix(ofField: name))
   }
 
+  /// The result of `body` for the octets of the first value of the HTTP field `name`; nil if there is no value.
+  package func field<Result>(
+    _ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+  ) -> Result? {
+    parameters.value(name, after: Self.prefix(ofField: name), body)
+  }
+
   /// All values of the HTTP field `name`, also empty ones. There is one per field line if the web
   /// server does not join lines (nginx before 1.23).
   package func fieldValues(_ name: String) -> [String] {
@@ -161,6 +168,11 @@ extension String {
   /// Whether the text is 1 to 64 letters, digits, `-`, `_` and `.`: a web server may copy a client's field.
   fileprivate var isRequestID: Bool {
     (1...64).contains(utf8.count)
-      && utf8.allSatisfy { $0.isAlphanumeric || "-_.".utf8.contains($0) }
+      && utf8.allSatisfy { octet in
+        switch octet {
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        default: octet.isAlphanumeric
+        }
+      }
   }
 }

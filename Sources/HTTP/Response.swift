@@ -1,3 +1,5 @@
+import Base
+
 /// An answer to a request.
 package struct Response: Sendable {
   /// The status code (RFC 9110 §15).
@@ -24,12 +26,12 @@ package struct Response: Sendable {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(
       fields.reduce(96 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
-    Self.append("Status", "\(status) \(reason)", to: &bytes)
+    Self.append("Status", String(status), reason, to: &bytes)
     for field in fields { Self.append(field.name, field.value, to: &bytes) }
     // 204 and 304 have no content and therefore no Content-Length (RFC 9110 §8.6).
     let hasContent = status != 204 && status != 304
     if hasContent { Self.append("Content-Length", String(body.count), to: &bytes) }
-    bytes.append(contentsOf: "\r\n".utf8)
+    bytes.append(text: "\r\n")
     if hasContent, method != "HEAD" { bytes.append(contentsOf: body) }
     return bytes
   }
@@ -59,22 +61,26 @@ package struct Response: Sendable {
     }
   }
 
-  private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
+  private static func append(
+    _ name: String, _ value: String, _ more: String? = nil, to bytes: inout [UInt8]
+  ) {
+    let start = bytes.count
+    bytes.append(text: name)
     precondition(
-      !name.isEmpty && !name.utf8.contains { breaksFields($0) || $0 == UInt8(ascii: ":") },
+      bytes.count > start
+        && !bytes[start...].contains { breaksFields($0) || $0 == UInt8(ascii: ":") },
       "a field must have a name, without CR, LF, NUL or a colon")
-    bytes.append(contentsOf: name.utf8)
-    bytes.append(contentsOf: ": ".utf8)
-    var value = value
-    value.withUTF8 { octets in
-      if octets.contains(where: breaksFields) {
-        bytes.append(contentsOf: octets.map { breaksFields($0) ? UInt8(ascii: " ") : $0 })
-      } else {
-        bytes.append(contentsOf: octets)
-      }
+    bytes.append(text: ": ")
+    let valueStart = bytes.count
+    bytes.append(text: value)
+    if let more {
+      bytes.append(UInt8(ascii: " "))
+      bytes.append(text: more)
     }
-    bytes.append(13)
-    bytes.append(10)
+    for index in valueStart..<bytes.count where breaksFields(bytes[index]) {
+      bytes[index] = UInt8(ascii: " ")
+    }
+    bytes.append(text: "\r\n")
   }
 
   private static func breaksFields(_ octet: UInt8) -> Bool {

@@ -89,14 +89,16 @@ extension Request {
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
   var bearerToken: String? {
-    guard let value = field("Authorization") else { return nil }
-    let scheme = "bearer ".utf8
-    // The bit 0x20 makes a letter lower case; the space has this bit already.
-    guard value.utf8.prefix(scheme.count).map({ $0 | 0x20 }).elementsEqual(scheme) else {
-      return nil
+    let token = field("Authorization") { value -> String? in
+      let scheme = "bearer ".utf8
+      // The bit 0x20 makes a letter lower case; the space has this bit already.
+      guard value.lazy.prefix(scheme.count).map({ $0 | 0x20 }).elementsEqual(scheme) else {
+        return nil
+      }
+      let token = value.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+      return token.isEmpty ? nil : String(decoding: token, as: UTF8.self)
     }
-    let token = value.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
-    return token.isEmpty ? nil : String(Substring(token))
+    return token ?? nil
   }
 }
 
