@@ -2,7 +2,7 @@ import CFastCGI
 import Glibc
 import HTTP
 
-/// An owned `FCGX_Request`: libfcgi parses and answers one connection at a time.
+/// An owned `FCGX_Request`: libfcgi parses and answers one request at a time.
 ///
 /// ``Worker`` accepts connections and lends each to libfcgi when a whole request has arrived. For this, only
 /// this file sets two fields that libfcgi's header asks not to use: `ipcFd`, the connection, and
@@ -10,7 +10,7 @@ import HTTP
 ///
 /// libfcgi trusts the lengths of parameters, so ``PartialRequest`` checks them first. Only the web server may reach the
 /// socket all the same, because it names the client's address.
-struct Exchange: ~Copyable {
+final class Exchange {
   /// Has a fixed address: the streams of a request point back to it.
   private let handle: UnsafeMutablePointer<FCGX_Request>
 

@@ -15,16 +15,17 @@ struct ParameterLengths {
   /// Whether the stream may end here.
   var areComplete: Bool { !hasName && length.missing == 0 && content == 0 }
 
-  mutating func append(_ octets: ArraySlice<UInt8>) {
+  mutating func append(_ octets: UnsafeRawBufferPointer) {
     count += octets.count
-    var rest = octets
-    while !rest.isEmpty {
+    var index = 0
+    while index < octets.count {
       if !hasName, length.missing == 0, content > 0 {
-        let skipped = min(content, rest.count)
+        let skipped = min(content, octets.count - index)
         content -= skipped
-        rest = rest.dropFirst(skipped)
+        index += skipped
       } else {
-        take(rest.removeFirst())
+        take(octets[index])
+        index += 1
       }
     }
   }

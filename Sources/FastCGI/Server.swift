@@ -1,14 +1,14 @@
 import CFastCGI
 import Glibc
-package import HTTP
+import HTTP
 import Logging
 import Synchronization
 
 /// A FastCGI responder on one listening socket.
 ///
 /// Idle connections and the listener wait in one ``Poller``. A connection occupies a thread only
-/// while a complete request is served. `workers` threads run at once; `waiters` more threads replace
-/// threads that wait (``beginWaiting()``).
+/// while a complete request is served. `workers` threads run at once, and a part of them polls; `waiters` more threads
+/// replace threads that wait (``beginWaiting()``).
 package final class Server: Sendable {
   /// The server's way to treat connections, in the order of a shutdown.
   enum Phase: UInt8, AtomicRepresentable, Comparable {
@@ -27,6 +27,9 @@ package final class Server: Sendable {
   let poller: Poller
   /// One permit for each thread that may run.
   let permits: Semaphore
+  /// One permit for each running thread that may poll. Fewer pollers gather larger groups of requests (``Handler``), and
+  /// wake fewer threads.
+  let pollers: Semaphore
   /// One slot for each thread that may wait.
   let waiterSlots: Semaphore
   /// Wakes every thread when the server stops.
@@ -86,6 +89,8 @@ package final class Server: Sendable {
     stop = try WakeEvent()
     progress = try WakeEvent()
     permits = Semaphore(workers)
+    // The web server and MariaDB usually run on the same processors.
+    pollers = Semaphore(max(1, min(workers, sysconf(CInt(_SC_NPROCESSORS_ONLN)) / 2)))
     waiterSlots = Semaphore(waiters)
     threadCount = workers + waiters
   }
@@ -140,9 +145,7 @@ extension Server {
   /// kept connections until the web server closes them. A second signal ends the server at once.
   ///
   /// - Throws: ``FastCGIError`` if a thread cannot be made or the listener fails.
-  package func run(
-    _ handler: @escaping @Sendable (Request) -> Response
-  ) throws(FastCGIError) {
+  package func run(_ handler: Handler) throws(FastCGIError) {
     let signals = try SignalDescriptor(SIGTERM, SIGINT)
     signal(SIGPIPE, SIG_IGN)
     guard poller.add(listener.descriptor), poller.addForAll(stop.descriptor),
@@ -192,9 +195,7 @@ extension Server {
     permits.give()
   }
 
-  private func startThread(
-    _ handler: @escaping @Sendable (Request) -> Response
-  ) throws(FastCGIError) {
+  private func startThread(_ handler: Handler) throws(FastCGIError) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
@@ -227,9 +228,9 @@ extension Server {
 /// The argument of a new thread.
 private final class Start: Sendable {
   let server: Server
-  let handler: @Sendable (Request) -> Response
+  let handler: Handler
 
-  init(server: Server, handler: @escaping @Sendable (Request) -> Response) {
+  init(server: Server, handler: Handler) {
     self.server = server
     self.handler = handler
   }

@@ -2,13 +2,17 @@ import CFastCGI
 import Glibc
 import HTTP
 
-/// One thread of a ``Server``: waits for a readable connection, reads from it and answers complete requests.
+/// One thread of a ``Server``: waits for a readable connection, reads from it and answers complete requests. Requests of
+/// one group that have arrived are answered together (``Handler``).
 ///
 /// Used only on its own thread.
 final class Worker {
   let server: Server
-  private let handler: (Request) -> Response
-  private let exchange: Exchange
+  private let handler: Handler
+  /// Exchanges without a request.
+  private var exchanges: [Exchange] = []
+  /// Whether this worker may poll.
+  private var isPolling = false
   /// Whether the current request has released this thread's permit.
   private var isWaiting = false
   /// Whether to rearm the listener after a pause, because there was no free descriptor or memory.
@@ -33,10 +37,17 @@ final class Worker {
     pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  init(of server: Server, _ handler: @escaping (Request) -> Response) {
+  /// A complete request, whose connection waits for the response.
+  private struct Arrival {
+    let request: Request
+    let exchange: Exchange
+    let connection: CInt
+    let isPolled: Bool
+  }
+
+  init(of server: Server, _ handler: Handler) {
     self.server = server
     self.handler = handler
-    exchange = Exchange(paths: server.paths)
   }
 
   deinit { piece.deallocate() }
@@ -45,14 +56,31 @@ final class Worker {
   func run() {
     pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
     server.permits.take()
+    beginPolling()
     while server.phase < .stopped {
       let descriptor = server.poller.wait(timeout: isBackingOff ? Self.backOffMilliseconds : -1)
       if isBackingOff { armListener() }
-      if let descriptor { handle(descriptor) }
+      if let arrival = descriptor.flatMap(handle) { serve(arrival) }
       if isWaiting { endWaiting() }
+      beginPolling()
     }
+    endPolling()
     server.permits.give()
     pthread_setspecific(Self.key, nil)
+  }
+
+  private func beginPolling() {
+    guard !isPolling else { return }
+    server.pollers.take()
+    isPolling = true
+  }
+
+  /// Lets another worker poll.
+  private func endPolling() {
+    guard isPolling else { return }
+    isPolling = false
+    if isBackingOff { armListener() }
+    server.pollers.give()
   }
 
   /// Does the work of ``Server/beginWaiting()`` on this thread.
@@ -60,6 +88,7 @@ final class Worker {
     if isWaiting { return true }
     guard server.waiterSlots.tryToTake() else { return false }
     isWaiting = true
+    endPolling()
     server.permits.give()
     return true
   }
@@ -70,14 +99,16 @@ final class Worker {
     server.permits.take()
   }
 
-  private func handle(_ descriptor: CInt) {
+  /// - Returns: The request that is complete now, if any.
+  private func handle(_ descriptor: CInt) -> Arrival? {
     switch descriptor {
-    case server.listener.descriptor: acceptConnection()
+    case server.listener.descriptor: return acceptConnection()
     case server.stop.descriptor: break
     case server.aliveTimer.descriptor: reportAlive()
     case server.lateTimer.descriptor: endLateRequests()
-    case let connection: read(connection, isPolled: true)
+    case let connection: return read(connection, isPolled: true)
     }
+    return nil
   }
 
   /// Shuts down connections whose requests take too long to arrive. The poller then reports each one, and a worker
@@ -101,14 +132,18 @@ final class Worker {
 
   // MARK: Accepting
 
-  private func acceptConnection() {
+  private func acceptConnection() -> Arrival? {
     // Count first, then read the phase: either the supervisor waits for this connection, or we see that it drains.
     server.connectionBegins()
-    guard server.phase == .serving else { return server.connectionEnded() }
+    guard server.phase == .serving else {
+      server.connectionEnded()
+      return nil
+    }
     let connection = accept4(server.listener.descriptor, nil, nil, CInt(SOCK_CLOEXEC.rawValue))
     guard connection >= 0 else {
       acceptFailed(errno)
-      return server.connectionEnded()
+      server.connectionEnded()
+      return nil
     }
     armListener()
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
@@ -117,7 +152,7 @@ final class Worker {
       }
     }
     // Usually the request has already arrived.
-    read(connection, isPolled: false)
+    return read(connection, isPolled: false)
   }
 
   private func armListener() {
@@ -140,34 +175,62 @@ final class Worker {
 
   // MARK: Reading
 
-  /// Reads from `connection`: answers a complete request, or polls for the rest of a partial one.
-  private func read(_ connection: CInt, isPolled: Bool) {
+  /// Reads from `connection`; polls for the rest of a partial request.
+  ///
+  /// - Returns: The request that is complete now, if any.
+  private func read(_ connection: CInt, isPolled: Bool) -> Arrival? {
     let begun = server.partialRequests.withLock { $0.removeValue(forKey: connection) }
-    var partial = begun ?? PartialRequest(bodyLimit: server.bodyLimit)
     if begun == nil {
       // Usually the request is complete, and libfcgi can read it directly from the connection.
       switch receive(from: connection, CInt(MSG_PEEK)) {
-      case .ended: return close(connection)
-      case .nothing: return poll(connection, isPolled: isPolled)
-      case .some(let bytes): partial.append(bytes)
+      case .ended:
+        close(connection)
+        return nil
+      case .nothing:
+        poll(connection, isPolled: isPolled)
+        return nil
+      case .some(let bytes):
+        var scan = RecordScan(bodyLimit: server.bodyLimit)
+        if scan.advance(over: bytes) == nil, scan.state == .complete {
+          return arrival(on: connection, isPolled: isPolled) { exchange in
+            exchange.receive(from: connection, bodyLimit: server.bodyLimit)
+          }
+        }
       }
-      if partial.state == .complete {
-        let request = exchange.receive(from: connection, bodyLimit: server.bodyLimit)
-        return serve(request, on: connection, isPolled: isPolled)
-      }
-      _ = receive(from: connection, upTo: partial.bytes.count)
     }
+    var partial = begun ?? PartialRequest(bodyLimit: server.bodyLimit)
     while partial.state == .incomplete {
       switch receive(from: connection) {
-      case .ended: return drop(connection)
-      case .nothing: return poll(connection, isPolled: isPolled, for: partial)
+      case .ended:
+        drop(connection)
+        return nil
+      case .nothing:
+        poll(connection, isPolled: isPolled, for: partial)
+        return nil
       case .some(let bytes): partial.append(bytes)
       }
     }
-    guard partial.state == .complete else { return drop(connection) }
-    let request = exchange.receive(
-      partial.bytes, from: connection, bodyLimit: server.bodyLimit)
-    serve(request, on: connection, isPolled: isPolled)
+    guard partial.state == .complete else {
+      drop(connection)
+      return nil
+    }
+    return arrival(on: connection, isPolled: isPolled) { exchange in
+      exchange.receive(partial.bytes, from: connection, bodyLimit: server.bodyLimit)
+    }
+  }
+
+  private func arrival(
+    on connection: CInt, isPolled: Bool, _ receive: (Exchange) -> Request?
+  ) -> Arrival? {
+    let exchange = exchanges.popLast() ?? Exchange(paths: server.paths)
+    if let request = receive(exchange) {
+      return Arrival(
+        request: request, exchange: exchange, connection: connection, isPolled: isPolled)
+    }
+    exchanges.append(exchange)
+    server.log.notice("connection dropped: no request")
+    server.connectionEnded()
+    return nil
   }
 
   private enum Input {
@@ -177,9 +240,9 @@ final class Worker {
   }
 
   private func receive(
-    from connection: CInt, upTo count: Int = pieceSize, _ flags: CInt = 0
+    from connection: CInt, _ flags: CInt = 0
   ) -> Input {
-    switch recv(connection, piece.baseAddress, count, flags | CInt(MSG_DONTWAIT)) {
+    switch recv(connection, piece.baseAddress, piece.count, flags | CInt(MSG_DONTWAIT)) {
     case let count where count > 0: .some(UnsafeRawBufferPointer(rebasing: piece[..<count]))
     case -1 where errno == EAGAIN: .nothing
     default: .ended
@@ -219,17 +282,54 @@ final class Worker {
 
   // MARK: Serving
 
-  /// Answers `request`, and polls `connection` if it stays open.
-  private func serve(_ request: Request?, on connection: CInt, isPolled: Bool) {
-    guard let request else {
-      server.log.notice("connection dropped: no request")
-      return server.connectionEnded()
+  /// Answers `arrival`, together with the requests of its group that have arrived too (``Handler``).
+  ///
+  /// No other worker polls meanwhile, so that the next requests gather too, unless this one answers a request alone.
+  private func serve(_ arrival: Arrival) {
+    let isAllowed = arrival.request.isAuthorization || !server.isForAuthorizersOnly
+    guard isAllowed else { return send(Response(status: 403), to: arrival) }
+    guard let group = handler.group(arrival.request) else {
+      endPolling()
+      return respond(to: arrival)
     }
-    let isAllowed = request.isAuthorization || !server.isForAuthorizersOnly
-    let response = isAllowed ? handler(request) : Response(status: 403)
-    guard exchange.send(response, to: request.method, keep: server.phase < .closing) else {
-      return server.connectionEnded()
+    let (members, other) = gather(group, from: arrival)
+    if other != nil { endPolling() }
+    if members.count == 1 { respond(to: arrival) } else { respond(to: members) }
+    guard let other else { return }
+    if isWaiting { endWaiting() }
+    respond(to: other)
+  }
+
+  /// Collects requests of `group` until no other is ready, one of another group is, or there are enough.
+  private func gather(
+    _ group: String, from first: Arrival
+  ) -> (members: [Arrival], other: Arrival?) {
+    var members = [first]
+    for _ in 1..<Handler.groupLimit {
+      guard let descriptor = server.poller.wait(timeout: 0) else { break }
+      guard let arrival = handle(descriptor) else { continue }
+      guard handler.group(arrival.request) == group else { return (members, arrival) }
+      members.append(arrival)
     }
-    poll(connection, isPolled: isPolled)
+    return (members, nil)
+  }
+
+  private func respond(to arrival: Arrival) {
+    send(handler.respond(arrival.request), to: arrival)
+  }
+
+  private func respond(to members: [Arrival]) {
+    let responses = handler.respondTogether(members.map(\.request))
+    precondition(responses.count == members.count, "one response for each request")
+    for (member, response) in zip(members, responses) { send(response, to: member) }
+  }
+
+  /// Sends `response`, and polls the connection if it stays open.
+  private func send(_ response: Response, to arrival: Arrival) {
+    let isOpen = arrival.exchange.send(
+      response, to: arrival.request.method, keep: server.phase < .closing)
+    exchanges.append(arrival.exchange)
+    guard isOpen else { return server.connectionEnded() }
+    poll(arrival.connection, isPolled: arrival.isPolled)
   }
 }

@@ -48,7 +48,10 @@ struct Configuration {
       bodyLimit: Application.bodyLimit, below: settings.basePath, aliveInterval: notifier.interval
     ) { notifier.tell(.init($0)) }
     let application = try application { server.beginWaiting() }
-    try server.run { application.respond(to: $0) }
+    try server.run(
+      Handler(
+        group: application.group(of:), respondTogether: application.respond(toGroup:),
+        respond: application.respond(to:)))
   }
 
   private func application(

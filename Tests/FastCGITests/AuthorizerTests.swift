@@ -43,7 +43,7 @@ import Testing
     let ended = DispatchSemaphore(value: 0)
     let handler = handler
     Thread {
-      do { try server.run { handler($0, server) } } catch { Issue.record(error) }
+      do { try server.run(Handler { handler($0, server) }) } catch { Issue.record(error) }
       ended.signal()
     }.start()
     #expect(try Connection(toPort: port).answer(to: question).body == "true GET /_auth /ws?a=b")

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  private func state(after bytes: [UInt8]) -> PartialRequest.State {
+  private func state(after bytes: [UInt8]) -> RecordScan.State {
     var partial = PartialRequest(bodyLimit: 10)
     bytes.withUnsafeBytes { partial.append($0) }
     return partial.state

@@ -14,11 +14,24 @@ final class RunningServer: Sendable {
   private let runner = Locked<pthread_t?>(nil)
 
   /// Starts a server on `endpoint`, which keeps its own descriptor for the next server.
-  init(
+  convenience init(
     on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
     requestTimeLimit: Duration = .seconds(20), partialRequestLimit: Int = 512,
     aliveInterval: Duration? = nil, reports: Locked<[ServerEvent]> = Locked([]),
     _ handler: @escaping Handler
+  ) throws {
+    try self.init(
+      on: endpoint, workers: workers, waiters: waiters, bodyLimit: bodyLimit,
+      requestTimeLimit: requestTimeLimit, partialRequestLimit: partialRequestLimit,
+      aliveInterval: aliveInterval, reports: reports
+    ) { server in FastCGI.Handler { handler($0, server) } }
+  }
+
+  init(
+    on endpoint: Endpoint, workers: Int, waiters: Int, bodyLimit: Int = 1000,
+    requestTimeLimit: Duration = .seconds(20), partialRequestLimit: Int = 512,
+    aliveInterval: Duration? = nil, reports: Locked<[ServerEvent]> = Locked([]),
+    making handler: @escaping @Sendable (Server) -> FastCGI.Handler
   ) throws {
     self.endpoint = endpoint
     let server = try Server(
@@ -30,7 +43,7 @@ final class RunningServer: Sendable {
     self.server = server
     Thread { [self] in
       runner.set(pthread_self())
-      do { try server.run { handler($0, server) } } catch { Issue.record(error) }
+      do { try server.run(handler(server)) } catch { Issue.record(error) }
       ended.signal()
     }.start()
   }

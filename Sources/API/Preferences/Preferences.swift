@@ -6,10 +6,20 @@ import Store
 func getPreferences(
   _ request: Request, in context: borrowing Context, noting proof: AppProof
 ) throws -> Response {
+  let caller = try readerOfPreferences(request, in: context, noting: proof)
+  return preferencesAnswer(try context.records.preferences.find(of: caller))
+}
+
+private func readerOfPreferences(
+  _ request: Request, in context: borrowing Context, noting proof: AppProof
+) throws -> Caller {
   let caller = try context.authenticate(request)
   try proof.noteRead(request, caller, context)
-  let preferences = try context.records.preferences.find(of: caller)
-  return .json { json in json.members(of: preferences) }
+  return caller
+}
+
+private func preferencesAnswer(_ preferences: Preferences) -> Response {
+  .json { json in json.members(of: preferences) }
 }
 
 /// `POST /api/v1/device-prefs`: merges the body into the preferences of the signed-in device.
@@ -80,7 +90,10 @@ extension JSONWriter {
 extension Endpoint {
   static func getPreferences(noting proof: AppProof) -> Endpoint {
     let handler: Handler = { try API.getPreferences($0, in: $1, noting: proof) }
-    return Endpoint(handler) {
+    let grouped = GroupedRead(
+      key: { try readerOfPreferences($0, in: $1, noting: proof) },
+      find: { try $0.preferences.find(of: $1) }, answer: preferencesAnswer)
+    return Endpoint(handler, grouped: grouped) {
       Operation(
         "Returns the preferences of the signed-in device.", .bearer, fields: proof.fields(),
         answers: .json(.preferences))

@@ -44,32 +44,72 @@ package final class Application: Sendable {
     self.waitLimit = waitLimit
   }
 
-  /// Answers a request. This is the only place that handles errors: a ``Failure`` becomes its status,
-  /// any other error becomes 500 or 503 without detail.
-  package func respond(to received: Request) -> Response {
+  /// Answers a request.
+  package func respond(to request: Request) -> Response {
+    let running = begin(request, at: clock())
+    let context = running.context
+    return finish(
+      running,
+      Result {
+        try runBefore(running, context)
+        return try endpoint(of: running).handler(running.request, context)
+      }, context)
+  }
+
+  /// The group of a request, for ``respond(toGroup:)``; nil if its read is no ``GroupedRead``.
+  package func group(of request: Request) -> String? {
+    guard request.defect == nil,
+      let route = router.match(request.path)?.routes.route(ifAnyFor: request.method)
+    else { return nil }
+    return route.endpoint.grouped == nil ? nil : route.endpoint.name
+  }
+
+  /// Answers requests of one ``group(of:)`` with one read, in their order.
+  package func respond(toGroup requests: [Request]) -> [Response] {
+    let now = clock()
+    let group = requests.map { begin($0, at: now) }
+    guard
+      let read = group.first?.match?.routes.route(ifAnyFor: requests[0].method)?.endpoint.grouped
+    else { preconditionFailure("requests of a group have a read") }
+    return zip(group, read.respond(group)).map { finish($0, $1, $0.context) }
+  }
+
+  private func begin(_ received: Request, at now: Timestamp) -> RunningRequest {
     var request = received
     if request.requestID.isEmpty { request.requestID = hexEncoded(random(16)) }
-    let found = request.defect == .ambiguousPath ? nil : router.match(request.path)
-    let family = found?.family ?? family(of: request.path)
-    let context = Context(
-      application: self, pathItem: found?.pathItem ?? "",
+    return RunningRequest(
+      application: self, request: request,
+      match: request.defect == .ambiguousPath ? nil : router.match(request.path),
       records: database.records(
-        at: clock(),
+        at: now,
         from: Origin(
           requestID: request.requestID,
           address: settings.pairingAccess.proxies.clientAddress(of: request),
           bundleID: request.bundleID)))
+  }
+
+  func runBefore(_ running: RunningRequest, _ context: borrowing Context) throws {
+    guard let match = running.match else { return }
+    try families[match.family].before?(running.request, context)
+  }
+
+  /// Completes the answer. This is the only place that handles errors: a ``Failure`` becomes its status, any other
+  /// error becomes 500 or 503 without detail.
+  private func finish(
+    _ running: RunningRequest, _ result: Result<Response, any Error>, _ context: borrowing Context
+  ) -> Response {
+    let request = running.request
+    let family = families[running.match?.family ?? family(of: request.path)]
     var response: Response
-    do {
-      if found != nil { try families[family].before?(request, context) }
-      response = try answer(request, by: found?.routes, in: context)
-    } catch {
-      let error = writeAudit(of: error, in: context)
+    switch result {
+    case .success(let made): response = made
+    case .failure(let cause):
+      let error = writeAudit(of: cause, in: context)
       let failure = Failure(describing: error)
       report(error, as: failure, to: request)
-      response = families[family].response(to: failure, of: request)
+      response = family.response(to: failure, of: request)
     }
-    families[family].after?(&response, request, context)
+    family.after?(&response, request, context)
     if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
       response.fields.append(("Cache-Control", "no-store"))
     }
@@ -84,17 +124,15 @@ package final class Application: Sendable {
     return families.indices.max { lengths[$0] < lengths[$1] } ?? 0
   }
 
-  private func answer(
-    _ request: Request, by routes: [Route]?, in context: borrowing Context
-  ) throws -> Response {
-    switch request.defect {
+  private func endpoint(of running: RunningRequest) throws -> Endpoint {
+    switch running.request.defect {
     case .ambiguousPath: throw Failure.notFound
     case .bodyTooLarge: throw Failure.payloadTooLarge
     case .bodyIncomplete: throw Failure.badRequest(\.bodyIncomplete)
     case nil: break
     }
-    guard let routes else { throw Failure.notFound }
-    return try routes.route(for: request.method).endpoint.handler(request, context)
+    guard let routes = running.match?.routes else { throw Failure.notFound }
+    return try routes.route(for: running.request.method).endpoint
   }
 
   /// Writes the audit row that `error` requires, and returns `error`, or the error of this write.

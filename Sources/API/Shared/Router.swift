@@ -66,13 +66,15 @@ struct Router: Sendable {
 }
 
 extension [Route] {
+  func route(ifAnyFor method: String) -> Route? {
+    first { $0.method == method || method == "HEAD" && $0.hasHead }
+  }
+
   /// The route of `method`.
   ///
   /// - Throws: ``Failure/methodNotAllowed(allow:)``.
   func route(for method: String) throws -> Route {
-    if let route = first(where: { $0.method == method || method == "HEAD" && $0.hasHead }) {
-      return route
-    }
+    if let route = route(ifAnyFor: method) { return route }
     let allowed = flatMap { $0.hasHead ? ["GET", "HEAD"] : [$0.method] }
     throw Failure.methodNotAllowed(allow: allowed.joined(separator: ", "))
   }

@@ -13,6 +13,13 @@ package struct DevicePreferences: Sendable {
     try records.read { transaction in try transaction.preferences.find(of: caller).preferences }
   }
 
+  /// The preferences of the callers' devices, in the order of the callers.
+  ///
+  /// - Parameter callers: at most 32.
+  package func find(of callers: [Caller]) throws -> [Result<Preferences, Refusal>] {
+    try records.read { transaction in try transaction.preferences.find(of: callers) }
+  }
+
   /// Merges `change` into the preferences of the caller's device.
   ///
   /// A client that lost the answer may send the same change again. If the last write was this
@@ -96,6 +103,40 @@ struct PreferencesStatements: ~Copyable {
     guard let found else { throw Refusal.sessionEnded }
     try transaction.sessions.admit(caller, to: found.session)
     return found.preferences
+  }
+
+  /// One statement for up to 32 callers. It always has 32 keys, so that the server keeps one statement; the last key
+  /// fills the rest.
+  fileprivate func find(of callers: [Caller]) throws -> [Result<Preferences, Refusal>] {
+    let keys = (0..<32).map { Parameter.text(callers[min($0, callers.count - 1)].sessionID) }
+    let rows = try transaction.connection.rows(
+      """
+      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
+        p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
+        p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform, s.id
+      FROM sessions s
+      JOIN devices d ON d.id = s.device_id
+      JOIN device_preferences p ON p.device_id = d.id
+      WHERE s.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      """, keys + [.time(transaction.now)]
+    ) { row in
+      let id = row.text(14)
+      let accountID = callers.first { $0.sessionID == id }?.accountID ?? ""
+      let stored = StoredPreferences(row: row, accountID: accountID)
+      return (id: id, session: LiveSession(row: row), preferences: stored.preferences)
+    }
+    return try callers.map { caller in
+      guard let row = rows.first(where: { $0.id == caller.sessionID }) else {
+        return .failure(.sessionEnded)
+      }
+      do {
+        try transaction.sessions.admit(caller, to: row.session)
+      } catch let refusal as Refusal {
+        return .failure(refusal)
+      }
+      return .success(row.preferences)
+    }
   }
 
   /// - Parameter models: the models of `change`, as they are stored.

@@ -8,15 +8,18 @@ struct Endpoint: Sendable {
   /// The name of the property that makes the endpoint.
   let name: String
   let handler: Handler
+  /// The read that answers several requests together, if the endpoint has one.
+  let grouped: GroupedRead?
   /// Made only for the description of the API, so that the responder starts without it.
   let operation: @Sendable () -> Operation
 
   init(
-    _ handler: @escaping Handler, name: String = #function,
+    _ handler: @escaping Handler, grouped: GroupedRead? = nil, name: String = #function,
     operation: @escaping @Sendable () -> Operation
   ) {
     self.name = String(name.prefix { $0 != "(" })
     self.handler = handler
+    self.grouped = grouped
     self.operation = operation
   }
 }

@@ -1,0 +1,37 @@
+import HTTP
+import Store
+
+/// A read that one statement does for several requests, instead of one statement for each.
+///
+/// The requests wait at the same time, and the statement begins after all of them have arrived. So each answer is as new
+/// as that of a statement of its own: a logout counts at once. Nothing is kept for later requests.
+struct GroupedRead: Sendable {
+  /// Answers `requests` in their order.
+  let respond: @Sendable (_ requests: [RunningRequest]) -> [Result<Response, any Error>]
+
+  /// - Parameters:
+  ///   - key: Authenticates a request and names what it reads.
+  ///   - find: Finds the values of several keys, in their order; the error of a key fails only its request.
+  ///   - answer: Makes the answer of one value.
+  init<Key: Sendable, Value: Sendable, Refusal: Error>(
+    key: @escaping @Sendable (Request, borrowing Context) throws -> Key,
+    find: @escaping @Sendable (Records, [Key]) throws -> [Result<Value, Refusal>],
+    answer: @escaping @Sendable (Value) -> Response
+  ) {
+    respond = { requests in
+      var keys: [Key] = []
+      let places = requests.map { request in
+        Result {
+          let context = request.context
+          try request.application.runBefore(request, context)
+          keys.append(try key(request.request, context))
+          return keys.count - 1
+        }
+      }
+      let values = Result { keys.isEmpty ? [] : try find(requests[0].records, keys) }
+      return places.map { place in
+        Result { answer(try values.get()[try place.get()].get()) }
+      }
+    }
+  }
+}
