@@ -88,6 +88,18 @@ import Testing
     }
   }
 
+  /// The server forgets the records over the limit, but must not read them twice.
+  @Test func aBodyOverTheLimitMayArriveInTwoPieces() throws {
+    try withServer(bodyLimit: 10) { server in
+      let bytes = requestBytes(
+        "POST", "/", body: [UInt8](repeating: 65, count: 100), keep: true, recordSize: 6)
+      let connection = try server.connect()
+      try connection.send(Array(bytes.dropLast(10)))
+      while server.server.partialRequests.withLock({ $0.isEmpty }) { sched_yield() }
+      #expect(try connection.answer(to: Array(bytes.suffix(10))).body == "POST /   bodyTooLarge")
+    }
+  }
+
   @Test func aRequestThatDoesNotArriveInTimeIsDropped() throws {
     try withServer(requestTimeLimit: .milliseconds(20)) { server in
       let half = try server.connect()
