@@ -21,4 +21,10 @@ struct PartialRequest {
       bytes.removeSubrange(excess)
     }
   }
+
+  /// Forgets the request and accepts no more of it.
+  mutating func refuse() {
+    scan.refuse()
+    bytes = []
+  }
 }

@@ -44,6 +44,9 @@ struct RecordScan {
     return nil
   }
 
+  /// Accepts no more of the request.
+  mutating func refuse() { state = .malformed }
+
   private mutating func stateAfterRecord(
     _ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer
   ) -> State {

@@ -258,14 +258,16 @@ final class Worker {
     close(connection)
   }
 
-  /// Keeps a partial request until more arrives. If there are too many, shuts down the oldest connection.
+  /// Keeps a partial request until more arrives. If there are too many, refuses the oldest one and shuts down its connection.
+  /// The poller then reports it. It stays until then, because the rest of it would be read as a new request.
   private func keep(_ partial: PartialRequest, of connection: CInt) {
     server.partialRequests.withLock { partialRequests in
       partialRequests[connection] = partial
       guard partialRequests.count > server.partialRequestLimit,
-        let oldest = partialRequests.min(by: { $0.value.begin < $1.value.begin })
+        let oldest = partialRequests.filter({ $0.value.state == .incomplete })
+          .min(by: { $0.value.begin < $1.value.begin })
       else { return }
-      partialRequests[oldest.key] = nil
+      partialRequests[oldest.key]!.refuse()
       shutdown(oldest.key, CInt(SHUT_RDWR))
     }
   }

@@ -143,4 +143,34 @@ import Testing
       #expect(try connection.answer(to: halves("body", at: 9).second).body == "POST /slow  body -")
     }
   }
+
+  /// A stranger chooses the body, and so the octets after the part that has been read.
+  @Test func theRestOfARefusedRequestIsNotARequest() throws {
+    let (gate, arrived) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let paths = Locked<[String]>([])
+    let running = try RunningServer(on: Endpoint(), workers: 1, partialRequestLimit: 1) {
+      request, _ in
+      paths.update { $0.append(request.path) }
+      arrived.signal()
+      gate.wait()
+      return describe(request)
+    }
+    do {
+      let first = try running.connect()
+      try first.send(halves("body", at: 9).first)
+      while running.server.partialRequests.withLock({ $0.isEmpty }) { sched_yield() }
+      let busy = try running.connect()
+      try busy.send(requestBytes("GET", "/busy"))
+      arrived.wait()
+      let second = try running.connect()
+      try second.send(halves("body", at: 9).first)
+      try first.send(requestBytes("GET", "/evil"))
+      for _ in 0..<3 { gate.signal() }
+      try first.waitForClose()
+      #expect(try second.answer(to: halves("body", at: 9).second).body == "POST /slow  body -")
+      #expect(paths.get() == ["/busy", "/slow"])
+    }
+    running.server.drain()
+    #expect(running.waitForEnd())
+  }
 }
