@@ -44,6 +44,7 @@ final class RunningServer: Sendable {
     Thread { [self] in
       runner.set(pthread_self())
       do { try server.run(handler(server)) } catch { Issue.record(error) }
+      runner.set(nil)
       ended.signal()
     }.start()
   }
@@ -55,15 +56,21 @@ final class RunningServer: Sendable {
     try connect().answer(to: bytes)
   }
 
-  /// Sends SIGTERM to the server's thread. The server must have answered a request before.
-  func terminate() { pthread_kill(runner.get()!, SIGTERM) }
+  /// Sends SIGTERM to the server's thread if it runs. The server must have answered a request or drain.
+  func terminate() {
+    runner.update { thread in
+      if let thread { pthread_kill(thread, SIGTERM) }
+    }
+  }
 
   func waitForPhase(_ phase: Server.Phase) {
     while server.phase != phase { sched_yield() }
   }
 
-  /// Waits for the return of `run`; false if it does not return within 20 s.
-  func waitForEnd() -> Bool { ended.wait(timeout: .now() + 60) == .success }
+  /// Waits for the return of `run`; false if it does not return within some seconds. True once.
+  func waitForEnd(within seconds: Double = 60) -> Bool {
+    ended.wait(timeout: .now() + seconds) == .success
+  }
 }
 
 /// Runs `body` with a server, and then drains it.

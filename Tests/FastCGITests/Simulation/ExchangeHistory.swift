@@ -1,0 +1,312 @@
+import Foundation
+import Support
+
+@testable import FastCGI
+
+/// A random history of a web server and a FastCGI server that share a socket: requests arrive in pieces, connections are
+/// kept, closed and cut, and the server drains, stops and is replaced at any step.
+///
+/// The threads of the server take their own time, so one seed has many histories.
+final class ExchangeHistory {
+  private var chance: SeededGenerator
+  private let site: SimulatedSite
+  private var server: RunningServer!
+  /// Connections of this process that have nothing to do with the history.
+  private let before: Set<CInt>
+  private var connections: [SimulatedConnection] = []
+  private var nextNumber = 0
+  /// Since when the server drains.
+  private var drainedAt: ContinuousClock.Instant?
+  /// Connections that are older than the last stop: the stop may have cut them.
+  private var beforeStop: Set<ObjectIdentifier> = []
+  private var isStopped = false
+  private var waits = 0
+  private var problem: String?
+
+  init(seed: UInt64) throws {
+    chance = SeededGenerator(state: seed)
+    site = try SimulatedSite(&chance)
+    before = openConnections()
+    server = try site.start()
+  }
+
+  /// - Returns: the first problem.
+  func play() throws -> String? {
+    let most = Int.random(in: 1...8, using: &chance)
+    for _ in 0..<Int.random(in: 5...60, using: &chance) where problem == nil {
+      try step(most)
+    }
+    try settle()
+    problem = problem ?? site.problem
+    connections = []
+    if problem == nil { try meet() }
+    if problem == nil { end() }
+    if problem != nil { giveUp() }
+    return problem ?? site.problem
+  }
+
+  /// Ends the server, so that the next history begins without it.
+  private func giveUp() {
+    server.server.drain()
+    while server.server.phase == .serving { sched_yield() }
+    server.terminate()
+    _ = waitUntil {
+      site.openGate()
+      return server.waitForEnd(within: 0)
+    }
+  }
+
+  private func step(_ most: Int) throws {
+    try replaceEndedServer()
+    guard let connection = connections.randomElement(using: &chance) else { return try connect() }
+    switch Int.random(in: 0..<64, using: &chance) {
+    case 0..<8 where connections.count < most: try connect()
+    case 8..<34: sendPiece(on: connection)
+    case 34..<52: try receive(on: connection)
+    case 52..<55: sched_yield()
+    case 55..<57: poll(nil, 0, 1)
+    case 57, 58: site.openGate()
+    case 59: remove(connection)
+    case 60: connection.endSending()
+    case 61 where Int.random(in: 0..<4, using: &chance) == 0: drain()
+    case 62 where Int.random(in: 0..<8, using: &chance) == 0: stop()
+    default: beginRequest(on: connection)
+    }
+  }
+
+  private func connect() throws {
+    connections.append(try SimulatedConnection(to: site.endpoint.path))
+    if Bool.random(using: &chance) { beginRequest(on: connections.last!) }
+  }
+
+  /// Closes a connection, at any octet.
+  private func remove(_ connection: SimulatedConnection) {
+    connections.removeAll { $0 === connection }
+  }
+
+  private func beginRequest(on connection: SimulatedConnection) {
+    guard connection.isIdle else { return }
+    nextNumber += 1
+    let request = SimulatedRequest(nextNumber, &chance)
+    site.expect(request)
+    if request.isWait { waits += 1 }
+    connection.begin(request)
+  }
+
+  private func sendPiece(on connection: SimulatedConnection) {
+    if connection.request == nil { beginRequest(on: connection) }
+    let all = connection.unsent
+    guard all > 0 else { return }
+    let counts = [all, all, all - 1, all - 8, all / 2, 1, 8, 16, 100]
+    send(max(1, counts.randomElement(using: &chance)!), on: connection)
+  }
+
+  private func send(_ count: Int, on connection: SimulatedConnection) {
+    guard let request = connection.request, connection.unsent > 0 else { return }
+    if connection.isComplete(after: min(count, connection.unsent)) { site.noteSent(request) }
+    connection.send(count)
+    let begun = connections.filter(\.isBegun)
+    for other in begun where site.isImpatient || begun.count > site.partialRequestLimit {
+      other.mayBeDropped = true
+    }
+  }
+
+  private func drain() {
+    server.server.drain()
+    drainedAt = drainedAt ?? .now
+  }
+
+  private func stop() {
+    if isStopped { return }
+    drain()
+    while server.server.phase == .serving { sched_yield() }
+    server.terminate()
+    isStopped = true
+    beforeStop = Set(connections.map { ObjectIdentifier($0) })
+  }
+}
+
+// MARK: - Answers
+
+extension ExchangeHistory {
+  private func receive(on connection: SimulatedConnection) throws {
+    do {
+      if let answer = try connection.read() { check(answer, on: connection) }
+    } catch {
+      problem = "\(describe(connection)): \(error)"
+    }
+    if connection.hasEnded { checkEnd(of: connection) }
+  }
+
+  private func check(_ answer: [UInt8], on connection: SimulatedConnection) {
+    guard let request = connection.request, request.isAnswer(answer), request.defect == nil else {
+      problem = "\(describe(connection)): \(Answer(answer).head)"
+      return
+    }
+    if !connection.isComplete() { problem = "\(describe(connection)): answered before its end" }
+    if !site.isHandled(request) { problem = "\(describe(connection)): not handled" }
+    if answer.starts(with: "Status: 503".utf8), waits <= site.waiters {
+      problem = "\(describe(connection)): it may not wait"
+    }
+    connection.finish()
+  }
+
+  /// Checks whether the server was allowed to close the connection.
+  private func checkEnd(of connection: SimulatedConnection) {
+    let isCut = beforeStop.contains(ObjectIdentifier(connection)) || isClosing
+    if connection.hasPartOfAnswer, !isCut {
+      problem = "\(describe(connection)): closed within its answer"
+    } else if connection.expectsAnswer, !connection.mayBeDropped, !isCut {
+      problem = "\(describe(connection)): closed without an answer"
+    } else if connection.request == nil, !connection.mayEnd, !isCut {
+      problem = "\(describe(connection)): closed although it is kept"
+    } else if let request = connection.request, request.defect == nil, !connection.isComplete(),
+      !connection.hasEndedSending, !connection.mayBeDropped, !isCut
+    {
+      problem = "\(describe(connection)): closed before the end of the request"
+    }
+    remove(connection)
+  }
+
+  /// Whether the server closes connections because it has been draining for some time.
+  private var isClosing: Bool { drainedAt.map { .now - $0 > .seconds(2) } ?? false }
+
+  private func describe(_ connection: SimulatedConnection) -> String {
+    guard let request = connection.request else { return "idle connection" }
+    return "request \(request.number) (\(request.defect ?? "well-formed"), kept \(request.isKept), "
+      + "\(connection.unsent) of \(request.octets.count) octets left, cut \(connection.isCut))"
+  }
+}
+
+// MARK: - The end
+
+extension ExchangeHistory {
+  /// Sends the rest of all requests, and waits for what must come.
+  private func settle() throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while problem == nil, site.problem == nil, !connections.isEmpty {
+      if ContinuousClock.now > deadline {
+        problem = "no answer: \(connections.map(describe))"
+        return
+      }
+      site.openGate()
+      try replaceEndedServer()
+      for connection in connections {
+        if connection.isIdle || connection.request == nil && connection.hasEndedSending {
+          remove(connection)
+          continue
+        }
+        // An impatient server ends the others.
+        if !site.isImpatient || !connection.isBegun || connection.hasEndedSending {
+          send(.max, on: connection)
+        }
+        try receive(on: connection)
+      }
+      var polled = connections.map {
+        pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
+      }
+      poll(&polled, nfds_t(polled.count), 1)
+    }
+  }
+
+  /// Starts the next server when this one has ended.
+  private func replaceEndedServer() throws {
+    guard drainedAt != nil, server.waitForEnd(within: 0) else { return }
+    closeLeftConnections()
+    server = try site.start()
+    drainedAt = nil
+    isStopped = false
+  }
+
+  /// Ends the connections that a stopped server leaves to the end of its process. There are none after it drained.
+  private func closeLeftConnections() {
+    weak let ended = server.server
+    server = nil
+    let ours = before.union(connections.map(\.descriptor))
+    let left = openConnections().subtracting(ours)
+    if !left.isEmpty, !isStopped, !isClosing { problem = "\(left.count) connections are left open" }
+    let isGone = waitUntil {
+      site.openGate()
+      for descriptor in openConnections().subtracting(ours) {
+        shutdown(descriptor, CInt(SHUT_RDWR))
+      }
+      return ended == nil
+    }
+    if !isGone { problem = "threads of the server do not end" }
+    for descriptor in openConnections().subtracting(ours) { close(descriptor) }
+  }
+
+  /// Lets as many requests meet as there are workers, so that none of them is lost.
+  private func meet() throws {
+    if drainedAt != nil {
+      let hasEnded = try waitUntil {
+        try replaceEndedServer()
+        return drainedAt == nil
+      }
+      if !hasEnded { problem = "the server does not end" }
+    }
+    let fresh = try (0..<site.workers).map { _ in try server.connect() }
+    for connection in fresh { try connection.send(requestBytes("GET", "/meet")) }
+    for connection in fresh {
+      let head = try connection.answer().head
+      if !head.hasPrefix("Status: 200") { problem = "a worker is lost" }
+    }
+    let isFree = waitUntil {
+      site.openGate()  // for handlers whose connection is closed
+      return server.server.partialRequests.withLock { $0.isEmpty } && areWaitersFree
+    }
+    if !isFree { problem = "a partial request or a waiter's slot is lost" }
+  }
+
+  private var areWaitersFree: Bool {
+    let slots = (0..<site.waiters).filter { _ in server.server.waiterSlots.tryToTake() }
+    for _ in slots { server.server.waiterSlots.give() }
+    return slots.count == site.waiters
+  }
+
+  /// Drains the server, which has no connection any more.
+  private func end() {
+    let begin = ContinuousClock.now
+    server.server.drain()
+    guard server.waitForEnd(within: 20) else {
+      problem = "the server does not end"
+      return
+    }
+    // It closes connections after 3 seconds only if it still has one.
+    if .now - begin > .seconds(2.9) { problem = "the server waits for a connection" }
+    closeLeftConnections()
+  }
+}
+
+/// Waits until `condition` is true; false if it is not within 10 s.
+func waitUntil(_ condition: () throws -> Bool) rethrows -> Bool {
+  let deadline = ContinuousClock.now + .seconds(10)
+  while try !condition() {
+    if ContinuousClock.now > deadline { return false }
+    sched_yield()
+  }
+  return true
+}
+
+/// Descriptors of this process.
+func openDescriptors() -> Set<CInt> {
+  guard let folder = opendir("/proc/self/fd") else { return [] }
+  defer { closedir(folder) }
+  var found: Set<CInt> = []
+  while let entry = readdir(folder) {
+    let name = withUnsafePointer(to: &entry.pointee.d_name) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+    }
+    if let number = CInt(name), number != dirfd(folder) { found.insert(number) }
+  }
+  return found
+}
+
+/// Connected sockets of this process.
+func openConnections() -> Set<CInt> {
+  openDescriptors().filter { descriptor in
+    var address = sockaddr()
+    var length = socklen_t(MemoryLayout.size(ofValue: address))
+    return getpeername(descriptor, &address, &length) == 0
+  }
+}

@@ -1,0 +1,21 @@
+import Support
+import Testing
+
+@testable import FastCGI
+
+/// Random histories of a web server and a FastCGI server.
+@Suite struct ExchangeSimulationTests {
+  /// In a process of its own, so that its descriptors are those of the history.
+  @Test func eachRequestHasOneAnswerAndNothingIsLost() async {
+    await #expect(processExitsWith: .success) {
+      let most = openDescriptors().count + 2  // the libraries keep a few for themselves
+      let problems = try simulate(2_000) { seed in
+        if let problem = try ExchangeHistory(seed: seed).play() { return problem }
+        let isClosed = waitUntil { openDescriptors().count <= most }
+        return isClosed ? nil : "descriptors are left open"
+      }
+      // The other process learns no value of an expression.
+      for problem in problems { Issue.record(Comment(rawValue: problem)) }
+    }
+  }
+}

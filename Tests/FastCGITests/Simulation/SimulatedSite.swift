@@ -1,0 +1,120 @@
+import Foundation
+import HTTP
+import Support
+
+@testable import FastCGI
+
+/// The server of a history and its handler. If the server ends, another one takes its place on the same socket.
+final class SimulatedSite: Sendable {
+  /// What the handler knows of a request.
+  private struct Expectation {
+    let request: SimulatedRequest
+    var isSent = false
+    var isHandled = false
+  }
+
+  private struct Knowledge {
+    var requests: [Int: Expectation] = [:]
+    /// Requests whose handler runs and does not wait.
+    var running = 0
+    var meeting = 0
+    var problem: String?
+  }
+
+  let endpoint: Endpoint
+  let workers: Int
+  let waiters: Int
+  let partialRequestLimit: Int
+  /// Whether requests have only a few milliseconds to arrive.
+  let isImpatient: Bool
+  private let knowledge = Locked(Knowledge())
+  private let gate = DispatchSemaphore(value: 0)
+  private let met = DispatchSemaphore(value: 0)
+
+  init(_ chance: inout SeededGenerator) throws {
+    endpoint = try Endpoint()
+    workers = .random(in: 1...3, using: &chance)
+    waiters = .random(in: 0...2, using: &chance)
+    partialRequestLimit = [1, 2, 512, 512, 512].randomElement(using: &chance)!
+    isImpatient = Int.random(in: 0..<16, using: &chance) == 0
+  }
+
+  func start() throws -> RunningServer {
+    try RunningServer(
+      on: endpoint, workers: workers, waiters: waiters, bodyLimit: SimulatedRequest.bodyLimit,
+      requestTimeLimit: isImpatient ? .milliseconds(4) : .seconds(20),
+      partialRequestLimit: partialRequestLimit
+    ) { [self] request, server in answer(request, of: server) }
+  }
+
+  var problem: String? { knowledge.get().problem }
+
+  func expect(_ request: SimulatedRequest) {
+    knowledge.update { $0.requests[request.number] = Expectation(request: request) }
+  }
+
+  /// Notes that the last octets of a request are about to be sent.
+  func noteSent(_ request: SimulatedRequest) {
+    knowledge.update { $0.requests[request.number]!.isSent = true }
+  }
+
+  func isHandled(_ request: SimulatedRequest) -> Bool {
+    knowledge.get().requests[request.number]!.isHandled
+  }
+
+  /// Lets one waiting handler go on, or the next one that waits.
+  func openGate() { gate.signal() }
+
+  private func answer(_ request: Request, of server: Server) -> Response {
+    begin()
+    if request.path == "/meet" { return meet() }
+    let expected = identify(request)
+    let response = end(expected?.answer ?? Response(status: 500))
+    guard expected?.isWait == true else { return response }
+    guard server.beginWaiting(), server.beginWaiting() else { return SimulatedRequest.mayNotWait }
+    gate.wait()
+    return response
+  }
+
+  private func begin() {
+    knowledge.update { known in
+      known.running += 1
+      if known.running > workers { known.problem = "\(known.running) workers run" }
+    }
+  }
+
+  private func end(_ response: Response) -> Response {
+    knowledge.update { $0.running -= 1 }
+    return response
+  }
+
+  private func identify(_ request: Request) -> SimulatedRequest? {
+    let number = request.field("Number").flatMap { Int($0) } ?? -1
+    var found: Expectation?
+    knowledge.update { known in
+      found = known.requests[number]
+      known.requests[number]?.isHandled = true
+    }
+    let problem =
+      switch found {
+      case nil: "an unknown request is handled"
+      case let it? where it.isHandled: "it is handled twice"
+      case let it? where !it.isSent: "it is handled before its end"
+      case let it?: it.request.difference(to: request)
+      }
+    if let problem { knowledge.update { $0.problem = "request \(number): \(problem)" } }
+    return found?.request
+  }
+
+  /// Waits until as many requests are here as there are workers.
+  private func meet() -> Response {
+    var isLast = false
+    knowledge.update { known in
+      known.meeting += 1
+      isLast = known.meeting == workers
+    }
+    if isLast { for _ in 0..<workers { met.signal() } }
+    let haveMet = met.wait(timeout: .now() + 20) == .success
+    return end(Response(status: haveMet ? 200 : 500))
+  }
+}
