@@ -77,7 +77,7 @@ final class PushConnection {
   }
 
   private func read() -> Bool {
-    for _ in 0..<16 {
+    while true {
       ERR_clear_error()
       let count = SSL_read(ssl, input.baseAddress, Int32(input.count))
       if count <= 0 {
@@ -89,7 +89,6 @@ final class PushConnection {
       // Read-ahead bytes wake no poll, so all of them are read; many answers share one write.
       if SSL_has_pending(ssl) == 0 { return true }
     }
-    return true
   }
 
   private func write() -> Bool {
