@@ -97,10 +97,13 @@ package final class MariaDBServer: Sendable {
     runCommand("mariadb", options(of: database), input: sql)
   }
 
-  /// Runs SQL like ``run(_:database:)``; nil if that fails. The command then prints the reason.
-  func tryRun(_ sql: String, database: String? = nil) -> String? {
-    let (status, printed) = tryCommand("mariadb", options(of: database), input: sql)
-    return status == 0 ? printed : nil
+  /// Runs SQL that may fail, like ``run(_:database:)``.
+  ///
+  /// - Returns: the output, with the message of an error, such as `ERROR 1205 (HY000) at line 1: …`.
+  func tryRun(_ sql: String, database: String? = nil) -> (isDone: Bool, printed: String) {
+    let words = ["-c", #"exec "$0" "$@" 2>&1"#, path(of: "mariadb")] + options(of: database)
+    let (status, printed) = tryCommand("sh", words, input: sql)
+    return (status == 0, printed)
   }
 
   private func options(of database: String?) -> [String] {
@@ -110,12 +113,17 @@ package final class MariaDBServer: Sendable {
     ] + (database.map { [$0] } ?? [])
   }
 
-  /// Creates a database and applies a schema, again after an error: the project's schema waits only a
-  /// second for a lock, and on a busy machine a lock may be held for longer.
+  /// Creates a database and applies a schema, again after a wait for a lock (1205, ER_LOCK_WAIT_TIMEOUT): the
+  /// project's schema waits only a second, and on a busy machine a lock may be held for longer.
   package func createDatabase(_ name: String, schema: String) {
     run("CREATE DATABASE \(name)")
-    for _ in 1...5 where tryRun(schema, database: name) != nil { return }
-    fatalError("the schema of \(name) cannot be applied")
+    for attempt in 1...5 {
+      let (isDone, printed) = tryRun(schema, database: name)
+      if isDone { return }
+      guard printed.contains("ERROR 1205 "), attempt < 5 else {
+        fatalError("the schema of \(name) cannot be applied: \(printed)")
+      }
+    }
   }
 
   /// Drops a database.

@@ -19,9 +19,9 @@ enum SpareDatabases {
   /// - Returns: whether the database can be reused.
   static func giveBack(_ database: TestDatabase, madeWith definitions: String) -> Bool {
     let name = database.settings.database
-    guard Self.definitions(of: name) == definitions,
-      let printed = MariaDBServer.shared.tryRun(model.script, database: name)
-    else { return false }
+    guard Self.definitions(of: name) == definitions else { return false }
+    let (isReset, printed) = MariaDBServer.shared.tryRun(model.script, database: name)
+    guard isReset else { return false }
     guard let rights = printed.range(of: ModelDatabase.rightsMark, options: .backwards)
     else { fatalError("\(name) was not reset") }
     Evidence.keep(rows: String(printed[..<rights.lowerBound]), of: name)
