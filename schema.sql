@@ -1216,7 +1216,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW failures_by_reason AS
    WHERE d.reason IS NOT NULL
    GROUP BY n.kind, d.state, d.status, d.reason;
 
--- What companions find failing. What nobody has looked at for a day may have gone, with its host or its bank.
+-- Problems that companions have found. One that no companion has seen for a day may be over, with its host or its bank.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW present_problems AS
   SELECT name, subject, reason, since, seen_at, host
     FROM problems
@@ -1231,7 +1231,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW companions AS
   SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE AS overdue
     FROM companion_status;
 
--- What was learned of tokens that nobody has registered any more: the programs delete it.
+-- Facts about tokens that have no registration any more: the programs delete them.
 CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW hosts_of_no_device AS
   SELECT h.token
     FROM apns_hosts h
@@ -1280,7 +1280,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW table_checksums AS
             FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()) AS parts
    GROUP BY name;
 
--- Roles and rights: each program can do only what it needs. Whoever installs makes users and gives each one a role ----
+-- Roles and rights: each program can do only its work. The administrator makes users and gives each one a role --------
 
 SET SESSION lock_wait_timeout = DEFAULT, innodb_lock_wait_timeout = DEFAULT;
 
@@ -1488,7 +1488,7 @@ DELIMITER ;
 
 -- The end: now the version is right --------------------------------------------------------------------------------
 
--- A table that somebody has changed since is still known to be changed when this file is applied again. 1684: InnoDB
+-- A table that an administrator has changed since stays known as changed when this file is applied again. 1684: InnoDB
 -- still works on a table that was altered above, and MariaDB leaves it out.
 DELIMITER //
 BEGIN NOT ATOMIC
