@@ -40,8 +40,25 @@ begin() {
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   memory=$(mktemp -d /dev/shm/switchboard-XXXXXX 2>/dev/null) || die '/dev/shm cannot be written: make room there.'
-  exec 5<>"$memory/piece" 6<>"$memory/configuration" 7>&2
+  exec 5<>"$memory/piece" 6<>"$memory/configuration" 7>&2 8<"$memory"
   rm "$memory/piece" "$memory/configuration"
+  flock 8 # until the last program of this command ends
+  printf '%s\n' "${client[@]}" >"$memory/client"
+  remove_leftovers
+}
+
+# Removes what killed commands have left: their unlocked folders in memory, and the incomplete file, or database of the same
+# server, that each folder names.
+remove_leftovers() {
+  local folder
+  while IFS= read -r folder; do
+    { exec 9<"$folder" && flock --nonblock 9; } 2>/dev/null || continue
+    [[ ! -s $folder/part ]] || rm -f -- "$(<"$folder/part")"
+    if [[ -s $folder/loading ]]; then
+      { cmp -s "$folder/client" "$memory/client" && sql remove '' "name=$(<"$folder/loading")"; } || continue
+    fi
+    rm -rf "$folder"
+  done < <(find /dev/shm -maxdepth 1 -type d -user "$EUID" -name 'switchboard-??????' -mmin +1)
 }
 
 # Ends the programs that run, and removes everything that is not complete.
