@@ -89,8 +89,8 @@ enum ValueNames {
     "kinds": json(#"["turn"]"#), "live_games": json("true"), "muted_games": json("[1]"),
     "pairing_token": texts("cdev_p_x"), "refresh_token": texts("cdev_r_x"), "id": texts("x"),
     "cardId": [], "paymentId": [], "requestId": [], "after": texts("pay_x"),
-    "returnUrl": texts("https://shop.example/done"), "quantity": json("1"),
-    "items": json(#"[{"name":"Tea","quantity":1}]"#), "unitPrice": json("1.5"),
+    "returnUrl": texts("https://shop.example/done"),
+    "items": json(#"[{"name":"Tea","quantity":1,"unitPrice":1.5}]"#),
     "reason": texts("broken"),
   ]
 }

@@ -6,22 +6,27 @@ import Testing
 
 /// The walks know every route and every name that a route reads.
 @Suite struct WalkNamesTests {
-  @Test func theTableNamesRoutesOnly() {
-    let routes = Set(Family.all.flatMap(\.routes).map { "\($0.method) \($0.path)" })
-    #expect(Set(RouteNames.table.keys).subtracting(routes) == [])
-  }
-
-  @Test func aNewRouteWalksWithAllNames() {
-    let endpoint = Endpoint({ _, _ in .json { _ in } }, operation: { Operation("Does nothing.") })
-    let new = Route("POST", "/new", endpoint)
-    #expect(RouteNames.names(of: new) == RouteNames.all)
+  @Test(arguments: [
+    ("DELETE", "/api/mobile/auth/biometric", ["?deviceId", "deviceId"]),
+    ("GET", "/api/status", ["?token"]), ("POST", "/account/email", ["token", "email"]),
+    ("POST", "/api/mobile/payment/:requestId/approve", ["cardId"]),
+    (
+      "POST", "/api/merchant/payment/initiate",
+      ["requestId", "cardId", "amount", "currency", "orderId"]
+    ),
+  ])
+  func theNamesOfARouteAreThoseOfItsDescription(
+    method: String, path: String, names: [String]
+  ) throws {
+    let route = Family.all.flatMap(\.routes).first { $0.method == method && $0.path == path }
+    #expect(Set(RouteNames.names(of: try #require(route))) == Set(names))
   }
 
   @Test func everyNameThatRoutesReadHasValues() throws {
     let made = Set(RouteNames.all.map { $0.hasPrefix("?") ? String($0.dropFirst()) : $0 })
       .union(Self.fields).union(Self.parts)
     let missing = try Self.namesRead().subtracting(made).sorted()
-    #expect(missing == [], "put them into RouteNames and ValueNames")
+    #expect(missing == [], "describe them in the Operation, and put them into ValueNames")
   }
 
   /// Fields that the walks send, and fields that do not affect access.
@@ -44,7 +49,7 @@ import Testing
     "type",
     "userHandle", "exp", "gen", "jti", "sid", "from", "to", "attestation", "bundleID", "bundleId",
     "challengeId", "keyID", "keyId", "deviceToken", "masterKey", "userID", "bytes", "text", "value",
-    "auth", "p256dh", "liveGames", "mutedGames", "quietHours", "timeZone",
+    "auth", "p256dh", "quantity", "unitPrice", "liveGames", "mutedGames", "quietHours", "timeZone",
   ]
 
   /// Names of queries, forms, header fields and JSON members in the source of the API.
