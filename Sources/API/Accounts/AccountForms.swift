@@ -106,7 +106,8 @@ extension Endpoint {
   static var askForAddress: Endpoint {
     Endpoint(API.askForAddress) {
       Operation.form(
-        "Mails a link that confirms the account's new address.", ["email": EmailAddress.schema])
+        "Mails a link that confirms the account's new address.", ["email": EmailAddress.schema],
+        limits: [.addressChanges, .addressChangesByAddress])
     }
   }
 

@@ -107,19 +107,21 @@ extension Endpoint {
     Endpoint(API.askForCode) {
       Operation.form(
         "Mails a code. The answer is the same whether an account has the e-mail address or not.",
-        ["email": EmailAddress.schema])
+        ["email": EmailAddress.schema], limits: .ofCodes)
     }
   }
 
   static var signInWithCode: Endpoint {
     Endpoint(API.signInWithCode) {
-      Operation.form("Signs the browser in with the mailed code.", ["code": ShortText.schema])
+      Operation.form(
+        "Signs the browser in with the mailed code.", ["code": ShortText.schema],
+        limits: [.wrongCodesByAddress])
     }
   }
 
   static var askForPasskey: Endpoint {
     Endpoint(API.askForPasskey) {
-      Operation.form("Starts a sign-in with a passkey.", [:])
+      Operation.form("Starts a sign-in with a passkey.", [:], limits: [.passkeyStarts])
     }
   }
 

@@ -168,13 +168,15 @@ extension Access {
 
 extension Operation {
   /// A form of the page `/account`. Each page has a new `token`.
-  static func form(_ text: String, _ items: Schema, errors: [Failure] = []) -> Operation {
+  static func form(_ text: String, _ items: Schema, errors: [Failure] = [], limits: [Limit] = [])
+    -> Operation
+  {
     Operation(
       text, .browser, body: .form((["token": .string] as Schema).merging(items)),
       answers: .redirect(303, "Done. The page shows the outcome."),
       errors: errors + [
         .foreignForm, .accountBanned, .validation(field: "", reason: "wrong"),
-      ] + Failure.ofForms)
+      ] + Failure.ofForms, limits: limits)
   }
 }
 

@@ -80,7 +80,7 @@ extension Endpoint {
         errors: [
           .unknownDevice, .conflict(\.accountExists),
           .conflict(\.deviceFull, code: "device_conflict"),
-        ])
+        ], limits: [.signUpsByAddress, .signUpsByDevice])
     }
   }
 }

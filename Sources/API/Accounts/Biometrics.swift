@@ -160,7 +160,8 @@ extension Endpoint {
       Operation(
         "Issues a challenge that the device must sign once, within five minutes.", .device,
         body: .json(ChallengeBody.self),
-        answers: .json(["challenge": .base64, "expiresAt": .time]), errors: [.noBiometricKey])
+        answers: .json(["challenge": .base64, "expiresAt": .time]), errors: [.noBiometricKey],
+        limits: [.biometricChallenges])
     }
   }
 
@@ -169,7 +170,8 @@ extension Endpoint {
       Operation(
         "Signs in with a signature of the challenge.", .device, body: .json(SignatureBody.self),
         answers: .json(.tokens.merging(["user": .account])),
-        errors: [.notFound(\.noBiometricKey), .unauthorized(\.biometricsRefused), .accountBanned])
+        errors: [.notFound(\.noBiometricKey), .unauthorized(\.biometricsRefused), .accountBanned],
+        limits: [.biometricFailures, .wrongSignaturesByAddress])
     }
   }
 }

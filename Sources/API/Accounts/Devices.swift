@@ -105,7 +105,8 @@ extension Endpoint {
         Stores the device and issues its credential. Send it again to renew the registration: a signed-in device shows its \
         access token or its credential.
         """, .registeringDevice, body: .json(RegistrationBody.self),
-        answers: .json(["deviceCredential": .string, "expiresAt": .time]))
+        answers: .json(["deviceCredential": .string, "expiresAt": .time]),
+        limits: [.deviceRegistrations, .deviceRenewals])
     }
   }
 

@@ -157,7 +157,7 @@ extension Endpoint {
             "challenge": .string, "method": .words(["email", "passkey"]), "message": .string,
             "emailFallback?": .boolean, "passkeyOptions?": .requestOptions,
           ], meaning: "The code is mailed, or the options are for the device's authenticator."),
-        errors: [.unknownDevice])
+        errors: [.unknownDevice], limits: .ofCodes + [.passkeyStarts, .passkeyStartsByKnownDevice])
     }
   }
 
@@ -170,7 +170,15 @@ extension Endpoint {
         errors: [
           .unauthorized(\.wrongCode), .refusedPasskey, .accountBanned,
           .unknownPasskey([0], at: RelyingParty(id: "", origins: [])),
-        ])
+        ], limits: [.wrongCodesByAddress])
     }
   }
+}
+
+extension [Limit] {
+  /// The limits of the codes that are mailed. A stranger is a caller that the account does not know.
+  static let ofCodes: [Limit] = [
+    .codesByKnownDevice, .codesByAddress, .codesByEmail, .codesByDevice, .codesADayByNetwork,
+    .codesADay,
+  ]
 }

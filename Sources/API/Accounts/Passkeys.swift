@@ -120,7 +120,8 @@ extension Endpoint {
     Endpoint(API.startPasskeyRegistration) {
       Operation(
         "Returns the options with which a browser or a phone makes a passkey.", .bearer,
-        answers: .json(.creationOptions), errors: [.tooManyPasskeys, .freshProofRequired])
+        answers: .json(.creationOptions), errors: [.tooManyPasskeys, .freshProofRequired],
+        limits: [.passkeyStarts, .passkeyStartsByKnownDevice])
     }
   }
 
@@ -136,7 +137,7 @@ extension Endpoint {
         errors: [
           .badRequest(\.passkeyNotAdded), .conflict(\.passkeyTaken), .tooManyPasskeys,
           .freshProofRequired,
-        ])
+        ], limits: [.passkeyRegistrations])
     }
   }
 

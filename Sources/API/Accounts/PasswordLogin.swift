@@ -77,7 +77,8 @@ extension Endpoint {
         mails one. The answer is then 400 with `code_mailed`.
         """, .device, body: .json(PasswordBody.self, SigningDeviceBody.self),
         answers: .json(.signedIn),
-        errors: [.codeMailed, .unknownDevice, .unauthorized(\.wrongCode), .accountBanned])
+        errors: [.codeMailed, .unknownDevice, .unauthorized(\.wrongCode), .accountBanned],
+        limits: .ofCodes + [.wrongCodesByAddress])
     }
   }
 }

@@ -84,7 +84,7 @@ extension Endpoint {
         Changes the name at once. A new e-mail address must be confirmed with a mailed link; the answer is the same whether an \
         account has that address or not.
         """, .bearer, body: .json(ProfileBody.self), answers: .json(.profileAnswer),
-        errors: [.freshProofRequired])
+        errors: [.freshProofRequired], limits: [.addressChanges, .addressChangesByAddress])
     }
   }
 

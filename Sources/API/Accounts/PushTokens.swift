@@ -46,7 +46,7 @@ extension Endpoint {
       Operation(
         "Sets the only push token of the signed-in device.", .bearer, body: .json(TokenBody.self),
         answers: .json(["success": .boolean, "registeredAt": .time]),
-        errors: [.forbidden(\.otherDevice)])
+        errors: [.forbidden(\.otherDevice)], limits: [.pushTokens])
     }
   }
 

@@ -84,7 +84,7 @@ extension Endpoint {
         """, .device, body: .json(RefreshBody.self), answers: .json(.tokens),
         errors: [
           .unauthorized(\.invalidRefreshToken), .conflict(\.refreshedElsewhere), .accountBanned,
-        ])
+        ], limits: [.rotations, .deadRefreshes])
     }
   }
 

@@ -14,6 +14,7 @@ extension AppProof {
           "X-Request-Challenge", "The signed text: `METHOD:URL:seconds` since 1970.", .base64),
       ]
     }, errors: { [.attestation(.noAssertion)] },
+    limits: [.attestationRefusals],
     checkWrite: { request, caller, context in
       let outcome = try context.records.assertions.check(
         request.clientFacts, context.assertion(of: request), of: caller,

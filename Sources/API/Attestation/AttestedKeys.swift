@@ -172,7 +172,7 @@ extension Endpoint {
         answers: .json([
           "success": .boolean, "challenge": .base64, "challenge_id": .string,
           "challengeId": .string,
-        ]), errors: [.attestationNotConfigured])
+        ]), errors: [.attestationNotConfigured], limits: [.attestationChallenges])
     }
   }
 
@@ -183,7 +183,7 @@ extension Endpoint {
         body: .json(AttestationBody.self), answers: .success,
         errors: [
           .attestationNotConfigured, .refusedKey(.unknownChallenge), .refusedKey(.malformed),
-        ])
+        ], limits: [.attestationRefusals])
     }
   }
 

@@ -125,7 +125,8 @@ extension Endpoint {
     Endpoint(API.issueTicket) {
       Operation(
         "Issues a ticket for use in a URL instead of the phone's token.", .pairedPhone,
-        answers: .json(["ticket": .string, "expires_at": .time]), errors: [.noTokensHere])
+        answers: .json(["ticket": .string, "expires_at": .time]), errors: [.noTokensHere],
+        limits: [.tickets])
     }
   }
 

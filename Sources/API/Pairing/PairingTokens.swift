@@ -116,7 +116,8 @@ extension Endpoint {
         "Redeems a pairing token and pairs the phone that sends it.",
         body: .json(ExchangeBody.self),
         answers: .json(.pairedTokens),
-        errors: [.invalidPairingBody, .unauthorized("Invalid or expired pairing token")])
+        errors: [.invalidPairingBody, .unauthorized("Invalid or expired pairing token")],
+        limits: [.failedExchanges])
     }
   }
 
@@ -129,7 +130,7 @@ extension Endpoint {
           .invalidPairingBody, .refreshTokenRequired,
           .unauthorized("Invalid or expired refresh token"),
           .conflict("The token has just been refreshed by another request"),
-        ])
+        ], limits: [.rotations, .deadRefreshes])
     }
   }
 

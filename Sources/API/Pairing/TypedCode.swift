@@ -40,7 +40,7 @@ extension Endpoint {
         answers: .json(["pairing_token": .string, "token_expires_at": .time]),
         errors: .ofPairing + [
           .invalidPairingBody, .noTokensHere, .unauthorized("Invalid or expired pairing code"),
-        ])
+        ], limits: [.typedCodes, .failedExchanges])
     }
   }
 }

@@ -18,7 +18,8 @@ extension Endpoint {
       Operation(
         "Returns the catalog of models. Caches may keep it for a day.",
         Access(alternatives: [[], [.accessToken]], errors: []), fields: [.ifNoneMatch],
-        answers: .json(["models": .array(of: .string)], fields: ["ETag"]), .notModified)
+        answers: .json(["models": .array(of: .string)], fields: ["ETag"]), .notModified,
+        limits: [.modelsReads])
     }
   }
 }

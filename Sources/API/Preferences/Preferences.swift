@@ -112,7 +112,7 @@ extension Endpoint {
         .json(
           409, .preferences.merging(["error": ["code": .words(["conflict"]), "message": .string]]),
           meaning: "They have another version now."),
-        errors: proof.errors())
+        errors: proof.errors(), limits: [.preferencesWrites] + proof.limits)
     }
   }
 
@@ -122,7 +122,8 @@ extension Endpoint {
       Operation(
         "Sets the push token of the signed-in device.", .bearer, fields: proof.fields(),
         body: .json(PushTokenBody.self),
-        answers: .json(["device_id": .string, "registered_at": .time]), errors: proof.errors())
+        answers: .json(["device_id": .string, "registered_at": .time]), errors: proof.errors(),
+        limits: [.pushRegistrations] + proof.limits)
     }
   }
 }

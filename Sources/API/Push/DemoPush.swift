@@ -151,7 +151,7 @@ extension Endpoint {
           .noTargets(malformed: 0, stale: 0, named: true, concurrency: 0),
           .noTargets(malformed: 0, stale: 1, named: false, concurrency: 0),
           .noTargets(malformed: 0, stale: 0, named: false, concurrency: 0),
-        ])
+        ], limits: [.demoPushTokens])
     }
   }
 }

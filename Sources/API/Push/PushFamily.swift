@@ -1,4 +1,5 @@
 import HTTP
+import Store
 
 extension Family {
   /// Push tokens and test notifications, also for pages of other origins.
@@ -45,13 +46,13 @@ extension Operation {
   /// An operation that pages of other origins may call.
   static func push(
     _ text: String, _ access: Access = .bearerByName, body: Schema? = nil, answer: Answer,
-    errors: [Failure] = []
+    errors: [Failure] = [], limits: [Limit] = []
   ) -> Operation {
     Operation(
       text, access,
       fields: [.init("Origin", "The origin of the page. Another app sends an allowed one.")],
       body: body.map { .json($0.orNull, isRequired: false) }, answers: answer,
-      errors: errors + [.foreignOrigin])
+      errors: errors + [.foreignOrigin], limits: limits)
   }
 }
 

@@ -71,7 +71,8 @@ extension Endpoint {
       Operation.push(
         "Adds a push token to the signed-in device, and takes it from its previous owner.",
         body: PushRegistration.schema,
-        answer: .json(["success": .boolean, "token": .string, "platform": .string]))
+        answer: .json(["success": .boolean, "token": .string, "platform": .string]),
+        limits: [.pushTokens])
     }
   }
 

@@ -69,7 +69,7 @@ extension Endpoint {
         "Adds a browser's subscription to the push tokens of the signed-in device.",
         body: ["endpoint": .uri, "keys": ["p256dh": .base64URL, "auth": .base64URL]],
         answer: .json(["success": .boolean, "token": .string, "platform": .string]),
-        errors: [.webPushNotConfigured, .malformedSubscriptionKeys])
+        errors: [.webPushNotConfigured, .malformedSubscriptionKeys], limits: [.pushTokens])
     }
   }
 

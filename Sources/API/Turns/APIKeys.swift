@@ -135,7 +135,7 @@ extension Endpoint {
         errors: [
           .keysAreNotIssued, .unauthorized("Invalid master key"),
           .badRequest("user_id is required"),
-        ])
+        ], limits: [.masterKeyTries])
     }
   }
 

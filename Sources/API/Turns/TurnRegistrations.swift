@@ -203,7 +203,7 @@ extension Endpoint {
         "Registers a phone or a browser for the turns of the key's user.", .apiKey,
         body: .json(Registration.self),
         answers: .json(["status": .words(["registered"]), "device_token?": .string]),
-        errors: [.foreignKey, .webPushNotConfigured])
+        errors: [.foreignKey, .webPushNotConfigured], limits: [.turnRegistrations])
     }
   }
 

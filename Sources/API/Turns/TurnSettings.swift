@@ -125,7 +125,7 @@ extension Endpoint {
       Operation(
         "Changes the settings that the body names, and returns all of them.", .apiKey,
         item: .turnUser, body: .json(SettingsChange.self), answers: .json(.turnSettings),
-        errors: [.foreignKey])
+        errors: [.foreignKey], limits: [.turnSettings])
     }
   }
 }

@@ -111,7 +111,7 @@ extension Endpoint {
         answers: .json([
           "not_your_turn": .array(of: .integer), "your_turn_new": .array(of: .integer),
           "your_turn_old": .array(of: .integer),
-        ]), errors: [.foreignKey, .checkFailed, .busy, .overdue])
+        ]), errors: [.foreignKey, .checkFailed, .busy, .overdue], limits: [.turnChecks])
     }
   }
 

@@ -247,7 +247,8 @@ extension Endpoint {
         fields: [.init("Idempotency-Key", "1 to 255 visible characters.")],
         body: .json(MerchantOrder.self),
         answers: .json(201, .merchantPayment, meaning: "The payment is open."),
-        errors: [.idempotencyKeyReused, .openOrder("pay_1"), .amountOverLimit])
+        errors: [.idempotencyKeyReused, .openOrder("pay_1"), .amountOverLimit],
+        limits: [.paymentRequests])
     }
   }
 

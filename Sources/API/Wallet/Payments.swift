@@ -228,7 +228,7 @@ extension Endpoint {
           .oneOf(
             Schema(of: RequestBody.self).merging(Schema(of: CardChoice.self)),
             Schema(of: PaymentOrder.self))),
-        answers: .json(.approvedPayment), errors: .ofApproval)
+        answers: .json(.approvedPayment), errors: .ofApproval, limits: [.payments])
     }
   }
 
@@ -237,7 +237,7 @@ extension Endpoint {
       Operation(
         "Approves a merchant's request with one of the account's cards. It must still be confirmed.",
         .bearer, item: .payment, body: .json(CardChoice.self, isRequired: false),
-        answers: .json(.approvedPayment), errors: .ofApproval)
+        answers: .json(.approvedPayment), errors: .ofApproval, limits: [.payments])
     }
   }
 
@@ -258,7 +258,7 @@ extension Endpoint {
           .badRequest(\.paymentGone), .paymentClosed, .conflict(\.paymentConfirmed),
           .notFound(\.noPaymentKey), .keyTooNew, .forbidden(\.paymentNotConfirmed),
           .addressNotProven,
-        ])
+        ], limits: [.biometricFailures])
     }
   }
 }

@@ -85,23 +85,40 @@ extension Room {
 }
 
 extension Limit {
-  static let deviceRegistrations = Limit(
-    name: "device-register", allowed: 60, window: .seconds(3600))
-  static let deviceRenewals = Limit(name: "device-renew", allowed: 60, window: .seconds(3600))
-  static let signUpsByAddress = Limit(
-    name: "sign-up-address", allowed: 20, window: .seconds(3600))
-  static let signUpsByDevice = Limit(name: "sign-up", allowed: 60, window: .seconds(3600))
-  static let codesByAddress = Limit(name: "code-address", allowed: 20, window: .seconds(3600))
-  static let codesByEmail = Limit(name: "code-email", allowed: 10, window: .seconds(900))
-  static let codesByDevice = Limit(name: "code-device", allowed: 3, window: .seconds(900))
-  static let codesByKnownDevice = Limit(
-    name: "code-known-device", allowed: 3, window: .seconds(900))
+  package static let deviceRegistrations = Limit(
+    name: "device-register", allowed: 60, window: .seconds(3600), counts: "registrations",
+    per: "IP address")
+  package static let deviceRenewals = Limit(
+    name: "device-renew", allowed: 60, window: .seconds(3600), counts: "new credentials",
+    per: "device that is signed in")
+  package static let signUpsByAddress = Limit(
+    name: "sign-up-address", allowed: 20, window: .seconds(3600),
+    counts: "sign-ups, also those that fail,", per: "IP address")
+  package static let signUpsByDevice = Limit(
+    name: "sign-up", allowed: 60, window: .seconds(3600), counts: "sign-ups",
+    per: "`deviceId` and IP address")
+  package static let codesByAddress = Limit(
+    name: "code-address", allowed: 20, window: .seconds(3600), counts: "codes of strangers",
+    per: "IP address")
+  package static let codesByEmail = Limit(
+    name: "code-email", allowed: 10, window: .seconds(900), counts: "codes of strangers",
+    per: "e-mail address and IP address")
+  package static let codesByDevice = Limit(
+    name: "code-device", allowed: 3, window: .seconds(900), counts: "codes of strangers",
+    per: "e-mail address, `deviceId` and IP address")
+  package static let codesByKnownDevice = Limit(
+    name: "code-known-device", allowed: 3, window: .seconds(900), counts: "codes",
+    per: "device that has signed in to the account, and IP address")
   /// The share that each network has of ``codesADay``.
-  static let codesADayByNetwork = Limit(
-    name: "code-day-network", allowed: 15, window: .seconds(86_400), widestFactor: 2)
-  static let codesADay = Limit(name: "code-day", allowed: 60, window: .seconds(86_400))
-  static let wrongCodesByAddress = Limit(
-    name: "code-wrong-address", allowed: 100, window: .seconds(3600))
+  package static let codesADayByNetwork = Limit(
+    name: "code-day-network", allowed: 15, window: .seconds(86_400), widestFactor: 2,
+    counts: "codes", per: "account and IP address")
+  package static let codesADay = Limit(
+    name: "code-day", allowed: 60, window: .seconds(86_400), counts: "codes",
+    per: "account, of strangers, and device that has signed in to it")
+  package static let wrongCodesByAddress = Limit(
+    name: "code-wrong-address", allowed: 100, window: .seconds(3600),
+    counts: "tries without a live code, and wrong codes of strangers,", per: "IP address")
   /// The share that each network has of ``wrongCodesByEmail``, and of ``wrongCodesByKnownDevice``.
   static let wrongCodesByNetwork = Limit(
     name: "code-wrong-network", allowed: 15, window: .seconds(86_400), widestFactor: 2)
@@ -112,26 +129,43 @@ extension Limit {
   /// Tries of a code by callers who did not ask for it.
   static let wrongCodesOfOthers = Limit(
     name: "code-wrong-other", allowed: 5, window: .seconds(300), widestFactor: 2)
-  static let addressChanges = Limit(name: "address-change", allowed: 5, window: .seconds(3600))
-  static let addressChangesByAddress = Limit(
-    name: "address-change-address", allowed: 20, window: .seconds(3600))
+  package static let addressChanges = Limit(
+    name: "address-change", allowed: 5, window: .seconds(3600), counts: "new e-mail addresses",
+    per: "account")
+  package static let addressChangesByAddress = Limit(
+    name: "address-change-address", allowed: 20, window: .seconds(3600),
+    counts: "new e-mail addresses", per: "IP address")
   /// The share that each network has of ``mailsToUnproven``.
   static let mailsToUnprovenByNetwork = Limit(
     name: "mail-unproven-network", allowed: 6, window: .seconds(86_400), widestFactor: 2)
   static let mailsToUnproven = Limit(name: "mail-unproven", allowed: 30, window: .seconds(86_400))
-  static let biometricChallenges = Limit(
-    name: "biometric-challenge", allowed: 10, window: .seconds(60))
-  static let biometricFailures = Limit(name: "biometric-failed", allowed: 5, window: .seconds(900))
-  static let wrongSignaturesByAddress = Limit(
-    name: "biometric-wrong-address", allowed: 100, window: .seconds(3600))
-  static let passkeyStarts = Limit(name: "passkey-start", allowed: 20, window: .seconds(60))
-  static let passkeyStartsByKnownDevice = Limit(
-    name: "passkey-start-known-device", allowed: 20, window: .seconds(60))
-  static let passkeyRegistrations = Limit(
-    name: "passkey-register", allowed: 60, window: .seconds(3600))
-  static let pushTokens = Limit(name: "push-token", allowed: 300, window: .seconds(3600))
-  static let rotations = Limit(name: "refresh", allowed: 30, window: .seconds(3600))
-  static let deadRefreshes = Limit(name: "refresh-dead", allowed: 30, window: .seconds(60))
+  package static let biometricChallenges = Limit(
+    name: "biometric-challenge", allowed: 10, window: .seconds(60), counts: "challenges",
+    per: "`deviceId` and IP address, or device that shows its credential")
+  package static let biometricFailures = Limit(
+    name: "biometric-failed", allowed: 5, window: .seconds(900), counts: "wrong signatures",
+    per: "key and IP address, or key of the device that shows its credential")
+  package static let wrongSignaturesByAddress = Limit(
+    name: "biometric-wrong-address", allowed: 100, window: .seconds(3600),
+    counts: "failed sign-ins with a key, of strangers,", per: "IP address")
+  package static let passkeyStarts = Limit(
+    name: "passkey-start", allowed: 20, window: .seconds(60), counts: "challenges for passkeys",
+    per: "IP address")
+  package static let passkeyStartsByKnownDevice = Limit(
+    name: "passkey-start-known-device", allowed: 20, window: .seconds(60),
+    counts: "challenges for passkeys", per: "device that shows its credential")
+  package static let passkeyRegistrations = Limit(
+    name: "passkey-register", allowed: 60, window: .seconds(3600), counts: "new passkeys",
+    per: "account")
+  package static let pushTokens = Limit(
+    name: "push-token", allowed: 300, window: .seconds(3600),
+    counts: "registrations of push tokens", per: "account")
+  package static let rotations = Limit(
+    name: "refresh", allowed: 30, window: .seconds(3600), counts: "refreshes",
+    per: "sign-in or pairing")
+  package static let deadRefreshes = Limit(
+    name: "refresh-dead", allowed: 30, window: .seconds(60), counts: "refreshes with a dead token",
+    per: "IP address")
 }
 
 extension AuditEvent {

@@ -29,10 +29,12 @@ extension AccountData {
 }
 
 extension Limit {
-  static let attestationChallenges = Limit(
-    name: "attestation-challenge", allowed: 60, window: .seconds(60))
-  static let attestationRefusals = Limit(
-    name: "attestation-refused", allowed: 600, window: .seconds(3600))
+  package static let attestationChallenges = Limit(
+    name: "attestation-challenge", allowed: 60, window: .seconds(60), counts: "challenges",
+    per: "IP address")
+  package static let attestationRefusals = Limit(
+    name: "attestation-refused", allowed: 600, window: .seconds(3600), counts: "refused proofs",
+    per: "IP address, or device that is signed in")
 }
 
 extension AuditEvent {

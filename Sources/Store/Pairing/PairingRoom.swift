@@ -21,11 +21,16 @@ extension Room {
 }
 
 extension Limit {
-  static let failedExchanges = Limit(name: "exchange-failed", allowed: 10, window: .seconds(60))
+  package static let failedExchanges = Limit(
+    name: "exchange-failed", allowed: 10, window: .seconds(60), counts: "failed exchanges",
+    per: "IP address")
   /// Tickets of one phone, or of one pairing token. An app asks for one each time it connects.
-  static let tickets = Limit(name: "ticket", allowed: 30, window: .seconds(60))
+  package static let tickets = Limit(
+    name: "ticket", allowed: 30, window: .seconds(60), counts: "tickets", per: "paired phone")
   /// The window lasts as long as the token that the code stands for.
-  static let typedCodes = Limit(name: "pairing-code", allowed: 10, window: .seconds(3600))
+  package static let typedCodes = Limit(
+    name: "pairing-code", allowed: 10, window: .seconds(3600), counts: "tries of the six digits",
+    per: "pairing token")
 }
 
 extension AuditEvent {

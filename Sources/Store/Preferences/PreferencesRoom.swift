@@ -41,9 +41,14 @@ extension AccountData {
 }
 
 extension Limit {
-  static let preferencesWrites = Limit(name: "device-prefs", allowed: 30, window: .seconds(3600))
-  static let pushRegistrations = Limit(name: "push-register", allowed: 60, window: .seconds(3600))
-  static let modelsReads = Limit(name: "models", allowed: 600, window: .seconds(3600))
+  package static let preferencesWrites = Limit(
+    name: "device-prefs", allowed: 30, window: .seconds(3600), counts: "writes", per: "device")
+  package static let pushRegistrations = Limit(
+    name: "push-register", allowed: 60, window: .seconds(3600), counts: "registrations",
+    per: "device")
+  package static let modelsReads = Limit(
+    name: "models", allowed: 600, window: .seconds(3600), counts: "reads",
+    per: "account, or IP address without a sign-in")
 }
 
 extension AuditEvent {

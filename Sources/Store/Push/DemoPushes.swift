@@ -103,8 +103,9 @@ extension JobLimit {
 }
 
 extension Limit {
-  fileprivate static let demoPushTokens = Limit(
-    name: "push-test", allowed: 300, window: .seconds(60))
+  package static let demoPushTokens = Limit(
+    name: "push-test", allowed: 300, window: .seconds(60),
+    counts: "tokens of tests; the first test may have more,", per: "account")
 }
 
 extension Records {

@@ -3,20 +3,29 @@ import MariaDB
 
 /// At most `allowed` hits of one subject in `window`, which begins with the first hit. A window
 /// lasts at most a day: then the purge deletes the count. Each room declares its own.
-struct Limit: Sendable {
-  let name: String
-  let allowed: Int64
-  let window: Duration
+package struct Limit: Sendable {
+  package let name: String
+  package private(set) var allowed: Int64
+  package let window: Duration
   /// The share of the widest network, as a multiple of the share of one address.
   var widestFactor: Int64 = 10
+  /// The counted events, in words for developers; empty for a limit that refuses no request.
+  package var counts = ""
+  /// The subjects, each of which has its own count.
+  package var per = ""
 
-  func times(_ factor: Int64) -> Limit {
-    Limit(name: name, allowed: min(allowed * factor, Self.most), window: window)
-  }
+  func times(_ factor: Int64) -> Limit { allowing(min(allowed * factor, Self.most)) }
 
   /// The same count without a limit: it takes the same statements, so that the time does not show
   /// who is limited.
-  var unlimited: Limit { Limit(name: name, allowed: Self.most, window: window) }
+  var unlimited: Limit { allowing(Self.most) }
+
+  /// The same count with another number.
+  func allowing(_ allowed: Int64) -> Limit {
+    var limit = self
+    limit.allowed = allowed
+    return limit
+  }
 
   /// The maximum of the column.
   private static let most = Int64(UInt32.max)

@@ -120,10 +120,16 @@ extension Room {
 }
 
 extension Limit {
-  static let masterKeyTries = Limit(name: "master-key", allowed: 10, window: .seconds(60))
-  static let turnSettings = Limit(name: "turns-settings", allowed: 60, window: .seconds(3600))
-  static let turnRegistrations = Limit(name: "turns-register", allowed: 60, window: .seconds(3600))
-  static let turnChecks = Limit(name: "turns-check", allowed: 20, window: .seconds(60))
+  package static let masterKeyTries = Limit(
+    name: "master-key", allowed: 10, window: .seconds(60), counts: "wrong master keys",
+    per: "IP address")
+  package static let turnSettings = Limit(
+    name: "turns-settings", allowed: 60, window: .seconds(3600), counts: "writes", per: "user")
+  package static let turnRegistrations = Limit(
+    name: "turns-register", allowed: 60, window: .seconds(3600), counts: "registrations",
+    per: "user")
+  package static let turnChecks = Limit(
+    name: "turns-check", allowed: 20, window: .seconds(60), counts: "checks", per: "user")
 }
 
 extension AuditEvent {

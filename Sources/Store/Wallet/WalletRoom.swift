@@ -62,13 +62,19 @@ extension Room {
 }
 
 extension Limit {
-  static let enrollments = Limit(name: "enrollment", allowed: 30, window: .seconds(3600))
+  package static let enrollments = Limit(
+    name: "enrollment", allowed: 30, window: .seconds(3600), counts: "enrollments", per: "account")
   /// The calls of one account that begin, approve or cancel a payment.
-  static let payments = Limit(name: "payment", allowed: 120, window: .seconds(3600))
+  package static let payments = Limit(
+    name: "payment", allowed: 120, window: .seconds(3600),
+    counts: "payments begun, approved or cancelled", per: "account")
+  /// The limit of a merchant for which an administrator has chosen no other number.
+  package static let paymentRequests = Limit(
+    name: "payment-request", allowed: 3600, window: .seconds(3600),
+    counts: "requests, or the number that an administrator chose,", per: "merchant")
   /// The requests of one merchant for payments.
   static func requests(of merchant: MerchantCaller) -> Limit {
-    Limit(
-      name: "payment-request", allowed: merchant.hourlyRequests, window: .seconds(3600))
+    paymentRequests.allowing(merchant.hourlyRequests)
   }
 }
 

@@ -44,6 +44,8 @@ final class RowWatch {
   private var first: [String: [String: WatchedRow]] = [:]
   /// The keys of rows that may differ from the first rows, by table.
   private(set) var touched: [String: Set<String>] = [:]
+  /// The hits of each limit and the start of its newest window, at the last look.
+  private var counts: [String: (hits: Int64, startedAt: String)] = [:]
   private let connection: Connection
   private let copies: String
 
@@ -79,6 +81,24 @@ final class RowWatch {
     return order.map { changes[$0]! }.filter { $0.old != $0.new }
   }
 
+  /// Returns the limits that have counted hits since the last call, with their numbers.
+  func takeCounted() throws -> [(name: String, allowed: Int64)] {
+    let found = try connection.rows(
+      """
+      SELECT name, MIN(allowed), CAST(SUM(hits) AS INTEGER), CAST(MAX(window_started_at) AS CHAR)
+      FROM rate_limits GROUP BY name
+      """
+    ) { row in
+      (name: row.text(0), allowed: row.integer(1), count: (row.integer(2), row.text(3)))
+    }
+    let counted = found.filter { limit in
+      let old = counts[limit.name] ?? (0, "")
+      return limit.count.0 > old.hits || limit.count.1 > old.startedAt
+    }
+    counts = Dictionary(uniqueKeysWithValues: found.map { ($0.name, $0.count) })
+    return counted.map { ($0.name, $0.allowed) }
+  }
+
   /// Restores all rows.
   func restore() throws {
     _ = try takeChanges()
@@ -95,11 +115,15 @@ final class RowWatch {
       }
     }
     touched = [:]
+    counts = [:]
     rows = first
   }
 
   /// Resets all limits. Other tests check whether strangers can lock out an owner.
-  func forgetLimits() throws { _ = try connection.execute("DELETE FROM rate_limits") }
+  func forgetLimits() throws {
+    _ = try connection.execute("DELETE FROM rate_limits")
+    counts = [:]
+  }
 
   /// The rows of a table.
   func rows(of table: String) -> [WatchedRow] { Array((rows[table] ?? [:]).values) }

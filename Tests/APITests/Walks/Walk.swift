@@ -42,6 +42,7 @@ struct Walk {
     case .owner(let act):
       let isDone = site.perform(act)
       _ = try site.watch.takeChanges()
+      _ = try site.watch.takeCounted()
       hasEnded = isDone && ends(act)
     case .lastTries: try tryAll(in: step.id)
     }
@@ -62,6 +63,7 @@ struct Walk {
     let changes = try site.watch.takeChanges()
     violations += rules.violations(
       call, request, response, changes, knowing: known, hasEnded: hasEnded)
+    violations += rules.undescribed(try site.watch.takeCounted(), by: call)
     if response.status < 400 { accepted.insert(call.route) }
     var learned = harvest(response)
     for change in changes where change.table == "outbox" && change.old == nil {

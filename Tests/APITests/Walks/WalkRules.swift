@@ -58,6 +58,23 @@ struct WalkRules {
     return found
   }
 
+  /// Limits that the call counted, and that the description of the API lacks or has with another number.
+  func undescribed(_ counted: [(name: String, allowed: Int64)], by call: WalkCall) -> [Violation] {
+    let described = site.limits[call.route, default: []]
+    return counted.filter { name, allowed in
+      !name.hasPrefix("audit-") && !Self.silent.contains(name)
+        && !described.contains { $0.name == name && $0.allowed == allowed }
+    }.map { name, allowed in
+      Violation(rule: "undescribed limit: \(call.route)", detail: "\(name), \(allowed)")
+    }
+  }
+
+  /// Limits over which a code may be tried once, or a mail is not sent. They refuse no request.
+  private static let silent: Set<String> = [
+    "code-wrong-email", "code-wrong-known-device", "code-wrong-network", "code-wrong-other",
+    "mail-unproven", "mail-unproven-network",
+  ]
+
   private func serverError(_ call: WalkCall, _ response: Response) -> Violation? {
     guard response.status >= 500, Self.declared[call.route]?.contains(response.status) != true
     else { return nil }

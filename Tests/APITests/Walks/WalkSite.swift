@@ -16,6 +16,8 @@ final class WalkSite {
   /// The owner of the attacked account.
   private(set) var target: WalkWorld.Person
   let routes: [Route]
+  /// The described limits of each route.
+  let limits: [String: [Limit]]
   private let application: Application
   let firstInstant: Timestamp
   private(set) var calls = 0
@@ -32,6 +34,10 @@ final class WalkSite {
       log: Logger(label: "walks") { _ in SwiftLogNoOpLogHandler() }, clock: site.clock.read,
       beginWaiting: { false }, waitLimit: .zero)
     routes = application.families.flatMap(\.routes)
+    limits = Dictionary(
+      uniqueKeysWithValues: routes.map {
+        ("\($0.method) \($0.path)", $0.endpoint.operation().limits)
+      })
   }
 
   var now: Timestamp { site.now }

@@ -42,7 +42,8 @@ struct APIDescription {
     Bodies have at most \(Application.bodyLimit) bytes. A path that is not here answers 404, and another method 405 with the \
     field `Allow`, both in the error shape of its family. A GET route also answers HEAD, unless it changes data. An answer \
     with 429 or 503 has `Retry-After`, in seconds. Show a `message` to people as it is: it is in the language of \
-    `Accept-Language`. Ignore members that you do not know.
+    `Accept-Language`. Ignore members that you do not know. `x-rate-limits` has the limits that an operation counts; the site's \
+    web server may have others. In a limit, an IPv6 address stands for its /64 network, and its /48 network may do more.
     """
 
   /// Fields of every answer.
@@ -61,6 +62,9 @@ struct APIDescription {
       members.append(("description", .string(operation.text)))
     }
     members.append(("security", security(of: operation)))
+    if !operation.limits.isEmpty {
+      members.append(("x-rate-limits", .array(operation.limits.map(\.json))))
+    }
     let parameters = self.parameters(of: operation, at: route)
     if !parameters.isEmpty { members.append(("parameters", .array(parameters))) }
     if let body = operation.body {
@@ -201,6 +205,7 @@ extension Operation {
       for failure in same where !meanings.contains(failure.message) {
         meanings.append(failure.message)
       }
+      if status == 429 { meanings += limits.map(\.sentence) }
       return Answer(
         status: status, meaning: meanings.joined(separator: "\n"),
         type: isPage ? "text/html" : "application/json",

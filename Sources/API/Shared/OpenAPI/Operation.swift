@@ -1,5 +1,6 @@
 import Base
 import HTTP
+import Store
 
 /// A handler with its description.
 struct Endpoint: Sendable {
@@ -78,12 +79,15 @@ struct Operation: Sendable {
   let answers: [Answer]
   /// Errors that not every operation has.
   let errors: [Failure]
+  /// The limits over which a request gets 429.
+  let limits: [Limit]
 
   init(
     _ text: String, _ access: Access = .open, item: Item? = nil,
     query: [Parameter] = [], fields: [Parameter] = [], body: Body? = nil,
-    answers: Answer..., errors: [Failure] = []
+    answers: Answer..., errors: [Failure] = [], limits: [Limit] = []
   ) {
+    precondition(limits.allSatisfy { !$0.counts.isEmpty }, "the limit refuses no request")
     self.text = text
     self.access = access
     self.item = item
@@ -92,6 +96,7 @@ struct Operation: Sendable {
     self.body = body
     self.answers = answers
     self.errors = errors
+    self.limits = limits
   }
 
   var summary: String {
