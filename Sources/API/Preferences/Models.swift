@@ -9,7 +9,7 @@ func getModels(_ request: Request, in context: borrowing Context) throws -> Resp
     json.member("models", array: { array in for model in models { array.string(model) } })
   }
   response.fields.append(("Cache-Control", "public, max-age=86400"))
-  return response.tagged(for: request)
+  return TaggedResponse(response).answer(to: request)
 }
 
 extension Endpoint {

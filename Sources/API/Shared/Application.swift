@@ -3,7 +3,6 @@ import Cryptography
 package import HTTP
 package import Logging
 package import Store
-import Synchronization
 
 /// The responder's logic: takes one ``Request`` and always returns one ``Response``.
 package final class Application: Sendable {
@@ -18,7 +17,7 @@ package final class Application: Sendable {
   private let router: Router
   private let log: Logger
   private let clock: @Sendable () -> Timestamp
-  private let docs = Mutex<APIDocs?>(nil)
+  let docs: APIDocs
   private let makeRandom: @Sendable (Int) -> [UInt8]
 
   /// - Parameters:
@@ -38,6 +37,7 @@ package final class Application: Sendable {
     self.log = log
     self.families = families
     router = Router(families)
+    docs = APIDocs(of: families, in: settings)
     self.clock = clock
     makeRandom = random
     self.beginWaiting = beginWaiting
@@ -175,18 +175,6 @@ package final class Application: Sendable {
     }
     return plain.count == segments.count
       ? request.path : plain.map { "\($0)/" }.joined() + "[redacted]"
-  }
-
-  /// The description of the API, made for the first request for it.
-  var apiDocs: APIDocs {
-    docs.withLock { docs in
-      if let docs { return docs }
-      let made = APIDocs(
-        json: APIDescription(of: families, in: settings).json.text,
-        page: APIDocsPage(families: families, publicURL: settings.publicURL).content)
-      docs = made
-      return made
-    }
   }
 
   func random(_ count: Int) -> [UInt8] { makeRandom(count) }

@@ -2,18 +2,23 @@ import Base
 import Cryptography
 import HTTP
 
-extension Response {
-  /// This answer with a tag of its content; without the content if the client has it already (RFC 9110 §13.1.2).
-  func tagged(for request: Request) -> Response {
-    var response = self
-    let tag = "\"\(hexEncoded(Array(sha256(body).prefix(16))))\""
-    if request.accepts(entityTag: tag) {
-      response.status = 304
-      response.body = []
-      response.fields.removeAll { $0.name == "Content-Type" }
-    }
-    response.fields.append(("ETag", tag))
-    return response
+/// An answer with a tag of its content.
+struct TaggedResponse: Sendable {
+  private let response: Response
+  private let tag: String
+
+  init(_ response: Response) {
+    tag = "\"\(hexEncoded(Array(sha256(response.body).prefix(16))))\""
+    var tagged = response
+    tagged.fields.append(("ETag", tag))
+    self.response = tagged
+  }
+
+  /// The answer; without the content if the client has it already (RFC 9110 §13.1.2).
+  func answer(to request: Request) -> Response {
+    guard request.accepts(entityTag: tag) else { return response }
+    return Response(
+      status: 304, fields: response.fields.filter { $0.name != "Content-Type" })
   }
 }
 

@@ -8,6 +8,8 @@ struct APIDescription {
   private var paths: [(path: String, methods: [(name: String, value: JSONValue)])] = []
   private var schemas: [(name: String, value: JSONValue)] = []
   private var responses: [(name: String, value: JSONValue)] = []
+  /// The names of ``responses``, by the start of the name and the content.
+  private var responseNames: [[UInt8]: String] = [:]
   private var uses: [String: Int] = [:]
   private let tags: [JSONValue]
 
@@ -76,10 +78,11 @@ struct APIDescription {
     }
     members.append(("responses", answers(of: operation, at: route, of: family)))
     let method = (route.method.lowercased(), JSONValue.object(members))
-    if let index = paths.firstIndex(where: { $0.path == route.templatePath }) {
+    let path = route.templatePath
+    if let index = paths.firstIndex(where: { $0.path == path }) {
       paths[index].methods.append(method)
     } else {
-      paths.append((route.templatePath, [method]))
+      paths.append((path, [method]))
     }
   }
 
@@ -168,12 +171,17 @@ struct APIDescription {
 
   /// A reference to `response`, of which the description has one copy.
   private mutating func shared(_ response: JSONValue, named name: String) -> JSONValue {
-    let text = response.text
-    let same = responses.first { $0.name.hasPrefix(name) && $0.value.text == text }
+    let key = name.utf8 + response.text
+    if let same = responseNames[key] { return reference(toResponse: same) }
     let own = responses.count { $0.name.hasPrefix(name) }
-    let found = same?.name ?? (own == 0 ? name : "\(name)-\(own + 1)")
-    if same == nil { responses.append((found, response)) }
-    return ["$ref": .string("#/components/responses/\(found)")]
+    let found = own == 0 ? name : "\(name)-\(own + 1)"
+    responses.append((found, response))
+    responseNames[key] = found
+    return reference(toResponse: found)
+  }
+
+  private func reference(toResponse name: String) -> JSONValue {
+    ["$ref": .string("#/components/responses/\(name)")]
   }
 }
 
