@@ -10,6 +10,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+# No program of a benchmark runs longer, in seconds.
+LONGEST = 900
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -172,7 +174,24 @@ class Stage:
         self.await_socket(path, process)
         return Contender(self.site, "PHP", self._nginx("PHP", responder=path), lambda: children_of(process.pid))
 
-    def _nginx(self, name, responder=None, relay=None):
+    def go(self):
+        program = self.directory / "handler"
+        # The driver is Debian's package, without a module.
+        environment = dict(os.environ) | {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode",
+                                          "GOCACHE": str(self.directory / "go-cache")}
+        subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "handler", env=environment, check=True)
+        return self.fastcgi("Go", program, self.site.environment() | {"GOMAXPROCS": "2"})
+
+    def python(self):
+        """gunicorn behind an nginx that speaks HTTP to it, on kept connections."""
+        path = self.directory / "python.sock"
+        process = self.start("Python", ["gunicorn", "--chdir", HERE, "--workers", "2", "--threads", "4", "--keep-alive", "10",
+                                        "--bind", f"unix:{path}", "--log-level", "warning", "handler:application"],
+                             self.site.environment() | {"PYTHONDONTWRITEBYTECODE": "1"})
+        self.await_socket(path, process)
+        return Contender(self.site, "Python", self._nginx("Python", http=path), lambda: children_of(process.pid))
+
+    def _nginx(self, name, responder=None, relay=None, http=None):
         """The site's own nginx with other sockets and otherwise the same configuration."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
@@ -182,6 +201,16 @@ class Stage:
         text = text.replace(f"unix:{self.site.run}/relay.sock", relay or f"unix:{self.site.run}/relay.sock")
         text = text.replace(f"{self.site.run}/nginx-master.pid", f"{self.directory}/{name}-nginx.pid")
         text = text.replace(f"{self.site.directory}/log/web", f"{self.directory}/{name}-nginx")
+        if http:
+            text = text.replace("include switchboard/server.conf;\n", f"""
+    set $admission ""; set $admission_retry_after "";
+    location / {{
+      proxy_pass http://python;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header X-Request-Id $request_id;
+    }}
+""").replace("http {\n", f"http {{\n  upstream python {{ server unix:{http}; keepalive 16; }}\n", 1)
         script = f'    fastcgi_param SCRIPT_FILENAME "{HERE}/handler.php";\n'
         if name == "PHP":
             text = text.replace("include switchboard/server.conf;\n", "include switchboard/server.conf;\n" + script)
@@ -203,7 +232,7 @@ class Stage:
                     resident = memory([process.pid], "VmHWM")
                 except (OSError, IndexError):
                     pass  # it has just ended or not yet begun
-                if at_most and time.monotonic() - begin > at_most:
+                if time.monotonic() - begin > (at_most or LONGEST):
                     process.send_signal(signal.SIGKILL)
                 time.sleep(0.005)
                 pid, status, usage = os.wait4(process.pid, os.WNOHANG)

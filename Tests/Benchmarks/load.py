@@ -14,7 +14,7 @@ def load_with(contender, method, path, callers, seconds, body=None, connections=
     command = ["wrk", f"-t{min(2, connections)}", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "-s",
                HERE / "drive.lua", contender.url + path, "--", method, callers] + ([body] if body else [])
     before = contender.cpu(), contender.site.database_cpu()
-    output = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True, timeout=seconds + 60).stdout
     cpu, database = contender.cpu() - before[0], contender.site.database_cpu() - before[1]
     run = json.loads(output.splitlines()[-1])
     if run["refused"] or run["broken"] or not run["requests"]:

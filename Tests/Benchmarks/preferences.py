@@ -1,4 +1,5 @@
-"""GET and POST /api/v1/device-prefs: the responder, C and PHP, in turn; the responder's memory and start."""
+"""GET and POST /api/v1/device-prefs: the responder, C and PHP, in turn, and GET of Go and Python; the responder's memory and
+start."""
 
 import http.client
 import json
@@ -29,9 +30,10 @@ def measure(stage, programs, rounds, seconds, budgets):
     swift = stage.fastcgi("Swift", program, site.environment())
     resident = [swift.resident()]
     c = stage.fastcgi("C", stage.floor, site.environment())
-    php = stage.php()
-    check_answers(site, [swift, c, php])
-    runs = compare(site, [swift, c, php], callers, rounds, seconds)
+    writers = [swift, c, stage.php()]
+    readers = writers + [stage.go(), stage.python()]
+    check_answers(site, readers, writers)
+    runs = compare(site, {"GET": readers, "POST": writers}, callers, rounds, seconds)
     served = sum(run["requests"] for run in runs if run["name"] == "Swift")
     for target in (200_000, 300_000):
         while served < target:
@@ -58,7 +60,7 @@ def ask(contender, method, token):
     return response.status, response.read().decode()
 
 
-def check_answers(site, contenders):
+def check_answers(site, readers, writers):
     """Stops the measurement of programs that do less than the responder."""
     token = access_token(site, 1)
     forged = token[:-8] + ("A" if token[-8] != "A" else "B") + token[-7:]
@@ -66,23 +68,24 @@ def check_answers(site, contenders):
     refused = [forged] + [access_token(site, 1, **change) for change in (
         {"exp": now}, {"iat": now + 120}, {"aud": "other"}, {"iss": "http://other"}, {"type": "refresh"},
         {"sid": "01900000-0000-7002-8000-ffffffffffff"})]
-    answers = {ask(contender, "GET", token) for contender in contenders}
+    answers = {ask(contender, "GET", token) for contender in readers}
     if len(answers) != 1 or answers.pop()[0] != 200:
-        raise SystemExit(f"error: the answers to GET differ: {[ask(contender, 'GET', token) for contender in contenders]}")
-    for number, contender in enumerate(contenders):
+        raise SystemExit(f"error: the answers to GET differ: {[ask(contender, 'GET', token) for contender in readers]}")
+    for number, contender in enumerate(writers):
         status, body = ask(contender, "POST", token)
-        expected = json.loads(ask(contenders[0], "GET", token)[1])
+        expected = json.loads(ask(readers[0], "GET", token)[1])
         if status != 200 or json.loads(body) != expected or expected["version"] != number + 2:
             raise SystemExit(f"error: {contender.name} answers POST with {status} {body}, then GET shows {expected}")
+    for contender in readers:
         for bad in refused:
             if ask(contender, "GET", bad)[0] != 401:
                 raise SystemExit(f"error: {contender.name} lets in {bad}")
     written = site.sql("SELECT COUNT(*), COUNT(DISTINCT CONCAT_WS('|', event, account_id, device_id, address, platform, "
                        "attestation)) FROM audit_log").split()
-    if written != [str(len(contenders)), "1"]:
+    if written != [str(len(writers)), "1"]:
         raise SystemExit(f"error: the audit log holds {written}")
     hits = site.sql("SELECT hits FROM rate_limits WHERE name = 'device-prefs'").split()
-    if hits != [str(len(contenders))]:
+    if hits != [str(len(writers))]:
         raise SystemExit(f"error: {hits} writes were counted")
 
 
@@ -95,14 +98,14 @@ def load(contender, method, connections, callers, seconds):
 
 
 def compare(site, contenders, callers, rounds, seconds):
-    for contender in contenders:
-        for method, connections in LOADS:
+    for method, connections in LOADS:
+        for contender in contenders[method]:
             load(contender, method, connections, callers, 1)  # warms up
     runs = []
     for number in range(rounds):
-        turn = number % len(contenders)
         for method, connections in LOADS:
-            for contender in contenders[turn:] + contenders[:turn]:
+            turn = number % len(contenders[method])
+            for contender in contenders[method][turn:] + contenders[method][:turn]:
                 site.sql("TRUNCATE rate_limits; TRUNCATE audit_log")
                 runs.append(load(contender, method, connections, callers, seconds))
     return runs
@@ -118,7 +121,9 @@ def figures(runs, name, load, figure):
 def print_figures(runs):
     rows = []
     for load in LOADS:
-        for name in ("Swift", "C", "PHP"):
+        for name in ("Swift", "C", "PHP", "Go", "Python"):
+            if not figures(runs, name, load, "rate"):
+                continue
             rate, cpu, database, p50, p99 = (figures(runs, name, load, figure)
                                              for figure in ("rate", "cpu", "database", "p50", "p99"))
             rows.append((load[0], load[1], name, median(rate, "{:,.0f}"), median(cpu, "{:.1f}"), median(database, "{:.1f}"),
@@ -139,8 +144,9 @@ def add_budgets(budgets, runs, resident, starts, cgi):
             budgets.at_least(f"{of}, requests per CPU second of handler and MariaDB: Swift / C", ratios(*reversed(both)), 2)
     lone = [figures(runs, name, ("GET", 1), "p50") for name in ("Swift", "C")]
     budgets.row("GET of a lone client, p50: Swift / C", median(ratios(*lone)), "none", None)
-    cpu = [figures(runs, name, ("GET", CONNECTIONS), "cpu") for name in ("PHP", "Swift")]
-    budgets.at_least("GET, requests per CPU second: Swift / PHP-FPM", ratios(*cpu), 4)
+    for other, least in (("PHP", 4), ("Go", 3), ("Python", 8)):
+        cpu = [figures(runs, name, ("GET", CONNECTIONS), "cpu") for name in (other, "Swift")]
+        budgets.at_least(f"GET, requests per CPU second of the handler: Swift / {other}", ratios(*cpu), least)
     at_start, after, later = resident
     budgets.at_most("memory after 200,000 requests", [after], 16, "{:.1f} MB", f" (at start {at_start:.1f})")
     budgets.row("memory after 100,000 more", f"{later - after:+.1f} MB", "flat: at most +0.5 MB", later - after <= 0.5)
