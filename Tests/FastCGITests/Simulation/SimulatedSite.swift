@@ -44,7 +44,20 @@ final class SimulatedSite: Sendable {
       on: endpoint, workers: workers, waiters: waiters, bodyLimit: SimulatedRequest.bodyLimit,
       requestTimeLimit: isImpatient ? .milliseconds(4) : .seconds(20),
       partialRequestLimit: partialRequestLimit
-    ) { [self] request, server in answer(request, of: server) }
+    ) { [self] server in
+      Handler(
+        group: { [self] in group(of: $0) },
+        respondTogether: { [self] in $0.map { answer($0, of: server) } },
+        respond: { [self] in answer($0, of: server) })
+    }
+  }
+
+  /// Every second request that does not wait may be answered together with others.
+  private func group(of request: Request) -> String? {
+    let number = number(of: request)
+    guard number.isMultiple(of: 2), knowledge.get().requests[number]?.request.isWait == false
+    else { return nil }
+    return "even"
   }
 
   var problem: String? { knowledge.get().problem }
@@ -88,8 +101,12 @@ final class SimulatedSite: Sendable {
     return response
   }
 
+  private func number(of request: Request) -> Int {
+    request.field("Number").flatMap { Int($0) } ?? -1
+  }
+
   private func identify(_ request: Request) -> SimulatedRequest? {
-    let number = request.field("Number").flatMap { Int($0) } ?? -1
+    let number = number(of: request)
     var found: Expectation?
     knowledge.update { known in
       found = known.requests[number]
