@@ -121,7 +121,7 @@ extension Endpoint {
         "Cancels a payment, unless another account has approved it.", .bearer, item: .payment,
         answers: .json(["success": .boolean, "requestId": .string, "status": .words(["cancelled"])]
         ),
-        errors: .ofCancellation, limits: [.payments])
+        errors: .ofCancellation + [.addressNotProven], limits: [.payments])
     }
   }
 }

@@ -130,7 +130,7 @@ import Testing
       let id = try shop.requested()
       shop.site.sql("UPDATE accounts SET email_verified_at = NULL")
       for answer in [
-        shop.approve(id), shop.app("POST", "\(id)/approve"),
+        shop.approve(id), shop.app("POST", "\(id)/approve"), shop.app("POST", "\(id)/cancel"),
         shop.site.initiate(shop.order, key: shop.key, token: shop.ann.accessToken),
       ] {
         #expect(
