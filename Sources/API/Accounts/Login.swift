@@ -176,7 +176,7 @@ extension Endpoint {
 }
 
 extension [Limit] {
-  /// The limits of the codes that are mailed. A stranger is a caller that the account does not know.
+  /// The limits of the codes that are mailed.
   static let ofCodes: [Limit] = [
     .codesByKnownDevice, .codesByAddress, .codesByEmail, .codesByDevice, .codesADayByNetwork,
     .codesADay,

@@ -98,27 +98,27 @@ extension Limit {
     name: "sign-up", allowed: 60, window: .seconds(3600), counts: "sign-ups",
     per: "`deviceId` and IP address")
   package static let codesByAddress = Limit(
-    name: "code-address", allowed: 20, window: .seconds(3600), counts: "codes of strangers",
+    name: "code-address", allowed: 20, window: .seconds(3600), counts: "codes for unknown devices",
     per: "IP address")
   package static let codesByEmail = Limit(
-    name: "code-email", allowed: 10, window: .seconds(900), counts: "codes of strangers",
+    name: "code-email", allowed: 10, window: .seconds(900), counts: "codes for unknown devices",
     per: "e-mail address and IP address")
   package static let codesByDevice = Limit(
-    name: "code-device", allowed: 3, window: .seconds(900), counts: "codes of strangers",
+    name: "code-device", allowed: 3, window: .seconds(900), counts: "codes for unknown devices",
     per: "e-mail address, `deviceId` and IP address")
   package static let codesByKnownDevice = Limit(
     name: "code-known-device", allowed: 3, window: .seconds(900), counts: "codes",
-    per: "device that has signed in to the account, and IP address")
+    per: "known device and IP address")
   /// The share that each network has of ``codesADay``.
   package static let codesADayByNetwork = Limit(
     name: "code-day-network", allowed: 15, window: .seconds(86_400), widestFactor: 2,
-    counts: "codes", per: "account and IP address")
+    counts: "codes", per: "e-mail address or known device, and IP address")
   package static let codesADay = Limit(
     name: "code-day", allowed: 60, window: .seconds(86_400), counts: "codes",
-    per: "account, of strangers, and device that has signed in to it")
+    per: "e-mail address or known device")
   package static let wrongCodesByAddress = Limit(
     name: "code-wrong-address", allowed: 100, window: .seconds(3600),
-    counts: "tries without a live code, and wrong codes of strangers,", per: "IP address")
+    counts: "tries without a live code, and wrong codes of unknown devices,", per: "IP address")
   /// The share that each network has of ``wrongCodesByEmail``, and of ``wrongCodesByKnownDevice``.
   static let wrongCodesByNetwork = Limit(
     name: "code-wrong-network", allowed: 15, window: .seconds(86_400), widestFactor: 2)
@@ -147,7 +147,7 @@ extension Limit {
     per: "key and IP address, or key of the device that shows its credential")
   package static let wrongSignaturesByAddress = Limit(
     name: "biometric-wrong-address", allowed: 100, window: .seconds(3600),
-    counts: "failed sign-ins with a key, of strangers,", per: "IP address")
+    counts: "failed sign-ins with a key of devices without a credential", per: "IP address")
   package static let passkeyStarts = Limit(
     name: "passkey-start", allowed: 20, window: .seconds(60), counts: "challenges for passkeys",
     per: "IP address")

@@ -45,7 +45,8 @@ struct APIDescription {
     field `Allow`, both in the error shape of its family. A GET route also answers HEAD, unless it changes data. An answer \
     with 429 or 503 has `Retry-After`, in seconds. Show a `message` to people as it is: it is in the language of \
     `Accept-Language`. Ignore members that you do not know. `x-rate-limits` has the limits that an operation counts; the site's \
-    web server may have others. In a limit, an IPv6 address stands for its /64 network, and its /48 network may do more.
+    web server may have others. In a limit, an IPv6 address stands for its /64 network, and its /48 network may do more. A \
+    known device has signed in to the account before.
     """
 
   /// Fields of every answer.
