@@ -3,9 +3,10 @@ package import MariaDB
 /// The settings of `root`'s database for an account with only the rights of one program:
 /// `responder`, `companion`, `relay` or `administrator`. A test without a database may ask before the first schema has made
 /// the role.
-package func accountSettings(of program: String, in root: ConnectionSettings) -> ConnectionSettings
-{
-  MariaDBServer.shared.run(
+package func accountSettings(
+  of program: String, in root: ConnectionSettings, on server: MariaDBServer = .shared
+) -> ConnectionSettings {
+  server.run(
     """
     CREATE ROLE IF NOT EXISTS switchboard_\(program);
     CREATE USER IF NOT EXISTS \(program)@localhost;

@@ -69,4 +69,20 @@ import Testing
   @Test func nobodyGetsAnAnswerWithoutACause() {
     #expect(!isPossible([Call(.read, true, began: 1, ended: 2)]))
   }
+
+  /// A refusal may have seen a change that the end of the server undid; a success may not be undone.
+  @Test func aKillUndoesOnlyChangesWithoutAnAnswer() {
+    func isPossible(_ first: Bool?) -> Bool {
+      let calls = [
+        Call(.spend, first, began: 1, ended: 4), Call(.spend, false, began: 2, ended: 3),
+        Call(.spend, true, began: 7, ended: 8),
+      ]
+      return isLinearizable(calls, from: false, killed: (5, 6)) { isSpent, _ in
+        defer { isSpent = true }
+        return !isSpent
+      }
+    }
+    #expect(isPossible(nil))
+    #expect(!isPossible(true))
+  }
 }

@@ -10,6 +10,7 @@ import Testing
 /// A new database, accessed as any of its accounts.
 struct TestStore: Sendable {
   let root: ConnectionSettings
+  var server = MariaDBServer.shared
 
   static let mailKeys: MailKeys = {
     let text = "k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32))
@@ -19,7 +20,8 @@ struct TestStore: Sendable {
 
   /// The database with the rights of `account`: `responder`, `companion`, `administrator`.
   func database(_ account: String) -> Database {
-    Database(accountSettings(of: account, in: root), mailKeys: Self.mailKeys)
+    Database(
+      accountSettings(of: account, in: root, on: server), mailKeys: Self.mailKeys)
   }
 
   /// The records with the rights of `account`, at one time and with one origin.
@@ -30,7 +32,7 @@ struct TestStore: Sendable {
   /// The result of SQL as root: one line per row, tabs between columns.
   @discardableResult
   func sql(_ statements: String) -> String {
-    MariaDBServer.shared.run(statements, database: root.database)
+    server.run(statements, database: root.database)
       .trimmingCharacters(in: .newlines)
   }
 
@@ -58,7 +60,7 @@ struct TestStore: Sendable {
 
   /// The server's refusal of `statement` for the account; nil if it is allowed.
   func refusal(of statement: String, to account: String) -> String? {
-    let settings = accountSettings(of: account, in: root)
+    let settings = accountSettings(of: account, in: root, on: server)
     let outcome = runProgram(
       "mariadb",
       [
@@ -72,6 +74,14 @@ struct TestStore: Sendable {
 /// Calls `body` with a database made by `schema.sql`.
 func withStore<T>(_ body: (TestStore) throws -> T) throws -> T {
   try withDatabase { try body(TestStore(root: $0)) }
+}
+
+/// Calls `body` with a database on a new server, which may be killed.
+func withStoreOnItsOwnServer<T>(_ body: (TestStore) throws -> T) throws -> T {
+  let server = MariaDBServer()
+  defer { server.kill() }
+  server.createDatabase("own", schema: schemaOfTests)
+  return try body(TestStore(root: server.settings(database: "own"), server: server))
 }
 
 extension Database {
