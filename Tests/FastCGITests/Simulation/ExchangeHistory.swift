@@ -259,9 +259,10 @@ extension ExchangeHistory {
   }
 
   private var areWaitersFree: Bool {
-    let slots = (0..<site.waiters).filter { _ in server.server.waiterSlots.tryToTake() }
-    for _ in slots { server.server.waiterSlots.give() }
-    return slots.count == site.waiters
+    var slots = 0
+    while server.server.waiterSlots.tryToTake() { slots += 1 }
+    for _ in 0..<slots { server.server.waiterSlots.give() }
+    return slots == site.waiters
   }
 
   /// Drains the server, which has no connection any more.

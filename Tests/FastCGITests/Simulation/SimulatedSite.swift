@@ -82,6 +82,7 @@ final class SimulatedSite: Sendable {
     begin()
     if request.path == "/meet" { return meet() }
     let expected = identify(request)
+    for _ in 0..<10 { sched_yield() }  // so that handlers run at once
     let response = end(expected?.answer ?? Response(status: 500))
     guard expected?.isWait == true else { return response }
     guard server.beginWaiting(), server.beginWaiting() else { return SimulatedRequest.mayNotWait }
