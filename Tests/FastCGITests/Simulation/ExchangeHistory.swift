@@ -106,9 +106,7 @@ final class ExchangeHistory {
     if connection.isComplete(after: min(count, connection.unsent)) { site.noteSent(request) }
     connection.send(count)
     let begun = connections.filter(\.isBegun)
-    for other in begun where site.isImpatient || begun.count > site.partialRequestLimit {
-      other.mayBeDropped = true
-    }
+    for other in begun where begun.count > site.partialRequestLimit { other.mayBeDropped = true }
   }
 
   private func drain() {
@@ -154,14 +152,16 @@ extension ExchangeHistory {
   /// Checks whether the server was allowed to close the connection.
   private func checkEnd(of connection: SimulatedConnection) {
     let isCut = beforeStop.contains(ObjectIdentifier(connection)) || isClosing
+    let isLate = connection.isBegun && .now - connection.begunAt >= site.requestTimeLimit
+    let mayBeDropped = connection.mayBeDropped || isLate
     if connection.hasPartOfAnswer, !isCut {
       problem = "\(describe(connection)): closed within its answer"
-    } else if connection.expectsAnswer, !connection.mayBeDropped, !isCut {
+    } else if connection.expectsAnswer, !mayBeDropped, !isCut {
       problem = "\(describe(connection)): closed without an answer"
     } else if connection.request == nil, !connection.mayEnd, !isCut {
       problem = "\(describe(connection)): closed although it is kept"
     } else if let request = connection.request, request.defect == nil, !connection.isComplete(),
-      !connection.hasEndedSending, !connection.mayBeDropped, !isCut
+      !connection.hasEndedSending, !mayBeDropped, !isCut
     {
       problem = "\(describe(connection)): closed before the end of the request"
     }
@@ -236,7 +236,7 @@ extension ExchangeHistory {
     for descriptor in openConnections().subtracting(ours) { close(descriptor) }
   }
 
-  /// Lets as many requests meet as there are workers, so that none of them is lost.
+  /// Lets as many requests meet as there are workers, while as many wait as may: so no thread is lost.
   private func meet() throws {
     if drainedAt != nil {
       let hasEnded = try waitUntil {
@@ -245,17 +245,38 @@ extension ExchangeHistory {
       }
       if !hasEnded { problem = "the server does not end" }
     }
-    let fresh = try (0..<site.workers).map { _ in try server.connect() }
-    for connection in fresh { try connection.send(requestBytes("GET", "/meet")) }
-    for connection in fresh {
-      let head = try connection.answer().head
-      if !head.hasPrefix("Status: 200") { problem = "a worker is lost" }
-    }
     let isFree = waitUntil {
       site.openGate()  // for handlers whose connection is closed
       return server.server.partialRequests.withLock { $0.isEmpty } && areWaitersFree
     }
-    if !isFree { problem = "a partial request or a waiter's slot is lost" }
+    if !isFree {
+      problem = "a partial request or a waiter's slot is lost"
+      return
+    }
+    let held = try send("/hold", site.waiters)
+    let isHeld = waitUntil { site.holding == site.waiters }
+    let fresh = isHeld ? try send("/meet", site.workers) : []
+    for connection in fresh { try expectSuccess(on: connection) }
+    site.releaseAll()
+    for connection in held { try expectSuccess(on: connection) }
+  }
+
+  /// Sends requests for this path over new connections.
+  private func send(_ path: String, _ count: Int) throws -> [Connection] {
+    try (0..<count).map { _ in
+      let connection = try server.connect()
+      try connection.send(requestBytes("GET", path))
+      return connection
+    }
+  }
+
+  private func expectSuccess(on connection: Connection) throws {
+    guard connection.isReadable(within: 20_000),
+      try connection.answer().head.hasPrefix("Status: 200")
+    else {
+      problem = "a worker is lost"
+      return
+    }
   }
 
   private var areWaitersFree: Bool {

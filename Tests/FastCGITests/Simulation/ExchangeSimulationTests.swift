@@ -10,7 +10,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let most = openDescriptors().count + 2  // the libraries keep a few for themselves
       var first: String?
-      let problems = try simulate(2_000) { seed in
+      let problems = try simulate(1_000) { seed in
         if first != nil { return nil }  // a broken server may disturb the next ones
         first = try ExchangeHistory(seed: seed).play()
         if first == nil, !waitUntil({ openDescriptors().count <= most }) {

@@ -5,13 +5,15 @@ final class SimulatedConnection {
   private let connection: Connection
   /// The request that is sent or waits for its answer.
   private(set) var request: SimulatedRequest?
-  private(set) var sent = 0
+  private var sent = 0
+  /// The time before the first octets of the request were sent.
+  private(set) var begunAt = ContinuousClock.now
   private var reader = AnswerReader()
   /// Whether the server has closed the connection.
   private(set) var hasEnded = false
   /// Whether the connection may end after its last answer.
   private(set) var mayEnd = false
-  /// Whether the current request may be dropped by a limit of the server.
+  /// Whether there were too many partial requests during this one.
   var mayBeDropped = false
   private(set) var isCut = false
   private(set) var hasEndedSending = false
@@ -43,6 +45,7 @@ final class SimulatedConnection {
   /// Sends at most `count` octets of the request.
   func send(_ count: Int) {
     guard let request, unsent > 0, !hasEnded else { return }
+    if sent == 0 { begunAt = .now }
     let count = request.octets.withUnsafeBytes {
       Glibc.send(
         descriptor, $0.baseAddress! + sent, min(count, unsent),

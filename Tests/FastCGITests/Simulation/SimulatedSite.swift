@@ -18,6 +18,7 @@ final class SimulatedSite: Sendable {
     /// Requests whose handler runs and does not wait.
     var running = 0
     var meeting = 0
+    var holding = 0
     var problem: String?
   }
 
@@ -27,9 +28,11 @@ final class SimulatedSite: Sendable {
   let partialRequestLimit: Int
   /// Whether requests have only a few milliseconds to arrive.
   let isImpatient: Bool
+  var requestTimeLimit: Duration { isImpatient ? .milliseconds(4) : .seconds(20) }
   private let knowledge = Locked(Knowledge())
   private let gate = DispatchSemaphore(value: 0)
   private let met = DispatchSemaphore(value: 0)
+  private let release = DispatchSemaphore(value: 0)
 
   init(_ chance: inout SeededGenerator) throws {
     endpoint = try Endpoint()
@@ -42,7 +45,7 @@ final class SimulatedSite: Sendable {
   func start() throws -> RunningServer {
     try RunningServer(
       on: endpoint, workers: workers, waiters: waiters, bodyLimit: SimulatedRequest.bodyLimit,
-      requestTimeLimit: isImpatient ? .milliseconds(4) : .seconds(20),
+      requestTimeLimit: requestTimeLimit,
       partialRequestLimit: partialRequestLimit
     ) { [self] server in
       Handler(
@@ -81,8 +84,9 @@ final class SimulatedSite: Sendable {
   private func answer(_ request: Request, of server: Server) -> Response {
     begin()
     if request.path == "/meet" { return meet() }
+    if request.path == "/hold" { return hold(server) }
     let expected = identify(request)
-    for _ in 0..<10 { sched_yield() }  // so that handlers run at once
+    for _ in 0..<3 { sched_yield() }  // so that handlers run at once
     let response = end(expected?.answer ?? Response(status: 500))
     guard expected?.isWait == true else { return response }
     guard server.beginWaiting(), server.beginWaiting() else { return SimulatedRequest.mayNotWait }
@@ -122,6 +126,20 @@ final class SimulatedSite: Sendable {
       }
     if let problem { knowledge.update { $0.problem = "request \(number): \(problem)" } }
     return found?.request
+  }
+
+  /// How many requests wait in ``hold(_:)`` or have waited.
+  var holding: Int { knowledge.get().holding }
+
+  func releaseAll() { for _ in 0..<waiters { release.signal() } }
+
+  /// Waits until ``releaseAll()``.
+  private func hold(_ server: Server) -> Response {
+    let response = end(Response(status: 200))
+    guard server.beginWaiting() else { return SimulatedRequest.mayNotWait }
+    knowledge.update { $0.holding += 1 }
+    release.wait()
+    return response
   }
 
   /// Waits until as many requests are here as there are workers.
