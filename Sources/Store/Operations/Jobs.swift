@@ -90,48 +90,24 @@ package struct Jobs: Sendable {
   ///
   /// - Returns: false if it has already ended.
   package func withdraw(_ id: String) throws -> Bool {
-    try records.transaction { transaction in
-      try transaction.connection.execute(
-        """
-        UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
-        WHERE id = ? AND state = 'open'
-        """,
-        [.text(id)]) == 1
-    }
+    try records.transaction { transaction in try transaction.jobs.giveUp(id) }
   }
 
   /// Claims the job of one of `kinds` that has waited longest, for one minute. The claim is committed
   /// before the work begins, and counts as an attempt; after the third the job is given up.
   ///
+  /// Locks each job by its id alone, and waits for no other claim: it takes the next job.
+  ///
   /// - Parameter claimID: a UUID, made for this claim alone.
   package func claim(of kinds: [Job.Kind], as claimID: String) throws -> Job? {
-    let names = kinds.map(\.name).joined(separator: ",")
-    let claimed = try records.transaction { transaction in
-      _ = try transaction.connection.execute(
-        """
-        UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
-        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND attempts >= 3
-        """)
-      return try transaction.connection.execute(
-        """
-        UPDATE jobs
-        SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
-        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND FIND_IN_SET(kind, ?) > 0
-        ORDER BY due_at LIMIT 1
-        """,
-        [.text(claimID), .text(names)])
-    }
-    guard claimed == 1 else { return nil }
-    return try records.read { transaction in
-      try transaction.connection.row(
-        "SELECT id, kind, request, attempts, request_id FROM jobs WHERE claim_id = ? AND state = 'open'",
-        [.text(claimID)]
-      ) { row in
-        let name = row.text(1)
-        return Job(
-          id: row.text(0), kind: kinds.first { $0.name == name }!,  // the claim asked for these
-          request: row.bytes(2), claimID: claimID, attempts: row.integer(3), requestID: row.text(4))
+    let due = try records.read { transaction in try transaction.jobs.due(of: kinds) }
+    return try records.lockingRows { transaction in
+      for id in due {
+        guard let job = try transaction.jobs.lock(id, of: kinds, as: claimID) else { continue }
+        if job.attempts <= 3 { return try transaction.jobs.claim(job) ? job : nil }
+        try transaction.jobs.giveUp(id)
       }
+      return nil
     }
   }
 
@@ -144,13 +120,15 @@ package struct Jobs: Sendable {
   }
 
   /// Like ``finish(_:with:)``; runs `storing` in the same transaction.
+  ///
+  /// By the index of claims it would lock gaps, and wait for claims that wait for it.
   func finish(
     _ job: Job, with result: [UInt8], storing: (borrowing Transaction) throws -> Void
   ) throws -> Bool {
     try records.transaction { transaction in
       let finished = try transaction.connection.execute(
         """
-        UPDATE jobs SET state = 'done', result = ?, finished_at = UTC_TIMESTAMP(3)
+        UPDATE jobs FORCE INDEX (PRIMARY) SET state = 'done', result = ?, finished_at = UTC_TIMESTAMP(3)
         WHERE id = ? AND claim_id = ? AND state = 'open'
         """,
         [.bytes(result), .text(job.id), .text(job.claimID)])
@@ -176,4 +154,64 @@ package struct Jobs: Sendable {
 
 extension Records {
   package var jobs: Jobs { Jobs(records: self) }
+}
+
+/// Statements on `jobs`.
+struct JobStatements: ~Copyable {
+  let transaction: Transaction
+
+  /// The ids of jobs of `kinds` that are due, the longest waiting first: more than there are passes at once.
+  fileprivate func due(of kinds: [Job.Kind]) throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      """
+      SELECT id FROM jobs
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND FIND_IN_SET(kind, ?) > 0
+      ORDER BY due_at LIMIT 50
+      """,
+      [.text(kinds.map(\.name).joined(separator: ","))]
+    ) { row in row.text(0) }
+  }
+
+  /// The job, with the attempt that the claim adds; nil if it is no longer due or another transaction holds it.
+  fileprivate func lock(
+    _ id: String, of kinds: [Job.Kind], as claimID: String
+  ) throws(DatabaseError) -> Job? {
+    try transaction.connection.row(
+      """
+      SELECT id, kind, request, attempts + 1, request_id FROM jobs
+      WHERE id = ? AND state = 'open' AND due_at <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED
+      """,
+      [.text(id)]
+    ) { row in
+      let name = row.text(1)
+      return Job(
+        id: row.text(0), kind: kinds.first { $0.name == name }!,  // these were asked for
+        request: row.bytes(2), claimID: claimID, attempts: row.integer(3), requestID: row.text(4))
+    }
+  }
+
+  fileprivate func claim(_ job: Job) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE jobs
+      SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
+      WHERE id = ? AND state = 'open'
+      """,
+      [.text(job.claimID), .text(job.id)]) == 1
+  }
+
+  /// - Returns: false if the job has already ended.
+  @discardableResult
+  fileprivate func giveUp(_ id: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+      WHERE id = ? AND state = 'open'
+      """,
+      [.text(id)]) == 1
+  }
+}
+
+extension Transaction {
+  fileprivate var jobs: JobStatements { JobStatements(transaction: Transaction(sharing: self)) }
 }

@@ -86,42 +86,25 @@ package struct Mails: Sendable {
   /// Claims up to `limit` mails that are due, for two minutes. The claim is committed before the
   /// work begins, and counts as an attempt.
   ///
+  /// Locks each mail by its id alone, and waits for no other claim: it takes the next mails.
+  ///
   /// - Parameter claimID: a UUID, made for this claim alone.
   package func claim(limit: Int, as claimID: String) throws -> [ClaimedMail] {
-    let claimed = try records.transaction { transaction in
-      try transaction.connection.execute(
-        """
-        UPDATE outbox
-        SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
-        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at > UTC_TIMESTAMP(3)
-        ORDER BY due_at LIMIT ?
-        """,
-        [.text(claimID), .integer(Int64(limit))])
-    }
-    guard claimed > 0 else { return [] }
-    return try records.read { transaction in
-      try transaction.connection.rows(
-        """
-        SELECT id, kind, recipient, sealed, attempts, account_id IS NOT NULL,
-          EXISTS (SELECT 1 FROM accounts WHERE email = recipient)
-        FROM outbox
-        WHERE claim_id = ? AND state = 'open' ORDER BY created_at
-        """,
-        [.text(claimID)]
-      ) { row in
-        let kind = MailKind(rawValue: row.text(1))
-        let hasAccount = row.boolean(5)
-        let isAddressOfAccount = row.boolean(6)
-        return ClaimedMail(
-          mail: Mail(id: row.text(0), kind: kind, recipient: row.text(2), sealed: row.text(3)),
-          isToAccount: isAddressOfAccount
-            || kind?.mayLeave(accountStays: hasAccount) == true,
-          claimID: claimID, attempts: row.integer(4))
+    let due = try records.read { transaction in try transaction.mails.due() }
+    return try records.lockingRows { transaction in
+      var claimed: [ClaimedMail] = []
+      for id in due where claimed.count < limit {
+        guard let mail = try transaction.mails.lock(id, as: claimID),
+          try transaction.mails.claim(mail)
+        else { continue }
+        claimed.append(mail)
       }
+      return claimed
     }
   }
 
-  /// Records the outcome of a mail, if the claim still holds.
+  /// Records the outcome of a mail, if the claim still holds. By the index of claims it would lock gaps, and wait for claims
+  /// that wait for it.
   ///
   /// A failed mail is due again after 2, 4, 8 … seconds, at most a minute.
   ///
@@ -140,16 +123,9 @@ package struct Mails: Sendable {
   ///
   /// - Returns: the number of mails.
   package func expire() throws -> Int {
-    try records.transaction { transaction in
-      try transaction.connection.execute(
-        """
-        UPDATE outbox
-        SET state = 'dead', sealed = NULL, finished_at = UTC_TIMESTAMP(3),
-          recipient = IF(kind = 'account_deleted', '', recipient),
-          reason = COALESCE(reason, 'expired before it was sent')
-        WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at <= UTC_TIMESTAMP(3)
-        ORDER BY due_at LIMIT 500
-        """)
+    let expired = try records.read { transaction in try transaction.mails.expired() }
+    return try records.lockingRows { transaction in
+      try expired.filter { id in try transaction.mails.expire(id) }.count
     }
   }
 
@@ -218,12 +194,80 @@ struct MailStatements: ~Copyable {
     return keys
   }
 
+  /// The ids of mails that are due, the longest waiting first: more than there are passes at once.
+  fileprivate func due() throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      """
+      SELECT id FROM outbox
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at > UTC_TIMESTAMP(3)
+      ORDER BY due_at LIMIT 50
+      """
+    ) { row in row.text(0) }
+  }
+
+  /// The mail, with the attempt that the claim adds; nil if it is no longer due or another transaction holds it.
+  fileprivate func lock(
+    _ id: String, as claimID: String
+  ) throws(DatabaseError) -> ClaimedMail? {
+    try transaction.connection.row(
+      """
+      SELECT id, kind, recipient, sealed, attempts + 1, account_id IS NOT NULL,
+        EXISTS (SELECT 1 FROM accounts WHERE email = recipient)
+      FROM outbox
+      WHERE id = ? AND state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at > UTC_TIMESTAMP(3)
+      FOR UPDATE SKIP LOCKED
+      """,
+      [.text(id)]
+    ) { row in
+      let kind = MailKind(rawValue: row.text(1))
+      let hasAccount = row.boolean(5)
+      let isAddressOfAccount = row.boolean(6)
+      return ClaimedMail(
+        mail: Mail(id: row.text(0), kind: kind, recipient: row.text(2), sealed: row.text(3)),
+        isToAccount: isAddressOfAccount || kind?.mayLeave(accountStays: hasAccount) == true,
+        claimID: claimID, attempts: row.integer(4))
+    }
+  }
+
+  fileprivate func claim(_ mail: ClaimedMail) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE outbox
+      SET claim_id = ?, attempts = attempts + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+      WHERE id = ? AND state = 'open'
+      """,
+      [.text(mail.claimID), .text(mail.mail.id)]) == 1
+  }
+
+  fileprivate func expired() throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      """
+      SELECT id FROM outbox
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND expires_at <= UTC_TIMESTAMP(3)
+      ORDER BY due_at LIMIT 500
+      """
+    ) { row in row.text(0) }
+  }
+
+  fileprivate func expire(_ id: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.execute(
+      """
+      UPDATE outbox
+      SET state = 'dead', sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+        recipient = IF(kind = 'account_deleted', '', recipient),
+        reason = COALESCE(reason, 'expired before it was sent')
+      WHERE id = ? AND state = 'open' AND due_at <= UTC_TIMESTAMP(3)
+      """,
+      [.text(id)]) == 1
+  }
+
   fileprivate func postpone(
     _ claimed: ClaimedMail, reason: String
   ) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
-      UPDATE outbox SET due_at = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, reason = ?, claim_id = NULL
+      UPDATE outbox FORCE INDEX (PRIMARY)
+      SET due_at = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, reason = ?, claim_id = NULL
       WHERE id = ? AND claim_id = ? AND state = 'open'
       """,
       [
@@ -237,7 +281,8 @@ struct MailStatements: ~Copyable {
   ) throws(DatabaseError) -> Bool {
     try transaction.connection.execute(
       """
-      UPDATE outbox SET state = ?, reason = ?, sealed = NULL, finished_at = UTC_TIMESTAMP(3),
+      UPDATE outbox FORCE INDEX (PRIMARY)
+      SET state = ?, reason = ?, sealed = NULL, finished_at = UTC_TIMESTAMP(3),
         recipient = IF(kind = 'account_deleted', '', recipient)
       WHERE id = ? AND claim_id = ? AND state = 'open'
       """,

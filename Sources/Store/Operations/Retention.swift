@@ -65,7 +65,7 @@ package struct Retention: Sendable {
   }
 
   private func deleteOldest(_ task: Task) throws -> Slice {
-    let deleted = try records.deletion { transaction in
+    let deleted = try records.lockingRows { transaction in
       try transaction.connection.execute(
         task.rule.statement, task.parameters + [.integer(Int64(slice))])
     }

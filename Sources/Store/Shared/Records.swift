@@ -81,8 +81,9 @@ package final class Records: Sendable {
     return outcome!  // set before the end of the rehearsal
   }
 
-  /// Runs `body`, which may delete many rows, and commits. Locks only these rows.
-  func deletion<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
+  /// Runs `body`, which claims or deletes rows, and commits. Locks only the rows that it changes or reads FOR UPDATE, and
+  /// not the gaps between them (READ COMMITTED).
+  func lockingRows<T>(_ body: (borrowing Transaction) throws -> T) throws -> T {
     try database.pool.transaction(isolation: .readCommitted) { connection in
       try run(body, on: connection)
     }
