@@ -45,10 +45,12 @@ private struct FamilyRow {
     case dead
   }
 
+  func isAlive(at now: Timestamp) -> Bool { !hasEnded && expiresAt > now }
+
   mutating func refresh(_ presented: Int64, at now: Timestamp) -> Answer {
     let family = RefreshFamily(
       generation: generation, isConfirmed: isConfirmed, changedAt: changedAt,
-      isAlive: !hasEnded && expiresAt > now)
+      isAlive: isAlive(at: now))
     switch family.verdict(on: presented, at: now) {
     case .rotate:
       (generation, isConfirmed, changedAt) = (generation + 1, false, now)
@@ -67,7 +69,7 @@ private struct FamilyRow {
   ///
   /// - Returns: whether it is good.
   mutating func use(_ presented: Int64, at now: Timestamp) -> Bool {
-    guard !hasEnded, expiresAt > now else { return false }
+    guard isAlive(at: now) else { return false }
     if presented == generation, !isConfirmed { (isConfirmed, changedAt) = (true, now) }
     return true
   }
@@ -101,6 +103,7 @@ private struct RefreshHistory {
   private var clients: [Client]
   private var messages: [Message] = []
   private let hasThief: Bool
+  private var problem: String?
 
   /// No request is answered later than this: the web server and the responder give it up before.
   private static let longestWay = Duration.seconds(40)
@@ -119,6 +122,7 @@ private struct RefreshHistory {
         clients.append(Client(clients[0].stored))
       }
       step()
+      if let problem { return "\(problem) at step \(number)" }
       if !hasThief, row.hasEnded { return "signed out at step \(number)" }
       // Unused for 30 days.
       if !hasThief, clients[0].isOut { return nil }
@@ -156,7 +160,11 @@ private struct RefreshHistory {
   /// Brings a request to the server, or an answer to its client.
   private mutating func pass(_ index: Int) {
     guard let answer = messages[index].answer else {
-      messages[index].answer = row.refresh(messages[index].presented, at: serverNow)
+      let isAlive = row.isAlive(at: serverNow)
+      let answer = row.refresh(messages[index].presented, at: serverNow)
+      if !isAlive, answer != .dead { problem = "an ended family is refreshed" }
+      if isAlive, answer == .dead, !row.hasEnded { problem = "a living family is refused" }
+      messages[index].answer = answer
       return
     }
     let message = messages.remove(at: index)
