@@ -211,9 +211,10 @@ class Stage:
       proxy_set_header X-Request-Id $request_id;
     }}
 """).replace("http {\n", f"http {{\n  upstream python {{ server unix:{http}; keepalive 16; }}\n", 1)
-        script = f'    fastcgi_param SCRIPT_FILENAME "{HERE}/handler.php";\n'
-        if name == "PHP":
-            text = text.replace("include switchboard/server.conf;\n", "include switchboard/server.conf;\n" + script)
+        # PHP and Go need a parameter more than the site's programs.
+        more = {"PHP": f'SCRIPT_FILENAME "{HERE}/handler.php"', "Go": "SERVER_PROTOCOL $server_protocol"}.get(name)
+        if more:
+            text = text.replace("include switchboard/server.conf;\n", f"include switchboard/server.conf;\n    fastcgi_param {more};\n")
         configuration = self.directory / f"{name}-nginx.conf"
         configuration.write_text(text)
         process = self.start(f"{name}-nginx", ["nginx", "-c", configuration, "-e", self.directory / f"{name}-nginx.log", "-g",
