@@ -158,6 +158,31 @@ import Testing
     }
   }
 
+  @Test(arguments: ["tls1_2", "tls1_3"])
+  func aTLSSessionIsResumedAlsoAfterAReload(version: String) async throws {
+    try await withSecureSite { secure in
+      func connect(_ option: String) -> String {
+        let request = #"GET /health HTTP/1.1\r\nHost: \#(Self.name)\r\nConnection: close\r\n\r\n"#
+        let client =
+          "openssl s_client -connect 127.0.0.1:\(secure.https) -servername \(Self.name) -\(version)"
+        return Site.run([
+          "sh", "-c",
+          "{ printf '\(request)'; sleep 1; } | \(client) -\(option) \(secure.folder)/session 2>&1",
+        ]).output
+      }
+      let master = try String(contentsOfFile: "\(secure.folder)/pid", encoding: .utf8)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let workers = { Set(Site.run(["pgrep", "-P", master]).output.split(separator: "\n")) }
+      let first = connect("sess_out")
+      #expect(first.contains("New, TLS"), "\(first)")
+      let old = workers()
+      kill(try #require(pid_t(master)), SIGHUP)
+      #expect(holds { !workers().isEmpty && workers().isDisjoint(with: old) })
+      let second = connect("sess_in")
+      #expect(second.contains("Reused, TLS"), "\(second)")
+    }
+  }
+
   @Test(arguments: ["other.example.org", "localhost"])
   func otherNamesGetNoAnswer(host: String) async throws {
     try await withSecureSite { secure in
