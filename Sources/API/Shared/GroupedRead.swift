@@ -13,9 +13,9 @@ struct GroupedRead: Sendable {
   ///   - key: Authenticates a request and names what it reads.
   ///   - find: Finds the values of several keys, in their order; the error of a key fails only its request.
   ///   - answer: Makes the answer of one value.
-  init<Key: Sendable, Value: Sendable, Refusal: Error>(
+  init<Key: Sendable, Value: Sendable>(
     key: @escaping @Sendable (Request, borrowing Context) throws -> Key,
-    find: @escaping @Sendable (Records, [Key]) throws -> [Result<Value, Refusal>],
+    find: @escaping @Sendable (Records, [Key]) throws -> [Result<Value, any Error>],
     answer: @escaping @Sendable (Value) -> Response
   ) {
     respond = { requests in

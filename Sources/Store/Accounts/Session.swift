@@ -37,6 +37,19 @@ struct LiveSession {
     confirmed = row.boolean(2)
     credential = StoredCredential(row: row, hash: 3, expiresAt: 4)
   }
+
+  /// Checks the device credential, if the request has one.
+  ///
+  /// - Throws: ``Refusal/credential(account:device:)``.
+  func checkCredential(of caller: Caller, at now: Timestamp) throws(Refusal) {
+    guard let hash = caller.credentialHash else { return }
+    guard credential?.matches(hash, at: now) == true else {
+      throw .credential(account: caller.accountID, device: deviceID)
+    }
+  }
+
+  /// Whether the caller is the first to use an access token of the newest generation.
+  func isFirstUse(by caller: Caller) -> Bool { !confirmed && generation == caller.generation }
 }
 
 /// The beginning of a session: the column `began_by`. It limits the rights of the session.

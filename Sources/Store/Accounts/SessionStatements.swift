@@ -45,13 +45,8 @@ struct SessionStatements: ~Copyable {
       ) { row in row.boolean(0) }
       guard isOwn == true else { throw Refusal.username }
     }
-    if let hash = caller.credentialHash {
-      guard session.credential?.matches(hash, at: transaction.now) == true else {
-        throw Refusal.credential(account: caller.accountID, device: session.deviceID)
-      }
-    }
-    guard !session.confirmed, session.generation == caller.generation else { return }
-    try confirm(caller, on: session.deviceID)
+    try session.checkCredential(of: caller, at: transaction.now)
+    if session.isFirstUse(by: caller) { try confirm(caller, on: session.deviceID) }
   }
 
   private func confirm(_ caller: Caller, on deviceID: String) throws(DatabaseError) {

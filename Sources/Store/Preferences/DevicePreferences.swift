@@ -13,11 +13,24 @@ package struct DevicePreferences: Sendable {
     try records.read { transaction in try transaction.preferences.find(of: caller).preferences }
   }
 
-  /// The preferences of the callers' devices, in the order of the callers.
+  /// The preferences of the callers' devices, in the order of the callers; for each, the result of ``find(of:)-(Caller)``.
   ///
   /// - Parameter callers: at most 32.
-  package func find(of callers: [Caller]) throws -> [Result<Preferences, Refusal>] {
-    try records.read { transaction in try transaction.preferences.find(of: callers) }
+  package func find(of callers: [Caller]) throws -> [Result<Preferences, any Error>] {
+    let rows = try records.read { transaction in try transaction.preferences.rows(of: callers) }
+    return callers.map { caller in
+      Result {
+        guard let row = rows.first(where: { $0.sessionID == caller.sessionID }) else {
+          throw Refusal.sessionEnded
+        }
+        // Needs further statements, whose failure must not be that of the other callers.
+        if caller.username != nil || row.session.isFirstUse(by: caller) {
+          return try find(of: caller)
+        }
+        try row.session.checkCredential(of: caller, at: records.now)
+        return row.preferences
+      }
+    }
   }
 
   /// Merges `change` into the preferences of the caller's device.
@@ -105,11 +118,13 @@ struct PreferencesStatements: ~Copyable {
     return found.preferences
   }
 
-  /// One statement for up to 32 callers. It always has 32 keys, so that the server keeps one statement; the last key
-  /// fills the rest.
-  fileprivate func find(of callers: [Caller]) throws -> [Result<Preferences, Refusal>] {
+  /// The rows of up to 32 callers whose sessions are alive. The statement always has 32 keys, so that the server keeps one
+  /// statement; the last key fills the rest.
+  fileprivate func rows(
+    of callers: [Caller]
+  ) throws(DatabaseError) -> [(sessionID: String, session: LiveSession, preferences: Preferences)] {
     let keys = (0..<32).map { Parameter.text(callers[min($0, callers.count - 1)].sessionID) }
-    let rows = try transaction.connection.rows(
+    return try transaction.connection.rows(
       """
       SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
         p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
@@ -121,21 +136,10 @@ struct PreferencesStatements: ~Copyable {
         AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
       """, keys + [.time(transaction.now)]
     ) { row in
-      let id = row.text(14)
-      let accountID = callers.first { $0.sessionID == id }?.accountID ?? ""
+      let sessionID = row.text(14)
+      let accountID = callers.first { $0.sessionID == sessionID }?.accountID ?? ""
       let stored = StoredPreferences(row: row, accountID: accountID)
-      return (id: id, session: LiveSession(row: row), preferences: stored.preferences)
-    }
-    return try callers.map { caller in
-      guard let row = rows.first(where: { $0.id == caller.sessionID }) else {
-        return .failure(.sessionEnded)
-      }
-      do {
-        try transaction.sessions.admit(caller, to: row.session)
-      } catch let refusal as Refusal {
-        return .failure(refusal)
-      }
-      return .success(row.preferences)
+      return (sessionID, LiveSession(row: row), stored.preferences)
     }
   }
 

@@ -76,6 +76,21 @@ import Testing
     }
   }
 
+  @Test func aTokenThatCannotBeConfirmedFailsAlone() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2")
+      #expect(site.preferences(of: bob).status == 200)
+      site.sql(
+        """
+        UPDATE sessions SET confirmed = FALSE ORDER BY created_at LIMIT 1;
+        CREATE TRIGGER refused BEFORE UPDATE ON sessions FOR EACH ROW SIGNAL SQLSTATE '45000'
+        """)
+      let requests = [read(ann.accessToken, id: "1"), read(bob.accessToken, id: "2")]
+      #expect(site.application.respond(toGroup: requests).map(\.status) == [500, 200])
+    }
+  }
+
   @Test func onlyWholeReadsOfPreferencesAreGrouped() throws {
     try withApplication { site in
       let requests = [
