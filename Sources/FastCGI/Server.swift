@@ -28,8 +28,10 @@ package final class Server: Sendable {
   /// One permit for each thread that may run.
   let permits: Semaphore
   /// One permit for each running thread that may poll. Fewer pollers gather larger groups of requests (``Handler``), and
-  /// wake fewer threads.
+  /// wake fewer threads. While none of them gets on, the other running threads poll too.
   let pollers: Semaphore
+  /// The number of polls with a permit so far.
+  let polls = Atomic(0)
   /// One slot for each thread that may wait.
   let waiterSlots: Semaphore
   /// Wakes every thread when the server stops.

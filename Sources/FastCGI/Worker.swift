@@ -11,7 +11,7 @@ final class Worker {
   private let handler: Handler
   /// Exchanges without a request.
   private var exchanges: [Exchange] = []
-  /// Whether this worker may poll.
+  /// Whether this worker has a permit to poll.
   private var isPolling = false
   /// Whether the current request has released this thread's permit.
   private var isWaiting = false
@@ -23,6 +23,8 @@ final class Worker {
   private static let pieceSize = 16 << 10
 
   private static let backOffMilliseconds: CInt = 100
+  /// The time after which workers with a permit to poll do not get on: a group of reads takes a few milliseconds.
+  private static let pollingPause: Duration = .milliseconds(30)
   /// The time for which a client that does not read its response may block a thread.
   private static let socketTimeout = timeval(tv_sec: 3, tv_usec: 0)
 
@@ -59,6 +61,7 @@ final class Worker {
     beginPolling()
     while server.phase < .stopped {
       let descriptor = server.poller.wait(timeout: isBackingOff ? Self.backOffMilliseconds : -1)
+      if isPolling { server.polls.add(1, ordering: .relaxed) }
       if isBackingOff { armListener() }
       if let arrival = descriptor.flatMap(handle) { serve(arrival) }
       if isWaiting { endWaiting() }
@@ -69,17 +72,21 @@ final class Worker {
     pthread_setspecific(Self.key, nil)
   }
 
+  /// Waits for a permit to poll, as long as the workers that have one get on. If they are idle, or wait for the database,
+  /// this worker polls without one.
   private func beginPolling() {
-    guard !isPolling else { return }
-    server.pollers.take()
-    isPolling = true
+    while !isPolling {
+      let polls = server.polls.load(ordering: .relaxed)
+      isPolling = server.pollers.take(within: Self.pollingPause)
+      if polls == server.polls.load(ordering: .relaxed) { return }
+    }
   }
 
   /// Lets another worker poll.
   private func endPolling() {
+    if isBackingOff { armListener() }
     guard isPolling else { return }
     isPolling = false
-    if isBackingOff { armListener() }
     server.pollers.give()
   }
 
@@ -297,9 +304,8 @@ final class Worker {
     let (members, other) = gather(group, from: arrival)
     if other != nil { endPolling() }
     if members.count == 1 { respond(to: arrival) } else { respond(to: members) }
-    guard let other else { return }
-    if isWaiting { endWaiting() }
-    respond(to: other)
+    // If this worker has waited, still without a permit: those of the others may not be free for long.
+    if let other { respond(to: other) }
   }
 
   /// Collects requests of `group` until no other is ready, one of another group is, or there are enough.

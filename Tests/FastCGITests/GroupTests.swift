@@ -8,21 +8,24 @@ import Testing
 @Suite struct GroupTests {
   /// The numbers of requests in each call of the handler.
   private let sizes = Locked<[Int]>([])
-  /// Opened once for each call with a request for `/read`.
+  /// Opened once for each call with a request for `/read` or `/hold`.
   private let gate = DispatchSemaphore(value: 0)
   private let arrived = DispatchSemaphore(value: 0)
 
-  /// Calls `body` with a server of one worker. Its handler waits at the gate with each call for `/read`.
+  /// Calls `body` with a server, by default of one worker. Its handler waits at the gate with each call for `/read` and `/hold`.
   private func withGroups(
-    waiters: Int = 0, waits: Bool = false, _ body: (RunningServer) throws -> Void
+    workers: Int = 1, waiters: Int = 0, waits: Bool = false, _ body: (RunningServer) throws -> Void
   ) throws {
     let (sizes, gate, arrived) = (sizes, gate, arrived)
-    let running = try RunningServer(on: Endpoint(), workers: 1, waiters: waiters) { server in
+    let running = try RunningServer(on: Endpoint(), workers: workers, waiters: waiters) { server in
       @Sendable func answers(_ requests: [Request]) -> [Response] {
         sizes.update { $0.append(requests.count) }
-        if requests[0].path == "/read" {
+        let path = requests[0].path
+        if path == "/read" || path == "/hold" {
           arrived.signal()
-          if waits, !server.beginWaiting() { return requests.map { _ in Response(status: 503) } }
+          if waits, path == "/read", !server.beginWaiting() {
+            return requests.map { _ in Response(status: 503) }
+          }
           gate.wait()
         }
         return requests.map(describe)
@@ -107,6 +110,30 @@ import Testing
       let first = try send(["/read"], to: running)
       arrived.wait()
       #expect(try running.answer(requestBytes("GET", "/other")).body == "GET /other   -")
+      gate.signal()
+      try expectOwnAnswers(first, to: ["/read"])
+    }
+  }
+
+  @Test func aRequestThatArrivedAmongAWaitingGroupIsAnsweredAfterIt() throws {
+    try withGroups(waiters: 1, waits: true) { running in
+      let first = try send(["/hold"], to: running)
+      arrived.wait()
+      let others = try send(["/read", "/other"], to: running)
+      gate.signal()
+      arrived.wait()
+      gate.signal()
+      try expectOwnAnswers(first + others, to: ["/hold", "/read", "/other"])
+    }
+  }
+
+  @Test func aGroupThatHangsKeepsNoOtherWorkerFromServing() throws {
+    try withGroups(workers: 2) { running in
+      let first = try send(["/read"], to: running)
+      arrived.wait()
+      for _ in 0..<3 {
+        #expect(try running.answer(requestBytes("GET", "/other")).body == "GET /other   -")
+      }
       gate.signal()
       try expectOwnAnswers(first, to: ["/read"])
     }
