@@ -3,12 +3,18 @@ import Store
 import Synchronization
 
 /// Sends notifications to APNs over one connection at a time. Keeps the connection between runs,
-/// because Apple treats frequent connecting as an attack.
+/// because Apple asks for long-lived connections and treats frequent connecting as an attack.
 package final class APNsClient: Sendable {
   package struct Limits: Sendable {
     package var engine = APNsEngine.Limits()
     /// Time limit for connecting and handshake together.
     package var connecting: Duration = .seconds(7)
+    /// Age from which a connection is not kept: the next one looks up Apple's addresses again.
+    package var connectionLifetime: Duration = .seconds(3600)
+    /// Idle time after which a kept connection must answer a PING before its use.
+    package var idle: Duration = .seconds(60)
+    /// Time limit for this answer.
+    package var pingAnswer: Duration = .seconds(1)
     /// Delay after the first connection without an answer; doubles with each further one in a row.
     package var backOff: Duration = .milliseconds(200)
     /// Connections without an answer in a row, after which the run ends.
@@ -78,7 +84,8 @@ extension APNsClient {
 
   /// Takes the kept connection if it still works and uses `providerToken`.
   func takeKept(for providerToken: String) -> APNsConnection? {
-    guard let kept = replaceKept(by: nil), kept.providerToken == providerToken, kept.isUsable
+    guard let kept = replaceKept(by: nil), kept.providerToken == providerToken,
+      kept.isUsable(limits)
     else { return nil }
     return kept
   }

@@ -5,6 +5,7 @@ final class APNsConnection: @unchecked Sendable {
   /// Provider token of all requests on this connection.
   let providerToken: String
   private var socket: TLSConnection
+  private let openedAt = ContinuousClock.now
   private var lastUsedAt = ContinuousClock.now
   private var output: [UInt8] = []
   private var written = 0
@@ -33,11 +34,19 @@ final class APNsConnection: @unchecked Sendable {
     input.deallocate()
   }
 
-  /// Whether the connection is still open. Connections that are idle for long die silently.
-  var isUsable: Bool {
-    guard ContinuousClock.now < lastUsedAt + .seconds(60) else { return false }
+  /// Whether the connection still works. Asks Apple by PING after a long idle time, because idle
+  /// connections die silently.
+  func isUsable(_ limits: APNsClient.Limits) -> Bool {
+    guard ContinuousClock.now < openedAt + limits.connectionLifetime else { return false }
+    let isIdle = ContinuousClock.now >= lastUsedAt + limits.idle
     readWithoutWaiting()
-    return engine.capacity > 0
+    if isIdle, engine.capacity > 0 {
+      engine.ping(at: .now)
+      write(isMoreComing: false)
+      let deadline = ContinuousClock.now + limits.pingAnswer
+      while engine.isPinging, engine.capacity > 0, .now < deadline { read(until: deadline) }
+    }
+    return engine.capacity > 0 && !engine.isPinging
   }
 
   /// Writes the engine's output, as far as the socket accepts it.

@@ -174,10 +174,20 @@ package final class APNsEngine {
     if let pingedAt {
       if now >= pingedAt + limits.pingLifetime { markFailed("Apple does not answer a PING") }
     } else if now >= lastByteAt + limits.silence {
-      pingedAt = now
-      nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+      ping(at: now)
     }
   }
+
+  /// Sends a PING; any byte from Apple is an answer.
+  ///
+  /// The corresponding C function is `nghttp2_submit_ping`.
+  func ping(at now: ContinuousClock.Instant) {
+    pingedAt = now
+    nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+  }
+
+  /// Whether a PING has no answer yet.
+  var isPinging: Bool { pingedAt != nil }
 
   /// Time of the next call of ``tick(_:)``.
   package var nextTick: ContinuousClock.Instant {

@@ -277,23 +277,61 @@ import Testing
   @Test(arguments: [[], ["goaway every 10"], ["drop every 11"]])
   func aConnectionIsKeptFromRunToRunWhileApplesSideLives(_ faults: [String]) throws {
     try withAPNs(faults: faults) { fake throws in
-      let token = try providerToken()
-      let client = APNsClient(
-        endpoint: fake.endpoint, trust: try fake.trust(), limits: quickLimits(),
-        providerToken: { _ in token })
-      var connections = 0
-      for round in 0..<4 {
-        var rest = (round * 10..<round * 10 + 10).map { notification($0) }
-        let run = client.run(until: .now + .seconds(30)) { count in
-          defer { rest.removeFirst(min(count, rest.count)) }
-          return Array(rest.prefix(count))
-        } report: { _, _ in
-        }
-        #expect(run.reported == 10)
-        #expect(run.accepted == 10)
-        connections += run.connections
-      }
+      let connections = try sendInFourRuns(to: fake, quickLimits()).connections
       #expect(faults.isEmpty ? connections == 1 : (4...8).contains(connections))
     }
+  }
+
+  @Test func anIdleConnectionIsKeptIfItAnswersAPing() throws {
+    try withAPNs { fake throws in
+      let sent = try sendInFourRuns(to: fake, quickLimits { $0.idle = .zero })
+      #expect(sent.connections == 1)
+    }
+  }
+
+  /// The first run's connection dies silently. Nothing is sent on it, so nothing is sent twice.
+  @Test func anIdleConnectionThatAnswersNoPingIsReplaced() throws {
+    try withAPNs("deaf after 10") { fake throws in
+      let limits = quickLimits {
+        $0.idle = .zero
+        $0.pingAnswer = .milliseconds(300)
+      }
+      let sent = try sendInFourRuns(to: fake, limits)
+      #expect(sent.connections == 2)
+      #expect(sent.resent == 0)
+    } thenLook: { fake, _ throws in
+      #expect(try fake.received().count == 40)
+    }
+  }
+
+  @Test func anOldConnectionIsReplaced() throws {
+    try withAPNs { fake throws in
+      let sent = try sendInFourRuns(to: fake, quickLimits { $0.connectionLifetime = .zero })
+      #expect(sent.connections == 4)
+    }
+  }
+
+  /// Sends ten notifications in each of four runs of one client, which all must be accepted.
+  private func sendInFourRuns(
+    to fake: FakeAPNs, _ limits: APNsClient.Limits
+  ) throws -> (connections: Int, resent: Int) {
+    let token = try providerToken()
+    let client = APNsClient(
+      endpoint: fake.endpoint, trust: try fake.trust(), limits: limits,
+      providerToken: { _ in token })
+    var total = (connections: 0, resent: 0)
+    for round in 0..<4 {
+      var rest = (round * 10..<round * 10 + 10).map { notification($0) }
+      let run = client.run(until: .now + .seconds(30)) { count in
+        defer { rest.removeFirst(min(count, rest.count)) }
+        return Array(rest.prefix(count))
+      } report: { _, _ in
+      }
+      #expect(run.reported == 10)
+      #expect(run.accepted == 10)
+      total.connections += run.connections
+      total.resent += run.resent
+    }
+    return total
   }
 }

@@ -5,7 +5,7 @@ struct Faults {
   static let grammar = """
     `answer every N STATUS REASON [TIMESTAMP]`, `answer token TOKEN STATUS REASON [TIMESTAMP]`, \
     `goaway every N`, `drop every N`, `refuse every N`, `streams MAX`, `streams MAX after N`, `streams \
-    flap every N`, `silent after N`, `late MILLISECONDS every N`, `half-frame after N`, `body SIZE every \
+    flap every N`, `silent after N`, `deaf after N`, `late MILLISECONDS every N`, `half-frame after N`, `body SIZE every \
     N`, `headers SIZE every N`, `pings COUNT every N`, `alpn http/1.1`, `tls none`.
     """
 
@@ -27,6 +27,8 @@ struct Faults {
   private(set) var streamsAfter: [Int: UInt32] = [:]
   private(set) var flapEvery: Int?
   private(set) var silentAfter: Int?
+  /// The request after whose answer its connection answers nothing, as one that died silently.
+  private(set) var deafAfter: Int?
   private(set) var late: (milliseconds: Int, every: Int)?
   private(set) var halfFrameAfter: Int?
   private(set) var body: (size: Int, every: Int)?
@@ -62,6 +64,7 @@ struct Faults {
       }
       streamsAfter[after] = UInt32(limit)
     case ("silent", "after"): silentAfter = number(2)
+    case ("deaf", "after"): deafAfter = number(2)
     case ("half-frame", "after"): halfFrameAfter = number(2)
     case ("alpn", "http/1.1"): offersHTTP2 = false
     case ("tls", "none"): speaksTLS = false

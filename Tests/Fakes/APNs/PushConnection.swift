@@ -35,6 +35,7 @@ final class PushConnection {
   /// The highest stream that is processed; later streams are ignored.
   private var lastStreamID = Int32.max
   private var isDropped = false
+  private var isDeaf = false
   /// Whether half a frame follows all pending output, and then nothing.
   private var isStalling = false
   private var isStalled = false
@@ -85,7 +86,7 @@ final class PushConnection {
         return failure == SSL_ERROR_WANT_READ || failure == SSL_ERROR_WANT_WRITE
       }
       let bytes = input.baseAddress!.assumingMemoryBound(to: UInt8.self)
-      if nghttp2_session_mem_recv(session, bytes, Int(count)) < 0 { return false }
+      if !isDeaf, nghttp2_session_mem_recv(session, bytes, Int(count)) < 0 { return false }
       // Read-ahead bytes wake no poll, so all of them are read; many answers share one write.
       if SSL_has_pending(ssl) == 0 { return true }
     }
@@ -195,6 +196,7 @@ final class PushConnection {
     } else {
       answer(streamID, index, number)
       if number.isTurn(faults.goawayEvery) { sayGoodbye(streamID) }
+      isDeaf = number == faults.deafAfter
       return
     }
     server.record?.add(exchanges[index].request, connection: self.number, status: 0, reason: nil)
