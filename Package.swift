@@ -120,7 +120,8 @@ let package = Package(
       name: "switchboard-sender", dependencies: ["Base", "Cryptography", "Delivery", "Store"],
       path: "Tests/Benchmarks/sender", swiftSettings: settings),
     .target(
-      name: "Support", dependencies: ["Base", "COpenSSL", "Cryptography", "MariaDB", "Store", log],
+      name: "Support",
+      dependencies: ["Base", "CMariaDB", "COpenSSL", "Cryptography", "MariaDB", "Store", log],
       path: "Tests/Support", swiftSettings: settings),
     tests("BaseTests", of: ["Base"]),
     tests("HTTPTests", of: ["Base", "HTTP"]),

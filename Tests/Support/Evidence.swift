@@ -93,10 +93,9 @@ package enum Evidence {
 /// gets only the names of tables that have rows.
 func dump(of database: String, socket: String, user: String) -> String {
   let account = ["--no-defaults", "--socket=\(socket)", "--user=\(user)"]
-  let names = runCommand(
-    "mariadb",
-    account + ["--skip-column-names", "--batch", "--execute=\(tablesWithRows)", database])
-  let tables = names.split(separator: "\n").map(String.init)
+  let names = SQLClient.run(tablesWithRows, socket: socket, user: user, database: database)
+  precondition(names.isDone, "no dump of \(database): \(names.printed)")
+  let tables = names.printed.split(separator: "\n").map(String.init)
   if tables.isEmpty { return "" }
   let options = [
     "--no-create-info", "--skip-triggers", "--skip-lock-tables", "--single-transaction",

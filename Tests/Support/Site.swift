@@ -128,14 +128,14 @@ package struct Site: Sendable {
 
   /// The result of `statement` for the database's root: one line per row, tabs between columns.
   package func sql(_ statement: String) throws -> String {
-    let outcome = Self.run([
-      // A frozen server still accepts connections.
-      "mariadb", "--no-defaults", "--connect-timeout=10", "--batch", "--skip-column-names",
-      "--socket=\(databaseSocket)", "--user=\(NSUserName())", "--execute=\(statement)",
-      "switchboard",
-    ])
-    guard outcome.status == 0 else { throw SiteError(doing: statement, outcome) }
-    return outcome.output
+    // A frozen server still accepts connections.
+    let outcome = SQLClient.run(
+      statement, socket: databaseSocket, user: NSUserName(), database: "switchboard",
+      connectingWithin: 10)
+    guard outcome.isDone else {
+      throw SiteError(doing: statement, Outcome(status: 1, output: outcome.printed))
+    }
+    return outcome.printed
   }
 
   /// The current process of `responder`, `companion`, `relay`, `mariadb` or `web`; nil if none
