@@ -21,11 +21,13 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # need_packages NAME…: installs the packages of a site and the named ones. Uses the network only if one is missing.
 need_packages() {
-  local missing=() name
+  local installed missing=() name
   set -- "${site_packages[@]}" "$@"
   command -v dpkg-query >/dev/null || die "this is not Debian or Ubuntu; install what these packages hold: $*"
+  # shellcheck disable=SC2016 # dpkg-query expands
+  installed=$'\n'$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null)$'\n' || true # fails if one is unknown
   for name; do
-    [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed* ]] || missing+=("$name")
+    [[ $installed == *$'\n'"$name installed"$'\n'* ]] || missing+=("$name")
   done
   ((${#missing[@]})) || return 0
 
