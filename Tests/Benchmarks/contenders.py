@@ -146,7 +146,7 @@ class Stage:
     def relay(self, name, program, agent):
         """A relay to the agent at `agent`, HOST:PORT."""
         environment = self.site.environment(program="relay") | {"SWITCHBOARD_AGENT": agent}
-        path, process = self._listening(name, [program, "relay"], environment)
+        path, process = self._listening(name, [program], environment)
         return Contender(self.site, name, self._nginx(name, relay=f"unix:{path}"), lambda: [process.pid])
 
     def without_relay(self, name, agent):

@@ -28,7 +28,7 @@ http {
 
 
 def measure(stage, programs, rounds, seconds, budgets):
-    program, agent = programs / "switchboard-companion", start_agent(stage)
+    program, agent = programs / "switchboard-relay", start_agent(stage)
     relay, alone = stage.relay("relay", program, agent), stage.without_relay("nginx alone", agent)
     token = pair(stage.site)
     callers = stage.directory / "callers"
