@@ -14,41 +14,66 @@ package struct AgentClients: Sendable {
   package func ended(
     among clients: Set<AgentClient>, at now: Timestamp
   ) throws -> Set<AgentClient> {
-    // A phone that was renamed meanwhile is in the set under each of its names.
-    var (phones, nonces) = ([String: Set<AgentClient>](), [String: Set<AgentClient>]())
+    var (ids, nonces) = (Set<String>(), Set<String>())
     for client in clients {
       switch client {
-      case .phone(let id, _): phones[id, default: []].insert(client)
-      case .pairingToken(let nonce): nonces[nonce, default: []].insert(client)
+      case .phone(let id, _): ids.insert(id)
+      case .pairingToken(let nonce): nonces.insert(nonce)
       case .anyone: break
       }
     }
-    let ended = try pool.read { connection in
-      try connection.ended(
-        phones: Array(phones.keys), nonces: Array(nonces.keys),
-        at: .dateTime(milliseconds: now.milliseconds))
+    let time = Parameter.dateTime(milliseconds: now.milliseconds)
+    let admitted = try pool.read { connection in
+      (
+        phones: try connection.admitted(phones: Array(ids), at: time),
+        nonces: try connection.admitted(nonces: Array(nonces), at: time)
+      )
     }
-    return Set(ended.flatMap { phones[$0] ?? nonces[$0] ?? [] })
+    return clients.filter { client in
+      switch client {
+      case .phone(let id, _): !admitted.phones.contains(id)
+      case .pairingToken(let nonce): !admitted.nonces.contains(nonce)
+      case .anyone: false
+      }
+    }
   }
 }
 
 extension Connection {
-  /// The ids and nonces among these that may not reach the agent.
-  fileprivate func ended(
-    phones: [String], nonces: [String], at now: Parameter
-  ) throws(DatabaseError) -> [String] {
-    try rows(
+  /// Number of places in the lists below. MariaDB drops repeated values before it looks for rows.
+  private static let places = 8
+
+  /// The ids of these pairings that are admitted.
+  fileprivate func admitted(phones: [String], at now: Parameter) throws -> Set<String> {
+    try admitted(
       """
-      SELECT held.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS held
-        LEFT JOIN pairings p ON p.id = held.id AND p.ended_at IS NULL AND p.expires_at > ?
-      WHERE p.id IS NULL
-      UNION ALL
-      SELECT held.nonce FROM JSON_TABLE(?, '$[*]' COLUMNS (nonce CHAR(16) PATH '$')) AS held
-        LEFT JOIN pairing_tokens t ON t.nonce = held.nonce AND t.spent_at IS NULL
-          AND t.revoked_at IS NULL AND t.expires_at >= ?
-      WHERE t.nonce IS NULL
-      """,
-      [.bytes(JSONWriter.array(of: phones)), now, .bytes(JSONWriter.array(of: nonces)), now]
-    ) { row in row.text(0) }
+      SELECT id FROM pairings
+      WHERE id IN (?, ?, ?, ?, ?, ?, ?, ?) AND ended_at IS NULL AND expires_at > ?
+      """, among: phones, at: now)
+  }
+
+  /// The nonces of these pairing tokens that are admitted.
+  fileprivate func admitted(nonces: [String], at now: Parameter) throws -> Set<String> {
+    try admitted(
+      """
+      SELECT nonce FROM pairing_tokens
+      WHERE nonce IN (?, ?, ?, ?, ?, ?, ?, ?) AND spent_at IS NULL AND revoked_at IS NULL
+        AND expires_at >= ?
+      """, among: nonces, at: now)
+  }
+
+  /// Executes `statement` for ``places`` of the keys at a time. Lookups by key cost a quarter of a
+  /// join with `JSON_TABLE`.
+  private func admitted(
+    _ statement: StaticString, among keys: [String], at now: Parameter
+  ) throws -> Set<String> {
+    var admitted: Set<String> = []
+    for start in stride(from: 0, to: keys.count, by: Self.places) {
+      let part = keys[start...].prefix(Self.places)
+      let padding = repeatElement(part[start], count: Self.places - part.count)
+      let parameters = (part + padding).map { Parameter.text($0) } + [now]
+      try admitted.formUnion(rows(statement, parameters) { row in row.text(0) })
+    }
+    return admitted
   }
 }
