@@ -50,8 +50,13 @@ struct RelayTarget {
 extension ArraySlice<UInt8> {
   /// Whether it contains one of our tokens, percent-encoded or not.
   var showsToken: Bool {
-    let text = String(decoding: decodedFully, as: UTF8.self).lowercased()
-    return ["p", "s", "r", "c"].contains { text.contains("cdev_\($0)_") }
+    let (text, mark) = (decodedFully, UInt8(ascii: "_"))
+    guard text.count >= 7 else { return false }
+    return (0...(text.count - 7)).contains { start in
+      text[start + 4] == mark && text[start + 6] == mark
+        && "psrc".utf8.contains(text[start + 5] | 0x20)
+        && "cdev".utf8.elementsEqual(text[start..<(start + 4)].lazy.map { $0 | 0x20 })
+    }
   }
 
   /// Percent-decodes up to four times, as a careless reader might.
@@ -68,6 +73,7 @@ extension ArraySlice<UInt8> {
 extension [UInt8] {
   /// Percent-decoded once; nil if there is nothing to decode.
   fileprivate var decodedOnce: [UInt8]? {
+    guard contains(UInt8(ascii: "%")) else { return nil }
     var result: [UInt8] = []
     var index = 0
     while index < count {
