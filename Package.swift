@@ -40,6 +40,7 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CQRCode", providers: [.apt(["libqrencode-dev", "libpng-dev"])]),
+    .systemLibrary(name: "CEpoll"),
 
     .target(name: "Base", swiftSettings: settings),
     .target(name: "HTTP", dependencies: ["Base"], swiftSettings: settings),
@@ -70,7 +71,7 @@ let package = Package(
       swiftSettings: settings),
     // Octets of strangers pass through it, so it links no opener of keys.
     .target(
-      name: "AgentRelay", dependencies: ["Base", "MariaDB", "StoreCore", log],
+      name: "AgentRelay", dependencies: ["Base", "CEpoll", "MariaDB", "StoreCore", log],
       swiftSettings: settings),
     .target(
       name: "ProcessSupport", dependencies: ["Base", "MariaDB", log], swiftSettings: settings),
@@ -128,7 +129,7 @@ let package = Package(
     tests("CryptographyTests", of: ["Base", "Cryptography"]),
     tests("MariaDBTests", of: ["MariaDB"]),
     tests("FastCGITests", of: ["FastCGI", "HTTP"]),
-    tests("AgentRelayTests", of: ["AgentRelay", "Base", "StoreCore"]),
+    tests("AgentRelayTests", of: ["AgentRelay", "Base", "StoreCore", log]),
     tests(
       "ProgramTests",
       of: ["Base", "Cryptography", "MariaDB", "ProcessSupport", "SharedSettings", "Store", log]),

@@ -97,7 +97,13 @@ http {
     keepalive_time 1s;
     keepalive_timeout 1s;
   }
-  upstream switchboard_relay { server "unix:$run/relay.sock" max_fails=0; }
+  upstream switchboard_relay {
+    server "unix:$run/relay.sock" max_fails=0;
+    keepalive 16;
+    keepalive_requests 1000;
+    keepalive_time 1s;
+    keepalive_timeout 1s;
+  }
   server {
     listen $listen:$port;
     access_log "$state/log/web-access.log" switchboard;

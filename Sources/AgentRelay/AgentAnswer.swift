@@ -16,6 +16,10 @@ struct AgentAnswer {
   private let request: RelayHead
   private var state = State.head
   private var received: [UInt8] = []
+  /// Whether the agent has sent anything.
+  private(set) var hasBegun = false
+  /// Whether the agent's connection can take another request after the complete answer.
+  private(set) var isReusable = false
 
   init(to request: RelayHead) {
     self.request = request
@@ -28,17 +32,19 @@ struct AgentAnswer {
   ///
   /// - Throws: ``AgentAnswerHead/Malformed``.
   mutating func take(_ bytes: [UInt8]) throws(AgentAnswerHead.Malformed) -> [UInt8] {
+    hasBegun = true
     guard case .head = state else { return try takeContent(bytes[...]) }
     // The end of the head may have begun in earlier bytes, which need no second search.
     var searched = max(0, received.count - 3)
     received += bytes
     var passed: [UInt8] = []
-    while let end = received[searched...].firstRange(of: "\r\n\r\n".utf8)?.upperBound {
+    while let end = RelayField.endOfHead(in: received, from: searched) {
       let head = try AgentAnswerHead(Array(received[..<end]), to: request)
       received.removeSubrange(..<end)
       searched = 0
       passed += head.bytes
       guard head.content == .anotherHead else {
+        isReusable = head.isReusable
         begin(head.content)
         defer { received = [] }
         return try passed + takeContent(received[...])
@@ -63,14 +69,21 @@ struct AgentAnswer {
     _ bytes: ArraySlice<UInt8>
   ) throws(AgentAnswerHead.Malformed) -> [UInt8] {
     switch state {
-    case .head, .complete: return []
+    case .head: return []
+    case .complete:
+      if !bytes.isEmpty { isReusable = false }
+      return []
     case .untilEnd: return Array(bytes)
     case .content(let left):
       state = bytes.count >= left ? .complete : .content(left: left - bytes.count)
+      if bytes.count > left { isReusable = false }
       return Array(bytes.prefix(left))
     case .chunks(var chunks):
-      let passed = try chunks.take(bytes)
+      var rest = bytes
+      let passed = try chunks.take(&rest)
       state = chunks.isComplete ? .complete : .chunks(chunks)
+      // Trailers, or an end that has not arrived completely, would look like the next answer.
+      if chunks.isComplete, !rest.elementsEqual("\r\n".utf8) { isReusable = false }
       return passed
     }
   }

@@ -20,9 +20,20 @@ struct AgentAnswerHead {
     case tunnel
     /// The head of the final answer (RFC 9110 §15.2).
     case anotherHead
+
+    /// Whether the content tells its own end.
+    var isFramed: Bool {
+      switch self {
+      case .length, .chunks: true
+      default: false
+      }
+    }
   }
 
   let content: Content
+  /// Whether the agent's connection can take another request after the content. False for an
+  /// answer without content, because some agents send content after it all the same.
+  let isReusable: Bool
   /// Complete head for the web server; empty if another head follows.
   private(set) var bytes: [UInt8] = []
 
@@ -46,11 +57,13 @@ struct AgentAnswerHead {
       guard let field = RelayField(line) else { throw Malformed() }
       return field
     }
-    content = try Self.content(after: status, fields, to: request, isOld: version == "HTTP/1.0")
+    let isOld = version == "HTTP/1.0"
+    content = try Self.content(after: status, fields, to: request, isOld: isOld)
+    isReusable = !isOld && content.isFramed && !fields.contains(where: \.asksToClose)
     let reason = words.count == 3 && words[2].allSatisfy(\.isPrintable) ? words[2] : []
     if content != .anotherHead {
       bytes = Array("HTTP/1.1 \(status) ".utf8) + reason + "\r\n".utf8
-      writeFields()
+      writeFields(isLast: request.isLast || content == .untilEnd)
       bytes += "\r\n".utf8
     }
   }
@@ -80,7 +93,7 @@ struct AgentAnswerHead {
     return .untilEnd
   }
 
-  private mutating func writeFields() {
+  private mutating func writeFields(isLast: Bool) {
     let passing = content == .tunnel ? Self.ofWebSockets : Self.ofContent
     for field in fields where passing.contains(field.name) { bytes += field.line + "\r\n".utf8 }
     if content == .tunnel {
@@ -96,7 +109,8 @@ struct AgentAnswerHead {
       bytes += "Cache-Control: no-store\r\n".utf8
     }
     // A sandbox gives the agent's pages no origin and no scripts, because they are not the site's.
-    bytes += "Content-Security-Policy: sandbox\r\nConnection: close\r\n".utf8
+    bytes += "Content-Security-Policy: sandbox\r\n".utf8
+    if isLast { bytes += "Connection: close\r\n".utf8 }
   }
 
   /// Allowed fields, without `Location`: a redirect would lead an app or a person from the site to

@@ -20,12 +20,14 @@ struct ChunkedContent {
 
   var isComplete: Bool { if case .complete = state { true } else { false } }
 
-  /// The part of the next `bytes` to pass on.
+  /// The part of the next bytes to pass on. Removes from `rest` all bytes up to the line of the last
+  /// chunk.
   ///
   /// - Throws: ``AgentAnswerHead/Malformed``.
-  mutating func take(_ bytes: ArraySlice<UInt8>) throws(AgentAnswerHead.Malformed) -> [UInt8] {
+  mutating func take(
+    _ rest: inout ArraySlice<UInt8>
+  ) throws(AgentAnswerHead.Malformed) -> [UInt8] {
     var passed: [UInt8] = []
-    var rest = bytes
     while let octet = rest.first, !isComplete {
       if case .data(let left) = state {
         passed += rest.prefix(left)

@@ -15,21 +15,30 @@ final class ClientAdmissions: Sendable {
     case unknown
   }
 
+  /// The newest verdicts since they were taken last.
+  struct Verdicts {
+    /// Number of the last question that has been answered.
+    var question = 0
+    var ofClients: [AgentClient: Verdict] = [:]
+  }
+
   private struct State {
+    /// Number of the question that collects clients.
+    var question = 1
     var asked: Set<AgentClient> = []
-    var verdicts: [AgentClient: Verdict] = [:]
+    var verdicts = Verdicts()
     var isStopped = false
   }
 
   private let state = Monitor(State())
-  private let database: AgentClients
+  private let ended: EndedClients
   private let requiresAuth: Bool
   private let log: Logger
   private let signal = PollSignal()
 
   /// - Parameter requiresAuth: false admits clients without a token.
-  init(database: AgentClients, requiresAuth: Bool, log: Logger) {
-    self.database = database
+  init(ended: @escaping EndedClients, requiresAuth: Bool, log: Logger) {
+    self.ended = ended
     self.requiresAuth = requiresAuth
     self.log = log
   }
@@ -47,15 +56,20 @@ final class ClientAdmissions: Sendable {
 
   func stop() { state.with { $0.isStopped = true } }
 
-  func ask(about clients: Set<AgentClient>) {
-    if !clients.isEmpty { state.with { $0.asked.formUnion(clients) } }
+  /// - Returns: the number of the question. Verdicts of an earlier one say nothing about a request
+  ///   that arrived later.
+  func ask(about clients: Set<AgentClient>) -> Int {
+    state.with { state in
+      state.asked.formUnion(clients)
+      return state.question
+    }
   }
 
   /// The verdicts since the last call.
-  func take() -> [AgentClient: Verdict] {
+  func take() -> Verdicts {
     signal.clear()
     return state.with { state in
-      defer { state.verdicts = [:] }
+      defer { state.verdicts.ofClients = [:] }
       return state.verdicts
     }
   }
@@ -64,14 +78,17 @@ final class ClientAdmissions: Sendable {
   private static func takeAsked(_ state: inout State) -> Set<AgentClient>?? {
     if state.isStopped { return .some(nil) }
     guard !state.asked.isEmpty else { return nil }
-    defer { state.asked = [] }
+    defer {
+      state.asked = []
+      state.question += 1
+    }
     return state.asked
   }
 
   private func answer(_ clients: Set<AgentClient>) {
     var verdicts: [AgentClient: Verdict] = [:]
     do {
-      let ended = try database.ended(among: clients, at: .now())
+      let ended = try ended(clients)
       for client in clients {
         let isOut = client == .anyone ? requiresAuth : ended.contains(client)
         verdicts[client] = isOut ? .ended : .admitted
@@ -81,7 +98,10 @@ final class ClientAdmissions: Sendable {
       for client in clients { verdicts[client] = .unknown }
     }
     let answered = verdicts
-    state.with { $0.verdicts.merge(answered) { $1 } }
+    state.with { state in
+      state.verdicts.question += 1
+      state.verdicts.ofClients.merge(answered) { $1 }
+    }
     signal.send()
   }
 }

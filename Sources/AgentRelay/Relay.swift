@@ -1,7 +1,10 @@
-import Base
+package import Base
 import Glibc
 package import Logging
 package import StoreCore
+
+/// Asks the database which of the clients are not admitted.
+package typealias EndedClients = @Sendable (Set<AgentClient>) throws -> Set<AgentClient>
 
 /// Passes requests that the responder has admitted from the web server to the agent, and closes the
 /// connections of clients that are no longer admitted.
@@ -10,105 +13,160 @@ package struct Relay {
   private static let connectionLimit = 4096
   private static let drainLimit = Duration.seconds(5)
 
+  private static let interval = Duration.seconds(1)
+
+  /// Tags of the relay's own descriptors. Connections have larger tags.
+  private enum Tag {
+    static let stop: UInt64 = 0
+    static let listener: UInt64 = 1
+    static let pairings: UInt64 = 2
+    static let admissions: UInt64 = 3
+    static let firstConnection: UInt64 = 4
+  }
+
   private let listener: CInt
-  private let addresses: [AgentAddress]
   private let log: Logger
   private let pairings: EndedPairings
   private let admissions: ClientAdmissions
-  private var connections: [RelayConnection] = []
+  private let resources: RelayResources
+  private var connections: [UInt64: RelayConnection] = [:]
+  private var nextTag = Tag.firstConnection
+  /// Connections whose clients were asked about, with the numbers of the questions.
+  private var asking: [(connection: RelayConnection, question: Int)] = []
+  private var isListening = false
+  private var nextSweep = ContinuousClock.now
 
   /// - Parameters:
   ///   - listener: a listening socket to which only the web server and the responder may connect.
   ///   - agent: the agent's addresses; not empty.
   ///   - requiresAuth: false admits clients without a token that the responder has admitted.
+  ///   - idleLimit: time that an idle connection to the agent is kept. Short, because some agents
+  ///     serve no one else while a connection is open.
   package init(
-    listener: CInt, agent: [AgentAddress], requiresAuth: Bool, database: AgentClients, log: Logger
+    listener: CInt, agent: [AgentAddress], requiresAuth: Bool,
+    idleLimit: Duration = .seconds(1), ended: @escaping EndedClients,
+    log: Logger
   ) {
     self.listener = listener
-    addresses = agent
     self.log = log
-    pairings = EndedPairings(database: database, log: log)
-    admissions = ClientAdmissions(database: database, requiresAuth: requiresAuth, log: log)
+    resources = RelayResources(addresses: agent, idleLimit: idleLimit)
+    pairings = EndedPairings(ended: ended, log: log)
+    admissions = ClientAdmissions(ended: ended, requiresAuth: requiresAuth, log: log)
     _ = fcntl(listener, F_SETFD, FD_CLOEXEC)
     _ = fcntl(listener, F_SETFL, fcntl(listener, F_GETFL, 0) | O_NONBLOCK)
     raiseDescriptorLimit(to: rlim_t(2 * Self.connectionLimit + 64))
   }
 
-  /// Serves until SIGTERM or SIGINT. Then closes web sockets, and gives other requests five seconds
-  /// to end.
+  /// Serves until `stop` is set. Then closes web sockets, and gives other requests five seconds
+  /// to end. Meanwhile a connection takes at most one further request, because the web server may
+  /// have sent it before it learns of the end.
   ///
   /// - Parameter isAlive: called about once a second, for the first time when the relay is ready.
-  package mutating func run(isAlive: () -> Void) {
-    let stop = stopSignal()
-    pairings.startAsking()
+  package mutating func run(until stop: Latch, isAlive: () -> Void) {
+    let poller = resources.poller
+    poller.watch(stop.reader, from: nil, to: .input, tag: Tag.stop)
+    poller.watch(pairings.descriptor, from: nil, to: .input, tag: Tag.pairings)
+    poller.watch(admissions.descriptor, from: nil, to: .input, tag: Tag.admissions)
+    pairings.start()
     admissions.start()
     defer {
-      pairings.stopAsking()
+      pairings.stop()
       admissions.stop()
     }
-    var nextSign = ContinuousClock.now
-    while !stop.isSet {
-      if ContinuousClock.now >= nextSign {
-        isAlive()
-        nextSign = .now + .seconds(1)
-      }
-      turn(stop: stop, isAccepting: true)
-    }
+    isAlive()
+    while !resources.isStopping { if turn() { isAlive() } }
+    poller.watch(stop.reader, from: .input, to: nil, tag: Tag.stop)
     let end = ContinuousClock.now + Self.drainLimit
-    for connection in connections where connection.isUpgrade { connection.close() }
-    while !connections.isEmpty, ContinuousClock.now < end { turn(stop: nil, isAccepting: false) }
-    for connection in connections { connection.close() }
+    for connection in connections.values where connection.isUpgrade { connection.close() }
+    removeClosed()
+    while !connections.isEmpty, ContinuousClock.now < end { turn() }
+    for connection in connections.values { connection.close() }
   }
 
-  /// Waits for events for at most a second, and handles them.
-  private mutating func turn(stop: Latch?, isAccepting: Bool) {
-    connections.removeAll(where: \.isClosed)
-    pairings.watch(Set(connections.compactMap(\.client)))
-    let mayAccept = isAccepting && connections.count < Self.connectionLimit
-    let own = [
-      stop?.reader ?? -1, pairings.descriptor, mayAccept ? listener : -1, admissions.descriptor,
-    ]
-    var polled = own.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    for connection in connections {
-      let interest = connection.interest
-      polled += [interest.front, interest.agent]
+  /// Waits for events until the next sweep, and handles them. The relay's own descriptors come last, so that
+  /// no event belongs to a socket that was made meanwhile.
+  ///
+  /// - Returns: whether it has swept, which happens once a second.
+  @discardableResult
+  private mutating func turn() -> Bool {
+    listen(!resources.isStopping && connections.count < Self.connectionLimit)
+    var asked: [RelayConnection] = []
+    var own: [UInt64] = []
+    for event in resources.poller.wait(until: nextSweep) {
+      guard let connection = connections[event.tag & ~1] else {
+        own.append(event.tag)
+        continue
+      }
+      connection.advance(event.readiness, ofAgent: event.tag & 1 == 1)
+      if connection.isClosed { connections[connection.tag] = nil }
+      asked.append(connection)
     }
-    guard poll(&polled, nfds_t(polled.count), 1000) >= 0 else { return }
+    if own.contains(Tag.pairings) { closeEnded() }
+    if own.contains(Tag.admissions) { admit() }
+    ask(about: asked)
+    if own.contains(Tag.listener) { accept() }
+    if own.contains(Tag.stop) { resources.isStopping = true }
     let now = ContinuousClock.now
-    for (number, connection) in connections.enumerated() {
-      connection.advance(
-        front: polled[own.count + 2 * number].revents,
-        agent: polled[own.count + 1 + 2 * number].revents, at: now)
-    }
-    if polled[1].revents != 0 { closeEnded() }
-    if polled[3].revents != 0 { admit() }
-    admissions.ask(about: Set(connections.compactMap { $0.takeQuestion() }))
-    if polled[2].revents != 0 { accept() }
+    guard now >= nextSweep else { return false }
+    sweep(at: now)
+    return true
+  }
+
+  private mutating func listen(_ mayAccept: Bool) {
+    guard mayAccept != isListening else { return }
+    resources.poller.watch(
+      listener, from: isListening ? .input : nil, to: mayAccept ? .input : nil, tag: Tag.listener)
+    isListening = mayAccept
   }
 
   private mutating func accept() {
     while connections.count < Self.connectionLimit,
-      case let front = Glibc.accept(listener, nil, nil), front >= 0
+      case let descriptor = Glibc.accept(listener, nil, nil), descriptor >= 0
     {
-      _ = fcntl(front, F_SETFD, FD_CLOEXEC)
-      _ = fcntl(front, F_SETFL, O_NONBLOCK)
-      connections.append(RelayConnection(front: front, addresses: addresses))
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+      let front = RelaySocket(descriptor, poller: resources.poller)
+      connections[nextTag] = RelayConnection(front: front, tag: nextTag, resources: resources)
+      nextTag += 2
     }
   }
 
-  private func admit() {
+  private mutating func ask(about connections: [RelayConnection]) {
+    let new = connections.filter(\.hasQuestion)
+    guard !new.isEmpty else { return }
+    let question = admissions.ask(about: Set(new.compactMap(\.client)))
+    for connection in new { connection.hasQuestion = false }
+    asking += new.map { ($0, question) }
+  }
+
+  private mutating func admit() {
     let verdicts = admissions.take()
-    for connection in connections {
-      if let client = connection.client, let verdict = verdicts[client] {
-        connection.take(verdict)
-      }
+    for (connection, question) in asking where question <= verdicts.question {
+      guard let verdict = connection.client.flatMap({ verdicts.ofClients[$0] }) else { continue }
+      connection.take(verdict)
+      if connection.isClosed { connections[connection.tag] = nil }
     }
+    asking.removeAll { $0.question <= verdicts.question }
   }
 
-  private func closeEnded() {
+  /// Ends waits that have taken too long, and asks which clients must go.
+  private mutating func sweep(at now: ContinuousClock.Instant) {
+    nextSweep = now + Self.interval
+    for connection in connections.values { connection.expire(at: now) }
+    removeClosed()
+    resources.idleAgents.closeOld(at: now)
+    pairings.ask(about: Set(connections.values.compactMap(\.client)))
+  }
+
+  private mutating func removeClosed() {
+    for (tag, connection) in connections where connection.isClosed { connections[tag] = nil }
+  }
+
+  private mutating func closeEnded() {
     let ended = pairings.take()
-    let closed = connections.filter { !$0.isClosed && $0.client.map(ended.contains) ?? false }
+    let closed = connections.values.filter { $0.client.map(ended.contains) ?? false }
     for connection in closed { connection.close() }
+    removeClosed()
     for (client, its) in Dictionary(grouping: closed, by: \.client) {
       guard let client else { continue }
       log.notice(

@@ -1,7 +1,10 @@
 import Glibc
 import StoreCore
 
-/// One request to the agent: a connection from the web server, and one to the agent.
+/// Connection from the web server, and one to the agent for the request on it.
+///
+/// Takes another request only after the complete answer to one without content (see
+/// ``RelayHead/isBare``), and only if nothing has arrived until then.
 ///
 /// Reads from one side only after the other side has accepted the bytes before (back-pressure). So
 /// a connection buffers at most 16 KiB in each direction, and nothing while it is idle.
@@ -13,267 +16,309 @@ final class RelayConnection {
     case asking
     case connecting(to: Int)
     case open
-    /// The answer is complete; further input is dropped.
-    case answered
+    /// The answer is complete, but perhaps not sent. Further input of the last one is dropped.
+    case answered(isLast: Bool)
     case closed
   }
 
-  static let chunk = 16 * 1024
   private static let headLimit = Duration.seconds(10)
   private static let askLimit = Duration.seconds(5)
   private static let connectLimit = Duration.seconds(2)
   private static let answerLimit = Duration.seconds(10)
 
-  private let front: CInt
-  private var agent: CInt = -1
-  private let addresses: [AgentAddress]
+  /// Even, for the events of the web server; the next number is for those of the agent.
+  let tag: UInt64
+  private let front: RelaySocket
+  private var agent: RelaySocket?
+  private let resources: RelayResources
   private var phase = Phase.head
   private var isProbe = false
   /// Whether the agent has ended; the connection is closed when the web server has all bytes.
   private var isAgentDone = false
-  /// Interim answer for the web server, which then sends the content.
-  private var interim: [UInt8] = []
-  /// nil until the head of the request has been read.
+  /// Whether the agent's connection has served another request before this one.
+  private var isAgentKept = false
+  /// nil until the head has been read.
+  private var request: RelayHead?
   private var answer: AgentAnswer?
   private var toAgent: [UInt8] = []
   private var toFront: [UInt8] = []
   private var deadline: ContinuousClock.Instant?
-  /// nil until the head has been read.
-  private(set) var client: AgentClient?
   /// Whether the database has not been asked about the client yet.
-  private var hasQuestion = false
-  /// Whether the request opens a web socket, which may stay open for days.
-  private(set) var isUpgrade = false
+  var hasQuestion = false
 
-  /// - Parameter front: an accepted nonblocking connection, owned by this object.
-  init(front: CInt, addresses: [AgentAddress]) {
+  /// - Parameter front: an accepted connection.
+  init(front: RelaySocket, tag: UInt64, resources: RelayResources) {
     self.front = front
-    self.addresses = addresses
+    self.tag = tag
+    self.resources = resources
     deadline = .now + Self.headLimit
+    watch()
   }
 
-  deinit { close() }
-
   var isClosed: Bool { if case .closed = phase { true } else { false } }
+  /// nil between two requests.
+  var client: AgentClient? { request?.client }
+  /// Whether the request opens a web socket, which may stay open for days.
+  var isUpgrade: Bool { request?.isUpgrade ?? false }
 
   func close() {
-    guard !isClosed else { return }
     phase = .closed
-    Glibc.close(front)
+    front.close()
     closeAgent()
   }
 
   private func closeAgent() {
-    if agent >= 0 { Glibc.close(agent) }
-    agent = -1
+    agent?.close()
+    agent = nil
   }
 
-  /// Events to wait for at the web server and at the agent.
-  var interest: (front: pollfd, agent: pollfd) {
-    var (atFront, atAgent): (CInt, CInt) = (toFront.isEmpty ? 0 : POLLOUT, 0)
+  // MARK: Events
+
+  /// Sets the events to wait for at the web server and at the agent.
+  private func watch() {
+    guard !isClosed else { return }
+    var (atFront, atAgent): (SocketPoller.Readiness, SocketPoller.Readiness) = ([], [])
+    if !toFront.isEmpty { atFront = .output }
     switch phase {
-    case .head, .answered: atFront |= POLLIN
-    case .asking: break
-    case .connecting: atAgent = POLLOUT
+    case .head, .answered: atFront.insert(.input)
+    case .asking: if isBare { atFront.insert(.input) }
+    case .connecting:
+      atAgent = .output
+      if isBare { atFront.insert(.input) }
     case .open:
-      if toAgent.isEmpty { atFront |= POLLIN } else { atAgent |= POLLOUT }
-      if toFront.isEmpty, !isAgentDone { atAgent |= POLLIN }
+      if toAgent.isEmpty || isBare { atFront.insert(.input) }
+      if !toAgent.isEmpty { atAgent = .output }
+      if toFront.isEmpty, !isAgentDone { atAgent.insert(.input) }
     case .closed: break
     }
-    // Leaves out the agent's descriptor while it has no events to wait for, because `poll` would
-    // report its end all the time.
-    return (
-      pollfd(fd: front, events: Int16(atFront), revents: 0),
-      pollfd(fd: atAgent == 0 ? -1 : agent, events: Int16(atAgent), revents: 0)
-    )
+    front.watch(atFront, tag: tag)
+    // Leaves out the agent while there is nothing to wait for, because its end would be reported
+    // all the time.
+    agent?.watch(atAgent.isEmpty ? nil : atAgent, tag: tag + 1)
   }
 
-  /// Handles the events, and the deadline if it has passed.
-  func advance(front: Int16, agent: Int16, at now: ContinuousClock.Instant) {
-    if agent != 0 { advanceAgent(CInt(agent)) }
-    if front != 0, !isClosed { advanceFront(CInt(front)) }
-    if let deadline, now >= deadline { expire() }
+  /// Handles an event of the web server or of the agent.
+  func advance(_ readiness: SocketPoller.Readiness, ofAgent isOfAgent: Bool) {
+    guard !isClosed else { return }
+    // Only the end and errors are reported without being waited for.
+    let hasInput = readiness != .output
+    if isOfAgent { advanceAgent(hasInput: hasInput) } else { advanceFront(hasInput: hasInput) }
+    watch()
   }
 
-  private func advanceAgent(_ events: CInt) {
+  private func advanceAgent(hasInput: Bool) {
+    guard let agent else { return }
     if case .connecting(let number) = phase {
-      finishConnecting(to: number)
+      finishConnecting(agent, to: number)
     } else {
-      if !toAgent.isEmpty, !send(&toAgent, to: agent) { return agentHasEnded() }
-      if toFront.isEmpty, events & ~POLLOUT != 0 { readAnswer() }
+      if !agent.send(&toAgent) { return agentHasEnded() }
+      if toFront.isEmpty, hasInput { readAnswer(from: agent) }
     }
   }
 
-  private func advanceFront(_ events: CInt) {
-    if !toFront.isEmpty, events & POLLOUT != 0, !sendToFront() { return close() }
+  private func advanceFront(hasInput: Bool) {
+    if !toFront.isEmpty, !sendToFront() { return close() }
     if isAgentDone, toFront.isEmpty { return close() }
-    guard events & ~POLLOUT != 0 else { return }
+    guard hasInput else { return }
     switch phase {
     case .head: readHead()
-    case .answered: if !readAway() { close() }
+    case .answered: dropInput()
     // The web server never closes half of a connection, so its end ends the request.
-    case .asking, .connecting: close()
+    case .asking, .connecting: isBare ? dropInput() : close()
     case .open:
-      guard toAgent.isEmpty, move(from: front, to: agent, &toAgent) else { return close() }
+      if isBare { return dropInput() }
+      guard toAgent.isEmpty, moveToAgent() else { return close() }
     case .closed: break
     }
   }
 
-  /// Passes on the agent's next bytes. Replaces a malformed answer by an error, or closes the
-  /// connection if the answer has begun.
-  private func readAnswer() {
-    guard let bytes = read(from: agent), var answer else { return agentHasEnded() }
-    do throws(AgentAnswerHead.Malformed) {
-      toFront = try answer.take(bytes)
-    } catch {
-      return answer.hasHead ? close() : finish(with: .malformedAnswer)
-    }
-    self.answer = answer
-    if answer.isComplete { return finish() }
-    if !sendToFront() { close() }
-  }
-
-  /// Handles the end of the agent's connection. Bytes for the web server may still wait.
-  private func agentHasEnded() {
-    isAgentDone = true
-    closeAgent()
-    if toFront.isEmpty { close() }
-  }
-
-  private func expire() {
+  /// Closes the connection if its deadline has passed.
+  func expire(at now: ContinuousClock.Instant) {
+    guard let deadline, now >= deadline else { return }
     switch phase {
     case .asking: finish(with: .unknownClient)
     case .connecting(let number): connect(to: number + 1)
     case .head, .open, .answered, .closed: close()
     }
+    watch()
   }
 
-  // MARK: The head, and the agent
+  // MARK: The request
+
+  private var isBare: Bool { request?.isBare ?? false }
 
   private func readHead() {
     let before = toAgent.count
-    guard let bytes = read(from: front) else { return close() }
-    toAgent += bytes
+    switch front.read() {
+    case .nothing: return
+    case .end: return close()
+    case .bytes(let bytes): toAgent += bytes
+    }
     let start = max(0, before - 3)
-    guard let end = toAgent[start...].firstRange(of: "\r\n\r\n".utf8)?.upperBound else {
+    guard let end = RelayField.endOfHead(in: toAgent, from: start) else {
       if toAgent.count > RelayHead.limit { finish(with: .malformed) }
       return
     }
     let head = Array(toAgent[..<end])
     if RelayHead.isProbe(head) {
       isProbe = true
-      connect(to: 0)
-    } else {
-      do throws(RelayHead.Refusal) {
-        let parsed = try RelayHead(head)
-        client = parsed.client
-        isUpgrade = parsed.isUpgrade
-        answer = AgentAnswer(to: parsed)
-        if parsed.expectsContinue { interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
-        toAgent.replaceSubrange(..<end, with: parsed.bytes)
-      } catch {
-        return finish(with: RelayAnswer(error))
-      }
-      phase = .asking
-      hasQuestion = true
-      deadline = .now + Self.askLimit
+      return connect(to: 0)
     }
+    do throws(RelayHead.Refusal) {
+      var request = try RelayHead(head)
+      if resources.isStopping || request.isBare && end < toAgent.count { request.isLast = true }
+      answer = AgentAnswer(to: request)
+      toAgent = request.isBare ? request.bytes : request.bytes + toAgent[end...]
+      self.request = request
+    } catch {
+      return finish(with: RelayAnswer(error))
+    }
+    phase = .asking
+    hasQuestion = true
+    deadline = .now + Self.askLimit
   }
 
-  /// The client to ask the database about; nil if there is none or if it was asked already.
-  func takeQuestion() -> AgentClient? {
-    defer { hasQuestion = false }
-    return hasQuestion && !isClosed ? client : nil
-  }
-
-  /// Passes the request on if it waits for this verdict and the client is admitted.
+  /// Passes the request on if the client is admitted.
   func take(_ verdict: ClientAdmissions.Verdict) {
-    // This may be the verdict for an earlier request of the same client.
-    guard case .asking = phase, !hasQuestion else { return }
+    guard case .asking = phase else { return }
     switch verdict {
-    case .admitted: connect(to: 0)
+    case .admitted: reachAgent()
     case .ended: finish(with: .endedClient)
     case .unknown: finish(with: .unknownClient)
+    }
+    watch()
+  }
+
+  // MARK: The agent
+
+  private func reachAgent() {
+    if let request, request.isRepeatable, let kept = resources.idleAgents.take(for: request.client)
+    {
+      agent = kept
+      isAgentKept = true
+      sendRequest(to: kept)
+    } else {
+      connect(to: 0)
     }
   }
 
   private func connect(to number: Int) {
     closeAgent()
-    guard number < addresses.count else { return finish(with: .agentAway) }
-    agent = addresses[number].connectingSocket()
-    guard agent >= 0 else { return connect(to: number + 1) }
+    guard number < resources.addresses.count else { return finish(with: .agentAway) }
+    let descriptor = resources.addresses[number].connectingSocket()
+    guard descriptor >= 0 else { return connect(to: number + 1) }
+    agent = RelaySocket(descriptor, poller: resources.poller)
     phase = .connecting(to: number)
     deadline = .now + Self.connectLimit
   }
 
-  private func finishConnecting(to number: Int) {
-    var (problem, size): (CInt, socklen_t) = (0, socklen_t(MemoryLayout<CInt>.size))
-    getsockopt(agent, SOL_SOCKET, SO_ERROR, &problem, &size)
-    guard problem == 0 else { return connect(to: number + 1) }
+  private func finishConnecting(_ agent: RelaySocket, to number: Int) {
+    guard agent.connectError == 0 else { return connect(to: number + 1) }
     if isProbe { return finish(with: .agentAnswers) }
+    if request?.expectsContinue == true { toFront = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
+    sendRequest(to: agent)
+  }
+
+  private func sendRequest(to agent: RelaySocket) {
     phase = .open
     deadline = nil
-    toFront = interim
     if !sendToFront() { return close() }
-    if !send(&toAgent, to: agent) { agentHasEnded() }
+    if !agent.send(&toAgent) { agentHasEnded() }
   }
+
+  /// Passes on the agent's next bytes. Replaces a malformed answer by an error, or closes the
+  /// connection if the answer has begun.
+  private func readAnswer(from agent: RelaySocket) {
+    switch agent.read() {
+    case .nothing: return
+    case .end: return agentHasEnded()
+    case .bytes(let bytes):
+      do throws(AgentAnswerHead.Malformed) {
+        toFront = try answer?.take(bytes) ?? []
+      } catch {
+        return answer?.hasHead == true ? close() : finish(with: .malformedAnswer)
+      }
+    }
+    guard let request, let answer, answer.isComplete else {
+      if !sendToFront() { close() }
+      return
+    }
+    if request.isRepeatable, answer.isReusable, toAgent.isEmpty {
+      resources.idleAgents.keep(agent, for: request.client)
+      self.agent = nil
+    }
+    finish(isLast: request.isLast)
+  }
+
+  /// Handles the end of the agent's connection. Bytes for the web server may still wait. A kept
+  /// connection may have ended before the request reached the agent (RFC 9112 §9.3.1).
+  private func agentHasEnded() {
+    if isAgentKept, let request, answer?.hasBegun == false {
+      isAgentKept = false
+      toAgent = request.bytes
+      return connect(to: 0)
+    }
+    isAgentDone = true
+    closeAgent()
+    if toFront.isEmpty { close() }
+  }
+
+  // MARK: The end of the answer
 
   /// Answers instead of the agent.
   private func finish(with answer: RelayAnswer) {
     toFront = answer.bytes
-    finish()
+    finish(isLast: true)
     deadline = .now + Self.answerLimit
   }
 
-  /// Sends the remaining bytes to the web server, and then the end. Keeps reading from the web
-  /// server, because it ignores the answer if its own write fails.
-  private func finish() {
+  /// Sends the remaining bytes to the web server. Keeps reading from the web server after the last
+  /// answer, because it ignores the answer if its own write fails.
+  private func finish(isLast: Bool) {
     closeAgent()
     toAgent = []
-    phase = .answered
+    phase = .answered(isLast: isLast)
     deadline = nil
     if !sendToFront() { close() }
   }
 
-  // MARK: Bytes
-
-  /// Moves available bytes from `source` to `target`, and keeps the rest in `pending`.
-  ///
-  /// - Returns: false if either side has ended.
-  private func move(from source: CInt, to target: CInt, _ pending: inout [UInt8]) -> Bool {
-    guard let bytes = read(from: source) else { return false }
-    pending = bytes
-    return bytes.isEmpty || send(&pending, to: target)
-  }
-
-  /// - Returns: nil at the end.
-  private func read(from source: CInt) -> [UInt8]? {
-    let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunk) { room, count in
-      let received = recv(source, room.baseAddress, room.count, 0)
-      count = max(0, received)
-    }
-    if !bytes.isEmpty { return bytes }
-    var pending: CInt = 0
-    // Nothing was read: either nothing has arrived yet, or the connection has ended.
-    return recv(source, &pending, 1, CInt(MSG_PEEK)) < 0 && errno == EAGAIN ? [] : nil
-  }
-
-  private func readAway() -> Bool { read(from: front) != nil }
-
   private func sendToFront() -> Bool {
-    guard toFront.isEmpty || send(&toFront, to: front) else { return false }
-    if case .answered = phase, toFront.isEmpty {
-      shutdown(front, CInt(SHUT_WR))
+    // Bytes that arrive before the end of the answer must not be taken for the next request.
+    if case .answered(isLast: false) = phase, front.hasInput { phase = .answered(isLast: true) }
+    guard front.send(&toFront) else { return false }
+    if case .answered(let isLast) = phase, toFront.isEmpty {
+      if isLast { front.endOutput() } else { awaitRequest() }
       deadline = .now + Self.answerLimit
     }
     return true
   }
 
-  /// - Returns: false if `target` accepts nothing any more.
-  private func send(_ pending: inout [UInt8], to target: CInt) -> Bool {
-    let sent = Glibc.send(target, pending, pending.count, CInt(MSG_NOSIGNAL))
-    if sent < 0 { return errno == EAGAIN }
-    if sent == pending.count { pending = [] } else { pending.removeFirst(sent) }
-    return true
+  private func awaitRequest() {
+    phase = .head
+    (request, answer) = (nil, nil)
+    isAgentKept = false
+  }
+
+  // MARK: Bytes
+
+  private func moveToAgent() -> Bool {
+    switch front.read() {
+    case .nothing: return true
+    case .end: return false
+    case .bytes(let bytes):
+      toAgent = bytes
+      return agent?.send(&toAgent) ?? false
+    }
+  }
+
+  /// Drops bytes that belong to no request. Closes the connection at its end.
+  private func dropInput() {
+    switch front.read() {
+    case .nothing: break
+    case .end: close()
+    case .bytes:
+      request?.isLast = true
+      if case .answered = phase { phase = .answered(isLast: true) }
+    }
   }
 }

@@ -15,10 +15,35 @@ struct RelayField {
       line.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 })
     else { return nil }
     self.line = line
-    name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-      .split(separator: "_", omittingEmptySubsequences: false).joined(separator: "-")
+    name = String(
+      decoding: line[..<colon].map { octet in
+        octet.isUppercaseLetter
+          ? octet | 0x20 : octet == UInt8(ascii: "_") ? UInt8(ascii: "-") : octet
+      }, as: UTF8.self)
     let rest = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
     value = rest.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { rest[...$0] } ?? []
+  }
+
+  /// Whether the sender closes the connection after this message (RFC 9112 §9.3).
+  var asksToClose: Bool {
+    name == "connection"
+      && String(decoding: value, as: UTF8.self).lowercased()
+        .split { !$0.isLetter && $0 != "-" }.contains("close")
+  }
+
+  /// The end of the head, behind its empty line, in `bytes` from `start` on. A loop, because
+  /// `firstRange(of:)` takes a third of the relay's time.
+  static func endOfHead(in bytes: [UInt8], from start: Int) -> Int? {
+    let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+    var index = start + 3
+    while index < bytes.count {
+      if bytes[index] == lf, bytes[index - 1] == cr, bytes[index - 2] == lf, bytes[index - 3] == cr
+      {
+        return index + 1
+      }
+      index += 1
+    }
+    return nil
   }
 
   /// Splits a head into lines, without its empty line.

@@ -22,6 +22,14 @@ struct RelayHead {
   let client: AgentClient
   let isUpgrade: Bool
   let isHEAD: Bool
+  /// Whether nothing follows the head: neither content nor a web socket.
+  let isBare: Bool
+  /// Whether the request may use a kept connection to the agent, because it can be sent again if that
+  /// connection has ended (RFC 9112 §9.3.1). A kept connection serves one client, and `anyone` may be
+  /// several.
+  let isRepeatable: Bool
+  /// Whether the web server's connection ends with this request.
+  var isLast: Bool
   /// Whether the web server waits for an interim answer before it sends the content (RFC 9110
   /// §10.1.1). The relay sends it, because agents may not support this.
   let expectsContinue: Bool
@@ -62,12 +70,23 @@ struct RelayHead {
       && values("upgrade").map { String(decoding: $0, as: UTF8.self).lowercased() } == ["websocket"]
     isHEAD = requestLine[0].elementsEqual("HEAD".utf8)
     expectsContinue = !values("expect").isEmpty
+    isBare =
+      !isUpgrade && !expectsContinue && values("content-length").isEmpty
+      && values("transfer-encoding").isEmpty
+    isRepeatable =
+      isBare && client != .anyone
+      && (isHEAD || requestLine[0].elementsEqual("GET".utf8))
+    isLast = !isBare || fields.contains(where: \.asksToClose)
     bytes = requestLine[0] + " ".utf8 + target.withoutTokens + " HTTP/1.1\r\n".utf8
     for field in fields where !Self.isWithheld(field) { bytes += field.line + "\r\n".utf8 }
     if let device = client.pairedDevice { bytes += "X-Paired-Device: \(device)\r\n".utf8 }
-    // One request per connection, so that later bytes cannot be parsed as another request.
-    let connection = isUpgrade ? "Connection: Upgrade\r\nUpgrade: websocket" : "Connection: close"
-    bytes += "\(connection)\r\n\r\n".utf8
+    if isUpgrade {
+      bytes += "Connection: Upgrade\r\nUpgrade: websocket\r\n".utf8
+    } else if !isRepeatable {
+      // No request follows content, so that none of its bytes can be parsed as another request.
+      bytes += "Connection: close\r\n".utf8
+    }
+    bytes += "\r\n".utf8
   }
 
   private static func isWithheld(_ field: RelayField) -> Bool {

@@ -50,8 +50,8 @@ package final class PollSignal: Sendable {
   }
 
   package func clear() {
-    var byte: UInt8 = 0
-    while read(reader, &byte, 1) == 1 {}
+    var bytes: UInt64 = 0
+    while read(reader, &bytes, 8) == 8 {}
   }
 }
 

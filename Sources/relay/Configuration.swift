@@ -1,4 +1,5 @@
 import AgentRelay
+import Base
 import Logging
 import MariaDB
 import ProcessSupport
@@ -29,7 +30,8 @@ struct Configuration {
       log.warning("The database does not answer: the schema's version was not checked. \(error)")
     }
     return Relay(
-      listener: listener, agent: agent, requiresAuth: requiresAuth, database: database, log: log)
+      listener: listener, agent: agent, requiresAuth: requiresAuth,
+      ended: { [database] in try database.ended(among: $0, at: .now()) }, log: log)
   }
 }
 

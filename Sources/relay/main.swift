@@ -33,7 +33,7 @@ guard case .listening(let listener) = InheritedSocket.inherit() else {
 do {
   var relay = try Configuration(Environment.ofProcess()).relay(on: listener)
   var isReady = false
-  relay.run {
+  relay.run(until: stopSignal()) {
     notifier.tell(isReady ? .alive : .ready)
     isReady = true
   }

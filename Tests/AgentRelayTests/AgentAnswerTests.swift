@@ -8,7 +8,7 @@ import Testing
   private func request(
     _ line: String = "GET /api/file HTTP/1.1", _ fields: String...
   ) throws -> RelayHead {
-    let lines = [line, "X-Admitted-By: anyone"] + fields + ["", ""]
+    let lines = [line, "X-Admitted-By: anyone", "Connection: close"] + fields + ["", ""]
     return try RelayHead(Array(lines.joined(separator: "\r\n").utf8))
   }
 
@@ -86,6 +86,34 @@ import Testing
       #expect(empty.text == "HTTP/1.1 \(status) X\r\n\(Self.end)")
       #expect(empty.isComplete)
     }
+  }
+
+  /// Complete answers, and whether the agent's connection can take another request.
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true),
+    ("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", true),
+    ("HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", true),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n", false),
+    ("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\nx", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nx", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n", false),
+    ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", false),
+    ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok", false),
+    ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false),
+    ("HTTP/1.1 200 OK\r\nConnection: x\r\nConnection: y,Close\r\nContent-Length: 0\r\n\r\n", false),
+    ("HTTP/1.1 204 X\r\n\r\n", false), ("HTTP/1.1 304 X\r\nContent-Length: 5\r\n\r\n", false),
+  ])
+  func anAgentsConnectionIsReusableAfterExactlyOneAnswer(answer: String, isReusable: Bool) throws {
+    var whole = AgentAnswer(to: try request())
+    #expect(!whole.hasBegun)
+    _ = try whole.take(Array(answer.utf8))
+    #expect(whole.hasBegun && whole.isComplete)
+    #expect(whole.isReusable == isReusable)
+    guard isReusable else { return }
+    _ = try whole.take(Array("x".utf8))
+    #expect(!whole.isReusable)
   }
 
   @Test func aCutAnswerIsNotComplete() throws {

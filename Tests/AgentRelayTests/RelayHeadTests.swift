@@ -27,6 +27,30 @@ import Testing
     #expect(!head.isUpgrade)
   }
 
+  /// Lines of a request, whether nothing follows the head, and whether it may be sent again.
+  @Test(arguments: [
+    (["GET /api/file HTTP/1.1"], true, true), (["HEAD /api/file HTTP/1.1"], true, true),
+    (["POST /api/file HTTP/1.1"], true, false), (["DELETE /api/file HTTP/1.1"], true, false),
+    (["GET /api/file HTTP/1.1", "Content-Length: 0"], false, false),
+    (["GET /api/file HTTP/1.1", "content_length: 3"], false, false),
+    (["GET /api/file HTTP/1.1", "Transfer-Encoding: chunked"], false, false),
+    (["GET /api/file HTTP/1.1", "Expect: x"], false, false),
+    (["GET /ws HTTP/1.1", "Upgrade: websocket"], false, false),
+    (["GET /api/file HTTP/1.1", "Upgrade: websocket"], true, true),
+  ])
+  func onlyARequestWithoutContentLeavesConnectionsOpen(
+    given: [String], isBare: Bool, isRepeatable: Bool
+  ) throws {
+    func parsed(_ more: String) throws -> RelayHead {
+      try RelayHead(Array((given + [more, "", ""]).joined(separator: "\r\n").utf8))
+    }
+    let request = try parsed(client)
+    #expect(request.isBare == isBare && request.isLast == !isBare)
+    #expect(request.isRepeatable == isRepeatable)
+    #expect(lines(request).contains { $0.hasPrefix("Connection:") } == !isRepeatable)
+    #expect(try !parsed("X-Admitted-By: anyone").isRepeatable, "anyone may be several clients")
+  }
+
   @Test func aWebSocketAloneIsUpgraded() throws {
     let socket = try RelayHead(head("GET /ws HTTP/1.1", "Upgrade: websocket", client))
     #expect(socket.isUpgrade)
@@ -88,7 +112,8 @@ import Testing
     ("%2574oken=x", ""), ("token", ""), ("token[]=x", ""), ("to%6ben%5b%5d=x", ""),
     ("+token=x", ""),
     ("a=1;token=x", "?a=1"), ("access_token=x&page_token=2", "?page_token=2"),
-    ("a=cdev_s_x", ""), ("a=%63dev_p_x", ""), ("a=CDEV_R_x", ""), ("tokens=1", "?tokens=1"),
+    ("a=cdev_s_x", ""), ("a=cdev_c_%CC%81x", ""), ("a=%63dev_p_x", ""), ("a=CDEV_R_x", ""),
+    ("tokens=1", "?tokens=1"),
     ("", ""), ("&&", ""),
   ])
   func noSpellingOfATokenPasses(_ query: String, _ kept: String) throws {

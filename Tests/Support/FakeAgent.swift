@@ -89,12 +89,25 @@ package final class Wire {
       let length = socklen_t(MemoryLayout<sockaddr_in>.size)
       precondition(connect(descriptor, address, length) == 0, "nobody listens on \(port)")
     }
-    var timeLimit = timeval(tv_sec: 30, tv_usec: 0)
-    let size = socklen_t(MemoryLayout<timeval>.size)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeLimit, size)
+    setWaitLimit()
+  }
+
+  /// Connects to a unix socket.
+  package convenience init(unixSocket path: String) {
+    signal(SIGPIPE, SIG_IGN)
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let isConnected = withAddress(of: path) { connect(descriptor, $0, $1) == 0 }
+    precondition(isConnected, "nobody listens on \(path)")
+    self.init(descriptor)
+    setWaitLimit()
   }
 
   deinit { close(descriptor) }
+
+  private func setWaitLimit() {
+    var limit = timeval(tv_sec: 30, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
 
   package func write(_ text: String) { _ = send(descriptor, text, text.utf8.count, 0) }
 

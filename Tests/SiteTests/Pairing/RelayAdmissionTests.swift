@@ -41,10 +41,16 @@ import Testing
           "token \(nonce)"
         ),
       ] {
+        let kept = Wire(unixSocket: site.socket("relay"))
+        kept.write("GET /api/file HTTP/1.1\r\nX-Admitted-By: \(client)\r\n\r\n")
+        #expect(kept.head()?.hasPrefix("HTTP/1.1 200 ") == true)
+        #expect(kept.bytes(14).elementsEqual(#"{"agent":true}"#.utf8))
         _ = try site.sql(statement)
         #expect(status(site, admittedBy: client) == 401, "\(client)")
+        kept.write("GET /api/file HTTP/1.1\r\nX-Admitted-By: \(client)\r\n\r\n")
+        #expect(kept.head()?.hasPrefix("HTTP/1.1 401 ") == true, "\(client)")
       }
-      #expect(agent.seen.count == 2)
+      #expect(agent.seen.count == 4)
     }
   }
 

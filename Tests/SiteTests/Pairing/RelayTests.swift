@@ -1,5 +1,6 @@
 import Foundation
 import Support
+import Synchronization
 import Testing
 
 /// Open connections to the agent behind the deployed web server, and their end.
@@ -135,6 +136,28 @@ import Testing
         #expect(!head.contains("Admitted"))
       }
       #expect(agent.seen.contains { $0.hasPrefix("GET /api/file?b=2 HTTP/1.1\r\n") })
+    }
+  }
+
+  /// The web server may send a request on a kept connection while the relay stops.
+  @Test func aRestartOfTheRelayCutsNoRequest() async throws {
+    try await withAgent { site, _ in
+      let bearer = ["--header", "Authorization: Bearer \(try site.pair().access)"]
+      let isOver = Atomic(false)
+      let statuses = Mutex<Set<Int>>([])
+      let threads = [[], ["--data", "{}"], ["--request", "DELETE"]].map { options in
+        Thread {
+          while !isOver.load(ordering: .relaxed) {
+            let seen = site.statuses(of: 100, "/api/claude/run", bearer + options)
+            statuses.withLock { $0.formUnion(seen) }
+          }
+        }
+      }
+      for thread in threads { thread.start() }
+      for _ in 1...2 { site.restart("relay") }
+      isOver.store(true, ordering: .relaxed)
+      #expect(holds { threads.allSatisfy(\.isFinished) })
+      #expect(statuses.withLock { $0 } == [200])
     }
   }
 
