@@ -23,10 +23,12 @@ import Testing
     return head.hasPrefix("HTTP/1.1 200 ") && !head.contains("Connection:")
   }
 
-  /// Whether the next answer is the agent's, and the connection then ends.
+  /// Whether the next answer is the agent's, and the connection then ends. An idle connection would
+  /// end after 10 s.
   private func isAnsweredLast(_ front: Wire) -> Bool {
     guard let head = front.head(), front.bytes(2).elementsEqual("ok".utf8) else { return false }
-    return head.hasPrefix("HTTP/1.1 200 ") && front.byte() == nil
+    let began = ContinuousClock.now
+    return head.hasPrefix("HTTP/1.1 200 ") && front.byte() == nil && .now - began < .seconds(5)
   }
 
   // MARK: From the web server
