@@ -7,13 +7,17 @@ import Synchronization
 
 @testable import AgentRelay
 
-/// A relay on a unix socket, with a scripted agent. A set stands for the database.
+/// A relay on a unix socket, with a scripted agent. A set replaces the database.
 final class RunningRelay: Sendable {
   /// Serves one connection to the agent.
   typealias Script = @Sendable (ScriptedAgent.Connection) -> Void
 
   let agent: ScriptedAgent
+  /// Holds the answer to the relay's question 0, 1, … to the database, after the database has read
+  /// who is admitted.
+  let gate = Gate()
   private let ended = Mutex<Set<AgentClient>>([])
+  private let questions = Mutex(0)
   private let path = "/tmp/switchboard-relay-\(UUID().uuidString.prefix(8)).sock"
   private let stop = Latch()
   private let thread: Mutex<pthread_t?>
@@ -29,7 +33,15 @@ final class RunningRelay: Sendable {
     let running = startThread { [self] in
       var relay = Relay(
         listener: listener, agent: addresses, requiresAuth: true, idleLimit: idleLimit,
-        ended: { [self] in ended.withLock { $0 }.intersection($0) },
+        ended: { [self] clients in
+          let read = ended.withLock { $0 }.intersection(clients)
+          let question = questions.withLock { count in
+            defer { count += 1 }
+            return count
+          }
+          gate.pass("\(question)")
+          return read
+        },
         log: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
       relay.run(until: stop) {}
       close(listener)
