@@ -277,7 +277,7 @@ import Testing
       front.write(get("x"))
       #expect(isAnswered(front))
       #expect(holds(within: .seconds(10)) { span.withLock { $0 != nil } })
-      #expect(span.withLock { $0 ?? .seconds(10) } < .seconds(4))
+      #expect(span.withLock { $0 ?? .seconds(10) } < .seconds(8))
     }
   }
 }
