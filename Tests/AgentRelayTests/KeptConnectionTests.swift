@@ -64,6 +64,25 @@ import Testing
     }
   }
 
+  /// The agent sends content all the same, which would be taken for the next answer.
+  @Test(arguments: [("HEAD", 200), ("GET", 204), ("GET", 304)])
+  func aConnectionStaysAfterAnAnswerWithoutContent(method: String, status: Int) {
+    let script: RunningRelay.Script = { connection in
+      while connection.request() != nil {
+        connection.wire.write("HTTP/1.1 \(status) X\r\nContent-Length: 2\r\n\r\nno")
+      }
+    }
+    withRelay(script) { relay in
+      let front = relay.connection()
+      for _ in 1...3 {
+        front.write("\(method) /api/file HTTP/1.1\r\nX-Admitted-By: \(Self.phone.text)\r\n\r\n")
+        let head = front.head() ?? ""
+        #expect(head.hasPrefix("HTTP/1.1 \(status) ") && !head.contains("Connection:"))
+      }
+      #expect(relay.agent.seen.map(\.connection) == [0, 1, 2])
+    }
+  }
+
   @Test func pipelinedBytesAreNoRequest() {
     withRelay { relay in
       let front = relay.connection()
