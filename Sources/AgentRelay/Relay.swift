@@ -10,7 +10,9 @@ package typealias EndedClients = @Sendable (Set<AgentClient>) throws -> Set<Agen
 /// connections of clients that are no longer admitted.
 package struct Relay {
   /// Maximum number of connections, far more than the phones of one site need.
-  private static let connectionLimit = 4096
+  private static let mostConnections = 4096
+  /// Descriptors that are not of connections, such as those of idle agents and of the database.
+  private static let ownDescriptors = 64
   private static let drainLimit = Duration.seconds(5)
 
   private static let interval = Duration.seconds(1)
@@ -25,6 +27,8 @@ package struct Relay {
   }
 
   private let listener: CInt
+  /// Smaller than ``mostConnections`` if the process may open only few descriptors.
+  private let connectionLimit: Int
   private let log: Logger
   private let pairings: EndedPairings
   private let admissions: ClientAdmissions
@@ -54,7 +58,8 @@ package struct Relay {
     admissions = ClientAdmissions(ended: ended, requiresAuth: requiresAuth, log: log)
     _ = fcntl(listener, F_SETFD, FD_CLOEXEC)
     _ = fcntl(listener, F_SETFL, fcntl(listener, F_GETFL, 0) | O_NONBLOCK)
-    raiseDescriptorLimit(to: rlim_t(2 * Self.connectionLimit + 64))
+    let wanted = 2 * Self.mostConnections + Self.ownDescriptors
+    connectionLimit = max(1, (raiseDescriptorLimit(to: wanted) - Self.ownDescriptors) / 2)
   }
 
   /// Serves until `stop` is set. Then closes web sockets, and gives other requests five seconds
@@ -89,7 +94,7 @@ package struct Relay {
   /// - Returns: whether it has swept, which happens once a second.
   @discardableResult
   private mutating func turn() -> Bool {
-    listen(!resources.isStopping && connections.count < Self.connectionLimit)
+    listen(!resources.isStopping && connections.count < connectionLimit)
     var asked: [RelayConnection] = []
     var own: [UInt64] = []
     for event in resources.poller.wait(until: nextSweep) {
@@ -120,7 +125,7 @@ package struct Relay {
   }
 
   private mutating func accept() {
-    while connections.count < Self.connectionLimit,
+    while connections.count < connectionLimit,
       case let descriptor = Glibc.accept(listener, nil, nil), descriptor >= 0
     {
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -188,10 +193,13 @@ extension AgentClient {
 }
 
 /// Raises the soft limit of open files, as far as the hard one allows.
-private func raiseDescriptorLimit(to wanted: rlim_t) {
+///
+/// - Returns: the new limit, at most `wanted`.
+private func raiseDescriptorLimit(to wanted: Int) -> Int {
   var limit = rlimit()
-  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < wanted
-  else { return }
-  limit.rlim_cur = min(wanted, limit.rlim_max)
+  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return wanted }
+  guard limit.rlim_cur < wanted else { return wanted }
+  limit.rlim_cur = min(rlim_t(wanted), limit.rlim_max)
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  return Int(limit.rlim_cur)
 }
