@@ -128,6 +128,19 @@ import Testing
     }
   }
 
+  @Test func theCatalogueIsReadOnlyForOtherModels() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.post(#"{"preferred_models":["gpt-4o"]}"#, by: ann)
+      site.sql("RENAME TABLE models TO hidden_models")
+      let same = site.post(#"{"preferred_models":["gpt-4o"]}"#, by: ann)
+      #expect(same.status == 200)
+      #expect(same.models == ["gpt-4o"])
+      #expect(site.post(#"{"preferred_models":["GPT-4o"]}"#, by: ann).status == 500)
+      #expect(site.preferences(of: ann).version == 2)
+    }
+  }
+
   @Test func aNameThatHasLeftTheCatalogueCannotBeChosenAnew() throws {
     try withApplication { site in
       let ann = try site.signUp()

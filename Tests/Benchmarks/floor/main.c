@@ -1,7 +1,8 @@
 // GET and POST /api/v1/device-prefs with the least work possible in C: the lower limit for the responder's cost.
 //
 // It does what the responder does for the requests of the benchmark: libfcgi behind epoll with four threads, kept
-// connections, a complete check of the token, the same SQL with prepared statements. Requests that the benchmark never sends
+// connections, a complete check of the token, the same SQL with prepared statements. It always reads the catalog of models,
+// which the responder reads only when the models change. Requests that the benchmark never sends
 // (if_version, a device credential, an unconfirmed session) get 501, and nothing is logged.
 //
 // Its environment is the responder's: SWITCHBOARD_DB_SOCKET, _NAME, _USER, _PASSWORD_FILE, SWITCHBOARD_JWT_KEYS_FILE,
