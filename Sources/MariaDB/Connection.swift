@@ -6,6 +6,8 @@ package final class Connection {
   /// Keyed by the address of the statement's text: a `StaticString` keeps its address for the life
   /// of the process.
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+  /// By the first statement of a transaction: the number of learned statements that are prepared already.
+  private var learnedCounts: [UnsafePointer<UInt8>: Int] = [:]
   /// Declared after the statements, so that it is closed after them.
   private let session: Session
   /// The error that prevents a commit of the transaction, even if the body caught it.
@@ -172,10 +174,13 @@ extension Connection {
   ) throws(DatabaseError) {
     pending = nil
     _ = try statement(first)
-    for sql in learned.after(first) {
+    let count = learnedCounts[first.utf8Start] ?? 0
+    let new = learned.after(first, from: count)
+    for sql in new {
       // Skips statements that this account may not execute.
       do throws(DatabaseError) { _ = try statement(sql) } catch  where !error.breaksConnection {}
     }
+    if !new.isEmpty { learnedCounts[first.utf8Start] = count + new.count }
     if isolation == .readCommitted {
       try run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
     }

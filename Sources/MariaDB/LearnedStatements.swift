@@ -6,17 +6,21 @@ import Synchronization
 package final class LearnedStatements: Sendable {
   package static let ofThisProcess = LearnedStatements()
 
-  /// Keyed by the address of the first statement, and then by the address of the later one.
-  private let later = Mutex<[UInt: [UInt: StaticString]]>([:])
+  /// Keyed by the address of the first statement; in the order in which they were learned.
+  private let later = Mutex<[UInt: [StaticString]]>([:])
 
   package init() {}
 
-  func after(_ first: StaticString) -> [StaticString] {
-    later.withLock { later in later[first.address].map { Array($0.values) } ?? [] }
+  /// The statements after `first`, without the `count` that were learned first.
+  func after(_ first: StaticString, from count: Int) -> ArraySlice<StaticString> {
+    later.withLock { later in later[first.address]?[count...] ?? [] }
   }
 
   func add(_ sql: StaticString, after first: StaticString) {
-    later.withLock { $0[first.address, default: [:]][sql.address] = sql }
+    later.withLock { later in
+      if later[first.address]?.contains(where: { $0.address == sql.address }) == true { return }
+      later[first.address, default: []].append(sql)
+    }
   }
 }
 
