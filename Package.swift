@@ -7,6 +7,16 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// Less to load and to relocate at the start of a program: no exported symbols, and the few parts of libstdc++ that the Swift
+/// runtime needs, by the linker script in `Sources/linking`. lld also drops references of unused parts to newer C libraries.
+let linking: [LinkerSetting] = [
+  .unsafeFlags(
+    [
+      "-use-ld=lld", "-Xlinker", "--no-export-dynamic",
+      "-L\(Context.packageDirectory)/Sources/linking",
+    ], .when(configuration: .release))
+]
+
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 /// A test target whose sources lie in `Tests/<name>`.
@@ -88,13 +98,13 @@ let package = Package(
       path: "Sources/responder",
       exclude: ["environment-responder"]
         + ["service", "socket"].map { "switchboard-responder.\($0)" },
-      swiftSettings: settings),
+      swiftSettings: settings, linkerSettings: linking),
     .executableTarget(
       name: "switchboard-relay",
       dependencies: ["AgentRelay", "Base", "MariaDB", "ProcessSupport", "StoreCore", log],
       path: "Sources/relay",
       exclude: ["environment-relay"] + ["service", "socket"].map { "switchboard-relay.\($0)" },
-      swiftSettings: settings),
+      swiftSettings: settings, linkerSettings: linking),
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
@@ -108,7 +118,7 @@ let package = Package(
         "monitoring", "restore", "setup", "setup.sh", "switchboard", "switchboard-failure@.service",
         "switchboard.sysusers",
       ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
-      swiftSettings: settings),
+      swiftSettings: settings, linkerSettings: linking),
 
     .executableTarget(
       name: "switchboard-fakes",

@@ -17,7 +17,7 @@ from turns import Services
 ROOT = pathlib.Path(__file__).parents[2]
 PREFERENCES = "/api/v1/device-prefs"
 HOSTS_LIBRARIES = {
-    "libc.so.6", "libm.so.6", "libpthread.so.0", "libresolv.so.2", "libdl.so.2", "librt.so.1", "libstdc++.so.6", "libgcc_s.so.1"}
+    "libc.so.6", "libm.so.6", "libpthread.so.0", "libresolv.so.2", "libdl.so.2", "librt.so.1", "libgcc_s.so.1"}
 
 
 def main(host):
