@@ -54,7 +54,12 @@ struct Session: ~Copyable {
 ///
 /// libmariadb keeps nothing per thread: its `mysql_thread_init` and `mysql_thread_end` are empty,
 /// so no thread calls them.
-private let isLibraryReady = mysql_server_init(0, nil, nil) == 0
+private let isLibraryReady = {
+  // The library looks up the port of the service `mysql`, although we always name one. This keeps glibc from looking
+  // for a database of services in 60 directories.
+  __nss_configure_lookup("services", "files")
+  return mysql_server_init(0, nil, nil) == 0
+}()
 
 extension UnsafeMutablePointer<MYSQL> {
   fileprivate func configure(_ settings: ConnectionSettings) {

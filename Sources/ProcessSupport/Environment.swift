@@ -19,8 +19,10 @@ package struct Environment {
     var variables: [String: String] = [:]
     var entry = environ
     while let text = entry.pointee {
-      let pair = String(cString: text).split(separator: "=", maxSplits: 1)
-      if pair.count == 2 { variables[String(pair[0])] = String(pair[1]) }
+      let pair = String(cString: text)
+      if let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")) {
+        variables[String(pair[..<mark])] = String(pair[mark...].dropFirst())
+      }
       entry += 1
     }
     return Environment(variables)
@@ -108,7 +110,8 @@ package struct Environment {
       return false
     }
     guard let path = WebURL(text)?.rest else { return true }  // its readers check the host
-    return path.wholeMatch(of: /[A-Za-z0-9._~\/-]*/) != nil  // pages use it without escapes
+    // Pages use it without escapes.
+    return path.utf8.allSatisfy { $0.isAlphanumeric || "._~/-".utf8.contains($0) }
   }
 
   /// The case of `Choice` whose raw value is the value of `name`.

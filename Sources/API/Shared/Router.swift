@@ -38,13 +38,14 @@ struct Router: Sendable {
   init(_ families: [Family]) {
     for family in families.indices {
       for route in families[family].routes {
+        // Most paths have no pattern. Splitting all of them takes a tenth of a plain CGI request.
+        guard route.path.utf8.contains(UInt8(ascii: ":")) else {
+          exact[route.path, default: (family, [])].routes.append(route)
+          continue
+        }
         let segments = route.path.split(separator: "/", omittingEmptySubsequences: false)
         let pattern = segments.map { $0.hasPrefix(":") ? ":" : $0 }.joined(separator: "/")
-        if pattern == route.path {
-          exact[pattern, default: (family, [])].routes.append(route)
-        } else {
-          patterns[pattern, default: (family, [])].routes.append(route)
-        }
+        patterns[pattern, default: (family, [])].routes.append(route)
       }
     }
   }
