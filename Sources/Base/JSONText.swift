@@ -5,16 +5,18 @@ extension JSONReader {
   ///
   /// - Returns: whether the text is ASCII.
   mutating func skipPlainText() -> Bool {
+    var all: UInt8 = 0
+    var end = position
     bytes.withUnsafeBufferPointer { bytes in
-      var all: UInt8 = 0
-      while position < bytes.count {
-        let byte = bytes[position]
+      while end < bytes.count {
+        let byte = bytes[end]
         if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
         all |= byte
-        position += 1
+        end += 1
       }
-      return all < 0x80
     }
+    position = end
+    return all < 0x80
   }
 
   func text(_ bytes: Span<UInt8>, isASCII: Bool = false) throws(Failure) -> String {
