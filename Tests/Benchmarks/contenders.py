@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -36,12 +37,20 @@ class Site:
             raise SystemExit(f"error: {answer.stderr}")
         return answer.stdout
 
-    def make_database(self, name):
+    def make_database(self, name, schema=ROOT / "schema.sql"):
         self.sql(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", "")
-        self.sql("SET @roles = 'switchboard';\n" + (ROOT / "schema.sql").read_text(), name)
+        self.sql("SET @roles = 'switchboard';\n" + schema.read_text(), name)
 
-    def seed(self, script, rows, database="switchboard"):
-        self.sql((HERE / script).read_text().replace("ROWS", str(rows)), database)
+    def seed(self, script, rows, database="switchboard", **words):
+        """Runs a script after it has replaced ROWS, PART, the ids ID(n), and `words`."""
+        text = re.sub(r"\bID\(([0-9a-f])\)", r"CONCAT('01900000-0000-700\1-8000-', LPAD(HEX(seq), 12, '0'))", (HERE / script).read_text())
+        for word, value in {"ROWS": str(rows), "PART": str(max(1, rows // 100)), **words}.items():
+            text = text.replace(word, value)
+        self.sql(text, database)
+
+    def enlarge_database(self):
+        """Gives MariaDB memory as on a server. The size of a transaction's log is the other limit of big inserts."""
+        self.sql("SET GLOBAL innodb_buffer_pool_size = 4 << 30; SET GLOBAL innodb_log_file_size = 2 << 30")
 
     def database_cpu(self):
         return cpu([(self.run / "mariadb.pid").read_text().strip()])
@@ -117,7 +126,8 @@ class Run:
 class Stage:
     """Starts programs, and ends them when it ends."""
 
-    def __init__(self, state, name, site):
+    def __init__(self, state, name, site, options=None):
+        self.options = options
         self.directory = state / name
         self.directory.mkdir()
         self.floor = state / "floor"
