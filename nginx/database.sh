@@ -21,13 +21,14 @@ make_database() {
 }
 
 start_database() {
-  local as_root=() tries=0
+  local as_root=() options tries=0
+  read -ra options <<<"${SWITCHBOARD_MARIADB_OPTIONS-}"
   ((EUID != 0)) || as_root=(--user=root) # mariadbd runs as root only with this option
   [[ -d $state/mariadb ]] || make_database "${as_root[@]}"
   # Needs its own --tmpdir: a starting mariadbd deletes the temporary tables of all others in its --tmpdir.
   keep mariadb mariadbd --no-defaults "${as_root[@]}" --datadir="$state/mariadb" --tmpdir="$state/tmp" \
     --socket="$run/mariadb.sock" --skip-networking \
-    --character-set-server=utf8mb4 --collation-server=utf8mb4_nopad_bin
+    --character-set-server=utf8mb4 --collation-server=utf8mb4_nopad_bin "${options[@]}"
   client=(--no-defaults --default-character-set=utf8mb4 --socket="$run/mariadb.sock" --user="$(id -un)")
   until mariadb "${client[@]}" -e 'SELECT 1' >/dev/null 2>&1; do
     ((++tries < 600)) || fail 'MariaDB does not answer' mariadb.log

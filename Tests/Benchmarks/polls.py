@@ -17,13 +17,13 @@ class Poller:
         stage.await_file(port, stage.start("ogs", [sys.executable, "-B", HERE / "fake_ogs.py", port], None))
         self.url = f"http://127.0.0.1:{port.read_text()}"
 
-    def poll(self, database, users):
-        """Polls the users with these numbers."""
+    def poll(self, database, users, url=None):
+        """Polls the users with these numbers, at another address of online-go.com if one is given."""
         site = self.stage.site
         condition = f"id IN ({', '.join(str(1_000_000 + number) for number in users)})"
         site.sql(f"UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3), checked_at = NULL WHERE {condition}", database)
         environment = site.environment(database, "companion") | {
-            "SWITCHBOARD_SUBSTITUTES": f"ogs={self.url}", "OGS_REQUESTS_PER_SECOND": "1000",
+            "SWITCHBOARD_SUBSTITUTES": f"ogs={url or self.url}", "OGS_REQUESTS_PER_SECOND": "1000",
             "SWITCHBOARD_ADMINISTRATOR": "bench@example.org", "CHECK_INTERVAL_SECONDS": "300"}  # the longest time that a pass polls
         before = site.database_cpu()
         run = self.stage.run("companion", [self.program, "run"], environment)
