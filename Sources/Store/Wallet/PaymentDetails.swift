@@ -109,7 +109,8 @@ extension PaymentStatements {
     ) { row in PaymentDetails(row: row) }
   }
 
-  /// At most `limit` payments of a merchant, the newest first.
+  /// At most `limit` payments of a merchant, the newest first. Payments of one millisecond come in the
+  /// same direction, because an index is read in one direction; otherwise all would be sorted.
   ///
   /// - Parameter last: a payment; the list begins after it. nil: with the newest.
   func list(
@@ -120,8 +121,8 @@ extension PaymentStatements {
       transaction.connection.rows(
         """
         SELECT id FROM payments
-        WHERE merchant_id = ? AND (created_at < ? OR created_at = ? AND id > ?)
-        ORDER BY created_at DESC, id LIMIT ?
+        WHERE merchant_id = ? AND (created_at < ? OR created_at = ? AND id < ?)
+        ORDER BY created_at DESC, id DESC LIMIT ?
         """,
         [
           .text(merchant), .time(end), .time(end), .text(last?.id ?? ""), .integer(Int64(limit)),

@@ -52,7 +52,7 @@ extension Webhooks {
         """
         SELECT w.id, m.name, w.payment_id, w.event, w.state, w.created_at, w.due_at, w.attempts, w.status, w.reason
         FROM merchants m JOIN webhooks w ON w.merchant_id = m.id
-        WHERE m.id = ? ORDER BY w.created_at DESC, w.id LIMIT ?
+        WHERE m.id = ? ORDER BY w.created_at DESC, w.id DESC LIMIT ?
         """,
         [.text(merchant), .integer(Int64(limit) + 1)]
       ) { row in WebhookRecord(row: row) }
