@@ -9,17 +9,19 @@ class Proxy:
 
     def __init__(self, target):
         self.target, self.bytes = target, 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         self.lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
         while True:
-            client = self.listener.accept()[0]
-            server = socket.create_connection(("127.0.0.1", self.target))
-            for pair in ((client, server), (server, client)):
-                threading.Thread(target=self._copy, args=pair, daemon=True).start()
+            threading.Thread(target=self._serve, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def _serve(self, client):
+        server = socket.create_connection(("127.0.0.1", self.target))
+        for pair in ((client, server), (server, client)):
+            threading.Thread(target=self._copy, args=pair, daemon=True).start()
 
     def _copy(self, source, sink):
         try:
