@@ -124,7 +124,7 @@ struct AccountTraceStatements: ~Copyable {
 
   /// Erases the counts of subjects that equal one of `names`, or begin with one and a space.
   private func eraseCounts(of names: [String]) throws(DatabaseError) {
-    for limit in try column("SELECT DISTINCT name FROM rate_limits") {
+    for limit in try transaction.namesOfLimits {
       for name in names {
         let subjects = try column(
           // The exclamation mark is the character after the space.

@@ -49,7 +49,7 @@ package struct CountedLimits: Sendable {
       if name == nil && subject == nil {
         return try statements.newest(isUsedUp: isUsedUp, limit: limit + 1)
       }
-      return try (name.map { [$0] } ?? statements.names()).flatMap { name in
+      return try (name.map { [$0] } ?? transaction.namesOfLimits).flatMap { name in
         try statements.list(named: name, of: subject, isUsedUp: isUsedUp, limit: limit + 1)
       }
     }
@@ -98,14 +98,26 @@ extension Records {
   package var countedLimits: CountedLimits { CountedLimits(records: self) }
 }
 
+extension Transaction {
+  /// The names under which anything is counted. Each is one search in the index; for DISTINCT, MariaDB
+  /// may read the whole index.
+  var namesOfLimits: [String] {
+    get throws(DatabaseError) {
+      var names: [String] = []
+      while let name = try connection.row(
+        "SELECT MIN(name) FROM rate_limits WHERE name > ?", [.text(names.last ?? "")],
+        { row in row.optionalText(0) }) ?? nil
+      {
+        names.append(name)
+      }
+      return names
+    }
+  }
+}
+
 /// Statements on `rate_limits` for administrators.
 private struct CountedLimitStatements: ~Copyable {
   let transaction: Transaction
-
-  /// The names under which anything is counted.
-  func names() throws(DatabaseError) -> [String] {
-    try transaction.connection.rows("SELECT DISTINCT name FROM rate_limits") { row in row.text(0) }
-  }
 
   func newest(isUsedUp: Bool, limit: Int) throws(DatabaseError) -> [CountedLimit] {
     let now = transaction.now
