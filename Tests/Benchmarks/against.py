@@ -9,8 +9,10 @@ from preferences import BODY, DEVICES, LOADS, PATH
 from tables import median, print_table, ratios
 from tokens import access_token, write_callers
 
-# The median ratio of rounds without a difference is 0.97 to 1.03, also on a busy machine: see measurements.md.
+# On a machine with ten times too much other load, the medians of a program against itself were 0.98 to 1.22, and of a debug
+# build 0.30 to 0.73. A lone client sends too few requests there.
 LEAST = 0.9
+JUDGED = LOADS[1:]
 FIGURES = {"the responder": lambda run: run["cpu"], "responder and MariaDB": lambda run: run["cpu"] + run["database"]}
 
 
@@ -30,7 +32,7 @@ def measure(stage, programs, rounds, seconds, budgets):
         (*load, name, *(median([run[figure] for run in runs[name, load]], form)
                         for figure, form in (("rate", "{:,.0f}"), ("cpu", "{:.1f}"), ("database", "{:.1f}"))))
         for load in LOADS for name in releases))
-    for load in LOADS:
+    for load in JUDGED:
         for what, figure in FIGURES.items():
             new, previous = ([figure(run) for run in runs[name, load]] for name in ("new", "previous"))
             budgets.at_least(f"{load[0]} of {load[1]} clients, requests per CPU second of {what}: new / previous", ratios(previous, new), LEAST)

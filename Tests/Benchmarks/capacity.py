@@ -26,7 +26,7 @@ OTHER_TABLES = ("audit_log", "notifications", "deliveries", "ogs_users", "ogs_re
 
 
 def measure(stage, programs, rounds, seconds, budgets):
-    stage.site.enlarge_database()
+    stage.site.enlarge_database(4)
     sizes = (FEW, SOME, stage.options.devices)
     gateway, poller = Gateway(stage, programs), Poller(stage, programs)
     grounds = {size: Ground(stage, programs, size, gateway, poller) for size in sizes}

@@ -48,9 +48,9 @@ class Site:
             text = text.replace(word, value)
         self.sql(text, database)
 
-    def enlarge_database(self):
-        """Gives MariaDB memory as on a server. The size of a transaction's log is the other limit of big inserts."""
-        self.sql("SET GLOBAL innodb_buffer_pool_size = 4 << 30; SET GLOBAL innodb_log_file_size = 2 << 30")
+    def enlarge_database(self, gigabytes):
+        """Gives MariaDB memory for all rows, as on a server. The size of the redo log is the other limit of big inserts."""
+        self.sql(f"SET GLOBAL innodb_buffer_pool_size = {gigabytes << 30}; SET GLOBAL innodb_log_file_size = {2 << 30}")
 
     def database_cpu(self):
         return cpu([(self.run / "mariadb.pid").read_text().strip()])

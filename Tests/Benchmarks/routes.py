@@ -17,7 +17,7 @@ UNCOUNTED = 1
 
 def measure(stage, programs, rounds, _seconds, budgets):
     site, many = stage.site, stage.options.devices
-    site.enlarge_database()
+    site.enlarge_database(9)
     # Each request has a person of its own, because some end the sign-in or delete the account.
     few = 130 * (rounds + UNCOUNTED)
     callers = {}
