@@ -58,7 +58,7 @@ def print_errors(costs):
     for (unit, figure), points in costs.items():
         measured_at, measured = points[-1]
         predicted = fit(points[:-1])(measured_at)
-        if measured < 1:
+        if measured < 10:  # rounds to nothing
             continue
         errors.append(predicted / measured - 1)
         print(f"| {unit}, {figure} | {predicted:,.0f} | {measured:,.0f} | {errors[-1]:+.0%} |")
