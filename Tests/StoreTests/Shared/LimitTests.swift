@@ -27,29 +27,29 @@ import Testing
     for _ in 0..<10 { #expect(try hit(database) == nil) }
   }
 
-  /// MariaDB chooses another plan when a connection executes a statement again.
+  /// With few rows, MariaDB reads them all for DISTINCT; with many rows, that depends on its estimates.
   @Test func namesAreFoundWithoutReadingAllCounts() throws {
+    func rowsRead(_ transaction: borrowing Transaction) throws -> Int {
+      try transaction.connection.rows("SHOW SESSION STATUS LIKE 'Handler_read_next'") { row in
+        Int(row.text(1)) ?? 0
+      }.reduce(0, +)
+    }
     try withStore { store throws in
       store.sql(
         """
-        SET GLOBAL userstat = 1;
         INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
-          SELECT 'many', seq, UTC_TIMESTAMP(3), 60, 1, 1 FROM seq_1_to_10000;
-        INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
-          VALUES ('one', 's', UTC_TIMESTAMP(3), 60, 1, 1);
-        ANALYZE TABLE rate_limits;
-        FLUSH TABLE_STATISTICS;
+          SELECT IF(seq = 1, 'one', 'many'), seq, UTC_TIMESTAMP(3), 60, 1, 1 FROM seq_1_to_200;
         """)
       let records = store.records("responder")
       for _ in 1...3 {
-        #expect(try records.transaction { try $0.namesOfLimits } == ["many", "one"])
+        let (names, read) = try records.transaction { transaction in
+          let before = try rowsRead(transaction)
+          let names = try transaction.namesOfLimits
+          return (names, try rowsRead(transaction) - before)
+        }
+        #expect(names == ["many", "one"])
+        #expect(read < 10)
       }
-      let read = store.sql(
-        """
-        SELECT COALESCE(SUM(ROWS_READ), 0) FROM information_schema.TABLE_STATISTICS
-        WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'rate_limits'
-        """)
-      #expect(Int(read)! < 20)
     }
   }
 
