@@ -47,4 +47,22 @@ func respond(
     guard written > 0 else { throw FastCGIError("write", errno) }
     sent += written
   }
+  if body.defect != nil { dropInput(from: input) }
+}
+
+/// Reads the content that was not accepted, for two seconds and up to 16 MiB. A web server may lose
+/// the response if the program ends while content is unread or unsent.
+private func dropInput(from input: CInt) {
+  let deadline = ContinuousClock.now + .seconds(2)
+  var left = 16 << 20
+  withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
+    while left > 0 {
+      var awaited = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+      let time = max(.zero, deadline - .now) / .milliseconds(1)
+      guard poll(&awaited, 1, CInt(time)) > 0 else { return }
+      let received = read(input, room.baseAddress, room.count)
+      guard received > 0 else { return }
+      left -= received
+    }
+  }
 }

@@ -62,6 +62,34 @@ import Testing
     #expect(answer.body == "POST /  \(defect == "-" ? body : "") \(defect)")
   }
 
+  /// A socket reports an error instead of the end if it is closed with unread bytes: Apache then
+  /// loses the response.
+  @Test func refusedContentIsReadToItsEnd() throws {
+    signal(SIGPIPE, SIG_IGN)
+    var ends: [CInt] = [-1, -1]
+    try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    let (program, server) = (ends[0], FileHandle(fileDescriptor: ends[1], closeOnDealloc: true))
+    var environment = Parameters()
+    for (name, value) in [
+      ("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/"), ("CONTENT_LENGTH", "100000"),
+    ] {
+      environment.append(name, value)
+    }
+    let sent = DispatchGroup()
+    DispatchQueue.global().async(group: sent) {
+      for _ in 0..<10 {
+        try? server.write(contentsOf: Data(count: 10_000))
+        usleep(10_000)
+      }
+      shutdown(server.fileDescriptor, CInt(SHUT_WR))
+    }
+    try respond(to: environment, input: program, output: program, bodyLimit: 1000, describe)
+    close(program)
+    sent.wait()
+    let answer = Answer(Array(try server.readToEnd() ?? Data()))
+    #expect(answer.body == "POST /   bodyTooLarge")
+  }
+
   @Test func withoutLengthAndChunksNothingIsRead() throws {
     let answer = try answer([("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/")], ["abc"])
     #expect(answer.body == "POST /   -")
