@@ -9,8 +9,8 @@ from preferences import BODY, DEVICES, LOADS, PATH
 from tables import median, print_table, ratios
 from tokens import access_token, write_callers
 
-# On a machine with ten times too much other load, the medians of a program against itself were 0.98 to 1.22, and of a debug
-# build 0.30 to 0.73. A lone client sends too few requests there.
+# On two processors with twenty other busy programs, the medians of a program against itself were 0.98 to 1.22, and of a
+# debug build 0.30 to 0.73. A lone client sends too few requests there.
 LEAST = 0.9
 JUDGED = LOADS[1:]
 FIGURES = {"the responder": lambda run: run["cpu"], "responder and MariaDB": lambda run: run["cpu"] + run["database"]}

@@ -46,7 +46,7 @@ package struct DevicePreferences: Sendable {
       let current = try transaction.preferences.find(of: caller)
       var models: [UInt8]?
       if let names = change.preferredModels { models = JSONWriter.array(of: names) }
-      // Apps often send all preferences again. Models that the row has may stay, so the catalogue is not read for them.
+      // Apps often send all preferences again. Models that the row has may stay, so the catalog is not read for them.
       if let names = change.preferredModels, models != current.preferences.preferredModels {
         let catalogue = try transaction.models.catalogue()
         do {
