@@ -642,7 +642,7 @@ CREATE TABLE IF NOT EXISTS ogs_games (
   position       INT UNSIGNED NOT NULL COMMENT 'in the order of online-go.com',
   name           VARCHAR(500) NOT NULL,
   last_move      BIGINT NOT NULL COMMENT 'Unix milliseconds',
-  current_player BIGINT UNSIGNED NOT NULL COMMENT 'who must act; while stones are removed, the user until they accept; 0: nobody',
+  current_player BIGINT UNSIGNED NOT NULL COMMENT 'who must act; while stones are removed, the user until they accept; 0: no player',
   is_running     BOOLEAN NOT NULL COMMENT 'in play or removing stones, and not paused',
   notified_move  BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move of the last notification to the user',
   clock_move     BIGINT NOT NULL DEFAULT 0 COMMENT 'Unix milliseconds; the last_move for which the user was told that the clock runs out',
@@ -736,7 +736,6 @@ CREATE TABLE IF NOT EXISTS outbox (
   finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
   account_id  UUID NULL COMMENT 'whose mail it is: it goes with the account; none: no account',
   KEY outbox_due (state, due_at),
-  KEY outbox_claim (claim_id),
   KEY outbox_finished (finished_at),
   KEY outbox_account (account_id),
   CONSTRAINT outbox_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -759,7 +758,6 @@ CREATE TABLE IF NOT EXISTS jobs (
   finished_at DATETIME(3) NULL COMMENT 'UTC, the database''s clock',
   account_id  UUID NULL COMMENT 'for whom it is done: it goes with the account; none: no account',
   KEY jobs_due (state, due_at),
-  KEY jobs_claim (claim_id),
   KEY jobs_finished (finished_at),
   KEY jobs_account (account_id),
   CONSTRAINT jobs_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -1037,6 +1035,11 @@ IF @found < 2 THEN
     ADD CONSTRAINT IF NOT EXISTS payments_idempotency_whole CHECK ((idempotency_hash IS NULL) = (request_hash IS NULL)),
     ADD CONSTRAINT IF NOT EXISTS payments_items_array CHECK (JSON_VALID(items) AND items LIKE '[%]'),
     ALGORITHM = COPY;
+  -- The programs find claimed rows by id.
+  ALTER TABLE outbox DROP KEY IF EXISTS outbox_claim, ALGORITHM = INPLACE, LOCK = NONE;
+  ALTER TABLE jobs DROP KEY IF EXISTS jobs_claim, ALGORITHM = INPLACE, LOCK = NONE;
+  ALTER TABLE ogs_games MODIFY current_player BIGINT UNSIGNED NOT NULL
+    COMMENT 'who must act; while stones are removed, the user until they accept; 0: no player', ALGORITHM = INSTANT;
 END IF //
 DELIMITER ;
 
