@@ -201,7 +201,13 @@ class Stage:
         self.await_socket(path, process)
         return Contender(self.site, "Python", self._nginx("Python", http=path), lambda: children_of(process.pid))
 
-    def _nginx(self, name, responder=None, relay=None, http=None):
+    def edge(self, responder, file):
+        """An nginx with the deployed settings of TLS in front of a responder's socket. It also serves `file` of the directory."""
+        port = self._nginx("edge", responder=responder, file=file)
+        process = self.processes[-1]
+        return Contender(self.site, "edge", port, lambda: children_of(process.pid))
+
+    def _nginx(self, name, responder=None, relay=None, http=None, file=None):
         """The site's own nginx with other sockets and otherwise the same configuration."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
@@ -221,6 +227,15 @@ class Stage:
       proxy_set_header X-Request-Id $request_id;
     }}
 """).replace("http {\n", f"http {{\n  upstream python {{ server unix:{http}; keepalive 16; }}\n", 1)
+        if file:
+            text = text.replace(f"127.0.0.1:{port};", f"127.0.0.1:{port} ssl http2;", 1)
+            text = text.replace("include switchboard/server.conf;\n", f"""
+    ssl_certificate "{self.directory}/tls.crt";
+    ssl_certificate_key "{self.directory}/tls.key";
+    include switchboard/tls.conf;
+    location = /{file} {{ root "{self.directory}"; }}
+    include switchboard/server.conf;
+""")
         # PHP and Go need a parameter more than the site's programs.
         more = {"PHP": f'SCRIPT_FILENAME "{HERE}/handler.php"', "Go": "SERVER_PROTOCOL $server_protocol"}.get(name)
         if more:
