@@ -1,4 +1,5 @@
-"""Requests of phones over TLS: the answer of the responder beside a file of the same length, and what a connection costs nginx."""
+"""Requests of phones over TLS: the answer of the responder, compared with a file of the same length, and the cost of a
+connection."""
 
 import http.client
 import re

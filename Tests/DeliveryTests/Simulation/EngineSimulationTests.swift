@@ -91,7 +91,7 @@ private struct SimulatedLine {
   struct Result {
     let number: Int
     let outcome: APNsOutcome
-    /// What the server did with the request; nil: it did not process it.
+    /// The server's decision about the request; nil: not processed.
     let decision: SimulatedApple.Decision?
     /// Whether the whole answer had reached the engine in time.
     let isAnswered: Bool

@@ -9,7 +9,7 @@ import Support
 ///
 /// The statements are those of the companion; the service is simulated.
 final class OutboxHistory {
-  /// What the service and the rules know of a delivery.
+  /// The state of a delivery, as the service and the rules know it.
   private struct Knowledge {
     var isAccepted = false
     var isRejected = false
@@ -23,7 +23,7 @@ final class OutboxHistory {
     var dueAt = Duration.zero
   }
 
-  /// What the rules know of a lease.
+  /// A lease, as the rules know it.
   private struct Holding {
     let claimID: String
     /// The worker that claimed it last.

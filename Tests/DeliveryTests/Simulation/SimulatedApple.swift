@@ -11,7 +11,7 @@ struct SimulatedApple {
 
   /// Frames for the client.
   private(set) var output: [UInt8]
-  /// What was done with the requests, by stream. A request without an entry was not processed.
+  /// The decisions about requests, by stream. A request without an entry was not processed.
   private(set) var decisions: [UInt32: Decision] = [:]
   /// The place in ``output`` where the answer of a stream ends, counted from the first octet of the connection.
   private(set) var ends: [UInt32: Int] = [:]

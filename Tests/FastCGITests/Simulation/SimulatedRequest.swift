@@ -123,7 +123,7 @@ struct SimulatedRequest: Sendable {
   }
 }
 
-/// What a web server says about the length of a body, usually the truth.
+/// The length of a body that a web server announces, usually the right one.
 private struct BodyLength {
   let parameter: String
   let isChunked: Bool

@@ -6,7 +6,7 @@ import Support
 
 /// The server of a history and its handler. If the server ends, another one takes its place on the same socket.
 final class SimulatedSite: Sendable {
-  /// What the handler knows of a request.
+  /// A request, as the handler should see it.
   private struct Expectation {
     let request: SimulatedRequest
     var isSent = false

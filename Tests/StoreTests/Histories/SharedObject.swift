@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Store
 
-/// What happens in the histories of an object, besides cut connections.
+/// The events of an object's histories, other than cut connections.
 struct HistoryCondition: Sendable {
   let count: Int
   var change: SQLChange?

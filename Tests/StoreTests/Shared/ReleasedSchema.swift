@@ -91,7 +91,7 @@ struct NextSchema {
 
     """
 
-  /// What an upgrade has to come to, made once.
+  /// The structure that an upgrade must reach, made once.
   static let structure = Result {
     try withDatabase(schema: commonRoles + text) { try TestStore(root: $0).structure() }
   }
