@@ -41,12 +41,14 @@ struct APIDescription {
   }
 
   static let text = """
-    Bodies have at most \(Application.bodyLimit) bytes. A path that is not here answers 404, and another method 405 with the \
-    field `Allow`, both in the error shape of its family. A GET route also answers HEAD, unless it changes data. An answer \
-    with 429 or 503 has `Retry-After`, in seconds. Show a `message` to people as it is: it is in the language of \
-    `Accept-Language`. Ignore members that you do not know. `x-rate-limits` has the limits that an operation counts; the site's \
-    web server may have others. In a limit, an IPv6 address stands for its /64 network, and its /48 network may do more. A \
-    known device has signed in to the account before.
+    Bodies have at most \(Application.bodyLimit) bytes.
+    A path that is not here answers 404, and another method 405 with the field `Allow`, both in the error shape of its family.
+    A GET route also answers HEAD, unless it changes data.
+    An answer with 429 or 503 has `Retry-After`, in seconds.
+    Show a `message` to people as it is: it is in the language of `Accept-Language`.
+    Ignore members that you do not know.
+    `x-rate-limits` has the limits that an operation counts; the site's web server may have others. In a limit, an IPv6 address \
+    stands for its /64 network, and its /48 network may do more. A known device has signed in to the account before.
     """
 
   /// Fields of every answer.
