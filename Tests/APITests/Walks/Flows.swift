@@ -47,19 +47,19 @@ extension Chooser {
     }
   }
 
-  private func answer(_ step: Int, _ kind: String) -> ValueSource {
+  func answer(_ step: Int, _ kind: String) -> ValueSource {
     .answered(step: step, kind: kind, 0)
   }
 
-  private mutating func asserted(_ challenge: ValueSource) -> ValueSource {
+  mutating func asserted(_ challenge: ValueSource) -> ValueSource {
     isLucky(60) ? .asserted(challenge) : .newlyAsserted(challenge)
   }
 
-  private mutating func device(_ known: KnownValues) -> ValueSource {
+  mutating func device(_ known: KnownValues) -> ValueSource {
     value(of: "deviceId", known) ?? .text("phone of eve")
   }
 
-  private mutating func bearer(_ known: KnownValues) -> WalkCall.Item? {
+  mutating func bearer(_ known: KnownValues) -> WalkCall.Item? {
     pick("accessToken", known).map { .init(name: "Authorization", value: $0) }
   }
 
@@ -224,57 +224,6 @@ extension Chooser {
     var press = WalkCall(method: "POST", path: path)
     press.members = open.query
     return [open, press]
-  }
-
-  private mutating func payment(_ known: KnownValues, _ first: Int) -> [WalkCall] {
-    guard let key = pick("merchant key", known), let bearer = bearer(known) else { return [] }
-    var cards = WalkCall(method: "GET", path: "/api/mobile/wallet/cards")
-    cards.fields = [bearer]
-    var begin = WalkCall(method: "POST", path: "/api/merchant/payment/initiate")
-    begin.fields = [.init(name: "x-api-key", value: key), bearer]
-    begin.members = [
-      .init(name: "cardId", value: answer(first, "id")),
-      .init(name: "amount", value: .json("1.5")), .init(name: "currency", value: .text("CAD")),
-    ]
-    if isLucky(50) { return request(key: key, bearer: bearer, first) }
-    let challenge = answer(first + 1, "challenge")
-    var confirm = WalkCall(method: "POST", path: "/api/merchant/payment/confirm")
-    confirm.fields = begin.fields
-    confirm.members = [.init(name: "paymentId", value: answer(first + 1, "id"))]
-    confirm.members +=
-      isLucky(50)
-      ? [.init(name: "credential", value: asserted(challenge))]
-      : [
-        .init(name: "deviceId", value: device(known)),
-        .init(name: "signature", value: .signature(challenge)),
-      ]
-    return [cards, begin, confirm]
-  }
-
-  /// A merchant's request on its whole way.
-  private mutating func request(
-    key: ValueSource, bearer: WalkCall.Item, _ first: Int
-  ) -> [WalkCall] {
-    var request = WalkCall(method: "POST", path: "/api/merchant/payment/request")
-    request.fields = [.init(name: "x-api-key", value: key)]
-    request.members = [
-      .init(name: "amount", value: .json("1.5")), .init(name: "currency", value: .text("CAD")),
-      .init(name: "orderId", value: .text("order \(first)")),
-    ]
-    var approve = WalkCall(method: "POST", path: "/api/merchant/payment/initiate")
-    approve.fields = [bearer]
-    approve.members = [.init(name: "requestId", value: answer(first, "id"))]
-    let challenge = answer(first + 1, "challenge")
-    var confirm = WalkCall(method: "POST", path: "/api/merchant/payment/confirm")
-    confirm.fields = approve.fields
-    confirm.members = [
-      .init(name: "paymentId", value: answer(first, "id")),
-      .init(name: "credential", value: asserted(challenge)),
-    ]
-    var verify = WalkCall(method: "POST", path: "/api/merchant/payment/verify")
-    verify.fields = request.fields
-    verify.members = [.init(name: "token", value: answer(first + 2, "token"))]
-    return [request, approve, confirm, verify]
   }
 }
 
