@@ -30,7 +30,10 @@ struct GroupedRead: Sendable {
       }
       let values = Result { keys.isEmpty ? [] : try find(requests[0].records, keys) }
       return places.map { place in
-        Result { answer(try values.get()[try place.get()].get()) }
+        Result {
+          let place = try place.get()  // first: its error is not that of the others' read
+          return answer(try values.get()[place].get())
+        }
       }
     }
   }
