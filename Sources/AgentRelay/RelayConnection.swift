@@ -111,7 +111,7 @@ final class RelayConnection {
     if case .connecting(let number) = phase {
       finishConnecting(agent, to: number)
     } else {
-      if !agent.send(&toAgent) { return agentHasEnded() }
+      sendToAgent()
       if toFront.isEmpty, hasInput { readAnswer(from: agent) }
     }
   }
@@ -127,7 +127,7 @@ final class RelayConnection {
     case .asking, .connecting: isBare ? dropInput() : close()
     case .open:
       if isBare { return dropInput() }
-      guard toAgent.isEmpty, moveToAgent() else { return close() }
+      if toAgent.isEmpty { moveToAgent() } else { close() }
     case .closed: break
     }
   }
@@ -196,7 +196,7 @@ final class RelayConnection {
     {
       agent = kept
       isAgentKept = true
-      sendRequest(to: kept)
+      sendRequest()
     } else {
       connect(to: 0)
     }
@@ -216,14 +216,20 @@ final class RelayConnection {
     guard agent.connectError == 0 else { return connect(to: number + 1) }
     if isProbe { return finish(with: .agentAnswers) }
     if request?.expectsContinue == true { toFront = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
-    sendRequest(to: agent)
+    sendRequest()
   }
 
-  private func sendRequest(to agent: RelaySocket) {
+  private func sendRequest() {
     phase = .open
     deadline = nil
     if !sendToFront() { return close() }
-    if !agent.send(&toAgent) { agentHasEnded() }
+    sendToAgent()
+  }
+
+  /// Drops what the agent does not accept any more. That is not yet its end: it may have answered
+  /// before it closed, so only reading shows the end.
+  private func sendToAgent() {
+    if agent?.send(&toAgent) != true { toAgent = [] }
   }
 
   /// Passes on the agent's next bytes. Replaces a malformed answer by an error, or closes the
@@ -301,13 +307,13 @@ final class RelayConnection {
 
   // MARK: Bytes
 
-  private func moveToAgent() -> Bool {
+  private func moveToAgent() {
     switch front.read() {
-    case .nothing: return true
-    case .end: return false
+    case .nothing: break
+    case .end: close()
     case .bytes(let bytes):
       toAgent = bytes
-      return agent?.send(&toAgent) ?? false
+      sendToAgent()
     }
   }
 
