@@ -2,8 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// The manual's page "What is guaranteed" names tests that exist.
+/// The manual names tests that exist; its page "What is guaranteed" names one for each sentence.
 @Suite struct GuaranteeTests {
+  private static let pages = try! FileManager.default
+    .contentsOfDirectory(atPath: projectFolder.appending(path: "Sources/Manual").path())
+    .filter { $0.hasSuffix(".md") }.map { String($0.dropLast(3)) }
+
   private static let names = try! ManualPage("guarantees").text
     .matches(of: /\| `(\w+)\.(\w+)` \|/).map { "\($0.1).\($0.2)" }
 
@@ -27,8 +31,9 @@ import Testing
     #expect(Self.names.count > 30)
   }
 
-  @Test(arguments: names)
-  func theTestExists(_ name: String) {
-    #expect(Self.tests.contains(name))
+  @Test(arguments: pages)
+  func theTestsThatAPageNamesExist(_ page: String) throws {
+    let names = try ManualPage(page).text.matches(of: /`(\w+Tests)\.(\w+)`/)
+    #expect(names.map { "\($0.1).\($0.2)" }.filter { !Self.tests.contains($0) } == [])
   }
 }
