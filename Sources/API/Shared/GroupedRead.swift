@@ -20,15 +20,23 @@ struct GroupedRead: Sendable {
   ) {
     respond = { requests in
       var keys: [Key] = []
+      // Without a connection, each further request of the group would wait for one again.
+      var outage: (any Error)?
+      func unlessAway<T>(_ body: () throws -> T) -> Result<T, any Error> {
+        if let outage { return .failure(outage) }
+        let result = Result { try body() }
+        if case .failure(let error) = result, Database.isUnreachable(error) { outage = error }
+        return result
+      }
       let places = requests.map { request in
-        Result {
+        unlessAway {
           let context = request.context
           try request.application.runBefore(request, context)
           keys.append(try key(request.request, context))
           return keys.count - 1
         }
       }
-      let values = Result { keys.isEmpty ? [] : try find(requests[0].records, keys) }
+      let values = unlessAway { keys.isEmpty ? [] : try find(requests[0].records, keys) }
       return places.map { place in
         Result {
           let place = try place.get()  // first: its error is not that of the others' read

@@ -40,6 +40,11 @@ package final class Database: Sendable {
     (error as? DatabaseError)?.isUnavailability ?? false
   }
 
+  /// Whether `error` means that no connection to the database can be made now.
+  package static func isUnreachable(_ error: any Error) -> Bool {
+    (error as? DatabaseError)?.isUnreachable ?? false
+  }
+
   /// The database's clock.
   package func now() throws -> Timestamp {
     try pool.read { connection in

@@ -2,6 +2,7 @@ import HTTP
 import MariaDB
 import Store
 import Support
+import Synchronization
 import Testing
 
 @testable import API
@@ -9,11 +10,12 @@ import Testing
 /// Reads of preferences that are answered together.
 @Suite struct GroupedReadTests {
   private func read(
-    _ token: String?, id: String, credential: String? = nil, method: String = "GET"
+    _ token: String?, id: String, credential: String? = nil, method: String = "GET",
+    proof: [(name: String, value: String)] = []
   ) -> Request {
     let fields =
       (token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? [])
-      + (credential.map { [(name: "X-Device-Credential", value: $0)] } ?? [])
+      + (credential.map { [(name: "X-Device-Credential", value: $0)] } ?? []) + proof
     return Request(
       method: method, path: "/api/v1/device-prefs", fields: fields, remoteAddress: "192.0.2.1",
       requestID: id)
@@ -116,6 +118,31 @@ import Testing
       // The first needs no database, alone or in a group.
       #expect(answers.map(\.status) == [401, 503, 503, 503])
       #expect(answers.dropFirst().allSatisfy { $0.field("Retry-After") != nil })
+    }
+  }
+
+  /// The key of a proof is looked up for each request alone.
+  @Test func oneOfAGroupWaitsForTheDatabase() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let proof = [
+        ("X-iOS-App-Attest-Key", "a2V5"), ("X-iOS-App-Attest-Assertion", "omlzaWduYXR1cmU="),
+        ("X-Request-Challenge", "YWJj"),
+      ]
+      let waits = Atomic(0)
+      let cutOff = Application.ofTests(
+        Database(
+          ConnectionSettings(socket: "/nonexistent", database: "x", user: "x"),
+          mailKeys: API.Settings.ofTests().mailKeys,
+          beginWaiting: {
+            waits.add(1, ordering: .relaxed)
+            return false
+          }), settings: .ofTests(attestation: .ofTests()), log: Evidence.log(of: "x"),
+        clock: site.clock.read)
+      let requests = (1...4).map { read(ann.accessToken, id: "\($0)", proof: proof) }
+      let answers = cutOff.respond(toGroup: requests)
+      #expect(answers.map(\.status) == [503, 503, 503, 503])
+      #expect(waits.load(ordering: .relaxed) == 1)
     }
   }
 }
