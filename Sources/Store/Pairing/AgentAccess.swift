@@ -147,15 +147,16 @@ private struct AgentAccessStatements: ~Copyable {
 
   /// The owner of the ticket; nil if that pairing or pairing token is not alive.
   func owner(ofTicket hash: [UInt8]) throws(DatabaseError) -> AgentClient? {
-    try transaction.connection.row(
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.row(
       """
       SELECT p.id, IF(p.name = '', p.user_agent, p.name), t.nonce
       FROM pairing_tickets k LEFT JOIN pairings p ON p.id = k.pairing_id
         LEFT JOIN pairing_tokens t ON t.nonce = k.nonce
-      WHERE k.ticket_hash = ? AND (p.id IS NOT NULL AND p.ended_at IS NULL
-        OR t.nonce IS NOT NULL AND t.spent_at IS NULL AND t.revoked_at IS NULL)
+      WHERE k.ticket_hash = ? AND (p.ended_at IS NULL AND p.expires_at > ?
+        OR t.spent_at IS NULL AND t.revoked_at IS NULL AND t.expires_at >= ?)
       """,
-      [.bytes(hash)]
+      [.bytes(hash), now, now]
     ) { row in
       row.optionalText(2).map { .pairingToken(nonce: $0) }
         ?? .phone(id: row.text(0), called: row.text(1))

@@ -123,6 +123,25 @@ import Testing
     }
   }
 
+  /// The status is the responder's own answer; the relay would refuse the other requests.
+  @Test func aTicketDoesNotOutliveItsPairingOrPairingToken() throws {
+    try withAgent { site in
+      for makeToken in [{ try site.pair().access }, { try site.pairingToken() }] {
+        let token = try makeToken()
+        let (early, late) = (try ticket(site, token), try ticket(site, token))
+        site.sql(
+          """
+          UPDATE pairings SET expires_at = rotated_at + INTERVAL 30 SECOND;
+          UPDATE pairing_tokens SET expires_at = issued_at + INTERVAL 30 SECOND
+          """)
+        site.advance(by: .seconds(20))
+        #expect(site.send("GET", "/api/status", query: "token=\(early)").status == 200)
+        site.advance(by: .seconds(20))
+        #expect(site.send("GET", "/api/status", query: "token=\(late)").status == 401)
+      }
+    }
+  }
+
   @Test func aTicketNeedsAnAdmittedToken() throws {
     try withAgent { site in
       let paired = try site.pair()
