@@ -33,8 +33,6 @@ final class RelayConnection {
   private let resources: RelayResources
   private var phase = Phase.head
   private var isProbe = false
-  /// Whether the agent has ended; the connection is closed when the web server has all bytes.
-  private var isAgentDone = false
   /// Whether the agent's connection has served another request before this one.
   private var isAgentKept = false
   /// nil until the head has been read.
@@ -88,7 +86,7 @@ final class RelayConnection {
     case .open:
       if toAgent.isEmpty || isBare { atFront.insert(.input) }
       if !toAgent.isEmpty { atAgent = .output }
-      if toFront.isEmpty, !isAgentDone { atAgent.insert(.input) }
+      if toFront.isEmpty { atAgent.insert(.input) }
     case .closed: break
     }
     front.watch(atFront, tag: tag)
@@ -118,7 +116,6 @@ final class RelayConnection {
 
   private func advanceFront(hasInput: Bool) {
     if !toFront.isEmpty, !sendToFront() { return close() }
-    if isAgentDone, toFront.isEmpty { return close() }
     guard hasInput else { return }
     switch phase {
     case .head: readHead()
@@ -229,7 +226,7 @@ final class RelayConnection {
   /// Drops what the agent does not accept any more. That is not yet its end: it may have answered
   /// before it closed, so only reading shows the end.
   private func sendToAgent() {
-    if agent?.send(&toAgent) != true { toAgent = [] }
+    if agent?.send(&toAgent) == false { toAgent = [] }
   }
 
   /// Passes on the agent's next bytes. Replaces a malformed answer by an error, or closes the
@@ -256,17 +253,16 @@ final class RelayConnection {
     finish(isLast: request.isLast)
   }
 
-  /// Handles the end of the agent's connection. Bytes for the web server may still wait. A kept
-  /// connection may have ended before the request reached the agent (RFC 9112 §9.3.1).
+  /// Handles the end of the agent's connection: the end of an answer without a length, or that of a
+  /// cut one. A kept connection may have ended before the request reached the agent (RFC 9112
+  /// §9.3.1).
   private func agentHasEnded() {
     if isAgentKept, let request, answer?.hasBegun == false {
       isAgentKept = false
       toAgent = request.bytes
       return connect(to: 0)
     }
-    isAgentDone = true
-    closeAgent()
-    if toFront.isEmpty { close() }
+    finish(isLast: true)
   }
 
   // MARK: The end of the answer

@@ -109,7 +109,12 @@ package final class Wire {
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  package func write(_ text: String) { _ = send(descriptor, text, text.utf8.count, 0) }
+  package func write(_ text: String) { _ = takes(text) }
+
+  /// Writes `text`, and returns whether the other side has taken all of it.
+  package func takes(_ text: String) -> Bool {
+    send(descriptor, text, text.utf8.count, 0) == text.utf8.count
+  }
 
   /// The next byte; nil at the end.
   package func byte() -> UInt8? {
