@@ -91,7 +91,8 @@ import Testing
   @Test func errorsOfTheAgentPassAndThoseOfNginxAreJSON() async throws {
     try await withAgent { site, agent in
       let bearer = "Authorization: Bearer \(try site.pair().access)"
-      let broken = site.curl("/api/claude/broken", "--header", bearer)
+      // With content, so that the relay keeps no connection to the agent for a later request.
+      let broken = site.curl("/api/claude/broken", "--header", bearer, "--data", "x")
       #expect(broken.status == 500)
       #expect(broken.body == #"{"agent":true}"#)
       let file = site.state + "/body"
