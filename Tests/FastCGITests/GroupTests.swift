@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Synchronization
 import Testing
 
 @testable import FastCGI
@@ -110,6 +111,20 @@ import Testing
       let first = try send(["/read"], to: running)
       arrived.wait()
       #expect(try running.answer(requestBytes("GET", "/other")).body == "GET /other   -")
+      gate.signal()
+      try expectOwnAnswers(first, to: ["/read"])
+    }
+  }
+
+  /// Without a permit, other workers poll only after a pause. Only polls with a permit are counted.
+  @Test func aWorkerThatAnswersOrWaitsReturnsItsPermitToPoll() throws {
+    try withGroups(waiters: 1, waits: true) { running in
+      #expect(try running.answer(requestBytes("GET", "/other")).body == "GET /other   -")
+      let first = try send(["/read"], to: running)
+      arrived.wait()
+      let polls = running.server.polls.load(ordering: .relaxed)
+      #expect(try running.answer(requestBytes("GET", "/other")).body == "GET /other   -")
+      #expect(running.server.polls.load(ordering: .relaxed) > polls)
       gate.signal()
       try expectOwnAnswers(first, to: ["/read"])
     }
