@@ -30,7 +30,7 @@ start_database() {
     --socket="$run/mariadb.sock" --skip-networking \
     --character-set-server=utf8mb4 --collation-server=utf8mb4_nopad_bin "${options[@]}"
   client=(--no-defaults --default-character-set=utf8mb4 --socket="$run/mariadb.sock" --user="$(id -un)")
-  until mariadb "${client[@]}" -e 'SELECT 1' >/dev/null 2>&1; do
+  until [[ -S $run/mariadb.sock ]] && mariadb "${client[@]}" -e 'SELECT 1' >/dev/null 2>&1; do
     ((++tries < 600)) || fail 'MariaDB does not answer' mariadb.log
     sleep 0.1
   done
@@ -50,6 +50,10 @@ GRANT switchboard_$name TO switchboard_$name@localhost;
 SET DEFAULT ROLE switchboard_$name FOR switchboard_$name@localhost;
 END
   done
+}
+
+# Writes the options of the client mariadb for an administrator.
+write_client_settings() {
   cat >"$state/administrator.cnf" <<END
 [client]
 socket = "$run/mariadb.sock"

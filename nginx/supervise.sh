@@ -68,6 +68,7 @@ members() {
 # stop_service NAME SECONDS: ends the program and all processes that it started; kills them after that time.
 stop_service() {
   local name=$1 deadline=$((SECONDS + $2)) keeper pids told=''
+  [[ -e $run/$name.keeper ]] || return 0
   if alive "$name"; then
     keeper_of "$name"
     kill -TERM "$keeper" 2>/dev/null || true # runsv ends the program and then exits

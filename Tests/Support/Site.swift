@@ -187,7 +187,7 @@ package struct Site: Sendable {
   /// The path of a program's unix socket.
   package func socket(_ program: String) -> String { "\(state)/run/\(program).sock" }
 
-  private static let script = projectFolder.appending(path: "nginx/run").path()
+  static let script = projectFolder.appending(path: "nginx/run").path()
   private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
 
   /// Runs a command to its end.
@@ -233,10 +233,16 @@ package struct Site: Sendable {
     port = freePort()
     url = "http://\(host):\(port)"
     state = makeTemporaryFolder()
-    // The tests run banks and push services on this machine.
-    let own = ["SWITCHBOARD_PUBLIC_URL": url, "SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8"]
+    let own = [
+      "SWITCHBOARD_PUBLIC_URL": url,
+      // The tests run banks and push services on this machine.
+      "SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8",
+      // A sync protects from a crash of the machine, not of the server.
+      "SWITCHBOARD_MARIADB_OPTIONS": "--debug-no-sync",
+    ]
     self.environment = environment.merging(own) { given, _ in given }
-    self.options = options
+    // On a full disk, a copy could not write the pages that it left out.
+    self.options = options + (hasOwnMounts ? [] : ["--model", SiteModel.shared.state])
     runner = hasOwnMounts ? ["unshare", "--mount"] : []
   }
 }
@@ -267,7 +273,7 @@ package func withSite<T>(
   let options = (hasFakes ? ["--fakes"] : []) + (agent.map { ["--agent", $0] } ?? [])
   let site = Site(
     host: host, environment: environment, options: options, hasOwnMounts: hasOwnMounts)
-  let guardian = Guardian(of: site)
+  let guardian = SiteGuardian(of: site.state)
   defer { guardian.end() }
   let outcome = site.start()
   guard outcome.status == 0 else { throw SiteError(doing: "nginx/run", outcome) }
@@ -281,7 +287,7 @@ package func withSiteOfPerson<T>(
   _ body: (Site, _ printed: String) async throws -> T
 ) async throws -> T {
   let site = Site(ofPersonWith: options)
-  let guardian = Guardian(of: site)
+  let guardian = SiteGuardian(of: site.state)
   defer { guardian.end() }
   let outcome = site.start()
   guard outcome.status == 0 else { throw SiteError(doing: "nginx/run", outcome) }
@@ -299,31 +305,6 @@ package func holds(
     usleep(20_000)
   }
   return true
-}
-
-/// Stops a site and removes its folder on request, or when this process ends without a request.
-private struct Guardian {
-  private let shell = Process()
-  /// The shell waits for the end of this handle, which only this process holds open.
-  private let lifeline: FileHandle
-
-  init(of site: Site) {
-    var ends: [Int32] = [-1, -1]
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-    precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
-    lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    let script = #"trap "" INT TERM HUP; read -r _; "$1" --stop --state "$2"; rm -rf "$2""#
-    let run = projectFolder.appending(path: "nginx/run").path()
-    shell.executableURL = URL(filePath: "/bin/sh")
-    shell.arguments = ["-c", script, "sh", run, site.state]
-    shell.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-    do { try shell.run() } catch { fatalError("/bin/sh: \(error)") }
-  }
-
-  func end() {
-    lifeline.write(Data("\n".utf8))
-    shell.waitUntilExit()
-  }
 }
 
 /// The folder of `Package.swift`.
