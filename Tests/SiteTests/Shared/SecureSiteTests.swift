@@ -3,7 +3,7 @@ import Support
 import Testing
 
 /// `nginx/site.conf` in front of a site's responder.
-@Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx)) struct SecureSiteTests {
+@Suite(.serialized, .enabled(if: WebServer.ofTests == .nginx), .oneSite) struct SecureSiteTests {
   private static let name = "switchboard.example.org"
 
   /// nginx with `site.conf`, in which only host-specific values are replaced.
@@ -26,37 +26,36 @@ import Testing
     }
   }
 
-  private func withSecureSite(_ body: (SecureSite) throws -> Void) async throws {
-    try await withSite { site in
-      let secure = SecureSite(folder: "\(site.state)/secure")
-      let folder = secure.folder
-      try FileManager.default.createDirectory(
-        atPath: "\(folder)/tls", withIntermediateDirectories: true)
-      try FileManager.default.createSymbolicLink(
-        atPath: "\(folder)/switchboard",
-        withDestinationPath: projectFolder.appending(path: "nginx").path())
-      let made = Site.run([
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-        "-subj", "/CN=\(Self.name)", "-days", "2", "-keyout", "\(folder)/tls/switchboard.key",
-        "-out", "\(folder)/tls/switchboard.crt",
-      ])
-      try #require(made.status == 0, "\(made.output)")
-      try configuration(of: secure, at: site).write(
-        toFile: "\(folder)/nginx.conf", atomically: true, encoding: .utf8)
-      // In the foreground, because Process would also wait for the end of a daemon.
-      let nginx = Process()
-      nginx.executableURL = URL(filePath: "/usr/bin/env")
-      nginx.arguments = [
-        "nginx", "-c", "\(folder)/nginx.conf", "-e", "\(folder)/error.log", "-g", "daemon off;",
-      ]
-      try nginx.run()
-      defer {
-        nginx.terminate()
-        nginx.waitUntilExit()
-      }
-      try #require(holds { secure.curl("http", "/").answer.status == 301 })
-      try body(secure)
+  private func withSecureSite(_ body: (SecureSite) throws -> Void) throws {
+    let site = Site.ofSuite
+    let secure = SecureSite(folder: "\(site.state)/secure-\(UUID())")
+    let folder = secure.folder
+    try FileManager.default.createDirectory(
+      atPath: "\(folder)/tls", withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder)/switchboard",
+      withDestinationPath: projectFolder.appending(path: "nginx").path())
+    let made = Site.run([
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+      "-subj", "/CN=\(Self.name)", "-days", "2", "-keyout", "\(folder)/tls/switchboard.key",
+      "-out", "\(folder)/tls/switchboard.crt",
+    ])
+    try #require(made.status == 0, "\(made.output)")
+    try configuration(of: secure, at: site).write(
+      toFile: "\(folder)/nginx.conf", atomically: true, encoding: .utf8)
+    // In the foreground, because Process would also wait for the end of a daemon.
+    let nginx = Process()
+    nginx.executableURL = URL(filePath: "/usr/bin/env")
+    nginx.arguments = [
+      "nginx", "-c", "\(folder)/nginx.conf", "-e", "\(folder)/error.log", "-g", "daemon off;",
+    ]
+    try nginx.run()
+    defer {
+      nginx.terminate()
+      nginx.waitUntilExit()
     }
+    try #require(holds { secure.curl("http", "/").answer.status == 301 })
+    try body(secure)
   }
 
   private func configuration(of secure: SecureSite, at site: Site) throws -> String {
@@ -89,8 +88,8 @@ import Testing
       """
   }
 
-  @Test func everyAnswerTellsBrowsersToComeBackByHTTPS() async throws {
-    try await withSecureSite { secure in
+  @Test func everyAnswerTellsBrowsersToComeBackByHTTPS() throws {
+    try withSecureSite { secure in
       // Answers of a handler, a family, nginx, and of the pairing page, which does not serve this
       // host.
       for (path, status) in [
@@ -115,19 +114,18 @@ import Testing
   }
 
   /// Pages send `nosniff` themselves, for other web servers.
-  @Test func aSiteWithoutTLSDoesNotSpeakOfIt() async throws {
-    try await withSite { site in
-      for path in ["/pair", "/health"] {
-        let answer = site.curl(path)
-        #expect(answer.status == 200)
-        #expect(answer.fields["strict-transport-security"] == nil)
-        #expect(answer.fields["x-content-type-options"] == "nosniff", "once")
-      }
+  @Test func aSiteWithoutTLSDoesNotSpeakOfIt() throws {
+    let site = Site.ofSuite
+    for path in ["/pair", "/health"] {
+      let answer = site.curl(path)
+      #expect(answer.status == 200)
+      #expect(answer.fields["strict-transport-security"] == nil)
+      #expect(answer.fields["x-content-type-options"] == "nosniff", "once")
     }
   }
 
-  @Test func httpLeadsToHTTPS() async throws {
-    try await withSecureSite { secure in
+  @Test func httpLeadsToHTTPS() throws {
+    try withSecureSite { secure in
       let answer = secure.curl("http", "/pair?token=secret-token").answer
       #expect(answer.status == 301)
       #expect(answer.fields["location"] == "https://\(Self.name)/pair?token=secret-token")
@@ -140,8 +138,8 @@ import Testing
   }
 
   /// nginx serves certbot's files on the authority's port and for the requested name.
-  @Test func anAuthorityFindsWhatItAsksFor() async throws {
-    try await withSecureSite { secure in
+  @Test func anAuthorityFindsWhatItAsksFor() throws {
+    try withSecureSite { secure in
       let folder = "\(secure.folder)/acme/.well-known/acme-challenge"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try "token.thumbprint".write(toFile: "\(folder)/token", atomically: true, encoding: .utf8)
@@ -159,8 +157,8 @@ import Testing
   }
 
   @Test(arguments: ["tls1_2", "tls1_3"])
-  func aTLSSessionIsResumedAlsoAfterAReload(version: String) async throws {
-    try await withSecureSite { secure in
+  func aTLSSessionIsResumedAlsoAfterAReload(version: String) throws {
+    try withSecureSite { secure in
       func connect(_ option: String) -> String {
         let request = #"GET /health HTTP/1.1\r\nHost: \#(Self.name)\r\nConnection: close\r\n\r\n"#
         let client =
@@ -184,8 +182,8 @@ import Testing
   }
 
   @Test(arguments: ["other.example.org", "localhost"])
-  func otherNamesGetNoAnswer(host: String) async throws {
-    try await withSecureSite { secure in
+  func otherNamesGetNoAnswer(host: String) throws {
+    try withSecureSite { secure in
       let plain = secure.curl("http", "/health", host: host)
       #expect(plain.status == 52, "curl: empty reply")
       #expect(plain.answer.status == 0)
