@@ -62,6 +62,8 @@ func send(client *http.Client, url string, number int, expiration string) {
 
 func main() {
 	url, count, inFlight := os.Args[1], number(os.Args[3]), number(os.Args[4])
+	// net/http waits without end for a connection that another request holds.
+	time.AfterFunc(2*time.Minute, func() { log.Fatal("not all requests were answered in two minutes") })
 	pem, err := os.ReadFile(os.Args[2])
 	if err != nil {
 		log.Fatal(err)
