@@ -97,7 +97,7 @@ package struct Companion: Sendable {
       problemLog.tally(.mails, "expired", by: expired)
       log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
     }
-    try polling?.pollDueUsers(atMost: limit) { work.wake() }
+    try polling?.pollDueUsers(atMost: limit) { work.wakeDeliveries() }
     try bankEnrollments.resealSecrets()
     try webhooks.resealSecrets()
     try WebSubscriptionSeals(database: database, keys: settings.keys, log: log).renew()

@@ -1,6 +1,9 @@
 /// Work that a person may be waiting for. Runs on its own threads, which wait neither for each
 /// other nor for a poll.
 final class UrgentWork: Sendable {
+  /// Looks which kinds of work are due, and wakes their workers. Most looks find nothing, and one look
+  /// costs less than that of each worker.
+  private let scout: WakeableThread
   private let banks: [WakeableThread]
   private let jobs: WakeableThread
   private let mails: [WakeableThread]
@@ -25,7 +28,7 @@ final class UrgentWork: Sendable {
       _ work: @escaping @Sendable () throws -> Void
     ) -> @Sendable () throws -> Void {
       {
-        defer { for worker in deliveries { worker.wake() } }
+        defer { deliveries.wake() }
         try work()
       }
     }
@@ -43,12 +46,29 @@ final class UrgentWork: Sendable {
     banks = (1...Self.bankWorkers).map { _ in
       WakeableThread("banks", failures) { try ofBanks.run() }
     }
+    let (ofJobs, mails, webhooks) = (banks + [jobs], mails, webhooks)
+    scout = WakeableThread("due work", failures) {
+      let records = companion.records
+      do {
+        if try !records.jobs.dueKinds(limit: 1).isEmpty { ofJobs.wake() }
+        if try !records.mails.dueRecipients(limit: 1).isEmpty { mails.wake() }
+        if try !records.webhooks.due(limit: 1).isEmpty { webhooks.wake() }
+      } catch {
+        // The workers whose work cannot be read report it; the others do theirs.
+        (ofJobs + mails + webhooks).wake()
+      }
+    }
   }
 
-  /// All workers. Deliveries are last, because the others wake them.
-  private var all: [WakeableThread] { banks + [jobs] + mails + webhooks + deliveries }
+  /// All threads: each one wakes only later ones.
+  private var all: [WakeableThread] { [scout] + banks + [jobs] + mails + webhooks + deliveries }
 
-  func wake() { for worker in all { worker.wake() } }
+  func wake() {
+    scout.wake()
+    wakeDeliveries()
+  }
+
+  func wakeDeliveries() { deliveries.wake() }
 
   /// - Returns: false if a worker is still busy at `deadline`.
   func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
@@ -69,4 +89,8 @@ final class UrgentWork: Sendable {
   /// Time limit for all workers: each begins no new work after a minute, and its current work has
   /// its own time limit.
   static let longest = Duration.seconds(120)
+}
+
+extension [WakeableThread] {
+  fileprivate func wake() { for worker in self { worker.wake() } }
 }

@@ -52,18 +52,21 @@ final class DeliveryBatches: Sendable {
     database.records(at: .now(), from: .companion).deliveries
   }
 
-  /// Calls `body` while other threads read and record; then releases all claimed batches.
+  /// Calls `body` while other threads read and record, if there are deliveries to send; then releases
+  /// all claimed batches.
   ///
   /// - Parameter body: returns the unfinished batches.
   /// - Throws: if the database does not answer; claimed deliveries then count as attempted when
   ///   their lease ends.
   /// - Returns: the number of removed tokens.
   func serve(_ body: () -> [DeliveryBatch]) throws -> Int {
-    let threads = (0..<Self.threads).map { _ in startThread { self.work() } }
-    let partial = body()
-    state.with { $0.isEnding = true }
-    for thread in threads { pthread_join(thread, nil) }
-    giveBack(partial)
+    if look() {
+      let threads = (0..<Self.threads).map { _ in startThread { self.work() } }
+      let partial = body()
+      state.with { $0.isEnding = true }
+      for thread in threads { pthread_join(thread, nil) }
+      giveBack(partial)
+    }
     return try state.with { state in
       state.failure.map { .failure($0) } ?? Result.success(state.tokensRemoved)
     }.get()

@@ -62,10 +62,10 @@ final class DeliveryRun {
   func send() throws -> DeliveryReport {
     report.tokensRemoved = try source.serve {
       var before = -1
-      while !isOver, sentCount > before, source.look() {
+      repeat {
         before = sentCount
         run.send(isOver: { isOver }, next: next, report: note)
-      }
+      } while !isOver && sentCount > before && source.look()
       return batches.values.map(\.whole)
     }
     let deliveries = database.records(at: .now(), from: .companion).deliveries

@@ -45,7 +45,9 @@ struct WebhookDelivery: Sendable {
       let busy = slots.busyMerchants
       // A merchant with no webhook under way goes first: others may have a long queue.
       var due = try records.webhooks.due(besidesThoseOf: busy.any, limit: 20)
-      if due.isEmpty { due = try records.webhooks.due(besidesThoseOf: busy.full, limit: 20) }
+      if due.isEmpty, !busy.any.isEmpty {
+        due = try records.webhooks.due(besidesThoseOf: busy.full, limit: 20)
+      }
       if due.isEmpty { return nil }
       for webhook in due where slots.enter(webhook.merchantID) {
         do {

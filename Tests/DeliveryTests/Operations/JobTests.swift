@@ -101,6 +101,19 @@ import Testing
     }
   }
 
+  @Test func aWakeUpWithoutWorkCostsAFewReads() throws {
+    try withDeliveryOnItsOwnServer { delivery throws in
+      let companion = delivery.companion(mailer: .directory(delivery.folder))
+      func count() throws -> Int {
+        let row = delivery.sql("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'")
+        return try #require(row.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) })
+      }
+      let before = try count()
+      try companion.doUrgentWork()
+      #expect(try count() - before <= 4, "one for each kind of work")
+    }
+  }
+
   @Test func aJobWhoseLeaseHasPassedOnIsNotFinished() throws {
     try withDelivery { delivery throws in
       _ = try post(delivery)
