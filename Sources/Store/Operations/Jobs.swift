@@ -94,7 +94,8 @@ package struct Jobs: Sendable {
   }
 
   /// Claims the job of one of `kinds` that has waited longest, for one minute. The claim is committed
-  /// before the work begins, and counts as an attempt; after the third the job is given up.
+  /// before the work begins, and counts as an attempt; after the third the job is given up, also by a
+  /// claim of other kinds.
   ///
   /// Locks each job by its id alone, and waits for no other claim: it takes the next job.
   ///
@@ -160,12 +161,14 @@ extension Records {
 struct JobStatements: ~Copyable {
   let transaction: Transaction
 
-  /// The ids of jobs of `kinds` that are due, the longest waiting first: more than there are passes at once.
+  /// The ids of jobs that are due, of `kinds` or to be given up, the longest waiting first: more than there
+  /// are passes at once.
   fileprivate func due(of kinds: [Job.Kind]) throws(DatabaseError) -> [String] {
     try transaction.connection.rows(
       """
       SELECT id FROM jobs
-      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3) AND FIND_IN_SET(kind, ?) > 0
+      WHERE state = 'open' AND due_at <= UTC_TIMESTAMP(3)
+        AND (attempts >= 3 OR FIND_IN_SET(kind, ?) > 0)
       ORDER BY due_at LIMIT 50
       """,
       [.text(kinds.map(\.name).joined(separator: ","))]
@@ -185,7 +188,8 @@ struct JobStatements: ~Copyable {
     ) { row in
       let name = row.text(1)
       return Job(
-        id: row.text(0), kind: kinds.first { $0.name == name }!,  // these were asked for
+        id: row.text(0),
+        kind: kinds.first { $0.name == name } ?? Job.Kind(name),  // another kind is given up
         request: row.bytes(2), claimID: claimID, attempts: row.integer(3), requestID: row.text(4))
     }
   }

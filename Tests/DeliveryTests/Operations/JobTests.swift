@@ -101,6 +101,20 @@ import Testing
     }
   }
 
+  /// For example after a downgrade: this version may have no worker for the kind.
+  @Test func aJobIsGivenUpByAClaimOfAnotherKind() throws {
+    try withDelivery { delivery throws in
+      _ = try post(delivery, kind: .turnCheck)
+      let jobs = delivery.records().jobs
+      delivery.sql("UPDATE jobs SET attempts = 2")
+      #expect(try jobs.claim(of: [.demoPush], as: newClaimID()) == nil)
+      #expect(state(delivery) == "open\t2")
+      delivery.sql("UPDATE jobs SET attempts = 3")
+      #expect(try jobs.claim(of: [.demoPush], as: newClaimID()) == nil)
+      #expect(state(delivery) == "dead\t3")
+    }
+  }
+
   @Test func aWakeUpWithoutWorkCostsAFewReads() throws {
     try withDeliveryOnItsOwnServer { delivery throws in
       let companion = delivery.companion(mailer: .directory(delivery.folder))
