@@ -1,8 +1,9 @@
 package import Base
 import MariaDB
 
-/// One notification to one device, as a pass holds it.
-package struct Delivery: Sendable {
+/// One notification to one device, as a pass holds it. A class, because a pass keeps each one in several
+/// places.
+package final class Delivery: Sendable {
   package let id: String
   package let token: String
   package let content: NotificationContent
@@ -138,7 +139,7 @@ package struct Deliveries: Sendable {
   /// - Returns: nil if another pass has the lease.
   package func nextBatch(of lease: ShardLease, limit: Int) throws -> [Delivery]? {
     try records.transaction { transaction in
-      _ = try transaction.deliveries.lockBatch(of: lease.channel, shard: lease.shard)
+      try transaction.deliveries.lockLease(of: lease.channel, shard: lease.shard)
       var deliveries = try transaction.connection.rows(
         """
         SELECT d.id, d.token, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),

@@ -6,13 +6,18 @@ struct DeliveryStatements: ~Copyable {
   let transaction: Transaction
 
   /// Locks a lease until the transaction ends.
-  ///
-  /// - Returns: the deliveries that are being sent under it, or were when it ended.
-  func lockBatch(of channel: Channel, shard: Int64) throws(DatabaseError) -> [String] {
+  func lockLease(of channel: Channel, shard: Int64) throws(DatabaseError) {
     _ = try transaction.connection.row(
       "SELECT shard FROM delivery_leases WHERE channel = ? AND shard = ? FOR UPDATE",
       [.text(channel.name), .integer(shard)]
     ) { row in row.integer(0) }
+  }
+
+  /// Locks a lease until the transaction ends.
+  ///
+  /// - Returns: the deliveries that are being sent under it, or were when it ended.
+  func lockBatch(of channel: Channel, shard: Int64) throws(DatabaseError) -> [String] {
+    try lockLease(of: channel, shard: shard)
     return try transaction.connection.rows(
       """
       SELECT held.id FROM delivery_leases l
