@@ -51,6 +51,7 @@ let package = Package(
     .systemLibrary(
       name: "CQRCode", providers: [.apt(["libqrencode-dev", "libpng-dev"])]),
     .systemLibrary(name: "CEpoll"),
+    .systemLibrary(name: "CMalloc"),
 
     .target(name: "Base", swiftSettings: settings),
     .target(name: "HTTP", dependencies: ["Base"], swiftSettings: settings),
@@ -108,8 +109,8 @@ let package = Package(
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
-        "Administration", "Base", "Cryptography", "Delivery", "MariaDB", "ProcessSupport",
-        "SharedSettings", "Store", "StoreCore", log,
+        "Administration", "Base", "CMalloc", "Cryptography", "Delivery", "MariaDB",
+        "ProcessSupport", "SharedSettings", "Store", "StoreCore", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/companion",
