@@ -49,14 +49,17 @@ final class UrgentWork: Sendable {
     let (ofJobs, mails, webhooks) = (banks + [jobs], mails, webhooks)
     scout = WakeableThread("due work", failures) {
       let records = companion.records
+      let workers = ofJobs + mails + webhooks
       do {
         if try !records.jobs.dueKinds(limit: 1).isEmpty { ofJobs.wake() }
         if try !records.mails.dueRecipients(limit: 1).isEmpty { mails.wake() }
         if try !records.webhooks.due(limit: 1).isEmpty { webhooks.wake() }
       } catch {
         // The workers whose work cannot be read report it; the others do theirs.
-        (ofJobs + mails + webhooks).wake()
+        workers.wake()
       }
+      // Without work that is due, these would never report that they work again.
+      workers.filter(\.hasFailed).wake()
     }
   }
 

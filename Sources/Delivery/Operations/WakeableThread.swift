@@ -55,6 +55,9 @@ final class WakeableThread: Sendable {
   /// Starts the work. If it is running already, it is repeated afterwards.
   func wake() { state.with { $0.isWanted = true } }
 
+  /// Whether its last work failed.
+  var hasFailed: Bool { state.with { $0.failure != nil } }
+
   /// - Returns: false if the work is still running at `deadline`.
   func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
     state.wait(until: deadline) { $0.isWanted || $0.isWorking ? nil : true } ?? false

@@ -128,6 +128,19 @@ import Testing
     }
   }
 
+  /// Otherwise its failure would stay the last one, and the log would hide the next one of the database.
+  @Test func aWorkerThatFailedWorksAgainWithoutWorkThatIsDue() throws {
+    try withDelivery { delivery throws in
+      let work = UrgentWork(of: delivery.companion(mailer: .directory(delivery.folder)))
+      delivery.sql("RENAME TABLE outbox TO hidden")
+      work.wake()
+      #expect(work.waitUntilIdle(until: .now + .seconds(60)))
+      delivery.sql("RENAME TABLE hidden TO outbox")
+      work.wake()
+      try work.finish()
+    }
+  }
+
   @Test func aJobWhoseLeaseHasPassedOnIsNotFinished() throws {
     try withDelivery { delivery throws in
       _ = try post(delivery)
