@@ -25,7 +25,8 @@ import Testing
       "mwsim://enrollment/callback?success=true&bsimId=test-bank&bankName=Test%20Bank&cardCount=2",
       #""lastFour":"4242""#, #""lastFour":"0005""#, #""platform":"android""#, #""successCount":1"#,
       #""cardLast4":"4242""#, "Paid. Thank you.", #"{"status":200,"request":"#,
-      #""your_turn_new":[79504463]"#, #"go.com/game/79504463"#,
+      // A new turn, or an old one if a poll has seen it before the check.
+      #"":[79504463]"#, #"go.com/game/79504463"#,
       "1783478",
     ]
     for text in expected {
