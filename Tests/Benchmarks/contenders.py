@@ -233,6 +233,7 @@ class Stage:
     ssl_certificate "{self.directory}/tls.crt";
     ssl_certificate_key "{self.directory}/tls.key";
     include switchboard/tls.conf;
+    keepalive_requests 10000000; # h2load does not open a connection again
     location = /{file} {{ root "{self.directory}"; }}
     include switchboard/server.conf;
 """)
