@@ -50,8 +50,7 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CQRCode", providers: [.apt(["libqrencode-dev", "libpng-dev"])]),
-    .systemLibrary(name: "CEpoll"),
-    .systemLibrary(name: "CMalloc"),
+    .systemLibrary(name: "CGlibc"),
 
     .target(name: "Base", swiftSettings: settings),
     .target(name: "HTTP", dependencies: ["Base"], swiftSettings: settings),
@@ -82,10 +81,11 @@ let package = Package(
       swiftSettings: settings),
     // Octets of strangers pass through it, so it links no opener of keys.
     .target(
-      name: "AgentRelay", dependencies: ["Base", "CEpoll", "MariaDB", "StoreCore", log],
+      name: "AgentRelay", dependencies: ["Base", "CGlibc", "MariaDB", "StoreCore", log],
       swiftSettings: settings),
     .target(
-      name: "ProcessSupport", dependencies: ["Base", "MariaDB", log], swiftSettings: settings),
+      name: "ProcessSupport", dependencies: ["Base", "CGlibc", "MariaDB", log],
+      swiftSettings: settings),
     .target(
       name: "SharedSettings", dependencies: ["Base", "Cryptography", "ProcessSupport", "Store"],
       swiftSettings: settings),
@@ -109,7 +109,7 @@ let package = Package(
     .executableTarget(
       name: "switchboard-companion",
       dependencies: [
-        "Administration", "Base", "CMalloc", "Cryptography", "Delivery", "MariaDB",
+        "Administration", "Base", "Cryptography", "Delivery", "MariaDB",
         "ProcessSupport", "SharedSettings", "Store", "StoreCore", log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

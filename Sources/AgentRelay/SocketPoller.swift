@@ -1,4 +1,4 @@
-import CEpoll
+import CGlibc
 import Glibc
 
 /// Owned `epoll` descriptor. It reports a descriptor again and again, as long as it is ready.

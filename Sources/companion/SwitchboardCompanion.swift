@@ -43,6 +43,7 @@ struct Run: ParsableCommand {
       for line in try companion.dryRun() { print(line) }
       return
     }
+    releaseStartPages()
     guard companion.run(wakeSocket: wakeSocket) else { throw ExitCode.failure }
   }
 }
@@ -55,8 +56,9 @@ struct Watch: ParsableCommand {
   func run() throws {
     let wakeSocket = WakeSocket.inherited()
     let configuration = try Configuration(Environment.ofProcess())
-    try configuration.companion().watch(
-      every: configuration.settings.interval, wakeSocket: wakeSocket)
+    let companion = try configuration.companion()
+    releaseStartPages()
+    companion.watch(every: configuration.settings.interval, wakeSocket: wakeSocket)
   }
 }
 

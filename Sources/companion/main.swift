@@ -1,13 +1,10 @@
 import Administration
 import ArgumentParser
-import CMalloc
 import Glibc
 import ProcessSupport
 import SharedSettings
 
-// One heap for all threads: each heap of its own would keep the memory of the largest batch that its
-// thread has handled.
-mallopt(M_ARENA_MAX, 1)
+useOneHeap()
 
 do {
   let words = CommandLine.arguments.dropFirst()

@@ -25,6 +25,7 @@ if CommandLine.arguments.count > 1 {
   print(usage, terminator: "")
   exit(0)
 }
+useOneHeap()
 signal(SIGPIPE, SIG_IGN)  // a lost peer is an error of the write, not our end
 let notifier = ServiceNotifier.ofProcess()
 guard case .listening(let listener) = InheritedSocket.inherit() else {
@@ -32,6 +33,7 @@ guard case .listening(let listener) = InheritedSocket.inherit() else {
 }
 do {
   var relay = try Configuration(Environment.ofProcess()).relay(on: listener)
+  releaseStartPages()
   var isReady = false
   relay.run(until: stopSignal()) {
     notifier.tell(isReady ? .alive : .ready)

@@ -46,7 +46,10 @@ struct Configuration {
     let server = try Server(
       listener: listener, workers: workers, waiters: Self.waiters,
       bodyLimit: Application.bodyLimit, below: settings.basePath, aliveInterval: notifier.interval
-    ) { notifier.tell(.init($0)) }
+    ) { event in
+      if event == .ready { releaseStartPages() }
+      notifier.tell(.init(event))
+    }
     let application = try application { server.beginWaiting() }
     try server.run(
       Handler(

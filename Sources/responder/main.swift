@@ -2,6 +2,7 @@ import Glibc
 import ProcessSupport
 import SharedSettings
 
+useOneHeap()
 do {
   try Configuration(Environment.ofProcess()).serve()
   // Skips the exit handlers of libraries: they only free memory, which a thread may still use.
