@@ -5,6 +5,50 @@ enum P256 {
   /// The size of a coordinate, in bytes.
   static let coordinateSize = 32
 
+  /// The key with a point in its uncompressed form (SEC 1 §2.3.3), 65 bytes, and with a private scalar.
+  ///
+  /// The corresponding C function is `EVP_PKEY_fromdata`. The functions that read DER take six times as long, because they
+  /// gather all decoders for each key.
+  ///
+  /// - Parameter scalar: a `BIGNUM` between 1 and the order of the curve less 1, whose point it is; nil for a public key.
+  /// - Returns: nil for another form, or if the point is not on the curve.
+  static func makeKey(point: [UInt8], scalar: OpaquePointer? = nil) -> OpaquePointer? {
+    guard point.count == 1 + 2 * coordinateSize, point.first == 4 else { return nil }
+    let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
+    var (curve, point) = (SN_X9_62_prime256v1.utf8CString, point)
+    var secret = [UInt8](repeating: 0, count: coordinateSize)
+    defer {
+      EVP_PKEY_CTX_free(context)
+      wipe(&secret)
+      ERR_clear_error()
+    }
+    if let scalar { BN_bn2nativepad(scalar, &secret, Int32(coordinateSize)) }
+    var key: OpaquePointer?
+    curve.withUnsafeMutableBufferPointer { curve in
+      point.withUnsafeMutableBufferPointer { point in
+        secret.withUnsafeMutableBufferPointer { secret in
+          var parameters = [
+            OSSL_PARAM_construct_utf8_string(groupName.utf8CString, curve.baseAddress, 0),
+            OSSL_PARAM_construct_octet_string(
+              pointName.utf8CString, point.baseAddress, point.count),
+            OSSL_PARAM_construct_end(),
+          ]
+          if scalar != nil {
+            let parameter = OSSL_PARAM_construct_BN(
+              scalarName.utf8CString, secret.baseAddress, secret.count)
+            parameters.insert(parameter, at: 0)
+          }
+          var parts = OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY
+          if scalar != nil { parts |= OSSL_KEYMGMT_SELECT_PRIVATE_KEY }
+          if EVP_PKEY_fromdata_init(context) == 1 {
+            _ = EVP_PKEY_fromdata(context, &key, parts, &parameters)
+          }
+        }
+      }
+    }
+    return key
+  }
+
   static func isCurve(of key: OpaquePointer) -> Bool {
     var name = [CChar](repeating: 0, count: 32)
     var size = 0
@@ -45,5 +89,16 @@ enum P256 {
     let size = i2d_ECDSA_SIG(signature, &der)
     defer { CRYPTO_free(der, #fileID, 0) }
     return size > 0 ? Array(UnsafeBufferPointer(start: der, count: Int(size))) : nil
+  }
+}
+
+/// `OSSL_PKEY_PARAM_GROUP_NAME`, `OSSL_PKEY_PARAM_PUB_KEY` and `OSSL_PKEY_PARAM_PRIV_KEY`. A parameter keeps the name's address.
+private let (groupName, pointName, scalarName): (StaticString, StaticString, StaticString) = (
+  "group", "pub", "priv"
+)
+
+extension StaticString {
+  fileprivate var utf8CString: UnsafePointer<CChar> {
+    UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
   }
 }

@@ -3,31 +3,30 @@ import COpenSSL
 extension P256PrivateKey {
   /// The key with a private scalar of 32 bytes, big-endian.
   ///
-  /// The corresponding C functions are `d2i_PrivateKey`, which computes the public half, and
-  /// `EVP_PKEY_private_check`.
+  /// The corresponding C function is `EC_POINT_mul`, which computes the public half.
   ///
   /// - Throws: ``CryptographyError/invalidKey`` unless the scalar has 32 bytes and lies between 1 and the
   ///   order of the curve less 1 (SEC 1 §3.2.1).
   package convenience init(scalar: Span<UInt8>) throws(CryptographyError) {
-    guard scalar.count == P256.coordinateSize else { throw .invalidKey }
-    var der: [UInt8] = []
-    der.reserveCapacity(64)  // growing would leave a copy behind
-    der += ecPrivateKeyStart
-    for index in scalar.indices { der.append(scalar[index]) }
-    der += ecPrivateKeyEnd
+    let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
+    let point = EC_POINT_new(curve)
+    let number = scalar.withUnsafeBufferPointer {
+      BN_bin2bn($0.baseAddress, Int32($0.count), nil)
+    }
     defer {
-      wipe(&der)
-      ERR_clear_error()
+      BN_clear_free(number)
+      EC_POINT_free(point)
+      EC_GROUP_free(curve)
     }
-    let key = der.withUnsafeBufferPointer { buffer in
-      var position = buffer.baseAddress
-      return d2i_PrivateKey(EVP_PKEY_EC, nil, &position, buffer.count)
-    }
-    guard let key else { throw .invalidKey }
+    guard scalar.count == P256.coordinateSize, BN_is_zero(number) == 0,
+      BN_cmp(number, EC_GROUP_get0_order(curve)) < 0,
+      EC_POINT_mul(curve, point, number, nil, nil, nil) == 1
+    else { throw .invalidKey }
+    var bytes = [UInt8](repeating: 0, count: 1 + 2 * P256.coordinateSize)
+    EC_POINT_point2oct(
+      curve, point, POINT_CONVERSION_UNCOMPRESSED, &bytes, bytes.count, nil)
+    guard let key = P256.makeKey(point: bytes, scalar: number) else { throw .invalidKey }
     self.init(owning: key)
-    let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
-    defer { EVP_PKEY_CTX_free(context) }
-    guard EVP_PKEY_private_check(context) == 1 else { throw .invalidKey }
   }
 
   /// A scalar for ``init(scalar:)``, made of random bytes.
@@ -39,9 +38,3 @@ extension P256PrivateKey {
     }
   }
 }
-
-/// The bytes of an ECPrivateKey (RFC 5915 §3) before its 32 bytes of `privateKey`.
-private let ecPrivateKeyStart = hexDecoded("30310201010420")!
-
-/// The bytes after them: the curve in `parameters`, and no `publicKey`.
-private let ecPrivateKeyEnd = hexDecoded("a00a06082a8648ce3d030107")!

@@ -21,6 +21,17 @@ package final class P256PublicKey: Sendable {
   ///
   /// - Throws: like ``init(pem:)``.
   package convenience init(subjectPublicKeyInfo bytes: [UInt8]) throws(CryptographyError) {
+    // The usual form needs no decoder.
+    if bytes.starts(with: subjectPublicKeyInfoPrefix),
+      let key = P256.makeKey(point: Array(bytes.dropFirst(subjectPublicKeyInfoPrefix.count)))
+    {
+      try self.init(owning: key)
+    } else {
+      try self.init(decoding: bytes)
+    }
+  }
+
+  private convenience init(decoding bytes: [UInt8]) throws(CryptographyError) {
     let key = bytes.withUnsafeBufferPointer { buffer in
       var position = buffer.baseAddress
       let key = d2i_PUBKEY(nil, &position, buffer.count)
@@ -38,8 +49,8 @@ package final class P256PublicKey: Sendable {
   /// - Throws: ``CryptographyError/malformed`` for another form, or if the point
   ///   is not on the curve.
   package convenience init(uncompressedPoint point: [UInt8]) throws(CryptographyError) {
-    guard point.count == 1 + 2 * P256.coordinateSize, point.first == 4 else { throw .malformed }
-    try self.init(subjectPublicKeyInfo: subjectPublicKeyInfoPrefix + point)
+    guard let key = P256.makeKey(point: point) else { throw .malformed }
+    try self.init(owning: key)
   }
 
   init(owning handle: OpaquePointer) throws(CryptographyError) {
