@@ -65,6 +65,9 @@ extension DatabaseError {
   /// The server or an account has reached its limit of connections.
   package var isCrowded: Bool { stage == .connecting && Code.crowded.contains(code) }
 
+  /// The server has reached its limit of prepared statements, which all its clients share.
+  package var isOutOfStatements: Bool { code == .statementLimit }
+
   /// The server has ended the statement because it took too long: the server is overloaded.
   package var isTimeout: Bool { code == .statementTimeout }
 
@@ -131,6 +134,7 @@ extension DatabaseError {
     package static let userLimitReached = Code(rawValue: 1226)  // ER_USER_LIMIT_REACHED
     package static let readOnly = Code(rawValue: 1290)  // ER_OPTION_PREVENTS_STATEMENT
     package static let noReferencedRow = Code(rawValue: 1452)  // ER_NO_REFERENCED_ROW_2
+    package static let statementLimit = Code(rawValue: 1461)  // ER_MAX_PREPARED_STMT_COUNT_REACHED
     package static let readOnlyMode = Code(rawValue: 1836)  // ER_READ_ONLY_MODE
     package static let connectionKilled = Code(rawValue: 1927)  // ER_CONNECTION_KILLED
     package static let statementTimeout = Code(rawValue: 1969)  // ER_STATEMENT_TIMEOUT

@@ -52,6 +52,6 @@ extension DatabaseError {
   /// write is unknown: the same request may be sent again later.
   package var isUnavailability: Bool {
     isUnreachable || isConnectionLost || isOutcomeUnknown || isTimeout || isConflict || isReadOnly
-      || isStorageFull || isRefused
+      || isStorageFull || isRefused || isOutOfStatements
   }
 }

@@ -81,6 +81,8 @@ extension Health.DatabaseState {
     case _ where error.isRefused:
       "The database refuses the account or the password of this program: see SWITCHBOARD_DB_USER and SWITCHBOARD_DB_PASSWORD."
     case _ where error.isCrowded: "The database has too many connections."
+    case _ where error.isOutOfStatements:
+      "The database has too many prepared statements: raise its max_prepared_stmt_count."
     default: sentence
     }
   }

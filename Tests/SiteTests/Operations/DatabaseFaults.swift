@@ -35,6 +35,14 @@ extension Fault {
       mended: "By itself, when others close theirs.",
       inject: { try $0.takeAllConnections() }, mend: { try $0.giveConnectionsBack() }),
     Fault(
+      name: "MariaDB prepares no more statements", problem: .database,
+      words: "too many prepared statements",
+      mended: "Raise `max_prepared_stmt_count`, or close the connections that hold the statements.",
+      inject: {
+        _ = try $0.site.sql("SET GLOBAL max_prepared_stmt_count = 0; \(closeConnections)")
+      },
+      mend: { _ = try $0.site.sql("SET GLOBAL max_prepared_stmt_count = DEFAULT") }),
+    Fault(
       name: "The schema has another version", problem: .schema, words: "schema has version",
       mended: "Apply the `schema.sql` of the programs.",
       inject: { _ = try $0.site.sql("UPDATE schema_version SET version = version - 1") },
@@ -57,12 +65,14 @@ extension Fault {
   ]
 }
 
+/// Closes the connections of the programs.
+private let closeConnections = ["responder", "companion"]
+  .map { "KILL USER switchboard_\($0)@localhost" }.joined(separator: ";")
+
 extension FaultSite {
   /// Opens connections, and closes those of the programs, until all connections are taken.
   fileprivate func takeAllConnections() throws {
-    let close = ["responder", "companion"].map { "KILL USER switchboard_\($0)@localhost" }
-      .joined(separator: ";")
-    _ = try site.sql("SET GLOBAL max_connections = 10; \(close)")
+    _ = try site.sql("SET GLOBAL max_connections = 10; \(closeConnections)")
     let client = "mariadb --defaults-file=\(site.state)/administrator.cnf"
     let hold = "while [ -e \(folder)/crowd ]; do \(client) -e 'SELECT SLEEP(600)'; done"
     try "".write(toFile: "\(folder)/crowd", atomically: true, encoding: .utf8)
@@ -77,7 +87,7 @@ extension FaultSite {
       SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(600)'
       """
     let isFull = holds {
-      _ = try? site.sql(close)
+      _ = try? site.sql(closeConnections)
       return (try? site.sql(held)) == "10\n"
     }
     try #require(isFull)
