@@ -44,8 +44,7 @@ package struct DevicePreferences: Sendable {
   ) throws -> PreferencesOutcome {
     try records.repeatingLostRaces { transaction in
       let current = try transaction.preferences.find(of: caller)
-      var models: [UInt8]?
-      if let names = change.preferredModels { models = JSONWriter.array(of: names) }
+      var models = change.preferredModels.map { JSONWriter.array(of: $0) }
       // Apps often send all preferences again. Models that the row has may stay, so the catalog is not read for them.
       if let names = change.preferredModels, models != current.preferences.preferredModels {
         let catalogue = try transaction.models.catalogue()
