@@ -43,7 +43,7 @@ package struct DevicePreferences: Sendable {
     _ change: PreferencesChange, by caller: Caller, facts: ClientFacts
   ) throws -> PreferencesOutcome {
     try records.repeatingLostRaces { transaction in
-      let current = try transaction.preferences.find(of: caller)
+      let current = try transaction.preferences.lock(of: caller)
       var models = change.preferredModels.map { JSONWriter.array(of: $0) }
       // Apps often send all preferences again. Models that the row has may stay, so the catalog is not read for them.
       if let names = change.preferredModels, models != current.preferences.preferredModels {
@@ -68,15 +68,14 @@ package struct DevicePreferences: Sendable {
     _ text: String, platform: DevicePlatform, by caller: Caller, facts: ClientFacts
   ) throws -> String {
     try records.repeatingLostRaces { transaction in
-      try transaction.sessions.lock(caller)
-      let old = try transaction.preferences.find(of: caller).preferences
+      let old = try transaction.preferences.lock(of: caller).preferences
       try transaction.limits.count(.pushRegistrations, of: old.deviceID)
       var new = old
       new.pushToken = text
       if new != old {
         new.version += 1
         new.lastUpdatedAt = records.now
-        try transaction.preferences.replace(old, with: new, digest: nil, base: nil, by: caller)
+        try transaction.preferences.replace(old, with: new, digest: nil, base: nil)
       }
       try transaction.preferences.moveToken(
         from: old, to: new, given: .set(text), platform: platform)
@@ -97,7 +96,8 @@ struct PreferencesStatements: ~Copyable {
 
   /// - Throws: ``Refusal``.
   fileprivate func find(of caller: Caller) throws -> StoredPreferences {
-    let found = try transaction.connection.row(
+    try find(
+      of: caller,
       """
       SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
         p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
@@ -106,8 +106,31 @@ struct PreferencesStatements: ~Copyable {
       JOIN devices d ON d.id = s.device_id
       JOIN device_preferences p ON p.device_id = d.id
       WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
-      """,
-      [.text(caller.sessionID), .time(transaction.now)]
+      """)
+  }
+
+  /// Like ``find(of:)-(Caller)``, but session, device and preferences do not change before the transaction's end: no push token
+  /// outlives its session. Call it first, so that all later reads see current rows.
+  ///
+  /// - Throws: ``Refusal``.
+  fileprivate func lock(of caller: Caller) throws -> StoredPreferences {
+    try find(
+      of: caller,
+      """
+      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
+        p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
+        p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform
+      FROM sessions s
+      JOIN devices d ON d.id = s.device_id
+      JOIN device_preferences p ON p.device_id = d.id
+      WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      FOR UPDATE
+      """)
+  }
+
+  private func find(of caller: Caller, _ statement: StaticString) throws -> StoredPreferences {
+    let found = try transaction.connection.row(
+      statement, [.text(caller.sessionID), .time(transaction.now)]
     ) { row in
       (
         session: LiveSession(row: row),
@@ -162,7 +185,7 @@ struct PreferencesStatements: ~Copyable {
     var new = change.applied(to: old, models: models)
     new.version = old.version + 1
     new.lastUpdatedAt = transaction.now
-    try replace(old, with: new, digest: digest, base: change.ifVersion, by: caller)
+    try replace(old, with: new, digest: digest, base: change.ifVersion)
     // After the race: the loser is not counted.
     try transaction.limits.count(.preferencesWrites, of: old.deviceID)
     try moveToken(from: old, to: new, given: change.pushToken, platform: current.platform)
@@ -172,27 +195,24 @@ struct PreferencesStatements: ~Copyable {
     return .stored(new)
   }
 
-  /// Writes `new` if the row is still at `old`'s version and the session is alive. The session then
-  /// stays alive until the transaction's end: no push token outlives it.
+  /// Writes `new` if the row is still at `old`'s version. Call ``lock(of:)`` before.
   ///
   /// - Throws: ``LostRace``.
   fileprivate func replace(
-    _ old: Preferences, with new: Preferences, digest: [UInt8]?, base: Int64?, by caller: Caller
+    _ old: Preferences, with new: Preferences, digest: [UInt8]?, base: Int64?
   ) throws {
     let changed = try transaction.connection.execute(
       """
-      UPDATE device_preferences p
-      JOIN devices d ON d.id = p.device_id
-      JOIN sessions s ON s.device_id = d.id
-      SET p.push_enabled = ?, p.push_token = ?, p.preferred_models = ?, p.archive_cache_quota_mb = ?,
-        p.last_updated_at = ?, p.last_write_digest = ?, p.last_write_base = ?, p.version = p.version + 1
-      WHERE p.device_id = ? AND p.version = ? AND d.revoked_at IS NULL AND s.id = ? AND s.ended_at IS NULL
+      UPDATE device_preferences
+      SET push_enabled = ?, push_token = ?, preferred_models = ?, archive_cache_quota_mb = ?,
+        last_updated_at = ?, last_write_digest = ?, last_write_base = ?, version = version + 1
+      WHERE device_id = ? AND version = ?
       """,
       [
         .integer(new.push.rawValue), .text(new.pushToken), .bytes(new.preferredModels),
         .integer(new.archiveCacheQuota), .time(new.lastUpdatedAt),
         digest.map { .bytes($0) } ?? .null, .integer(base),
-        .text(new.deviceID), .integer(old.version), .text(caller.sessionID),
+        .text(new.deviceID), .integer(old.version),
       ])
     guard changed == 1 else { throw LostRace() }
   }

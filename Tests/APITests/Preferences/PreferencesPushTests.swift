@@ -242,6 +242,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func aSessionThatEndsDuringItsWriteSetsNoToken(isRegistration: Bool) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let write: @Sendable () -> Answer = {
+        isRegistration
+          ? site.register(Self.wellFormed, by: ann)
+          : site.post(#"{"push_token":"\#(Self.wellFormed)"}"#, by: ann)
+      }
+      // The preferences are locked too, so that a write that does not look at the session waits as well.
+      let answer = try site.answer(
+        whileCommitting: """
+          UPDATE sessions s JOIN device_preferences p ON p.device_id = s.device_id
+          SET s.ended_at = UTC_TIMESTAMP(3), s.end_reason = 'logout', p.archive_cache_quota_mb = 256
+          """, to: write)
+      #expect(answer.status == 401)
+      #expect(tokens(site) == "")
+      #expect(site.sql("SELECT version FROM device_preferences") == "0")
+    }
+  }
+
   @Test func tokensAreCaseSensitive() throws {
     try withApplication { site in
       let ann = try site.signUp(email: "ann@example.org", device: "device-1")
