@@ -53,9 +53,11 @@ struct RecordScan {
     guard head[0] == 1 else { return .malformed }
     let id = UInt16(head[2]) << 8 | UInt16(head[3])
     let (begin, params, stdin): (UInt8, UInt8, UInt8) = (1, 4, 5)
+    // libfcgi reads the padding of these records as the next record. No web server sends any.
+    let isPadded = head[6] > 0
+    if isPadded, head[1] == begin || content.isEmpty { return .malformed }
     switch head[1] {
-    // libfcgi would read the padding of this record as the next record; no web server sends any.
-    case begin where requestID == nil && id != 0 && content.count == 8 && head[6] == 0:
+    case begin where requestID == nil && id != 0 && content.count == 8:
       return stateAfterBeginning(id, content)
     case params where id == requestID && !hasParameters: return stateAfterParameters(content)
     case stdin where id == requestID && hasParameters: return stateAfterBody(content.count)

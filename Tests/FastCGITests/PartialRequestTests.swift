@@ -51,6 +51,13 @@ import Testing
     #expect(state(after: padded) == .malformed)
   }
 
+  /// libfcgi would read the padding as a record of its own.
+  @Test func anEmptyRecordWithPaddingIsMalformed() {
+    let begin = beginRecord(keep: true)
+    #expect(state(after: begin + record(.params, padding: 4) + record(.stdin)) == .malformed)
+    #expect(state(after: begin + record(.params) + record(.stdin, padding: 4)) == .malformed)
+  }
+
   @Test(arguments: [(0, false), (1, true)])
   func parametersHaveALimitOf128KiB(more: Int, isMalformed: Bool) {
     let octets = [UInt8](repeating: 0, count: 1 << 15)
