@@ -52,6 +52,24 @@ class Site:
         """Gives MariaDB memory for all rows, as on a server. The size of the redo log is the other limit of big inserts."""
         self.sql(f"SET GLOBAL innodb_buffer_pool_size = {gigabytes << 30}; SET GLOBAL innodb_log_file_size = {2 << 30}")
 
+    def settle(self, database):
+        """Brings the database into the state of one that has grown over years: pages that were filled in order have no room, so that a
+        row that grows divides its page, and pages that were just written are on their way to the disk."""
+        tables = self.sql("SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = DATABASE()",
+                          database).split()
+        # A third of each page is free, as after inserts in random order.
+        self.sql("SET GLOBAL innodb_fill_factor = 70; SET foreign_key_checks = 0;" + "".join(f"ALTER TABLE {table} FORCE;" for table in tables)
+                 + "SET GLOBAL innodb_fill_factor = DEFAULT", database)
+        self.sql("SET GLOBAL innodb_io_capacity_max = 40000, innodb_io_capacity = 40000, innodb_max_dirty_pages_pct = 0")
+        while int(self.sql("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").split()[1]) > 100:
+            time.sleep(1)
+        self.sql("SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT, innodb_io_capacity = DEFAULT, innodb_io_capacity_max = DEFAULT")
+
+    def read_all(self, database):
+        """Reads all rows and indexes into memory."""
+        indexes = self.sql("SELECT DISTINCT table_name, index_name FROM information_schema.statistics WHERE table_schema = DATABASE()", database)
+        self.sql("".join("SELECT COUNT(*) FROM {} FORCE INDEX ({});".format(*line.split("\t")) for line in indexes.splitlines()), database)
+
     def database_cpu(self):
         return cpu([(self.run / "mariadb.pid").read_text().strip()])
 

@@ -39,5 +39,5 @@ def measure(stage, programs, rounds, _seconds, budgets):
         for waiting, some in ((FEW, [few]), (WAITING, runs), (MANY, [many]))))
     budgets.at_least("claimed, sent, recorded: notifications per second", [run["rate"] for run in runs], 20_000, "{:,.0f}")
     for waiting, run in ((FEW, few), (MANY, many)):
-        budgets.at_most(f"companion's memory, {waiting:,} waiting", [run["resident"]], 32, "{:.1f} MB", f" after {run['sent']:,}")
+        budgets.at_most(f"companion's memory, {waiting:,} waiting", [run["resident"]], 24, "{:.1f} MB", f" after {run['sent']:,}")
     return f"Deliveries: innodb_flush_log_at_trx_commit = {durability}; a pass from exec to end, sending over one connection"

@@ -148,7 +148,7 @@ def add_budgets(budgets, runs, resident, starts, cgi):
         cpu = [figures(runs, name, ("GET", CONNECTIONS), "cpu") for name in (other, "Swift")]
         budgets.at_least(f"GET, requests per CPU second of the handler: Swift / {other}", ratios(*cpu), least)
     at_start, after, later = resident
-    budgets.at_most("memory after 200,000 requests", [after], 16, "{:.1f} MB", f" (at start {at_start:.1f})")
+    budgets.at_most("memory after 200,000 requests", [after], 14, "{:.1f} MB", f" (at start {at_start:.1f})")
     budgets.row("memory after 100,000 more", f"{later - after:+.1f} MB", "flat: at most +0.5 MB", later - after <= 0.5)
     budgets.at_most("first answer after exec", [starts["Swift"]], 15, "{:.1f} ms", f" (C: {starts['C']:.1f})")
-    budgets.at_most("one plain-CGI request", [cgi], 10, "{:.1f} ms")
+    budgets.at_most("one plain-CGI request", [cgi], 8, "{:.1f} ms")

@@ -18,15 +18,19 @@ POLLED = 200
 
 def measure(stage, programs, rounds, seconds, budgets):
     site, poller = stage.site, Poller(stage, programs)
+    site.enlarge_database(4)
     contenders = {}
     for size in (FEW, MANY):
         database = f"devices_{size}"
         site.make_database(database)
         site.seed("devices.sql", size, database)
         site.seed("polls.sql", size, database)
+        site.settle(database)
         callers = write_callers(stage.directory / f"callers-{size}", site, range(1, size + 1, size // FEW))
         contenders[size] = (
             stage.fastcgi(str(size), programs / "switchboard-responder", site.environment(database)), callers, database)
+    for size in contenders:
+        site.read_all(f"devices_{size}")
     names = [f"{method} {path}" for method, path, _ in REQUESTS] + ["turns poll"]
     milliseconds = {(name, size): [] for name in names for size in contenders}
     for number in range(rounds + 1):
