@@ -53,7 +53,7 @@ struct RecordScan {
     guard head[0] == 1 else { return .malformed }
     let id = UInt16(head[2]) << 8 | UInt16(head[3])
     let (begin, params, stdin): (UInt8, UInt8, UInt8) = (1, 4, 5)
-    // libfcgi reads the padding of these records as the next record. No web server sends any.
+    // libfcgi reads the padding of the first record, and of an empty one, as the next record. No web server sends any.
     let isPadded = head[6] > 0
     if isPadded, head[1] == begin || content.isEmpty { return .malformed }
     switch head[1] {

@@ -61,8 +61,8 @@ def fill(site, database, size):
     site.make_database(database)
     site.seed("devices.sql", size, database)
     site.seed("filled.sql", size, database, SPKI=proofs.SPKI, COSE=proofs.COSE.hex())
-    # /health looks for the pass of a companion.
     site.settle(database)
+    # /health looks for the pass of a companion.
     site.sql("INSERT INTO companion_status (host, version, last_pass_at) VALUES ('host', '1', UTC_TIMESTAMP(3) + INTERVAL 1 DAY)", database)
 
 

@@ -177,7 +177,7 @@ struct SimulatedRecords {
   mutating func spoil(_ chance: inout SeededGenerator) -> String {
     let any = Int.random(in: 0..<records.count, using: &chance)
     let place = max(1, any)  // before the record that ends the request
-    switch Int.random(in: 0..<13, using: &chance) {
+    switch Int.random(in: 0..<14, using: &chance) {
     case 0: records[any][0] = 2
     case 1: records[any][3] ^= 0x10
     case 2: records.insert(record(.abort, id: id), at: place)
@@ -194,6 +194,7 @@ struct SimulatedRecords {
     case 10: records[0] = record(.begin, Array(records[0][8...]) + [0], id: id)
     case 11 where !isAuthorization:
       records.insert(record(.params, [1, 0, 65], id: id), at: endOfParameters + 1)
+    case 12: records[endOfParameters] = record(.params, id: id, padding: 8)
     default:
       let long = record(.params, pair("L", String(repeating: "v", count: 65_000)), id: id)
       records.insert(contentsOf: [long, long, long], at: endOfParameters)
