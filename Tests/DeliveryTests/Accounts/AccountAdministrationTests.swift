@@ -86,7 +86,12 @@ import Testing
   @Test func aSessionThatHasExpiredCannotBeEnded() throws {
     try withDelivery { delivery throws in
       let (_, session) = delivery.addDevice(String(repeating: "a", count: 64))
-      delivery.sql("UPDATE sessions SET expires_at = UTC_TIMESTAMP(3)")
+      // A row that is made in the same millisecond would expire before it began.
+      delivery.sql(
+        """
+        UPDATE sessions SET created_at = created_at - INTERVAL 1 DAY,
+          rotated_at = rotated_at - INTERVAL 1 DAY, expires_at = UTC_TIMESTAMP(3)
+        """)
       #expect(try directory(delivery).endSession(session) == nil)
       #expect(delivery.sql("SELECT COUNT(*) FROM sessions WHERE ended_at IS NOT NULL") == "0")
     }
