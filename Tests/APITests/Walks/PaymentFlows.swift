@@ -26,7 +26,7 @@ extension Chooser {
     return [cards, begin, confirm]
   }
 
-  /// A merchant's request that is paid, or that one side cancels.
+  /// A merchant's request that is paid, that one side cancels, or that is only shown.
   private mutating func request(
     key: ValueSource, bearer: WalkCall.Item, _ first: Int
   ) -> [WalkCall] {
@@ -37,10 +37,18 @@ extension Chooser {
       .init(name: "amount", value: .json("1.5")), .init(name: "currency", value: .text("CAD")),
       .init(name: "orderId", value: .text("order \(first)")),
     ]
-    if isLucky(15) {
+    if isLucky(20) {
+      let page = WalkCall(method: "GET", path: "/pay/:requestId", pathItem: id)
+      let shown = act("/api/mobile/payment/:requestId", on: id, by: bearer, method: "GET")
+      let status = act("/api/merchant/payment/:requestId", on: id, by: key, method: "GET")
+      var list = WalkCall(method: "GET", path: "/api/merchant/payments")
+      list.fields = [key]
+      return [request, page, shown, status, list]
+    }
+    if isLucky(20) {
       return [request, act("/api/mobile/payment/:requestId/cancel", on: id, by: bearer)]
     }
-    if isLucky(15) {
+    if isLucky(25) {
       return [request, act("/api/merchant/payment/:requestId/cancel", on: id, by: key)]
     }
     var approve = act("/api/mobile/payment/:requestId/approve", on: id, by: bearer)
@@ -63,8 +71,10 @@ extension Chooser {
   }
 
   /// A request about the item `id` of the path.
-  private func act(_ path: String, on id: ValueSource, by field: WalkCall.Item) -> WalkCall {
-    var call = WalkCall(method: "POST", path: path, pathItem: id)
+  private func act(
+    _ path: String, on id: ValueSource, by field: WalkCall.Item, method: String = "POST"
+  ) -> WalkCall {
+    var call = WalkCall(method: method, path: path, pathItem: id)
     call.fields = [field]
     return call
   }
