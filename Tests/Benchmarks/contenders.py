@@ -61,7 +61,10 @@ class Site:
         self.sql("SET GLOBAL innodb_fill_factor = 70; SET foreign_key_checks = 0;" + "".join(f"ALTER TABLE {table} FORCE;" for table in tables)
                  + "SET GLOBAL innodb_fill_factor = DEFAULT", database)
         self.sql("SET GLOBAL innodb_io_capacity_max = 40000, innodb_io_capacity = 40000, innodb_max_dirty_pages_pct = 0")
+        end = time.monotonic() + LONGEST
         while int(self.sql("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").split()[1]) > 100:
+            if time.monotonic() > end:
+                raise SystemExit(f"error: MariaDB has not written its pages within {LONGEST} s")
             time.sleep(1)
         self.sql("SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT, innodb_io_capacity = DEFAULT, innodb_io_capacity_max = DEFAULT")
 

@@ -26,7 +26,7 @@ import Testing
       #""lastFour":"4242""#, #""lastFour":"0005""#, #""platform":"android""#, #""successCount":1"#,
       #""cardLast4":"4242""#, "Paid. Thank you.", #"{"status":200,"request":"#,
       // A new turn, or an old one if a poll has seen it before the check.
-      #"":[79504463]"#, #"go.com/game/79504463"#,
+      #"{"not_your_turn":[],"your_turn_"#, #"":[79504463]"#, #"go.com/game/79504463"#,
       "1783478",
     ]
     for text in expected {
