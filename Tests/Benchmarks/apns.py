@@ -1,4 +1,4 @@
-"""Sending to APNs over one connection: our engine, h2load and, if Go is installed, Go's net/http."""
+"""Sending to APNs: our engine, h2load and, if Go is installed, Go's net/http, over one connection; ours over several."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import subprocess
 from contenders import HERE, cpu
 from tables import median, print_table, ratios
 
-COUNT = 100_000
+COUNT, FAR_COUNT = 100_000, 20_000
 # h2load's connection has as many open streams as ours; Go is fastest with fewer.
 IN_FLIGHT, IN_FLIGHT_OF_GO = 500, 100
 TOPIC = "com.example.switchboard"
@@ -19,11 +19,13 @@ PAYLOAD = json.dumps({
 
 
 class Gateway:
-    """The fake of Apple's service, which checks each request and keeps none."""
+    """The fake of Apple's service, which checks each request and keeps none. One that is far away answers after 100 ms."""
 
-    def __init__(self, stage, programs):
-        folder = stage.directory / "apns"
-        self.process = stage.start("apns", [programs / "switchboard-fakes", "apns", "--folder", folder, "--forgetful"], None)
+    def __init__(self, stage, programs, is_far=False):
+        name = "far-apns" if is_far else "apns"
+        folder = stage.directory / name
+        faults = ["--fault", "late 100 every 1"] if is_far else []
+        self.process = stage.start(name, [programs / "switchboard-fakes", "apns", "--folder", folder, "--forgetful", *faults], None)
         stage.await_file(folder / "port", self.process)
         self.url = f"https://localhost:{(folder / 'port').read_text().strip()}"
         self.certificate = folder / "certificate.pem"
@@ -43,7 +45,7 @@ class Gateway:
 
 def measure(stage, programs, rounds, _seconds, budgets):
     gateway = Gateway(stage, programs)
-    senders = {"Swift": lambda: ours(stage, programs, gateway), "h2load": lambda: h2load(stage, gateway)}
+    senders = {"Swift": lambda: ours(stage, programs, gateway, COUNT, 1), "h2load": lambda: h2load(stage, gateway)}
     go = build_go(stage)
     if go:
         senders["Go"] = lambda: reported(stage, [go, gateway.url, gateway.certificate, COUNT, IN_FLIGHT_OF_GO])
@@ -55,6 +57,12 @@ def measure(stage, programs, rounds, _seconds, budgets):
             run = senders[name]()
             runs[name].append(run | {"rate": COUNT / run["seconds"], "fake": gateway.cpu() - before})
 
+    far = Gateway(stage, programs, is_far=True)
+    over = {1: [], 4: []}
+    for _ in range(rounds):
+        for connections, far_runs in over.items():
+            far_runs.append(FAR_COUNT / ours(stage, programs, far, FAR_COUNT, connections)["seconds"])
+
     def of(name, figure, scale=1.0):
         return [run[figure] * scale for run in runs[name]]
 
@@ -62,6 +70,9 @@ def measure(stage, programs, rounds, _seconds, budgets):
         (name, median(of(name, "rate"), "{:,.0f}"), median(of(name, "cpu", 1e4 / COUNT), "{:.4f}"),
          median(of(name, "fake", 1e4 / COUNT), "{:.4f}"),
          median(ratios(of(name, "fake"), of(name, "seconds")))) for name in senders))
+    print_table((" connections, answers after 100 ms", "requests/s"), *(
+        (connections, median(rates, "{:,.0f}")) for connections, rates in over.items()))
+    budgets.row("APNs, answers after 100 ms, requests per second: 4 connections / 1", median(ratios(over[4], over[1])), "none", None)
     budgets.at_least("APNs, requests per second: Swift / h2load", ratios(of("Swift", "rate"), of("h2load", "rate")), 0.8)
     budgets.at_least("APNs, requests per CPU second: Swift / h2load", ratios(of("h2load", "cpu"), of("Swift", "cpu")), 0.8)
     if go:
@@ -78,8 +89,8 @@ def reported(stage, command):
     return json.loads(stage.run("sender", [str(word) for word in command]).output)
 
 
-def ours(stage, programs, gateway):
-    return reported(stage, [programs / "switchboard-sender", gateway.url, gateway.certificate, COUNT])
+def ours(stage, programs, gateway, count, connections):
+    return reported(stage, [programs / "switchboard-sender", gateway.url, gateway.certificate, count, connections])
 
 
 def h2load(stage, gateway):

@@ -2,13 +2,19 @@ import Base
 import Store
 import Synchronization
 
-/// Sends notifications to APNs over one connection at a time. Keeps the connection between runs,
-/// because Apple asks for long-lived connections and treats frequent connecting as an attack.
+/// Sends notifications to APNs over one connection, or over several while the streams of one are too few. Keeps them
+/// between runs, because Apple asks for long-lived connections and treats frequent connecting as an attack.
 package final class APNsClient: Sendable {
   package struct Limits: Sendable {
     package var engine = APNsEngine.Limits()
+    /// Connections at once.
+    package var connections = 4
+    /// The notifications per second for which there are further connections.
+    package var rate = 40_000
     /// Time limit for connecting and handshake together.
     package var connecting: Duration = .seconds(7)
+    /// The same for a further connection: meanwhile nothing is read from the others.
+    package var connectingMore: Duration = .seconds(2)
     /// Age from which a connection is not kept: the next one looks up Apple's addresses again.
     package var connectionLifetime: Duration = .seconds(3600)
     /// Idle time after which a kept connection must answer a PING before its use.
@@ -35,7 +41,7 @@ package final class APNsClient: Sendable {
   /// Returns the provider token. Its argument is the token that Apple has just called expired; nil
   /// at first. Returning the argument means that there is no newer token.
   let providerToken: @Sendable (_ refused: String?) throws -> String
-  private let kept = Mutex<APNsConnection?>(nil)
+  private let kept = Mutex<[APNsConnection]>([])
 
   package init(
     endpoint: APNsEndpoint, trust: TLSContext, limits: Limits = Limits(),
@@ -76,26 +82,21 @@ package final class APNsClient: Sendable {
 }
 
 extension APNsClient {
-  /// Closes the kept connection, if any.
-  package func close() { replaceKept(by: nil) }
+  /// Closes the kept connections.
+  package func close() { kept.withLock { $0 = [] } }
 
-  /// Keeps `connection` for the next run.
-  func keepOpen(_ connection: APNsConnection) { replaceKept(by: connection) }
-
-  /// Takes the kept connection if it still works and uses `providerToken`.
-  func takeKept(for providerToken: String) -> APNsConnection? {
-    guard let kept = replaceKept(by: nil), kept.providerToken == providerToken,
-      kept.isUsable(limits)
-    else { return nil }
-    return kept
+  /// Keeps `connections` for the next run.
+  func keepOpen(_ connections: [APNsConnection]) {
+    kept.withLock { $0 += connections.reversed() }
   }
 
-  @discardableResult
-  private func replaceKept(by connection: APNsConnection?) -> APNsConnection? {
-    kept.withLock { kept in
-      defer { kept = connection }
-      return kept
+  /// Takes a kept connection that still works and uses `providerToken`, and closes those that are too old.
+  func takeKept(for providerToken: String) -> APNsConnection? {
+    kept.withLock { $0.removeAll { $0.isOld(limits) || $0.providerToken != providerToken } }
+    while let connection = kept.withLock({ $0.popLast() }) {
+      if connection.isUsable(limits) { return connection }
     }
+    return nil
   }
 }
 

@@ -34,17 +34,22 @@ final class APNsConnection: @unchecked Sendable {
     input.deallocate()
   }
 
+  func isOld(_ limits: APNsClient.Limits) -> Bool {
+    ContinuousClock.now >= openedAt + limits.connectionLifetime
+  }
+
   /// Whether the connection still works. Asks Apple by PING after a long idle time, because idle
   /// connections die silently.
   func isUsable(_ limits: APNsClient.Limits) -> Bool {
-    guard ContinuousClock.now < openedAt + limits.connectionLifetime else { return false }
     let isIdle = ContinuousClock.now >= lastUsedAt + limits.idle
     readWithoutWaiting()
     if isIdle, engine.capacity > 0 {
       engine.ping(at: .now)
       write(isMoreComing: false)
       let deadline = ContinuousClock.now + limits.pingAnswer
-      while engine.isPinging, engine.capacity > 0, .now < deadline { read(until: deadline) }
+      while engine.isPinging, engine.capacity > 0, .now < deadline {
+        Self.read([self], until: deadline)
+      }
     }
     return engine.capacity > 0 && !engine.isPinging
   }
@@ -72,13 +77,17 @@ final class APNsConnection: @unchecked Sendable {
     }
   }
 
-  /// Waits for bytes or for the engine's next tick, and passes available bytes to the engine.
-  func read(until deadline: ContinuousClock.Instant) {
-    if !hasMore {
-      socket.wait(
-        forWriting: isWritable && !output.isEmpty, until: min(deadline, engine.nextTick))
+  /// Waits for bytes on any of `connections`, or for the next tick of an engine, and passes available bytes to the engines.
+  static func read(_ connections: [APNsConnection], until deadline: ContinuousClock.Instant) {
+    let next = connections.map { $0.hasMore ? .now : $0.engine.nextTick }.min()!
+    var polled = connections.map {
+      $0.socket.polled(forWriting: $0.isWritable && !$0.output.isEmpty)
     }
-    readWithoutWaiting()
+    wait(for: &polled, until: min(deadline, next))
+    for (connection, polled) in zip(connections, polled)
+    where connection.hasMore || polled.revents != 0 || !connection.isWritable {
+      connection.readWithoutWaiting()
+    }
   }
 
   private func readWithoutWaiting() {

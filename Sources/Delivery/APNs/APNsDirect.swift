@@ -8,6 +8,7 @@ extension DirectSender {
       all: family.map {
         var limits = APNsClient.Limits()
         limits.engine.window = $0.testConcurrency
+        limits.connections = 1
         limits.connecting = .seconds(3)
         limits.answersAtEnd = .seconds(4)
         return APNsApp($0, database, sealingKeys: sealingKeys, limits: limits)

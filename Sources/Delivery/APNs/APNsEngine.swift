@@ -38,6 +38,8 @@ package final class APNsEngine {
   }
 
   package private(set) var state = LinkState.open
+  /// The shortest time from a request to its complete answer so far.
+  package private(set) var quickestAnswer: Duration?
   /// Requests without an outcome, or whose stream is not closed yet.
   package var inFlight: Int { slots.busyCount }
 
@@ -273,6 +275,8 @@ package final class APNsEngine {
     case NGHTTP2_NO_ERROR.rawValue where slots[slot].status != 0:
       let outcome = slots.answeredOutcome(of: slot)
       if slots[slot].status != 403 { isTrusted = true }
+      let duration = lastByteAt - (slots[slot].deadline - limits.requestLifetime)
+      quickestAnswer = min(quickestAnswer ?? duration, duration)
       finish(slot, outcome)
     case NGHTTP2_REFUSED_STREAM.rawValue: finish(slot, .notProcessed)
     default: finish(slot, .unanswered)

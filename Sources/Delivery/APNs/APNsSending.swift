@@ -12,6 +12,27 @@ final class APNsSending {
   private let next: (Int) -> [APNsNotification]
   private let report: (APNsNotification, APNsOutcome) -> Void
 
+  /// A connection of this run.
+  private final class Line {
+    let connection: APNsConnection
+    /// Answers in this run.
+    var answers = 0
+    var accepted = 0
+    var engine: APNsEngine { connection.engine }
+
+    init(_ connection: APNsConnection) { self.connection = connection }
+
+    /// The reason if nothing can be sent over the connection any more and no answer will come.
+    var lossReason: String? {
+      switch engine.state {
+      case .failed(let reason): reason
+      case _ where engine.inFlight > 0 || engine.capacity > 0: nil
+      case .closing(let reason): reason
+      case .open: "no stream is allowed"
+      }
+    }
+  }
+
   /// Approximate number of notifications that fill a TLS record.
   private static let batchCount = 24
 
@@ -25,7 +46,13 @@ final class APNsSending {
   private var token: String?
   private var isTokenRefused = false
   private var isTokenRenewed = false
-  private var answersOfConnection = 0
+  /// The connections in use. There is one until its streams are too few (``isAnotherUseful``).
+  private var lines: [Line] = []
+  private var opensMore = true
+  /// Why the last connection was lost.
+  private var loss = APNsConnectionError.lost(reason: "closed by the other side")
+  /// Answers on all connections.
+  private var answers = 0
   private var fruitless = 0
 
   init(
@@ -41,7 +68,7 @@ final class APNsSending {
   }
 
   func run() -> APNsRun {
-    while end == nil, fillWaiting(1), let token = currentToken() { useConnection(token) }
+    while end == nil, fillWaiting(1), let token = currentToken() { useConnections(token) }
     for notification in waiting { finish(notification, .notProcessed) }
     summary.end = end ?? .finished
     return summary
@@ -80,30 +107,34 @@ final class APNsSending {
 
   // MARK: Connections
 
-  private func useConnection(_ token: String) {
+  private func useConnections(_ token: String) {
     pauseAfterFruitlessConnections()
-    answersOfConnection = 0
-    var failure = APNsConnectionError.lost(reason: "closed by the other side")
-    do throws(APNsConnectionError) {
-      let connection = try connection(token)
-      if let reason = converse(over: connection) { failure = .lost(reason: reason) }
-    } catch {
-      failure = error
-    }
-    fruitless = answersOfConnection == 0 ? fruitless + 1 : 0
-    // Apple treats frequent connecting as an attack: one more connection per hundred outcomes.
-    let isTooMany = summary.connections >= 20 + summary.reported / 100
+    let answersBefore = answers
+    open(token, within: client.limits.connecting)
+    converse(token)
+    fruitless = answers == answersBefore ? fruitless + 1 : 0
     if !isTokenRefused, fruitless >= client.limits.fruitlessConnections || isTooMany {
-      end = end ?? .unreachable(failure)
+      end = end ?? .unreachable(loss)
     }
   }
 
-  private func connection(_ token: String) throws(APNsConnectionError) -> APNsConnection {
-    if let kept = client.takeKept(for: token) { return kept }
+  /// Apple treats frequent connecting as an attack: one more connection per hundred outcomes.
+  private var isTooMany: Bool { summary.connections >= 20 + summary.reported / 100 }
+
+  /// Uses one more connection: a kept one or a new one.
+  private func open(_ token: String, within limit: Duration) {
+    if let kept = client.takeKept(for: token) { return lines.append(Line(kept)) }
     summary.connections += 1
-    return try APNsConnection(
-      to: client.endpoint, with: client.trust, providerToken: token, limits: client.limits.engine,
-      within: min(client.limits.connecting, max(.zero, deadline - .now)))
+    do throws(APNsConnectionError) {
+      lines.append(
+        Line(
+          try APNsConnection(
+            to: client.endpoint, with: client.trust, providerToken: token,
+            limits: client.limits.engine, within: min(limit, max(.zero, deadline - .now)))))
+    } catch {
+      loss = error
+      opensMore = false
+    }
   }
 
   private func pauseAfterFruitlessConnections() {
@@ -113,39 +144,64 @@ final class APNsSending {
     usleep(UInt32(rest / .microseconds(1)))
   }
 
-  /// Sends until no notification is left, and then keeps the connection, or until the connection is
-  /// unusable.
-  ///
-  /// - Returns: the reason why the connection is unusable; nil if it is kept.
-  private func converse(over connection: APNsConnection) -> String? {
-    let engine = connection.engine
+  /// Sends until no notification is left, and then keeps the connections, or until none is usable.
+  private func converse(_ token: String) {
     var lastAnswerAt: ContinuousClock.Instant?
-    while true {
-      // One record at a time: Apple processes it while we make the next one.
-      while submit(to: engine) { connection.write(isMoreComing: true) }
-      connection.write(isMoreComing: false)
-      settle(engine)
-      if case .failed = engine.state { break }
-      if engine.inFlight == 0 {
-        guard engine.capacity > 0, fillWaiting(1) else { break }
+    while !lines.isEmpty {
+      for line in lines {
+        // One record at a time: Apple processes it while we make the next one.
+        while submit(to: line.engine) { line.connection.write(isMoreComing: true) }
+        line.connection.write(isMoreComing: false)
+        settle(line)
+      }
+      dropLost()
+      if lines.isEmpty { return }
+      if lines.allSatisfy({ $0.engine.inFlight == 0 }) {
+        guard fillWaiting(1) else { break }
         continue
       }
-      connection.read(until: .now + .seconds(1))
+      if isAnotherUseful, fillWaiting(client.limits.engine.window) {
+        open(token, within: client.limits.connectingMore)
+        continue
+      }
+      APNsConnection.read(lines.map(\.connection), until: .now + .seconds(1))
       if lastAnswerAt == nil, isOver() {
         lastAnswerAt = .now + client.limits.answersAtEnd
         end = end ?? .overdue
       }
-      if let lastAnswerAt, .now >= lastAnswerAt { engine.markFailed("no answer in time") }
-      engine.tick(.now)
-      settle(engine)
+      let isLate = lastAnswerAt.map { .now >= $0 } ?? false
+      for line in lines {
+        if isLate { line.engine.markFailed("no answer in time") }
+        line.engine.tick(.now)
+        settle(line)
+      }
     }
-    switch engine.state {
-    case .failed(let reason), .closing(let reason): return reason
-    case .open:
-      guard engine.capacity > 0 else { return "no stream is allowed" }
-      client.keepOpen(connection)
-      return nil
+    client.keepOpen(lines.map(\.connection))
+    lines = []
+  }
+
+  private func dropLost() {
+    for case (let line, let reason?) in lines.map({ ($0, $0.lossReason) }) {
+      loss = .lost(reason: reason)
+      if line.answers == 0 { opensMore = false }
     }
+    lines.removeAll { $0.lossReason != nil }
+  }
+
+  /// Whether one more connection could make us faster: as many requests as we allow are in flight, Apple has accepted twice
+  /// as many, and even its quickest answer takes so long that they do not reach ``APNsClient/Limits/rate``.
+  ///
+  /// Where Apple allows fewer streams than we do, more connections would evade its limit.
+  private var isAnotherUseful: Bool {
+    let limits = client.limits
+    let window = limits.engine.window
+    guard opensMore, lines.count < limits.connections, !isTooMany,
+      lines.allSatisfy({
+        $0.engine.state == .open && $0.engine.inFlight == window && $0.accepted >= 2 * window
+      }),
+      let quickest = lines.compactMap(\.engine.quickestAnswer).min()
+    else { return false }
+    return Double(lines.count * window) < Double(limits.rate) * (quickest / .seconds(1))
   }
 
   /// Submits some of the waiting notifications.
@@ -166,31 +222,36 @@ final class APNsSending {
 
   // MARK: Outcomes
 
-  private func settle(_ engine: APNsEngine) {
-    for result in engine.takeResults() { settle(result.notification, result.outcome, engine) }
+  private func settle(_ line: Line) {
+    for result in line.engine.takeResults() { settle(result.notification, result.outcome, line) }
   }
 
-  private func settle(
-    _ notification: APNsNotification, _ outcome: APNsOutcome, _ engine: APNsEngine
-  ) {
+  private func settle(_ notification: APNsNotification, _ outcome: APNsOutcome, _ line: Line) {
     switch outcome {
     case .notProcessed:
       if resend(notification, atMost: client.limits.resendsAfterRefusal) { return }
     case .unanswered:
-      if case .failed = engine.state,
+      if case .failed = line.engine.state,
         resend(notification, atMost: client.limits.resendsAfterLoss)
       {
         return
       }
       // No answer came on this connection: the next notification would wait as long.
-      if answersOfConnection == 0 { engine.close(reason: "no answer in time") }
-    case .accepted, .unregistered:
-      answersOfConnection += 1
+      if line.answers == 0 { line.engine.close(reason: "no answer in time") }
+    case .accepted:
+      line.accepted += 1
+      countAnswer(on: line)
+    case .unregistered: countAnswer(on: line)
     case .rejected(let status, let reason):
-      answersOfConnection += 1
-      if heed(status, reason, of: notification, engine) { return }
+      countAnswer(on: line)
+      if heed(status, reason, of: notification, line.engine) { return }
     }
     finish(notification, outcome)
+  }
+
+  private func countAnswer(on line: Line) {
+    line.answers += 1
+    answers += 1
   }
 
   /// Applies a refusal to the connection and the run.
@@ -205,7 +266,8 @@ final class APNsSending {
       registeredAt: Timestamp(milliseconds: 0), attempts: 1, retries: APNsRetries(delay: .zero))
     {
     case .renewProviderToken:
-      engine.close(reason: reason.rawValue)
+      // All connections use the same token.
+      for line in lines { line.engine.close(reason: reason.rawValue) }
       if isTokenRenewed {
         end = end ?? .stopped(reason)
         return false

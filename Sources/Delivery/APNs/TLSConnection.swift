@@ -109,7 +109,7 @@ package final class TLSContext: @unchecked Sendable {
 }
 
 /// TLS connection to a server that has proved its name and speaks HTTP/2. It blocks only in
-/// ``wait(forWriting:until:)`` and while connecting.
+/// ``wait(for:until:)`` and while connecting.
 ///
 /// The corresponding C type is `SSL`.
 struct TLSConnection: ~Copyable {
@@ -163,7 +163,7 @@ struct TLSConnection: ~Copyable {
         throw handshakeError(endpoint)
       }
       let event = failure == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT
-      guard poll(descriptor, for: event, until: deadline) else { throw .timedOut(endpoint) }
+      guard wait(for: descriptor, event, until: deadline) else { throw .timedOut(endpoint) }
     }
     var name: UnsafePointer<UInt8>?
     var size: UInt32 = 0
@@ -187,7 +187,7 @@ struct TLSConnection: ~Copyable {
   }
 
   /// Reads available bytes into `buffer`. Read until it returns 0, because bytes that OpenSSL has
-  /// read ahead do not wake ``wait(forWriting:until:)``.
+  /// read ahead do not wake ``wait(for:until:)``.
   ///
   /// The corresponding C function is `SSL_read`.
   ///
@@ -221,10 +221,10 @@ struct TLSConnection: ~Copyable {
     return 0
   }
 
-  /// Waits until bytes can be read or, if asked, written.
-  func wait(forWriting: Bool, until deadline: ContinuousClock.Instant) {
+  /// The argument of ``wait(for:until:)`` until bytes can be read or, if asked, written.
+  func polled(forWriting: Bool) -> pollfd {
     let events = forWriting || readNeedsWriting ? POLLIN | POLLOUT : POLLIN
-    _ = poll(descriptor, for: events, until: deadline)
+    return pollfd(fd: descriptor, events: Int16(events), revents: 0)
   }
 
   private func loss(_ failure: CInt) -> APNsConnectionError {
@@ -239,16 +239,21 @@ struct TLSConnection: ~Copyable {
   }
 }
 
-/// Waits for one of `events`; returns false at `deadline`. The corresponding C function is `poll`.
-private func poll(
-  _ descriptor: CInt, for events: Int32, until deadline: ContinuousClock.Instant
-) -> Bool {
-  var polled = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+/// Waits for an event of any of `polled`; returns false at `deadline`. The corresponding C function is `poll`.
+@discardableResult
+func wait(for polled: inout [pollfd], until deadline: ContinuousClock.Instant) -> Bool {
   while true {
     let rest = max(.zero, deadline - .now) / .milliseconds(1)
-    let count = Glibc.poll(&polled, 1, CInt(min(rest, 1e6).rounded(.up)))
+    let count = poll(&polled, nfds_t(polled.count), CInt(min(rest, 1e6).rounded(.up)))
     if count >= 0 || errno != EINTR { return count > 0 }
   }
+}
+
+private func wait(
+  for descriptor: CInt, _ event: Int32, until deadline: ContinuousClock.Instant
+) -> Bool {
+  var polled = [pollfd(fd: descriptor, events: Int16(event), revents: 0)]
+  return wait(for: &polled, until: deadline)
 }
 
 /// The addresses of a host.
@@ -298,7 +303,7 @@ private struct AddressList: ~Copyable {
       failure = errno
     }
     if failure == EINPROGRESS {
-      guard poll(descriptor, for: POLLOUT, until: deadline) else {
+      guard wait(for: descriptor, POLLOUT, until: deadline) else {
         close(descriptor)
         throw .timedOut(endpoint)
       }

@@ -4,14 +4,14 @@ import Delivery
 import Glibc
 import Store
 
-// switchboard-sender URL CA COUNT: sends like the companion, without a database, and prints the
-// duration (s) and the CPU time (s). The notifications are made before the clock starts and sent
+// switchboard-sender URL CA COUNT CONNECTIONS: sends like the companion, without a database, over at most so many
+// connections, and prints the duration (s) and the CPU time (s). The notifications are made before the clock starts and sent
 // repeatedly: the companion's notifications come from the database just before the sending, so the
 // processor's caches hold them too.
 
 let arguments = CommandLine.arguments
-guard arguments.count == 4, let endpoint = APNsEndpoint(url: arguments[1]),
-  let count = Int(arguments[3])
+guard arguments.count == 5, let endpoint = APNsEndpoint(url: arguments[1]),
+  let count = Int(arguments[3]), let connections = Int(arguments[4])
 else { exit(64) }
 
 /// The process's CPU time so far, in seconds.
@@ -31,8 +31,10 @@ let notifications = (0..<2000).map { number in
     collapseID: String(hexEncoded(sha256("event \(number)")).prefix(32)),
     expiration: Timestamp.now().seconds + 86_400, payload: payload)!
 }
+var limits = APNsClient.Limits()
+limits.connections = connections
 let client = APNsClient(
-  endpoint: endpoint, trust: try TLSContext(trusting: .file(arguments[2]))
+  endpoint: endpoint, trust: try TLSContext(trusting: .file(arguments[2])), limits: limits
 ) { _ in String(repeating: "t", count: 220) }
 
 let began = ContinuousClock.now
@@ -46,7 +48,7 @@ let run = client.run(until: began + .seconds(120)) { wanted in
 } report: { _, _ in
 }
 let seconds = (ContinuousClock.now - began) / .seconds(1)
-guard run.accepted == count, run.connections == 1 else {
+guard run.accepted == count, run.connections == connections else {
   print("accepted \(run.accepted) on \(run.connections) connections: \(run.end)")
   exit(1)
 }

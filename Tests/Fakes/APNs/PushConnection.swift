@@ -69,7 +69,9 @@ final class PushConnection {
     guard read() else { return false }
     while hasLateAnswer {
       let next = late.removeFirst()
-      if let index = index(of: next.streamID) { answer(next.streamID, index, next.number) }
+      if next.streamID <= lastStreamID, let index = index(of: next.streamID) {
+        answer(next.streamID, index, next.number)
+      }
     }
     if isDropped { return false }
     guard write() else { return false }
@@ -195,8 +197,6 @@ final class PushConnection {
       return
     } else {
       answer(streamID, index, number)
-      if number.isTurn(faults.goawayEvery) { sayGoodbye(streamID) }
-      isDeaf = number == faults.deafAfter
       return
     }
     server.record?.add(exchanges[index].request, connection: self.number, status: 0, reason: nil)
@@ -239,6 +239,8 @@ final class PushConnection {
     }
     let extra = faults.headers.map { number.isTurn($0.every) ? $0.size : 0 } ?? 0
     respond(on: streamID, index, "\(status)", extra: extra)
+    if number.isTurn(faults.goawayEvery) { sayGoodbye(streamID) }
+    if number == faults.deafAfter { isDeaf = true }
   }
 
   /// The corresponding C function is `nghttp2_submit_response`.

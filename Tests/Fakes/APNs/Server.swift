@@ -80,7 +80,7 @@ final class Server {
       setsockopt(
         descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<CInt>.size))
       connectionCount += 1
-      guard rules.faults.speaksTLS else {
+      guard rules.faults.speaksTLS, connectionCount <= rules.faults.connections else {
         close(descriptor)
         continue
       }

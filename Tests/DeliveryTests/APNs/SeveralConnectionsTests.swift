@@ -1,0 +1,156 @@
+import Base
+import Cryptography
+import Store
+import Support
+import Testing
+
+@testable import Delivery
+
+/// Tests with a service that is far away: each answer takes 100 ms, so the streams of one connection are too few.
+@Suite(.serialized) struct SeveralConnectionsTests {
+  private static let count = 3_000
+  private static let far = "late 100 every 1"
+  private static let limits = quickLimits { $0.connections = 4 }
+
+  @Test func aFarServiceIsReachedOverSeveralConnections() throws {
+    try withAPNs(Self.far) {
+      try send(Self.count, to: $0, limits: Self.limits)
+    } thenLook: { fake, sent in
+      let isComplete = sent.isComplete(Self.count)
+      #expect(isComplete)
+      #expect(sent.run.accepted == Self.count)
+      #expect(sent.run.connections == 4)
+      let received = try fake.received()
+      #expect(received.count == Self.count)
+      let shares = Dictionary(grouping: received, by: \.connection).mapValues(\.count)
+      #expect(shares.count == 4)
+      #expect(shares.values.allSatisfy { $0 >= 200 }, "\(shares)")
+    }
+  }
+
+  @Test func fewNotificationsUseOneConnection() throws {
+    try withAPNs(Self.far) {
+      try send(200, to: $0, limits: Self.limits)
+    } thenLook: { _, sent in
+      let isComplete = sent.isComplete(200)
+      #expect(isComplete)
+      #expect(sent.run.connections == 1)
+    }
+  }
+
+  @Test func noMoreAreOpenedThanAllowed() throws {
+    try withAPNs(Self.far) {
+      try send(Self.count, to: $0, limits: quickLimits { $0.connections = 2 })
+    } thenLook: { _, sent in
+      let isComplete = sent.isComplete(Self.count)
+      #expect(isComplete)
+      #expect(sent.run.connections == 2)
+    }
+  }
+
+  @Test func theNextRunUsesAllOfThemAgain() throws {
+    let token = try providerToken()
+    try withAPNs(Self.far) { fake in
+      let client = APNsClient(
+        endpoint: fake.endpoint, trust: try fake.trust(), limits: Self.limits,
+        providerToken: { _ in token })
+      return (0..<2).map { _ in sendAll(with: client) }
+    } thenLook: { fake, runs in
+      #expect(runs.map(\.accepted) == [Self.count, Self.count])
+      #expect(runs.map(\.connections) == [4, 0])
+      let second = try fake.received().dropFirst(Self.count)
+      #expect(Set(second.map(\.connection)) == [1, 2, 3, 4])
+    }
+  }
+
+  private func sendAll(with client: APNsClient) -> APNsRun {
+    var handedOut = 0
+    return client.run(until: .now + .seconds(60)) { asked in
+      let batch = (handedOut..<min(handedOut + asked, Self.count)).map { notification($0) }
+      handedOut += batch.count
+      return batch
+    } report: { _, _ in
+    }
+  }
+
+  @Test func aServiceThatTakesOneConnectionGetsEverythingOverIt() throws {
+    try withAPNs(Self.far, "connections 1") {
+      try send(Self.count, to: $0, limits: Self.limits)
+    } thenLook: { fake, sent in
+      let isComplete = sent.isComplete(Self.count)
+      #expect(isComplete)
+      #expect(sent.run.accepted == Self.count)
+      #expect(sent.run.connections == 2, "the second was tried once")
+      let received = try fake.received()
+      #expect(received.allSatisfy { $0.connection == 1 })
+    }
+  }
+
+  /// Repeats have the same collapse id, so each device shows one notification.
+  @Test(arguments: ["drop every 700", "goaway every 700", "deaf after 1500"])
+  func whatOneOfThemLosesGoesOverAnother(_ fault: String) throws {
+    try withAPNs(Self.far, fault) {
+      try send(
+        Self.count, to: $0,
+        limits: quickLimits {
+          $0.connections = 4
+          $0.engine.silence = .milliseconds(500)
+          $0.engine.pingLifetime = .milliseconds(500)
+        })
+    } thenLook: { fake, sent in
+      let isComplete = sent.isComplete(Self.count)
+      #expect(isComplete)
+      #expect(sent.run.accepted == Self.count)
+      #expect(sent.run.connections >= 4)
+      let visible = try fake.visible()
+      #expect(visible.count == Self.count)
+      #expect(visible.values.allSatisfy { $0.count == 1 })
+    }
+  }
+
+  @Test func anExpiredProviderTokenIsRenewedForAllOfThem() throws {
+    let first = try providerToken()
+    // To the fake, a token that was made earlier is no new one too soon.
+    let second = try providerToken(issuedAt: .now() - .seconds(100))
+    try withAPNs(Self.far, "answer every 2000 403 ExpiredProviderToken") {
+      try send(Self.count, to: $0, limits: Self.limits, tokens: { $0 == nil ? first : second })
+    } thenLook: { fake, sent in
+      let isComplete = sent.isComplete(Self.count)
+      #expect(isComplete)
+      #expect(sent.run.accepted == Self.count)
+      let received = try fake.received()
+      #expect(Set(received.map(\.providerTokenHash)).count == 2)
+      let refused = try #require(received.first { $0.status == 403 })
+      let later = Dictionary(grouping: received, by: \.connection)
+        .mapValues { Set($0.map(\.providerTokenHash)) }
+      #expect(later.values.allSatisfy { $0.count == 1 }, "one token for each connection")
+      #expect(later.filter { $0.value == [refused.providerTokenHash] }.count == 4)
+      #expect(later.count > 4)
+    }
+  }
+
+  /// `APNS_SEND_CONCURRENCY` limits the requests in flight of a test push, so it uses one connection.
+  @Test func aTestPushUsesOneConnection() throws {
+    try withDelivery { delivery throws in
+      try withAPNs(Self.far) { fake throws in
+        let sender = DemoPushSender(
+          database: delivery.companionDatabase,
+          channels: [
+            .apns(
+              [try fake.settings()], delivery.companionDatabase, sealingKeys: TestDelivery.keys)
+          ], missing: [])
+        let targets = (0..<20).map {
+          PushTarget(
+            token: hexEncoded(sha256("\($0)")), platform: .ios, registeredAt: .now(),
+            isEnabled: true)
+        }
+        let results = try sender.run(NotificationContent(body: "x"), to: targets).results
+        #expect(results.count { $0.ok } == 20)
+      } thenLook: { fake, _ throws in
+        let received = try fake.received()
+        #expect(received.count == 20)
+        #expect(received.allSatisfy { $0.connection == 1 })
+      }
+    }
+  }
+}
