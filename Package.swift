@@ -55,7 +55,8 @@ let package = Package(
     .target(name: "Base", swiftSettings: settings),
     .target(name: "HTTP", dependencies: ["Base"], swiftSettings: settings),
     .target(
-      name: "FastCGI", dependencies: ["Base", "CFastCGI", "HTTP", log], swiftSettings: settings),
+      name: "FastCGI", dependencies: ["Base", "CFastCGI", "CGlibc", "HTTP", log],
+      swiftSettings: settings),
     .target(name: "MariaDB", dependencies: ["Base", "CMariaDB"], swiftSettings: settings),
     .target(
       name: "Cryptography", dependencies: ["Base", "COpenSSL", "CSodium"], swiftSettings: settings),

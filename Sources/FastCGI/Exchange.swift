@@ -1,4 +1,5 @@
 import CFastCGI
+import CGlibc
 import Glibc
 import HTTP
 

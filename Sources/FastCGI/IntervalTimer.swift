@@ -1,4 +1,4 @@
-import CFastCGI
+import CGlibc
 import Glibc
 
 /// An owned `timerfd` for a server's poller. It becomes readable once per interval.

@@ -1,5 +1,5 @@
 import Base
-import CFastCGI
+import CGlibc
 import Glibc
 
 /// An owned listening socket. `deinit` closes it but never shuts it down or unlinks it, because the

@@ -1,4 +1,4 @@
-import CFastCGI
+import CGlibc
 import Glibc
 
 /// An owned `epoll` descriptor that reports each watched descriptor to one thread at a time.

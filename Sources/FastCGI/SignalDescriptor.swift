@@ -1,5 +1,5 @@
 import Base
-import CFastCGI
+import CGlibc
 import Glibc
 
 /// An owned `signalfd`. Its signals are blocked in this thread and in the threads that it starts.

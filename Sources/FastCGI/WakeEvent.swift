@@ -1,4 +1,4 @@
-import CFastCGI
+import CGlibc
 import Glibc
 
 /// An owned `eventfd`: `signal()` makes it readable until `clear()`.

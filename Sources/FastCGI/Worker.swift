@@ -1,4 +1,4 @@
-import CFastCGI
+import CGlibc
 import Glibc
 import HTTP
 
