@@ -15,6 +15,8 @@ package final class APNsClient: Sendable {
     package var connecting: Duration = .seconds(7)
     /// The same for a further connection: meanwhile nothing is read from the others.
     package var connectingMore: Duration = .seconds(2)
+    /// Pause after a further connection that was of no use.
+    package var pauseOfMore: Duration = .seconds(60)
     /// Age from which a connection is not kept: the next one looks up Apple's addresses again.
     package var connectionLifetime: Duration = .seconds(3600)
     /// Idle time after which a kept connection must answer a PING before its use.
@@ -42,6 +44,7 @@ package final class APNsClient: Sendable {
   /// at first. Returning the argument means that there is no newer token.
   let providerToken: @Sendable (_ refused: String?) throws -> String
   private let kept = Mutex<[APNsConnection]>([])
+  private let noMoreUntil = Mutex(ContinuousClock.now)
 
   package init(
     endpoint: APNsEndpoint, trust: TLSContext, limits: Limits = Limits(),
@@ -90,14 +93,22 @@ extension APNsClient {
     kept.withLock { $0 += connections.reversed() }
   }
 
-  /// Takes a kept connection that still works and uses `providerToken`, and closes those that are too old.
+  /// Takes a kept connection that still works and uses `providerToken`, and closes those that are over.
   func takeKept(for providerToken: String) -> APNsConnection? {
-    kept.withLock { $0.removeAll { $0.isOld(limits) || $0.providerToken != providerToken } }
+    kept.withLock { $0.removeAll { $0.providerToken != providerToken || $0.isOver(limits) } }
     while let connection = kept.withLock({ $0.popLast() }) {
       if connection.isUsable(limits) { return connection }
     }
     return nil
   }
+}
+
+extension APNsClient {
+  /// Whether a further connection may be opened beside others.
+  var opensMore: Bool { noMoreUntil.withLock { .now >= $0 } }
+
+  /// A further connection was of no use: opens none for a while.
+  func pauseMore() { noMoreUntil.withLock { $0 = .now + limits.pauseOfMore } }
 }
 
 /// Result of a run.

@@ -34,16 +34,16 @@ final class APNsConnection: @unchecked Sendable {
     input.deallocate()
   }
 
-  func isOld(_ limits: APNsClient.Limits) -> Bool {
-    ContinuousClock.now >= openedAt + limits.connectionLifetime
+  /// Whether Apple has closed the connection, or it is too old to be used.
+  func isOver(_ limits: APNsClient.Limits) -> Bool {
+    readWithoutWaiting()
+    return engine.capacity == 0 || ContinuousClock.now >= openedAt + limits.connectionLifetime
   }
 
-  /// Whether the connection still works. Asks Apple by PING after a long idle time, because idle
+  /// Whether the connection, which is not over, still works. Asks Apple by PING after a long idle time, because idle
   /// connections die silently.
   func isUsable(_ limits: APNsClient.Limits) -> Bool {
-    let isIdle = ContinuousClock.now >= lastUsedAt + limits.idle
-    readWithoutWaiting()
-    if isIdle, engine.capacity > 0 {
+    if ContinuousClock.now >= lastUsedAt + limits.idle {
       engine.ping(at: .now)
       write(isMoreComing: false)
       let deadline = ContinuousClock.now + limits.pingAnswer
@@ -86,16 +86,19 @@ final class APNsConnection: @unchecked Sendable {
     wait(for: &polled, until: min(deadline, next))
     for (connection, polled) in zip(connections, polled)
     where connection.hasMore || polled.revents != 0 || !connection.isWritable {
+      connection.lastUsedAt = .now
       connection.readWithoutWaiting()
     }
   }
 
   private func readWithoutWaiting() {
-    lastUsedAt = .now
     do throws(APNsConnectionError) {
-      // The loop has a limit, so that a flood of input does not stop writing and timeouts.
-      for _ in 0..<16 {
+      // The loop has a limit, so that a flood of input does not stop writing and timeouts. It counts bytes, because a
+      // read returns one TLS record, which may hold one answer: a request must not expire while its answer waits here.
+      var rest = 16 * input.count
+      while rest > 0 {
         let count = try socket.read(into: input)
+        rest -= count
         hasMore = count > 0
         guard hasMore else {
           if !isWritable { engine.markFailed("closed by the other side") }

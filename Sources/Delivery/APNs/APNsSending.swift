@@ -48,7 +48,6 @@ final class APNsSending {
   private var isTokenRenewed = false
   /// The connections in use. There is one until its streams are too few (``isAnotherUseful``).
   private var lines: [Line] = []
-  private var opensMore = true
   /// Why the last connection was lost.
   private var loss = APNsConnectionError.lost(reason: "closed by the other side")
   /// Answers on all connections.
@@ -133,7 +132,7 @@ final class APNsSending {
             limits: client.limits.engine, within: min(limit, max(.zero, deadline - .now)))))
     } catch {
       loss = error
-      opensMore = false
+      if !lines.isEmpty { client.pauseMore() }
     }
   }
 
@@ -171,7 +170,7 @@ final class APNsSending {
       }
       let isLate = lastAnswerAt.map { .now >= $0 } ?? false
       for line in lines {
-        if isLate { line.engine.markFailed("no answer in time") }
+        if isLate, line.engine.inFlight > 0 { line.engine.markFailed("no answer in time") }
         line.engine.tick(.now)
         settle(line)
       }
@@ -183,7 +182,7 @@ final class APNsSending {
   private func dropLost() {
     for case (let line, let reason?) in lines.map({ ($0, $0.lossReason) }) {
       loss = .lost(reason: reason)
-      if line.answers == 0 { opensMore = false }
+      if lines.count > 1, line.accepted < 2 * client.limits.engine.window { client.pauseMore() }
     }
     lines.removeAll { $0.lossReason != nil }
   }
@@ -191,13 +190,15 @@ final class APNsSending {
   /// Whether one more connection could make us faster: as many requests as we allow are in flight, Apple has accepted twice
   /// as many, and even its quickest answer takes so long that they do not reach ``APNsClient/Limits/rate``.
   ///
-  /// Where Apple allows fewer streams than we do, more connections would evade its limit.
+  /// Where Apple allows fewer streams than we do, more connections would evade its limit. Where it refuses one in ten, a
+  /// setting may be wrong.
   private var isAnotherUseful: Bool {
     let limits = client.limits
     let window = limits.engine.window
-    guard opensMore, lines.count < limits.connections, !isTooMany,
+    guard lines.count < limits.connections, client.opensMore, !isTooMany,
       lines.allSatisfy({
         $0.engine.state == .open && $0.engine.inFlight == window && $0.accepted >= 2 * window
+          && $0.accepted * 10 > $0.answers * 9
       }),
       let quickest = lines.compactMap(\.engine.quickestAnswer).min()
     else { return false }
@@ -266,8 +267,7 @@ final class APNsSending {
       registeredAt: Timestamp(milliseconds: 0), attempts: 1, retries: APNsRetries(delay: .zero))
     {
     case .renewProviderToken:
-      // All connections use the same token.
-      for line in lines { line.engine.close(reason: reason.rawValue) }
+      closeAll(reason)
       if isTokenRenewed {
         end = end ?? .stopped(reason)
         return false
@@ -278,12 +278,18 @@ final class APNsSending {
       engine.close(reason: reason.rawValue)
       return resend(notification, atMost: client.limits.resendsAfterLoss)
     case .stop, .pause:
-      engine.close(reason: reason.rawValue)
+      closeAll(reason)
       end = end ?? .stopped(reason)
     case .retry where reason == .shutdown: engine.close(reason: reason.rawValue)
     default: break
     }
     return false
+  }
+
+  /// All connections use the same token. A kept one would send with it as if it were trusted.
+  private func closeAll(_ reason: APNsOutcome.Reason) {
+    for line in lines { line.engine.close(reason: reason.rawValue) }
+    client.close()
   }
 
   private func resend(_ notification: APNsNotification, atMost limit: Int) -> Bool {

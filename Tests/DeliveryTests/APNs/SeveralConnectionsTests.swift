@@ -1,5 +1,6 @@
 import Base
 import Cryptography
+import Glibc
 import Store
 import Support
 import Testing
@@ -63,10 +64,13 @@ import Testing
     }
   }
 
-  private func sendAll(with client: APNsClient) -> APNsRun {
+  private func sendAll(
+    _ count: Int = Self.count, with client: APNsClient, claiming time: Duration = .zero
+  ) -> APNsRun {
     var handedOut = 0
     return client.run(until: .now + .seconds(60)) { asked in
-      let batch = (handedOut..<min(handedOut + asked, Self.count)).map { notification($0) }
+      usleep(UInt32(time / .microseconds(1)))
+      let batch = (handedOut..<min(handedOut + asked, count)).map { notification($0) }
       handedOut += batch.count
       return batch
     } report: { _, _ in
@@ -83,6 +87,64 @@ import Testing
       #expect(sent.run.connections == 2, "the second was tried once")
       let received = try fake.received()
       #expect(received.allSatisfy { $0.connection == 1 })
+    }
+  }
+
+  @Test func answersThatComeWhileTheNextAreClaimedCount() throws {
+    try withAPNs(Self.far) { fake in
+      let client = APNsClient(
+        endpoint: fake.endpoint, trust: try fake.trust(),
+        limits: quickLimits {
+          $0.connections = 4
+          $0.engine.requestLifetime = .milliseconds(1500)
+        },
+        providerToken: { _ in try providerToken() })
+      return sendAll(with: client, claiming: .milliseconds(350))
+    } thenLook: { fake, run in
+      #expect(run.accepted == Self.count)
+      #expect(run.connections > 1)
+    }
+  }
+
+  /// A stopped run keeps no connection on which Apple would take requests at once.
+  @Test(arguments: ["InvalidProviderToken", "TooManyProviderTokenUpdates"])
+  func noConnectionWithARefusedTokenIsKept(reason: String) throws {
+    let status = reason.hasPrefix("Invalid") ? 403 : 429
+    let token = try providerToken()
+    try withAPNs(Self.far, "answer every \(Self.count + 1) \(status) \(reason)") { fake in
+      let client = APNsClient(
+        endpoint: fake.endpoint, trust: try fake.trust(), limits: Self.limits,
+        providerToken: { _ in token })
+      return [Self.count, 200, 200].map { sendAll($0, with: client) }
+    } thenLook: { fake, runs in
+      #expect(runs.map(\.connections) == [4, 0, 1])
+      #expect(runs[0].accepted == Self.count)
+      #expect(runs[1].accepted < 200)
+      #expect(runs[2].accepted == 200)
+    }
+  }
+
+  @Test func furtherConnectionsThatEndEarlyAreNotTriedAgainAndAgain() throws {
+    try withAPNs(Self.far, "lasting 1") {
+      try send(Self.count, to: $0, limits: Self.limits)
+    } thenLook: { _, sent in
+      let isComplete = sent.isComplete(Self.count)
+      #expect(isComplete)
+      #expect(sent.run.accepted == Self.count)
+      #expect(sent.run.connections == 2)
+    }
+  }
+
+  @Test func aConnectionThatWasOfNoUseIsNotTriedInTheNextRun() throws {
+    let token = try providerToken()
+    try withAPNs(Self.far, "connections 1") { fake in
+      let client = APNsClient(
+        endpoint: fake.endpoint, trust: try fake.trust(), limits: Self.limits,
+        providerToken: { _ in token })
+      return (0..<2).map { _ in sendAll(with: client) }
+    } thenLook: { _, runs in
+      #expect(runs.map(\.accepted) == [Self.count, Self.count])
+      #expect(runs.map(\.connections) == [2, 0])
     }
   }
 

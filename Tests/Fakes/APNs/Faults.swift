@@ -6,7 +6,7 @@ struct Faults {
     `answer every N STATUS REASON [TIMESTAMP]`, `answer token TOKEN STATUS REASON [TIMESTAMP]`, \
     `goaway every N`, `drop every N`, `refuse every N`, `streams MAX`, `streams MAX after N`, `streams \
     flap every N`, `silent after N`, `deaf after N`, `late MILLISECONDS every N`, `half-frame after N`, `body SIZE every \
-    N`, `headers SIZE every N`, `pings COUNT every N`, `connections MAX`, `alpn \
+    N`, `headers SIZE every N`, `pings COUNT every N`, `connections MAX`, `lasting MAX`, `alpn \
     http/1.1`, `tls none`.
     """
 
@@ -37,6 +37,8 @@ struct Faults {
   private(set) var pings: (count: Int, every: Int)?
   /// The connections that it takes in all; it closes further ones.
   private(set) var connections = Int.max
+  /// The connections that last; further ones end after their first answer.
+  private(set) var lasting = Int.max
   private(set) var offersHTTP2 = true
   private(set) var speaksTLS = true
 
@@ -69,6 +71,7 @@ struct Faults {
     case ("silent", "after"): silentAfter = number(2)
     case ("deaf", "after"): deafAfter = number(2)
     case ("connections", _): connections = number(1) ?? .max
+    case ("lasting", _): lasting = number(1) ?? .max
     case ("half-frame", "after"): halfFrameAfter = number(2)
     case ("alpn", "http/1.1"): offersHTTP2 = false
     case ("tls", "none"): speaksTLS = false

@@ -71,6 +71,7 @@ final class PushConnection {
       let next = late.removeFirst()
       if next.streamID <= lastStreamID, let index = index(of: next.streamID) {
         answer(next.streamID, index, next.number)
+        if !write() { return false }  // a TLS record for each answer
       }
     }
     if isDropped { return false }
@@ -239,7 +240,7 @@ final class PushConnection {
     }
     let extra = faults.headers.map { number.isTurn($0.every) ? $0.size : 0 } ?? 0
     respond(on: streamID, index, "\(status)", extra: extra)
-    if number.isTurn(faults.goawayEvery) { sayGoodbye(streamID) }
+    if number.isTurn(faults.goawayEvery) || self.number > faults.lasting { sayGoodbye(streamID) }
     if number == faults.deafAfter { isDeaf = true }
   }
 
