@@ -1294,7 +1294,6 @@ SET @rights = '
 GRANT SELECT ON schema_version TO responder;
 GRANT SELECT ON schema_version TO companion;
 GRANT SELECT ON schema_version TO relay;
-GRANT SELECT ON tables_unfit_for_a_cluster TO responder;
 GRANT SELECT ON tables_unfit_for_a_cluster TO companion;
 GRANT SELECT ON tables_unfit_for_a_cluster TO administrator;
 GRANT SELECT ON schema_tables TO companion;
@@ -1373,7 +1372,9 @@ GRANT SELECT, INSERT, UPDATE ON enrollments TO companion;
 GRANT SELECT, INSERT, UPDATE ON cards TO companion;
 GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at), DELETE
   ON enrollment_states TO companion;
-GRANT SELECT, INSERT,
+GRANT SELECT (id, name, api_key_prefix, created_at, revoked_at, return_origins, largest_amount, hourly_requests, webhook_url,
+              webhook_secret, old_webhook_secret, old_webhook_secret_until),
+  INSERT,
   UPDATE (revoked_at, return_origins, largest_amount, hourly_requests, webhook_url, webhook_secret, old_webhook_secret,
           old_webhook_secret_until)
   ON merchants TO companion;
@@ -1480,6 +1481,20 @@ BEGIN NOT ATOMIC
   END;
   IF NOT @has_roles THEN
     SELECT 'No roles: this database account may not make them. Set SWITCHBOARD_DB_ROLES=one' AS roles;
+  END IF;
+  IF @has_roles THEN
+    BEGIN
+      -- Rights of version 1 that no program needs. An account that may not read who has which leaves them.
+      DECLARE EXIT HANDLER FOR 1142 BEGIN END;
+      IF EXISTS (SELECT * FROM mysql.tables_priv WHERE Db = DATABASE() AND User = CONCAT(@roles, '_responder')
+                 AND Table_name = 'tables_unfit_for_a_cluster') THEN
+        EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON tables_unfit_for_a_cluster FROM `', @roles, '_responder`');
+      END IF;
+      IF EXISTS (SELECT * FROM mysql.tables_priv WHERE Db = DATABASE() AND User = CONCAT(@roles, '_companion')
+                 AND Table_name = 'merchants' AND FIND_IN_SET('Select', Table_priv) > 0) THEN
+        EXECUTE IMMEDIATE CONCAT('REVOKE SELECT ON merchants FROM `', @roles, '_companion`');
+      END IF;
+    END;
   END IF;
   WHILE @has_roles AND LOCATE(';', @rights) > 0 DO
     SET statement = SUBSTRING_INDEX(@rights, ';', 1);

@@ -21,6 +21,8 @@ private let secretVariables: Set = [
 func isSecret(_ variable: String) -> Bool {
   let name = variable.prefix { $0 != "=" }
   return secretVariables.contains(String(name))
+    // A password in the URL of a proxy (curl(1)).
+    || name.lowercased().hasSuffix("_proxy") && variable.contains("@")
     || name.hasSuffix("_FILE") || name.hasSuffix("_PASSWORD")
     || name.hasPrefix("SWITCHBOARD_") && name.contains("KEYS")
 }

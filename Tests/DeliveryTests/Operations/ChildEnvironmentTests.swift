@@ -13,6 +13,12 @@ import Testing
     #expect(isSecret("\(name)=value"))
   }
 
+  @Test(arguments: ["https_proxy", "ALL_PROXY"])
+  func theMailCommandSeesNoPasswordOfAProxy(name: String) {
+    #expect(isSecret("\(name)=http://user:password@proxy.example:3128"))
+    #expect(!isSecret("\(name)=http://proxy.example:3128"))
+  }
+
   @Test(arguments: ["PATH=/bin", "SWITCHBOARD_MAIL_FROM=a@b.example", "A=X_PASSWORD=b", "HOME="])
   func theMailCommandSeesTheRest(variable: String) {
     #expect(!isSecret(variable))

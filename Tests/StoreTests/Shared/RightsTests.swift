@@ -97,6 +97,7 @@ import Testing
     (
       "responder",
       [
+        "SELECT * FROM tables_unfit_for_a_cluster",
         "UPDATE accounts SET wallet_id = 'x'", "UPDATE accounts SET created_at = NOW(3)",
         "UPDATE accounts SET banned_at = NULL", "UPDATE accounts SET ban_reason = NULL",
         "UPDATE account_visits SET account_id = UUID()",
@@ -153,6 +154,7 @@ import Testing
     (
       "companion",
       [
+        "SELECT api_key_hash FROM merchants", "UPDATE merchants SET api_key_hash = 'x'",
         "SELECT name FROM accounts", "UPDATE accounts SET name = 'x'", "SELECT name FROM devices",
         "UPDATE push_tokens SET platform = 'ios'",
         "SELECT preferred_models FROM device_preferences",
@@ -215,6 +217,26 @@ import Testing
         let refusal = store.refusal(of: statement, to: account)
         #expect(refusal?.contains("denied") == true, "\(statement): \(refusal ?? "allowed")")
       }
+    }
+  }
+
+  /// Version 1 gave two rights too many.
+  @Test func anUpgradeTakesAwayWhatNoProgramNeeds() throws {
+    let first = try #require(ReleasedSchema.all.first)
+    try first.withRows { store throws in
+      let statements = [
+        ("responder", "SELECT * FROM tables_unfit_for_a_cluster"),
+        ("companion", "SELECT api_key_hash FROM merchants"),
+      ]
+      for (account, statement) in statements {
+        #expect(store.refusal(of: statement, to: account) == nil)
+      }
+      let outcome = store.applySchema()
+      #expect(outcome.status == 0, "\(outcome.output)")
+      for (account, statement) in statements {
+        #expect(store.refusal(of: statement, to: account)?.contains("denied") == true)
+      }
+      #expect(store.refusal(of: "SELECT webhook_secret FROM merchants", to: "companion") == nil)
     }
   }
 
