@@ -9,14 +9,14 @@ package final class APNsClient: Sendable {
     package var engine = APNsEngine.Limits()
     /// Connections at once.
     package var connections = 4
-    /// The notifications per second for which there are further connections.
+    /// Notifications per second, for which there are several connections if one is too slow.
     package var rate = 40_000
     /// Time limit for connecting and handshake together.
     package var connecting: Duration = .seconds(7)
-    /// The same for a further connection: meanwhile nothing is read from the others.
-    package var connectingMore: Duration = .seconds(2)
-    /// Pause after a further connection that was of no use.
-    package var pauseOfMore: Duration = .seconds(60)
+    /// The same for a connection beside others: meanwhile nothing is read from those.
+    package var addingConnection: Duration = .seconds(2)
+    /// Time without another connection beside others after one that was of no use.
+    package var pauseOfAdding: Duration = .seconds(60)
     /// Age from which a connection is not kept: the next one looks up Apple's addresses again.
     package var connectionLifetime: Duration = .seconds(3600)
     /// Idle time after which a kept connection must answer a PING before its use.
@@ -44,7 +44,7 @@ package final class APNsClient: Sendable {
   /// at first. Returning the argument means that there is no newer token.
   let providerToken: @Sendable (_ refused: String?) throws -> String
   private let kept = Mutex<[APNsConnection]>([])
-  private let noMoreUntil = Mutex(ContinuousClock.now)
+  private let addsConnectionsFrom = Mutex(ContinuousClock.now)
 
   package init(
     endpoint: APNsEndpoint, trust: TLSContext, limits: Limits = Limits(),
@@ -104,11 +104,13 @@ extension APNsClient {
 }
 
 extension APNsClient {
-  /// Whether a further connection may be opened beside others.
-  var opensMore: Bool { noMoreUntil.withLock { .now >= $0 } }
+  /// Whether a connection may be opened beside others.
+  var mayAddConnections: Bool { addsConnectionsFrom.withLock { .now >= $0 } }
 
-  /// A further connection was of no use: opens none for a while.
-  func pauseMore() { noMoreUntil.withLock { $0 = .now + limits.pauseOfMore } }
+  /// Called after a connection beside others that was of no use.
+  func pauseAddingConnections() {
+    addsConnectionsFrom.withLock { $0 = .now + limits.pauseOfAdding }
+  }
 }
 
 /// Result of a run.

@@ -132,7 +132,7 @@ final class APNsSending {
             limits: client.limits.engine, within: min(limit, max(.zero, deadline - .now)))))
     } catch {
       loss = error
-      if !lines.isEmpty { client.pauseMore() }
+      if !lines.isEmpty { client.pauseAddingConnections() }
     }
   }
 
@@ -160,7 +160,7 @@ final class APNsSending {
         continue
       }
       if isAnotherUseful, fillWaiting(client.limits.engine.window) {
-        open(token, within: client.limits.connectingMore)
+        open(token, within: client.limits.addingConnection)
         continue
       }
       APNsConnection.read(lines.map(\.connection), until: .now + .seconds(1))
@@ -182,7 +182,9 @@ final class APNsSending {
   private func dropLost() {
     for case (let line, let reason?) in lines.map({ ($0, $0.lossReason) }) {
       loss = .lost(reason: reason)
-      if lines.count > 1, line.accepted < 2 * client.limits.engine.window { client.pauseMore() }
+      if lines.count > 1, line.accepted < 2 * client.limits.engine.window {
+        client.pauseAddingConnections()
+      }
     }
     lines.removeAll { $0.lossReason != nil }
   }
@@ -195,7 +197,7 @@ final class APNsSending {
   private var isAnotherUseful: Bool {
     let limits = client.limits
     let window = limits.engine.window
-    guard lines.count < limits.connections, client.opensMore, !isTooMany,
+    guard lines.count < limits.connections, client.mayAddConnections, !isTooMany,
       lines.allSatisfy({
         $0.engine.state == .open && $0.engine.inFlight == window && $0.accepted >= 2 * window
           && $0.accepted * 10 > $0.answers * 9
