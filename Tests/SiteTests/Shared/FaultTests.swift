@@ -9,10 +9,20 @@ import Testing
   @Test func whileMariaDBDiesUnderLoadAnswersAreRightOr503() async throws {
     try await withSite { site in
       let person = try site.signUp()
+      let read = { site.curl("/api/v1/device-prefs", "--header", person.bearer) }
+      // The write that the load repeats: it changes nothing more.
+      let write = #"{"push_enabled":true,"if_version":0}"#
+      #expect(site.post("/api/v1/device-prefs", write, person.bearer).status == 200)
+      let right = read()
+      try #require(right.status == 200)
       let statuses = try site.underLoad(by: person) {
         for _ in 1...rounds(default: 5) {
           guard let server = site.pid(of: "mariadb") else { continue }
           kill(server, SIGKILL)
+          for _ in 1...20 {
+            let answer = read()
+            #expect(answer.status == 503 || answer.body == right.body, "\(answer.body)")
+          }
           #expect(holds { site.pid(of: "mariadb") != server && site.curl("/health").status == 200 })
         }
       }
