@@ -43,7 +43,7 @@ extension APNsSettings {
       case .notConfigured(let names): ([], names)
       }
     }
-    if let other = requiredVariables.first(where: { environment.optional($0) != nil }) {
+    for other in requiredVariables where environment.optional(other) != nil {
       environment.complain(about: other, "must not be set together with \(name)")
     }
     let common = Common(from: &environment, substitutes: substitutes)

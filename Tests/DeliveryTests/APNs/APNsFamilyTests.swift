@@ -220,7 +220,12 @@ import Testing
     )
     #expect(none == [])
     #expect(whole.map(\.name) == ["one"])
-    let both = try parse("[\(app("one", "com.example.one"))]", ["APNS_KEY_ID": "x"])
-    #expect(both.1 == ["APNS_KEY_ID must not be set together with APNS_APPS."])
+    let both = try parse(
+      "[\(app("one", "com.example.one"))]", ["APNS_KEY_ID": "x", "APNS_TEAM_ID": "y"])
+    #expect(
+      both.1
+        == ["APNS_KEY_ID", "APNS_TEAM_ID"].map {
+          "\($0) must not be set together with APNS_APPS."
+        })
   }
 }
