@@ -1,7 +1,8 @@
 /// One connection to MariaDB, with the statements prepared on it. Used by one thread at a time.
 ///
 /// Its session keeps UTC, utf8mb4 and strict mode, waits at most 3 s for a lock, and commits each statement
-/// by itself outside of ``Pool/transaction(_:)``.
+/// by itself outside of ``Pool/transaction(_:)``. Transactions begin by themselves, because autocommit is off:
+/// between transactions it stays off, which saves a round trip.
 package final class Connection {
   /// Keyed by the address of the statement's text: a `StaticString` keeps its address for the life
   /// of the process.
@@ -16,9 +17,10 @@ package final class Connection {
   private var pending: (isolation: Isolation, learned: LearnedStatements)?
   /// The first statement of the current transaction; nil outside of a transaction.
   private var current: (first: StaticString, learned: LearnedStatements)?
-  /// Whether the transaction has prepared a statement. Then it must not be committed, and
-  /// autocommit is off.
+  /// Whether the transaction has prepared a statement. Then it must not be committed.
   private(set) var hasPrepared = false
+  /// Whether the server commits each statement by itself.
+  private(set) var hasAutocommit = true
   /// Whether the connection can only be closed.
   private(set) var isBroken = false
   /// nil for a connection through a unix socket.
@@ -132,8 +134,13 @@ package final class Connection {
 
   private func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
     if let pending { try start(pending.isolation, with: sql, pending.learned) }
+    if current == nil { try setAutocommit(true) }
+    return try prepared(sql)
+  }
+
+  private func prepared(_ sql: StaticString) throws(DatabaseError) -> Statement {
     if let statement = statements[sql.utf8Start] { return statement }
-    let statement = current == nil ? try Statement(session, sql) : try prepareInside(sql)
+    let statement = current == nil ? try prepareOutside(sql) : try prepareInside(sql)
     statements[sql.utf8Start] = statement
     return statement
   }
@@ -146,18 +153,16 @@ package final class Connection {
 }
 
 extension Connection {
-  /// Defers START TRANSACTION until the first statement, so that this statement, and those known to
-  /// follow it, are prepared before.
+  /// Defers the start of the transaction until the first statement, so that this statement, and
+  /// those known to follow it, are prepared before.
   func startTransaction(_ isolation: Isolation, _ learned: LearnedStatements) {
     pending = (isolation, learned)
   }
 
-  /// Ends the transaction with `sql`, if it has begun, and turns autocommit on again.
+  /// Ends the transaction with `sql`, if it has begun.
   func end(_ sql: StaticString) throws(DatabaseError) {
     defer { (pending, current) = (nil, nil) }
     if pending == nil { try run(sql) }
-    guard hasPrepared else { return }
-    try setAutocommit("SET autocommit = 1")
     hasPrepared = false
   }
 
@@ -172,33 +177,33 @@ extension Connection {
   private func start(
     _ isolation: Isolation, with first: StaticString, _ learned: LearnedStatements
   ) throws(DatabaseError) {
-    pending = nil
-    _ = try statement(first)
+    _ = try prepared(first)
     let count = learnedCounts[first.utf8Start] ?? 0
     let new = learned.after(first, from: count)
     for sql in new {
       // Skips statements that this account may not execute.
-      do throws(DatabaseError) { _ = try statement(sql) } catch  where !error.breaksConnection {}
+      do throws(DatabaseError) { _ = try prepared(sql) } catch  where !error.breaksConnection {}
     }
     if !new.isEmpty { learnedCounts[first.utf8Start] = count + new.count }
+    try setAutocommit(false)
     if isolation == .readCommitted {
       try run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
     }
-    try run("START TRANSACTION")
-    current = (first, learned)
+    (pending, current) = (nil, (first, learned))
+  }
+
+  private func prepareOutside(_ sql: StaticString) throws(DatabaseError) -> Statement {
+    try setAutocommit(true)
+    return try Statement(session, sql)
   }
 
   /// Prepares `sql` in a transaction, which must not be committed then.
   ///
   /// If another Galera node aborts the transaction meanwhile, MariaDB rolls it back without an
-  /// error. With autocommit off, ROLLBACK also undoes the statements that follow; with autocommit
-  /// on, each of them would commit by itself.
+  /// error. Because autocommit is off, ROLLBACK also undoes the statements that follow.
   private func prepareInside(_ sql: StaticString) throws(DatabaseError) -> Statement {
+    hasPrepared = true
     do throws(DatabaseError) {
-      if !hasPrepared {
-        try setAutocommit("SET autocommit = 0")
-        hasPrepared = true
-      }
       let statement = try Statement(session, sql)
       if let current { current.learned.add(sql, after: current.first) }
       return statement
@@ -209,8 +214,12 @@ extension Connection {
   }
 
   /// If it fails, the connection can only be closed: it is unknown whether autocommit is on.
-  private func setAutocommit(_ sql: StaticString) throws(DatabaseError) {
-    do throws(DatabaseError) { try run(sql) } catch {
+  private func setAutocommit(_ isOn: Bool) throws(DatabaseError) {
+    guard isOn != hasAutocommit else { return }
+    do throws(DatabaseError) {
+      try run(isOn ? "SET autocommit = 1" : "SET autocommit = 0")
+      hasAutocommit = isOn
+    } catch {
       retire()
       throw error
     }

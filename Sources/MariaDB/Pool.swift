@@ -62,7 +62,7 @@ package final class Pool: Sendable {
     }
   }
 
-  /// Runs `body` between START TRANSACTION and COMMIT; rolls back if it throws.
+  /// Runs `body` in a transaction, and COMMIT after it; rolls back if it throws.
   ///
   /// Runs the whole transaction again if MariaDB asks for it (deadlock, lock wait, Galera), also at
   /// COMMIT, and, once, if the connection is lost before COMMIT was sent. So `body` must have no
@@ -80,7 +80,7 @@ package final class Pool: Sendable {
   package func transaction<T>(
     isolation: Isolation = .repeatableRead, _ body: (Connection) throws -> T
   ) throws -> T {
-    try repeating { connection in
+    try repeating(inTransaction: true) { connection in
       while true {
         connection.startTransaction(isolation, learned)
         let result = Result { try connection.attempt(body) }
@@ -113,12 +113,14 @@ package final class Pool: Sendable {
   }
 
   /// Runs `attempt` until it succeeds or may not be repeated.
-  private func repeating<T>(_ attempt: (Connection) throws -> T) throws -> T {
+  private func repeating<T>(
+    inTransaction: Bool = false, _ attempt: (Connection) throws -> T
+  ) throws -> T {
     var waiting = Waiting(waitLimit: waitLimit, begin: beginWaiting)
     var retries = 0
     var hasReconnected = false
     while true {
-      let lease = try take(&waiting)
+      let lease = try take(withAutocommit: !inTransaction, &waiting)
       let start = ContinuousClock.now
       defer { giveBack(lease) }
       do {
@@ -145,13 +147,17 @@ package final class Pool: Sendable {
     }
   }
 
-  /// Takes an idle connection, or makes one.
+  /// Takes an idle connection, if possible one that need not turn autocommit on or off, or makes one.
   ///
   /// Over TCP, but not through a unix socket, a statement can still be sent to a server that is
   /// gone, and then its outcome is unknown. So a TCP connection is checked first.
-  private func take(_ waiting: inout Waiting) throws(DatabaseError) -> Lease {
+  private func take(
+    withAutocommit hasAutocommit: Bool, _ waiting: inout Waiting
+  ) throws(DatabaseError) -> Lease {
     while true {
-      let (lease, generation) = idle.withLock { idle in (idle.leases.popLast(), idle.generation) }
+      let (lease, generation) = idle.withLock { idle in
+        (idle.take(withAutocommit: hasAutocommit), idle.generation)
+      }
       if let lease {
         if settings.socket == nil && lease.connection.isClosedByServer { continue }
         if servers.isOutdated(lease.connection, since: lease.madeAt) { continue }
@@ -230,7 +236,6 @@ package final class Pool: Sendable {
 }
 
 private struct IdleConnections {
-  /// The last connection given back is taken first, so that the others can grow old.
   var leases: [Lease] = []
   /// Connections of an earlier generation are closed when given back: one of that generation
   /// failed.
@@ -238,6 +243,12 @@ private struct IdleConnections {
   /// The server accepted a connection or a statement and did not answer.
   var isSilent = false
   private var isBeingTried = false
+
+  /// The last connection given back is taken first, so that the others can grow old.
+  mutating func take(withAutocommit hasAutocommit: Bool) -> Lease? {
+    let fitting = leases.lastIndex { $0.connection.hasAutocommit == hasAutocommit }
+    return fitting.map { leases.remove(at: $0) } ?? leases.popLast()
+  }
 
   mutating func beginConnecting() -> Bool {
     if isSilent && isBeingTried { return false }

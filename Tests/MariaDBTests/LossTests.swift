@@ -11,7 +11,7 @@ import Testing
 
   @Test(
     arguments: [
-      .query("START TRANSACTION"), .prepare(insert), .execute(insert),
+      .query("SET autocommit = 0"), .prepare(insert), .execute(insert),
     ] as [Command], [MariaDBProxy.Action.cutBefore, .cutAfter])
   func aLossBeforeCommitRunsTheTransactionAgain(_ command: Command, _ cut: MariaDBProxy.Action)
     throws
@@ -80,7 +80,7 @@ import Testing
   @Test(
     arguments: [1213, 1205, 1020, 1047, 1180] as [UInt16],
     [
-      .query("COMMIT"), .query("START TRANSACTION"), .prepare(insert), .execute(insert),
+      .query("COMMIT"), .query("SET autocommit = 0"), .prepare(insert), .execute(insert),
     ] as [Command])
   func aRetryableRefusalRunsTheTransactionAgain(_ code: UInt16, _ command: Command) throws {
     try withFaults([(command, .refuse(code))]) { pool in

@@ -30,19 +30,28 @@ import Testing
   private func counting(
     _ delivery: TestDelivery, _ action: @escaping @Sendable (String, Int) -> MariaDBProxy.Action
   ) -> MariaDBProxy {
-    // An attempt that prepares a statement runs again in any case, so it does not count.
-    let state = Mutex<(counts: [String: Int], isRehearsal: Bool)>(([:], false))
+    // What follows a PREPARE in a transaction runs again in any case, so it does not count.
+    let state = Mutex<(counts: [String: Int], phase: Phase)>(([:], .outside))
     return MariaDBProxy(accountSettings(of: "companion", in: delivery.root)) { command in
       state.withLock { state in
-        if case .query(let sql) = command, sql.hasPrefix("SET autocommit") {
-          state.isRehearsal = sql.hasSuffix("0")
+        switch command {
+        case .query("SET autocommit = 1"): state.phase = .outside
+        case .query("SET autocommit = 0"), .query("COMMIT"), .query("ROLLBACK"):
+          state.phase = .ready
+        case .prepare where state.phase == .begun: state.phase = .rehearsal
+        case .execute(let sql) where state.phase != .rehearsal:
+          if state.phase == .ready { state.phase = .begun }
+          state.counts[sql, default: 0] += 1
+          return action(sql, state.counts[sql]!)
+        default: break
         }
-        guard case .execute(let sql) = command, !state.isRehearsal else { return .pass }
-        state.counts[sql, default: 0] += 1
-        return action(sql, state.counts[sql]!)
+        return .pass
       }
     }
   }
+
+  /// Of a transaction.
+  private enum Phase { case outside, ready, begun, rehearsal }
 
   @Test func outcomesThatCannotBeRecordedAtFirstAreRecordedAtTheEnd() throws {
     try withDelivery { delivery throws in
