@@ -27,8 +27,8 @@ struct RelayField {
   /// Whether the sender closes the connection after this message (RFC 9112 §9.3).
   var asksToClose: Bool {
     name == "connection"
-      && String(decoding: value, as: UTF8.self).lowercased()
-        .split { !$0.isLetter && $0 != "-" }.contains("close")
+      && value.split { !($0.isLetter || $0 == UInt8(ascii: "-")) }
+        .contains { $0.lazy.map { $0 | 0x20 }.elementsEqual("close".utf8) }
   }
 
   /// The end of the head, behind its empty line, in `bytes` from `start` on. A loop, because

@@ -55,7 +55,7 @@ struct RelayHead {
     func values(_ name: String) -> [ArraySlice<UInt8>] {
       fields.filter { $0.name == name }.map(\.value)
     }
-    let admitted = values(AgentClient.fieldName.lowercased())
+    let admitted = values(Self.admission)
     guard admitted.count == 1,
       let client = AgentClient(String(decoding: admitted[0], as: UTF8.self))
     else { throw .notAdmitted }
@@ -93,8 +93,10 @@ struct RelayHead {
     withheld.contains(field.name) || field.value.showsToken
   }
 
+  private static let admission = AgentClient.fieldName.lowercased()
+
   private static let withheld: Set<String> = [
-    AgentClient.fieldName.lowercased(), "x-paired-device",
+    admission, "x-paired-device",
     // Fields that only the site may see.
     "authorization", "proxy-authorization", "cookie", "x-device-credential", "x-api-key",
     "referer",

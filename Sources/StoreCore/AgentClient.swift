@@ -24,7 +24,8 @@ package enum AgentClient: Hashable, Sendable {
 
   /// - Returns: nil unless `text` is such a value.
   package init?(_ text: String) {
-    let words = text.split(separator: " ", maxSplits: 2).map { String($0) }
+    let words = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 2)
+      .map { String(Substring($0)) }
     guard words.dropFirst().first?.isVisibleASCII(atMost: 36) ?? true else { return nil }
     switch (words.first, words.count) {
     case ("phone", 2...3):
