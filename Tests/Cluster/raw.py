@@ -14,8 +14,8 @@ class Attempt:
     """A transaction that uses the row, and then executes more statements, like the programs."""
 
     def __init__(self, connection, place):
-        """- place: where the statements are prepared: "before" the transaction, "inside" it, or inside and "guarded" like the
-        programs."""
+        """- place: where the statements are prepared: "before" the transaction, "inside" it, or inside and "guarded": with
+        autocommit off, as in all transactions of the programs."""
         self.connection, self.place = connection, place
         self.prepared = {}
         self.has_won = False
@@ -26,10 +26,8 @@ class Attempt:
         for sql in statements if self.place == "before" else []:
             self._prepare(sql)
         try:
-            self.connection.run("START TRANSACTION")
+            self.connection.run("START TRANSACTION" if self.place == "inside" else "SET autocommit = 0")
             self.has_won = self.prepared[SPEND.format(1)].execute() == 1
-            if self.place == "guarded":
-                self.connection.run("SET autocommit = 0")
             for sql in statements:
                 (self.prepared.get(sql) or self._prepare(sql)).execute()
             self.connection.run(end)
