@@ -65,10 +65,13 @@ import Testing
   }
 
   private func sendAll(
-    _ count: Int = Self.count, with client: APNsClient, claiming time: Duration = .zero
+    _ count: Int = Self.count, with client: APNsClient, claiming time: Duration = .zero,
+    within limit: Duration = .seconds(60)
   ) -> APNsRun {
     var handedOut = 0
-    return client.run(until: .now + .seconds(60)) { asked in
+    let end = ContinuousClock.now + limit
+    let isOver = { ContinuousClock.now > end }
+    return client.run(until: .now + .seconds(60), isOver: isOver) { asked in
       usleep(UInt32(time / .microseconds(1)))
       let batch = (handedOut..<min(handedOut + asked, count)).map { notification($0) }
       handedOut += batch.count
@@ -87,6 +90,28 @@ import Testing
       #expect(sent.run.connections == 2, "the second was tried once")
       let received = try fake.received()
       #expect(received.allSatisfy { $0.connection == 1 })
+    }
+  }
+
+  /// The connections without it are kept.
+  @Test func anAnswerThatIsTooLateEndsItsConnectionOnly() throws {
+    let token = try providerToken()
+    let count = Self.count + 1
+    try withAPNs(Self.far, "late 30000 every \(count)") { fake in
+      let client = APNsClient(
+        endpoint: fake.endpoint, trust: try fake.trust(),
+        limits: quickLimits {
+          $0.connections = 4
+          $0.answersAtEnd = .milliseconds(500)
+          $0.engine.requestLifetime = .seconds(60)
+        },
+        providerToken: { _ in token })
+      return [
+        sendAll(count, with: client, within: .seconds(10)), sendAll(Self.count, with: client),
+      ]
+    } thenLook: { _, runs in
+      #expect(runs.map(\.connections) == [4, 1])
+      #expect(runs.map(\.accepted) == [Self.count, Self.count])
     }
   }
 

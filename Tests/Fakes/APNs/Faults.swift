@@ -30,7 +30,8 @@ struct Faults {
   private(set) var silentAfter: Int?
   /// The request after whose answer its connection answers nothing, as one that died silently.
   private(set) var deafAfter: Int?
-  private(set) var late: (milliseconds: Int, every: Int)?
+  /// The last whose turn it is counts.
+  private(set) var late: [(milliseconds: Int, every: Int)] = []
   private(set) var halfFrameAfter: Int?
   private(set) var body: (size: Int, every: Int)?
   private(set) var headers: (size: Int, every: Int)?
@@ -91,7 +92,7 @@ struct Faults {
   private mutating func addSized(_ words: [String], _ size: Int?, _ every: Int?) -> Bool {
     guard let size, let every else { return false }
     switch words[0] {
-    case "late": late = (size, every)
+    case "late": late.append((size, every))
     case "body": body = (size, every)
     case "headers": headers = (size, every)
     case "pings": pings = (size, every)

@@ -191,7 +191,7 @@ final class PushConnection {
     } else if number > faults.silentAfter ?? .max {
     } else if number > faults.halfFrameAfter ?? .max {
       isStalling = true
-    } else if let (milliseconds, every) = faults.late, number.isTurn(every) {
+    } else if let (milliseconds, _) = faults.late.last(where: { number.isTurn($0.every) }) {
       late.append(
         LateAnswer(
           at: .now + .milliseconds(milliseconds), streamID: streamID, number: number))
