@@ -156,17 +156,23 @@ final class FaultSite {
     return try answers() == "all 200"
   }
 
-  /// Whether each mail and each notification has been sent, and none waits or has failed for good.
-  func hasSentAll() throws -> Bool {
+  /// The mails and notifications that have not been sent, wait or have failed for good; in words.
+  func unsent() throws -> [String] {
     let waiting = try site.sql(
       """
-      SELECT (SELECT COUNT(*) FROM outbox WHERE state IN ('open', 'dead'))
-        + (SELECT COUNT(*) FROM deliveries WHERE state IN ('open', 'dead'))
+      SELECT CONCAT('mail ', state, ' ', id, ' ', attempts, ' ', due_at) FROM outbox
+      WHERE state IN ('open', 'dead')
+      UNION ALL
+      SELECT CONCAT('notification ', state, ' ', id, ' ', attempts, ' ', due_at) FROM deliveries
+      WHERE state IN ('open', 'dead')
       """)
     let pushes = try site.pushes().filter { $0.status == 200 && $0.token == Self.turnToken }
     // A push without an answer may be sent twice, but is shown once.
     let shown = Set(pushes.filter { $0.payload.contains("\"game_id\":\(game)") }.map(\.collapseID))
-    return try waiting == "0\n" && shown.count == 1 && mails() >= acknowledged
+    let mails = try mails()
+    return waiting.split(separator: "\n").map(String.init)
+      + (shown.count == 1 ? [] : ["game \(game) shown \(shown.count) times"])
+      + (mails >= acknowledged ? [] : ["\(mails) mails for \(acknowledged) codes"])
   }
 
   /// The number of mailed codes.
