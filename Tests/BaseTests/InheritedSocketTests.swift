@@ -51,20 +51,6 @@ import Testing
       #expect(getenv("LISTEN_PID") == nil && getenv("LISTEN_FDS") == nil)
     }
   }
-
-  @Test func theSocketOfSystemdIsTheThirdDescriptor() async {
-    await #expect(processExitsWith: .success) {
-      setenv("LISTEN_PID", "\(getpid())", 1)
-      setenv("LISTEN_FDS", "1", 1)
-      let socket = Socket()
-      socket.listen()
-      let kept = dup(3)  // reports the child's failed expectations to the test
-      dup2(socket.descriptor, 3)
-      let inherited = InheritedSocket.inherit()
-      dup2(kept, 3)
-      #expect(inherited == .listening(descriptor: 3))
-    }
-  }
 }
 
 /// A stream socket with its own address.

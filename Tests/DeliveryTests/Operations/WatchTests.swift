@@ -108,6 +108,7 @@ import Testing
       defer { companion.end() }
       companion.wake()
       #expect(holds { polling.site.isBeingAsked(7) })
+      #expect(companion.acceptsConnection())
       try companion.expectMail(of: polling.delivery.requestCode())
       #expect(polling.site.isBeingAsked(7))
     }
@@ -244,10 +245,22 @@ final class RunningCompanion {
   var output: String { (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? "" }
 
   /// Connects as soon as the program listens, and closes the connection, like the responder.
-  func wake() {
+  func wake() { close(connection()) }
+
+  /// Connects as soon as the program listens, and waits until it closes the connection.
+  func acceptsConnection() -> Bool {
+    let connection = connection()
+    defer { close(connection) }
+    return holds {
+      var polled = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+      return poll(&polled, 1, 0) == 1
+    }
+  }
+
+  private func connection() -> CInt {
     let connection = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     #expect(holds { withAddress(of: path) { connect(connection, $0, $1) } == 0 })
-    close(connection)
+    return connection
   }
 
   /// Wakes the companion and waits until it has sent this mail.
