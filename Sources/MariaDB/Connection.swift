@@ -182,7 +182,7 @@ extension Connection {
     let new = learned.after(first, from: count)
     for sql in new {
       // Skips statements that this account may not execute.
-      do throws(DatabaseError) { _ = try prepared(sql) } catch  where !error.breaksConnection {}
+      do throws(DatabaseError) { _ = try prepared(sql) } catch  where !isBroken {}
     }
     if !new.isEmpty { learnedCounts[first.utf8Start] = count + new.count }
     try setAutocommit(false)
@@ -213,7 +213,8 @@ extension Connection {
     }
   }
 
-  /// If it fails, the connection can only be closed: it is unknown whether autocommit is on.
+  /// If it fails, the connection can only be closed: it is unknown whether autocommit is on. It is
+  /// certain that nothing else was executed.
   private func setAutocommit(_ isOn: Bool) throws(DatabaseError) {
     guard isOn != hasAutocommit else { return }
     do throws(DatabaseError) {
@@ -221,7 +222,7 @@ extension Connection {
       hasAutocommit = isOn
     } catch {
       retire()
-      throw error
+      throw error.ofPreparing
     }
   }
 }

@@ -31,6 +31,9 @@ package struct DatabaseError: Error {
     self.message = stage == .executing ? nil : message
   }
 
+  /// This error of a command that executes nothing, marked as one before the statement.
+  var ofPreparing: DatabaseError { DatabaseError(code, .preparing, sql: sql) }
+
   /// This error, marked as one with an unknown outcome.
   var withUnknownOutcome: DatabaseError {
     var error = self

@@ -17,6 +17,17 @@ import Testing
     }
   }
 
+  /// The statement was not sent, so it is certain that it was not executed.
+  @Test(arguments: [.cutBefore, .cutAfter, .refuse(1927)] as [MariaDBProxy.Action])
+  func aStatementWhoseConnectionIsLostBeforeItIsRepeated(_ action: MariaDBProxy.Action) throws {
+    try withProxy(faults: [(.query("SET autocommit = 1"), action)]) { pool, proxy in
+      try pool.transaction { try $0.insert(1) }
+      try pool.write { try $0.insert(2) }
+      #expect(proxy.hasFailed)
+      try pool.expect([1, 1])
+    }
+  }
+
   @Test func transactionsAndSingleStatementsEachFindAConnection() throws {
     try withProxy { pool, proxy in
       try pool.transaction { try $0.insert(1) }
