@@ -92,9 +92,8 @@ package struct MerchantPayments: Sendable {
         throw LostRace()  // to a request with the same idempotency key or for the same order
       }
       try transaction.audit.write(.paymentRequested, detail: request.id)
-      guard let payment = try transaction.payments.find(request.id) else {
-        preconditionFailure("it was inserted above")
-      }
+      // It was inserted above, unless another Galera node has aborted the transaction unnoticed.
+      guard let payment = try transaction.payments.find(request.id) else { throw LostRace() }
       return .made(payment, endsExpired: endsExpired)
     }
   }
