@@ -119,12 +119,7 @@ extension DeliveryBatches {
       } catch {
         state.with { state in
           state.failure = state.failure ?? error
-          // `giveBack` retries it.
-          switch job {
-          case .record(let batch): state.done.append(batch)
-          case .read(let lease): state.idle.append(lease)
-          case .claim: break
-          }
+          if case .record(let batch) = job { state.done.append(batch) }  // `giveBack` retries it
         }
       }
       state.with { $0.busy -= 1 }
@@ -161,6 +156,13 @@ extension DeliveryBatches {
   }
 
   private func read(_ lease: ShardLease) throws {
+    do { try readBatch(of: lease) } catch {
+      state.with { $0.idle.append(lease) }  // `giveBack` releases it
+      throw error
+    }
+  }
+
+  private func readBatch(of lease: ShardLease) throws {
     let readAt = Timestamp.now()
     let due = try deliveries.nextBatch(of: lease, limit: Self.batchSize)
     guard let due else { return }

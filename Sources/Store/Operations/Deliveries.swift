@@ -197,12 +197,13 @@ package struct Deliveries: Sendable {
     }
   }
 
-  /// Ends the lease early.
+  /// Ends the lease early. Nothing may be in flight under it: a batch that was read and never sent is
+  /// due again at once, without a counted attempt.
   package func release(_ lease: ShardLease) throws {
     try records.write { transaction in
       _ = try transaction.connection.execute(
         """
-        UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3)
+        UPDATE delivery_leases SET batch = '[]', leased_until = UTC_TIMESTAMP(3)
         WHERE channel = ? AND shard = ? AND claim_id = ? AND leased_until > UTC_TIMESTAMP(3)
         """,
         [.text(lease.channel.name), .integer(lease.shard), .text(lease.claimID)])

@@ -1,10 +1,12 @@
 import Base
 import Cryptography
 import Foundation
+import MariaDB
 import ProcessSupport
 import SharedSettings
 import Store
 import Support
+import Synchronization
 import Testing
 
 @testable import Delivery
@@ -242,6 +244,36 @@ import Testing
         #expect(
           delivery.sql("SELECT COUNT(*) FROM provider_tokens WHERE sealed LIKE '%eyJ%'") == "0")
       }
+    }
+  }
+
+  /// The answer to the COMMIT that reads a batch is lost.
+  @Test func aBatchThatWasReadAndNeverSentCountsAsNoLoss() throws {
+    try withDelivery { delivery throws in
+      delivery.insert(10)
+      let place = Mutex((isReading: false, isCut: false))
+      let proxy = MariaDBProxy(accountSettings(of: "companion", in: delivery.root)) { command in
+        place.withLock { place in
+          if case .execute(let sql) = command, sql.contains("SET batch = ?") {
+            place.isReading = true
+          }
+          guard command == .query("COMMIT"), place.isReading, !place.isCut else { return .pass }
+          place.isCut = true
+          return .cutAfter
+        }
+      }
+      try withAPNs { fake throws in
+        #expect(throws: DatabaseError.self) {
+          try delivery.send(by: fake, through: Database(proxy.settings))
+        }
+        #expect(place.withLock { $0.isCut })
+        _ = try delivery.send(by: fake)
+      } thenLook: { fake, _ throws in
+        #expect(try fake.received().count == 10)
+      }
+      #expect(
+        delivery.sql("SELECT state, attempts, losses, COUNT(*) FROM deliveries GROUP BY 1, 2, 3")
+          == "delivered\t1\t0\t10")
     }
   }
 }

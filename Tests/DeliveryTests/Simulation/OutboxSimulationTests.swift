@@ -41,8 +41,9 @@ import Testing
     SQLChange(
       "+ INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE)", ", UTC_TIMESTAMP(3))"),
     SQLChange(
-      "SET leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND claim_id = ?",
-      "SET leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND ? IS NOT NULL"),
+      "SET batch = '[]', leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND claim_id = ?",
+      "SET batch = '[]', leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND ? IS NOT NULL"
+    ),
   ]
 
   /// Ended senders are not counted, or more than once.

@@ -78,10 +78,11 @@ import Testing
       "UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE))\nWHERE channel = ? AND shard = ? AND ? IS NOT NULL"),
     PlantedChange(
       .leases,
-      "SET leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND claim_id = ?",
-      "SET leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND ? IS NOT NULL"),
+      "SET batch = '[]', leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND claim_id = ?",
+      "SET batch = '[]', leased_until = UTC_TIMESTAMP(3)\nWHERE channel = ? AND shard = ? AND ? IS NOT NULL"
+    ),
     PlantedChange(
-      .leases, "SET leased_until = UTC_TIMESTAMP(3)\nWHERE",
+      .leases, "SET batch = '[]', leased_until = UTC_TIMESTAMP(3)\nWHERE",
       "SET leased_until = leased_until\nWHERE"),
   ]
 }
