@@ -37,6 +37,9 @@ def _use(site, server):
         return site.machine.run(f"cat /var/log/{server}/*.log")
     site.wait(f"{server} writes its log", lambda: "/api/mobile/wallet/summary" in log())
     assert site.phone.access not in log(), f"{server} logs a token"
+    site.machine.run("switchboard setup --yes")  # as an upgrade does
+    assert site.machine.status("systemctl is-active nginx") != 0, "setup has started the disabled nginx"
+    site.health()
 
 
 def _follow(site, heading, package, path, language):
