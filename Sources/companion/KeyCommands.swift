@@ -9,11 +9,13 @@ struct Keys: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Rotates the keys in a file while the site runs.",
     discussion: """
-      A rotation has four steps. Restart both programs after each; no request is lost.
-      1. Add a key: every program knows it then. 2. Use it: it signs then. 3. Wait until everything that \
-      the old key signed has expired (30 days). 4. Remove the old key.
-      The companion's own keys have public halves, which the responder knows: write them again with "keys public" after \
-      you have used or removed a key.
+      A rotation has three steps; no request is lost.
+      1. Add a key, and restart the responder on every host: the key only verifies then.
+      2. Use it, for payment-keys after at least 5 minutes, and restart them again: it signs then.
+      3. When everything that the old key signed has expired, remove the old key, and restart them again. That takes \
+      30 days for jwt-keys, hmac-keys and companion-keys, 90 days for credential-keys, and an hour for payment-keys.
+      The companion reads its keys at each pass; "watch" must be restarted. Its keys have public halves, which the \
+      responder knows: write them again with "keys public" after you have used or removed a key.
       """,
     subcommands: [List.self, Add.self, Use.self, Remove.self, Public.self, VAPID.self],
     defaultSubcommand: List.self)
