@@ -56,7 +56,9 @@ extension Companion {
     if stop.isSet { stopping.set() }
     let isDone = end(pass, work, by: stop.isSet ? .now + Self.stopLimit : deadline)
     closeConnections()
-    do { try storeProblems() } catch { log.error("Cannot store problemLog: \(error)") }
+    do { try storeProblems() } catch {
+      log.error("Cannot store the problems of this pass: \(error)")
+    }
     return takeProblem() == nil && isDone && pass.hasSucceeded
   }
 
