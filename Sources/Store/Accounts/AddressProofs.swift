@@ -80,8 +80,8 @@ struct AddressProofStatements: ~Copyable {
   let transaction: Transaction
 
   /// Records that a mailed code was typed on `device`. The first proof hands the account over:
-  /// sessions, keys and tokens end, unless the proof comes with the bearer or the credential of the
-  /// device that signed up.
+  /// sessions, keys and tokens end, unless the proof comes with the bearer of the device that signed
+  /// up, or with the credential that the sign-up showed.
   func record(of account: Account, on device: SigningDevice, bearer: Caller?) throws {
     guard try mark(account.id) else { return }
     guard let first = try registeringDevice(of: account.id),
@@ -91,7 +91,9 @@ struct AddressProofStatements: ~Copyable {
       return
     }
     let isSamePhone = first.clientDeviceID == device.clientDeviceID
-    try handOver(account.id, toSamePhone: isSamePhone)
+    try handOver(
+      account.id, toSamePhone: isSamePhone,
+      keeping: first.hasCredential(of: device, at: transaction.now) ? first.id : nil)
     try transaction.audit.write(
       .accountHandedOver, account: account.id,
       detail: isSamePhone
@@ -107,7 +109,8 @@ struct AddressProofStatements: ~Copyable {
   func wouldHandOver(_ email: String, by device: SigningDevice) throws(DatabaseError) -> Bool {
     let first = try transaction.connection.row(
       """
-      SELECT d.id, d.client_device_id, d.credential_hash, d.credential_expires_at
+      SELECT d.id, d.client_device_id, d.credential_hash, d.credential_expires_at,
+        d.credential_trusted_at IS NOT NULL
       FROM accounts a JOIN devices d ON d.account_id = a.id
       WHERE a.email = ? AND a.email_verified_at IS NULL
       ORDER BY d.created_at, d.id LIMIT 1
@@ -128,8 +131,9 @@ struct AddressProofStatements: ~Copyable {
   private func registeringDevice(of account: String) throws(DatabaseError) -> RegisteringDevice? {
     try transaction.connection.row(
       """
-      SELECT id, client_device_id, credential_hash, credential_expires_at FROM devices
-      WHERE account_id = ? ORDER BY created_at, id LIMIT 1
+      SELECT id, client_device_id, credential_hash, credential_expires_at,
+        credential_trusted_at IS NOT NULL
+      FROM devices WHERE account_id = ? ORDER BY created_at, id LIMIT 1
       """,
       [.text(account)]
     ) { row in RegisteringDevice(row: row) }
@@ -155,7 +159,12 @@ struct AddressProofStatements: ~Copyable {
   ///
   /// Deletes keys before sessions: a sign-in under way waits for the row of its key, or has begun a
   /// session that ends here.
-  private func handOver(_ account: String, toSamePhone isSamePhone: Bool) throws {
+  ///
+  /// - Parameter kept: the device whose own credential the owner shows: it stays a device of the
+  ///   account, and keeps this credential.
+  private func handOver(
+    _ account: String, toSamePhone isSamePhone: Bool, keeping kept: String?
+  ) throws {
     let statements =
       transaction.rooms.flatMap(\.whenAuthenticatorsEnd)
       + transaction.rooms.flatMap(\.whenAccountIsHandedOver)
@@ -164,7 +173,11 @@ struct AddressProofStatements: ~Copyable {
       _ = try transaction.connection.execute(statement, [.text(account)])
     }
     for device in try transaction.devices.lockAll(of: account) {
-      try transaction.devices.revoke(device, because: .handedOver)
+      if device == kept {
+        try transaction.devices.clear(device, because: .handedOver)
+      } else {
+        try transaction.devices.revoke(device, because: .handedOver)
+      }
     }
   }
 }
@@ -179,16 +192,25 @@ extension Transaction {
 private struct RegisteringDevice {
   let id: String
   let clientDeviceID: String
-  let credential: StoredCredential?
+  private let credential: StoredCredential?
+  /// False if the sign-up did not show the credential: then it may belong to a neighbour, whose
+  /// registration the sign-up found by the network address.
+  private let isCredentialTrusted: Bool
 
   init(row: borrowing Row) {
     id = row.text(0)
     clientDeviceID = row.text(1)
     credential = StoredCredential(row: row, hash: 2, expiresAt: 3)
+    isCredentialTrusted = row.boolean(4)
   }
 
-  /// Whether `device` shows the credential of this one.
+  /// Whether `device` shows the credential that the sign-up showed.
   func isShown(by device: SigningDevice, at now: Timestamp) -> Bool {
+    isCredentialTrusted && hasCredential(of: device, at: now)
+  }
+
+  /// Whether `device` shows the credential of this one, trusted or not.
+  func hasCredential(of device: SigningDevice, at now: Timestamp) -> Bool {
     device.credentialHash.map { credential?.matches($0, at: now) == true } ?? false
   }
 }

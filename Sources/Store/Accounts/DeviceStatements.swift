@@ -95,6 +95,11 @@ struct DeviceStatements: ~Copyable {
   /// keep only for devices in use.
   func revoke(_ deviceID: String, because reason: EndReason) throws(DatabaseError) {
     try markRevoked(deviceID)
+    try clear(deviceID, because: reason)
+  }
+
+  /// Does the same, but keeps the device and its credential.
+  func clear(_ deviceID: String, because reason: EndReason) throws(DatabaseError) {
     try transaction.sessions.endAll(of: deviceID, because: reason)
     try transaction.pushTokens.removeAll(ofSigningOut: deviceID)
     try removeKeys(of: deviceID)

@@ -20,9 +20,12 @@ import Testing
     let card: String
     let shop: String
 
-    init(on site: TestApplication, device: String = stranger) throws {
+    /// - Parameter credential: that of the registration, if the sign-up shows it.
+    init(
+      on site: TestApplication, device: String = stranger, showing credential: String? = nil
+    ) throws {
       self.site = site
-      session = try site.signUp(device: device, isProven: false)
+      session = try site.signUp(device: device, credential: credential, isProven: false)
       try site.addPasskey(passkey, of: session)
       _ = try site.setUp(.two, of: session)
       card = site.addCard(of: session)
@@ -158,11 +161,8 @@ import Testing
   @Test(arguments: Shown.allCases)
   func aProofByTheDeviceThatSignedUpKeepsAll(_ shown: Shown) throws {
     try withApplication { site in
-      let registration = site.send(
-        "POST", AccountPath.registerDevice,
-        jsonText(["deviceId": "device-1", "deviceName": "Phone", "platform": "ios"]))
-      let credential = try #require(registration.string("deviceCredential"))
-      let honest = try Attack(on: site, device: "device-1")
+      let credential = try site.registerDevice()
+      let honest = try Attack(on: site, device: "device-1", showing: credential)
       #expect(site.requestCode().status == 200)
       let body = jsonText([
         "email": "ann@example.org", "deviceId": "device-1", "code": try site.mailedCode(),
@@ -175,6 +175,31 @@ import Testing
       #expect(try honest.works())
       #expect(site.count("passkeys") + site.count("biometric_keys") == 2)
       #expect(events(site) == ["account_created", "email_proven"])
+    }
+  }
+
+  /// A neighbour who knows the id of a phone signs up on it with the address of its owner. The sign-up
+  /// shows no credential: it gets that of the owner's registration, which proves nothing.
+  @Test func aCredentialThatTheSignUpDidNotShowKeepsNothing() throws {
+    try withApplication { site in
+      let credential = try site.registerDevice()
+      let neighbour = try Attack(on: site, device: "device-1")
+      #expect(site.requestCode(credential: credential).status == 200)
+      let row = site.sql("SELECT id, sealed FROM outbox WHERE kind = 'login_code'")
+        .split(separator: "\t").map(String.init)
+      let mail = try site.mailContent(row[1], ofMail: row[0])
+      #expect(mail.handsOver)
+      let answer = site.verify(code: mail.secret, device: "device-1", credential: credential)
+      let token = try #require(answer.accessToken, "\(answer.text)")
+      #expect(events(site) == ["account_created", "account_handed_over"])
+      for rows in ["passkeys", "biometric_keys", "push_tokens"] { #expect(site.count(rows) == 0) }
+      #expect(site.summary(neighbour.session.accessToken).status == 401)
+      #expect(site.requestChallenge("device-1").status == 400)
+      // The owner's credential stays, and proves something now.
+      #expect(site.count("devices WHERE credential_trusted_at IS NOT NULL") == 1)
+      let devices = site.send(
+        "GET", AccountPath.devices, token: token, fields: [(Self.credentialField, credential)])
+      #expect(devices.status == 200)
     }
   }
 
