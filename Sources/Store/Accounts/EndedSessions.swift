@@ -22,13 +22,16 @@ extension Sessions {
     }
   }
 
-  /// Ends all sessions of the account, also those of browsers, and removes the push tokens of its devices.
+  /// Ends all sessions of the account, also those of browsers, and the codes that were mailed to it, and
+  /// removes the push tokens of its devices.
   ///
   /// - Returns: the number of devices that may have been signed in.
   @discardableResult
   package func endAll(of account: String) throws -> Int {
     try records.transaction { transaction in
+      guard try transaction.accounts.lock(account) else { return 0 }
       let devices = try transaction.devices.lockAll(of: account)
+      try transaction.loginCodes.endAll(of: account)
       try transaction.visits.endAll(of: account)
       try transaction.addressChanges.withdraw(of: account)
       for device in devices { try transaction.sessions.signOut(device) }

@@ -90,8 +90,9 @@ package struct LoginCodes: Sendable {
       try transaction.accounts.find(email: right.email)?.id
     }
     let redeemed = try records.transaction { transaction -> Redeemed<T>? in
-      guard try transaction.codeTries.spend(right), let id,
-        let isBanned = try transaction.accounts.lockForSignIn(id),
+      // The account comes first, as in every transaction that locks both.
+      let banState = try id.flatMap { id in try transaction.accounts.lockForSignIn(id) }
+      guard try transaction.codeTries.spend(right), let id, let isBanned = banState,
         let account = try transaction.accounts.find(id: id),
         account.email == right.email  // it may have got another address since it was found
       else { return nil }
@@ -164,6 +165,17 @@ struct LoginCodeStatements: ~Copyable {
     try transaction.audit.write(
       .codeRequested, account: account?.id,
       device: try transaction.devices.id(of: device.clientDeviceID, account: account))
+  }
+
+  /// Ends the codes that were mailed to the account's address: they may be in the hands of a thief
+  /// who has read the mailbox.
+  func endAll(of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE login_codes SET spent_at = ?
+      WHERE email = (SELECT email FROM accounts WHERE id = ?) AND spent_at IS NULL
+      """,
+      [.time(transaction.now), .text(account)])
   }
 
   private func replace(

@@ -12,13 +12,16 @@ package struct Sessions: Sendable {
   /// Ends the sessions of the caller's device, or of all of the account's devices. Removes the push
   /// tokens of those devices too, so that they get no more notifications.
   ///
-  /// With a fresh proof, signing out everywhere also removes the keys and credentials that are not
-  /// trusted: a thief may have set them up with a stolen bearer.
+  /// With a fresh proof, signing out everywhere also ends the mailed codes, and removes the keys and
+  /// credentials that are not trusted: a thief may have read the mails, and set the keys up with a
+  /// stolen bearer. Without one it ends no code: the thief would keep the owner out.
   ///
   /// - Throws: ``Refusal``, also if the caller shows no fresh proof to remove authenticators.
   package func logOut(_ caller: Caller, _ extent: LogoutExtent) throws {
     let everywhere = extent != .device
     try records.transaction { transaction in
+      // Before the codes: a sign-in with one locks the account first, too.
+      if everywhere { _ = try transaction.accounts.lock(caller.accountID) }
       try transaction.sessions.lock(caller)
       let all = everywhere ? try transaction.devices.lockAll(of: caller.accountID) : nil
       let session = try transaction.sessions.live(caller)
@@ -26,10 +29,12 @@ package struct Sessions: Sendable {
       case .device: break
       case .account:
         if try transaction.sessions.hasFreshProof(caller) {
+          try transaction.loginCodes.endAll(of: caller.accountID)
           try transaction.devices.removeUntrusted(of: caller.accountID)
         }
       case .accountAndAuthenticators:
         try transaction.sessions.requireFreshProof(caller)
+        try transaction.loginCodes.endAll(of: caller.accountID)
         if try transaction.devices.hasAuthenticators(caller.accountID) {
           try transaction.notices.tell(.allKeysRemoved, of: caller.sessionID)
         }

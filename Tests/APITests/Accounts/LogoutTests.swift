@@ -72,7 +72,9 @@ import Testing
       #expect(try accounts.endSession(session) != nil)
       #expect(isIn(site, elsewhere) == [false, false])
       #expect(isIn(site, ann) == [true, true])
+      #expect(site.requestCode(device: "device-2").status == 200)
       #expect(try accounts.endSessions(of: ann.email) != nil)
+      #expect(site.verify(code: try site.mailedCode(), device: "device-2").status == 401)
       #expect(isIn(site, ann) == [false, false])
       #expect(isIn(site, bob) == [true, true])
     }
@@ -89,6 +91,35 @@ import Testing
       for person in [ann, again, elsewhere] { #expect(isIn(site, person) == [false, false]) }
       #expect(isIn(site, bob) == [true, true])
       #expect(site.count("sessions WHERE end_reason = 'logout_all'") == 2)
+    }
+  }
+
+  /// A thief who reads the mailbox asks for a code, and keeps it until the owner has signed out everywhere.
+  @Test(arguments: ["revokeAll=true", "revokeAll=true&authenticators=true"])
+  func signingOutEverywhereEndsTheMailedCodes(query: String) throws {
+    try withApplication { site in
+      _ = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org", device: "device-bob")
+      let owner = try site.signIn()
+      #expect(site.requestCode(device: "device-thief").status == 200)
+      let stolen = try site.mailedCode()
+      #expect(site.requestCode(bob.email, device: bob.deviceID).status == 200)
+      let code = try site.mailedCode()
+      #expect(logOut(site, owner.accessToken, query: query).status == 200)
+      #expect(site.verify(code: stolen, device: "device-thief").status == 401)
+      #expect(site.verify(bob.email, code: code, device: bob.deviceID).status == 200)
+    }
+  }
+
+  /// The bearer may be the thief's: it must not keep the owner out.
+  @Test func withoutAProofSigningOutEverywhereEndsNoCode() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.advance(by: .seconds(600))
+      #expect(site.requestCode().status == 200)
+      let code = try site.mailedCode()
+      #expect(logOut(site, ann.accessToken, query: "revokeAll=true").status == 200)
+      #expect(site.verify(code: code).status == 200)
     }
   }
 
