@@ -29,7 +29,8 @@ package struct Accounts: Sendable {
   let records: Records
 
   /// Creates an account, signs it in on the device, and mails the owner of the e-mail address a
-  /// question whether the account is wanted.
+  /// question whether the account is wanted. The mail counts as one to an unproven address: who signs
+  /// up and deletes the account again and again cannot fill a stranger's mailbox.
   ///
   /// An attempt counts for the network address even if it fails, so that attackers cannot learn
   /// which e-mail addresses have an account.
@@ -55,6 +56,8 @@ package struct Accounts: Sendable {
           return .deviceFull
         }
         let account = try transaction.accounts.insert(new, language: device.language)
+        let mayMail = try transaction.codeLimits.admitMail(
+          toUnproven: account.email, by: .stranger, isLimited: true)
         try transaction.audit.write(.accountCreated, account: account.id)
         let session = try transaction.signIns.begin(account.id, on: device, by: .signUp)
         try transaction.mails.post(
@@ -65,7 +68,7 @@ package struct Accounts: Sendable {
             device: try transaction.devices.name(of: session),
             address: records.origin.storedAddress,
             at: records.now),
-          lifetime: Account.unprovenLifetime)
+          isSuppressed: !mayMail, lifetime: Account.unprovenLifetime)
         return .signedIn(account, session)
       }
     } catch let error as DatabaseError where error.code == .duplicateEntry {

@@ -52,7 +52,9 @@ import Testing
       for _ in 1...50 {
         #expect(site.verify(code: Self.wrong, device: device, address: address).status == 401)
       }
-      #expect(site.count("rate_limits WHERE subject LIKE 'email:%' AND hits > 0") == 0)
+      #expect(
+        site.count(
+          "rate_limits WHERE subject LIKE 'email:%' AND name NOT LIKE 'mail-%' AND hits > 0") == 0)
       #expect(site.requestCode(device: "device-2").status == 200)
       #expect(try site.verify(code: site.mailedCode(), device: "device-2").status == 200)
     }

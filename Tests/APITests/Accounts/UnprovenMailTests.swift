@@ -22,11 +22,29 @@ import Testing
       let answers = ask(site, times: 8)
       #expect(answers.allSatisfy { $0.status == 200 })
       #expect(Set(answers.map { $0.string("message") ?? "" }).count == 1)
-      #expect(mails(site) == "8\t2")
+      #expect(mails(site) == "8\t3")
       #expect(site.count("outbox WHERE kind = 'email_confirmation' AND state = 'open'") == 1)
       site.advance(by: .seconds(86_400))
       #expect(site.requestCode().status == 200)
-      #expect(mails(site) == "9\t2")
+      #expect(mails(site) == "9\t3")
+    }
+  }
+
+  /// Who signs up and deletes the account again and again cannot fill a stranger's mailbox.
+  @Test func signUpsCountAsMailsToTheAddress() throws {
+    try withApplication { site in
+      for number in 1...7 {
+        let credential = try site.registerDevice("device-\(number)")
+        let session = try site.signUp(
+          device: "device-\(number)", credential: credential, isProven: false)
+        #expect(
+          site.count("outbox WHERE kind = 'email_confirmation' AND state = 'suppressed'")
+            == (number < 7 ? 0 : 1))
+        let deleted = site.send(
+          "DELETE", "/api/mobile/account", token: session.accessToken,
+          fields: [(name: "X-Device-Credential", value: credential)])
+        #expect(deleted.status == 200, "\(deleted.text)")
+      }
     }
   }
 
