@@ -159,8 +159,8 @@ package struct EndedSession: Sendable {
 package struct SecurityMails: Sendable {
   let records: Records
 
-  /// Posts a push in addition to a mail, to all devices of the mail's account that allow pushes.
-  /// The same mail again posts no second push.
+  /// Posts a push in addition to a mail, to all devices of the mail's account that are signed in and
+  /// allow pushes. The same mail again posts no second push.
   ///
   /// - Parameter channels: the channel of each platform that can get a push.
   package func push(
@@ -174,9 +174,14 @@ package struct SecurityMails: Sendable {
         JOIN device_preferences p ON p.device_id = d.id
         WHERE a.email = ? AND FIND_IN_SET(t.platform, ?)
           AND (p.version = 0 OR p.push_enabled)
+          AND EXISTS (SELECT 1 FROM sessions s
+            WHERE s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > ?)
         ORDER BY t.token LIMIT 100
         """,
-        [.text(mail.recipient), .text(channels.keys.map(\.rawValue).joined(separator: ","))]
+        [
+          .text(mail.recipient), .text(channels.keys.map(\.rawValue).joined(separator: ",")),
+          .time(transaction.now),
+        ]
       ) { row in
         (
           account: row.text(3),

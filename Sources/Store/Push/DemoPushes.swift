@@ -25,8 +25,8 @@ package struct DemoPushes: Sendable {
     }
   }
 
-  /// The tokens of the caller's account, or only `token` if the account has it. At most 500, the
-  /// newest.
+  /// The tokens of the caller's account, or only `token` if the account has it, on devices that are
+  /// signed in. At most 500, the newest.
   ///
   /// - Throws: ``Refusal``; ``RateLimited`` at more than 300 tokens a minute of one account. The first
   ///   test of a minute may have more.
@@ -49,9 +49,11 @@ package struct DemoPushes: Sendable {
         JOIN push_tokens t ON t.device_id = d.id
         JOIN device_preferences p ON p.device_id = d.id
         WHERE d.account_id = ? AND d.revoked_at IS NULL AND t.token = COALESCE(?, t.token)
+          AND EXISTS (SELECT 1 FROM sessions s
+            WHERE s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > ?)
         ORDER BY t.registered_at DESC, t.token LIMIT 500
         """,
-        [account, .text(token?.text)]
+        [account, .text(token?.text), .time(transaction.now)]
       ) { row in PushTarget(row: row, isNamed: token != nil) }
       if !targets.isEmpty {
         try transaction.limits.count(
@@ -75,9 +77,12 @@ package struct DemoPushes: Sendable {
         STRAIGHT_JOIN push_tokens t ON t.token = wanted.token
         JOIN devices d ON d.id = t.device_id
         JOIN device_preferences p ON p.device_id = d.id
-        WHERE d.account_id = ? AND d.revoked_at IS NULL ORDER BY wanted.number
+        WHERE d.account_id = ? AND d.revoked_at IS NULL
+          AND EXISTS (SELECT 1 FROM sessions s
+            WHERE s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > ?)
+        ORDER BY wanted.number
         """,
-        [.bytes(JSONWriter.array(of: tokens)), .text(test.accountID)]
+        [.bytes(JSONWriter.array(of: tokens)), .text(test.accountID), .time(transaction.now)]
       ) { row in PushTarget(row: row, isNamed: test.isNamed) }
     }
   }

@@ -45,6 +45,33 @@ import Testing
     }
   }
 
+  /// The credential of a phone that was signed out still registers it. It gets pushes after the next sign-in.
+  @Test func aDeviceThatIsSignedOutGetsNone() throws {
+    try withAnn { site, ann, _ in
+      func signIn(showing credential: String) throws -> String {
+        #expect(site.requestCode(device: "device-3", credential: credential).status == 200)
+        let answer = site.verify(
+          code: try site.mailedCode(), device: "device-3", credential: credential)
+        return try #require(answer.accessToken, "\(answer.text)")
+      }
+      let credential = try site.registerDevice("device-3")
+      let token = try signIn(showing: credential)
+      #expect(site.send("POST", AccountPath.logout, token: token).status == 200)
+      let renewed = site.send(
+        "POST", AccountPath.registerDevice,
+        jsonText([
+          "deviceId": "device-3", "deviceName": "Phone", "platform": "ios",
+          "pushToken": pushTokenText("a"),
+        ]), fields: [(name: "X-Device-Credential", value: credential)])
+      #expect(site.count("push_tokens") == 1)
+      let before = try site.withCompanion(.accepting) { site.push("test", "{}", by: ann) }
+      #expect(before.sends == [])
+      _ = try signIn(showing: try #require(renewed.string("deviceCredential")))
+      let after = try site.withCompanion(.accepting) { site.push("test", "{}", by: ann) }
+      #expect(after.sends == ["a true 200 id"])
+    }
+  }
+
   @Test func eachAnswerOfAppleIsReportedAndDeadTokensAreRemoved() throws {
     try withAnn { site, ann, _ in
       let outcomes: [Character: APNsOutcome] = [

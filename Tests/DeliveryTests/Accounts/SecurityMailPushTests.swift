@@ -13,7 +13,7 @@ import Testing
     sealed: "")
 
   /// Adds a phone of Ann's for each of `tokens`: `c` is not a phone of Apple, `d` takes no pushes,
-  /// `e` is a browser.
+  /// `e` is a browser, `f` is signed out.
   private func arrange(_ delivery: TestDelivery, tokens: [String]) {
     for letter in tokens {
       delivery.sql(
@@ -24,7 +24,10 @@ import Testing
         INSERT INTO push_tokens (token, device_id, platform, registered_at)
         VALUES (REPEAT('\(letter)', 64), @id, CASE '\(letter)' WHEN 'c' THEN 'android' WHEN 'e' THEN 'web' ELSE 'ios' END, NOW(3));
         INSERT INTO device_preferences (device_id, last_updated_at, version, push_enabled)
-        VALUES (@id, NOW(3), 1, '\(letter)' <> 'd')
+        VALUES (@id, NOW(3), 1, '\(letter)' <> 'd');
+        INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, began_by)
+        SELECT UUID(), @id, NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY, 'code' FROM DUAL
+        WHERE '\(letter)' <> 'f'
         """)
     }
   }
@@ -39,7 +42,7 @@ import Testing
 
   @Test func aNoticeIsPushedOnceToEachDeviceOfTheAccount() throws {
     try withDelivery { delivery throws in
-      arrange(delivery, tokens: ["a", "b", "c", "d"])
+      arrange(delivery, tokens: ["a", "b", "c", "d", "f"])
       let content = MailContent(
         secret: "a.b", language: .german, device: "D", address: "192.0.2.1", at: .now())
       let push = try #require(SecurityMailPush.announcement(with: content.json, of: mail))
