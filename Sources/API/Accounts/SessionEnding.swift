@@ -14,8 +14,8 @@ func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -
     }
     return .question(
       about: session, removesPasskey: passkeyID != nil, token: token, in: language)
-  case .browsers(let account):
-    guard try context.records.browsers.canEnd(of: account) else {
+  case .browsers(let link):
+    guard try context.records.browsers.canEnd(link) else {
       return .nothingToEnd(in: language)
     }
     return .questionAboutBrowsers(token: token, in: language)
@@ -35,8 +35,8 @@ func endByLink(_ request: Request, in context: borrowing Context) throws -> Resp
     return .undone(
       [ended.device ? texts.deviceOut : nil, ended.passkey ? texts.passkeyRemoved : nil],
       in: language)
-  case .browsers(let account):
-    guard try context.records.browsers.endAll(of: account) else {
+  case .browsers(let link):
+    guard try context.records.browsers.endAll(link) else {
       return .nothingToEnd(in: language)
     }
     return .undone([texts.browsersOut], in: language)
@@ -47,8 +47,7 @@ func endByLink(_ request: Request, in context: borrowing Context) throws -> Resp
 /// The sign-ins that a link in a mail can end.
 private enum EndingLink {
   case session(id: String, passkeyID: String?)
-  /// All browsers of an account.
-  case browsers(account: String)
+  case browsers(BrowserLink)
 }
 
 extension Context {
@@ -58,8 +57,10 @@ extension Context {
     if let parts = LinkToken.parts(of: token, for: .ending, signedWith: keys) {
       return .session(id: parts[0], passkeyID: parts[1].isEmpty ? nil : parts[1])
     }
-    if let parts = LinkToken.parts(of: token, for: .browserEnding, signedWith: keys) {
-      return .browsers(account: parts[0])
+    if let parts = LinkToken.parts(of: token, for: .browserEnding, signedWith: keys),
+      parts.count == 2, let second = Int64(parts[1])
+    {
+      return .browsers(BrowserLink(accountID: parts[0], signedInAt: Timestamp(seconds: second)))
     }
     return nil
   }

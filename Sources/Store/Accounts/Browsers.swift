@@ -1,3 +1,4 @@
+package import Base
 import Cryptography
 import MariaDB
 
@@ -6,24 +7,58 @@ import MariaDB
 package struct Browsers: Sendable {
   let records: Records
 
-  /// Whether the account of the link in a mail about a browser still exists.
-  package func canEnd(of account: String) throws -> Bool {
-    try records.read { transaction in try transaction.accounts.find(id: account) != nil }
+  /// Whether the link in a mail about a browser may end something: the account still exists, and
+  /// what it may have begun has not expired.
+  package func canEnd(_ link: BrowserLink) throws -> Bool {
+    guard link.mayEndSomething(at: records.now) else { return false }
+    return try records.read { transaction in
+      try transaction.accounts.find(id: link.accountID) != nil
+    }
   }
 
-  /// Signs all browsers out, and forgets the address that one of them may have asked for: a thief
-  /// may have signed in again, or may wait for that address.
+  /// Signs out the browsers that the link names, and forgets the address that one of them may have
+  /// asked for: a thief may have signed in again, or may wait for that address.
   ///
-  /// - Returns: false if the account is gone.
-  package func endAll(of account: String) throws -> Bool {
-    try records.transaction { transaction in
+  /// Later sign-ins stay. They have mails of their own, and whoever has read one mail must not keep
+  /// the owner out for ever.
+  ///
+  /// - Returns: false if the account is gone, or the link is too old.
+  package func endAll(_ link: BrowserLink) throws -> Bool {
+    guard link.mayEndSomething(at: records.now) else { return false }
+    return try records.transaction { transaction in
+      let account = link.accountID
       guard try transaction.accounts.lock(account) else { return false }
-      try transaction.visits.endAll(of: account)
-      try transaction.addressChanges.withdraw(of: account)
+      _ = try transaction.connection.execute(
+        "DELETE FROM account_visits WHERE account_id = ? AND proved_at <= ?",
+        [.text(account), .time(link.lastSignIn)])
+      _ = try transaction.connection.execute(
+        "DELETE FROM address_changes WHERE account_id = ? AND expires_at <= ?",
+        [.text(account), .time(link.lastRequest + NewAddressChange.lifetime)])
       try transaction.audit.write(
         .logout, account: account, detail: "all browsers, by the link in a mail")
       return true
     }
+  }
+}
+
+/// The link in a mail about a sign-in of a browser.
+package struct BrowserLink: Sendable {
+  package let accountID: String
+  private let signedInAt: Timestamp
+
+  package init(accountID: String, signedInAt: Timestamp) {
+    self.accountID = accountID
+    self.signedInAt = signedInAt
+  }
+
+  /// The last sign-in that the link ends: a thief may have signed in once more.
+  fileprivate var lastSignIn: Timestamp { signedInAt + NewVisit.lifetime }
+
+  /// The last moment at which one of these browsers can have asked for another address.
+  fileprivate var lastRequest: Timestamp { lastSignIn + NewVisit.lifetime }
+
+  fileprivate func mayEndSomething(at now: Timestamp) -> Bool {
+    now < lastRequest + NewAddressChange.lifetime
   }
 }
 

@@ -77,7 +77,8 @@ struct SecurityMailStatements: ~Copyable {
   func tell(_ kind: MailKind, inBrowserOf account: Account) throws(DatabaseError) {
     try post(
       kind, to: account.email, of: account.id, in: account.language, device: "",
-      link: transaction.mails.linkToken(for: .browserEnding, of: [account.id]))
+      link: transaction.mails.linkToken(
+        for: .browserEnding, of: [account.id, String(transaction.now.seconds)]))
   }
 
   private func post(
@@ -122,12 +123,16 @@ extension Sessions {
   /// Revokes the device of the session, removes the passkey that the session added, and ends visits
   /// of browsers and the request for another address, which a thief may have begun.
   ///
+  /// The link of a session revokes its device once: whoever has read the mail must not sign the owner
+  /// out again and again.
+  ///
   /// - Parameter passkeyID: nil if the link is not about a passkey.
   package func endNoted(_ id: String, passkeyID: String?) throws -> EndedSession {
     try records.transaction { transaction in
       let found = try transaction.connection.row(
         """
-        SELECT d.id, d.account_id, d.revoked_at IS NULL
+        SELECT d.id, d.account_id,
+          d.revoked_at IS NULL AND NOT s.end_reason <=> 'device_revoked'
         FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE
         """,
         [.text(id)]
@@ -136,16 +141,31 @@ extension Sessions {
       let isRemoved = try passkeyID.map {
         try transaction.passkeys.remove($0, of: found.account, by: found.device)
       }
-      if found.isSignedIn {
+      let ended = EndedSession(device: found.isSignedIn, passkey: isRemoved ?? false)
+      guard ended.device || ended.passkey else { return ended }
+      if ended.device {
         try transaction.devices.revoke(found.device, because: .deviceRevoked)
+        try transaction.sessions.noteRevocation(of: id)
         try transaction.audit.write(
           .deviceRevoked, account: found.account, device: found.device,
           detail: "by the link in a mail")
       }
       try transaction.visits.endAll(of: found.account)
       try transaction.addressChanges.withdraw(of: found.account)
-      return EndedSession(device: found.isSignedIn, passkey: isRemoved ?? false)
+      return ended
     }
+  }
+}
+
+extension SessionStatements {
+  /// Marks a session whose device was revoked by its link, also if the session had ended before.
+  fileprivate func noteRevocation(of id: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE sessions SET ended_at = COALESCE(ended_at, ?), end_reason = 'device_revoked'
+      WHERE id = ?
+      """,
+      [.time(transaction.now), .text(id)])
   }
 }
 

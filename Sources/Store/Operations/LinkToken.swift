@@ -7,7 +7,8 @@ package enum LinkToken {
     case confirmation = "e-mail confirmation"
     /// Parts: a session's id, and the id of the passkey that it added, or nothing.
     case ending = "end of a session"
-    /// Parts: the id of an account, all of whose browsers are signed out.
+    /// Parts: the id of an account, and the second of the sign-in: the browsers that had signed in
+    /// by then, or soon after, are signed out.
     case browserEnding = "end of all browsers' visits"
     /// Parts: the id of an account that has signed in in the browser, a random id, and the second
     /// of its creation. This token is a cookie, not a link.

@@ -194,6 +194,25 @@ import Testing
     }
   }
 
+  /// Whoever has read the mail must not sign the owner out again and again.
+  @Test func theLinkSignsTheDeviceOutOnce() throws {
+    try withApplication { site in
+      _ = try site.signUp()
+      _ = try signIn(site, on: "device-2")
+      let token = try newest(site).content.secret
+      // A thief who signs in again on the same device does not escape the link.
+      _ = try signIn(site, on: "device-2")
+      #expect(site.send("POST", "/account/end", "token=\(token)").status == 200)
+      #expect(site.count("sessions WHERE end_reason = 'device_revoked'") == 2)
+      let again = try #require(try signIn(site, on: "device-2").accessToken)
+      _ = site.send(
+        "PUT", "/api/mobile/profile", #"{"email":"new@example.org"}"#, token: again)
+      #expect(site.send("POST", "/account/end", "token=\(token)").status == 404)
+      #expect(site.send("GET", "/api/mobile/devices", token: again).status == 200)
+      #expect(site.count("address_changes") == 1)
+    }
+  }
+
   @Test func theLinkRemovesThePasskeyThatWasAdded() throws {
     try withApplication { site in
       let session = try site.signUp()

@@ -143,7 +143,8 @@ import Testing
       site.advance(by: .seconds(600))
       add("delete later", visitor.open("/account/delete"))
       add("sign in again", visitor.send("/delete"))
-      let browsers = LinkToken.make(for: .browserEnding, of: [ann.accountID], with: keys.newest)
+      let browsers = LinkToken.make(
+        for: .browserEnding, of: [ann.accountID, String(site.now.seconds)], with: keys.newest)
       add("end browsers", get("/account/end", "token=\(browsers)"))
       add("browsers ended", post("/account/end", "token=\(browsers)"))
       add("not signed in", visitor.send("/name", ["name": "x"]))

@@ -120,7 +120,7 @@ extension LinkTexts {
       The device is signed out. Nobody can use your account on it until they sign in again.
       """,
     passkeyRemoved: "The passkey is removed.",
-    browsersOut: "Nobody is signed in to your account in a browser any more.",
+    browsersOut: "The browsers are signed out.",
     watchYourMail: "If you do not know who it was, make sure that nobody else reads your mail.",
     nothingToEnd: "Nothing to end",
     outAlready: "It is signed out already, or the account no longer exists.")

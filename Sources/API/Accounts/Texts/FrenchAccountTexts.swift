@@ -126,7 +126,7 @@ extension LinkTexts {
       L’appareil est déconnecté. Personne ne peut y utiliser votre compte sans se reconnecter.
       """,
     passkeyRemoved: "La clé d’accès est retirée.",
-    browsersOut: "Plus personne n’est connecté à votre compte dans un navigateur.",
+    browsersOut: "Les navigateurs sont déconnectés.",
     watchYourMail: """
       Si vous ne savez pas qui c’était, assurez-vous que personne d’autre ne lit vos e-mails.
       """,

@@ -135,7 +135,7 @@ extension LinkTexts {
       Das Gerät ist abgemeldet. Dort kann niemand Ihr Konto benutzen, bis er sich neu anmeldet.
       """,
     passkeyRemoved: "Der Passkey ist entfernt.",
-    browsersOut: "In keinem Browser ist noch jemand bei Ihrem Konto angemeldet.",
+    browsersOut: "Die Browser sind abgemeldet.",
     watchYourMail: """
       Wenn Sie nicht wissen, wer es war, sorgen Sie dafür, dass niemand sonst Ihre E-Mails liest.
       """,

@@ -123,7 +123,7 @@ extension LinkTexts {
       La sesión del dispositivo se ha cerrado. Nadie puede usar su cuenta en él hasta que vuelva a entrar.
       """,
     passkeyRemoved: "La clave de acceso se ha quitado.",
-    browsersOut: "Ya nadie tiene abierta su cuenta en un navegador.",
+    browsersOut: "Se ha cerrado la sesión en los navegadores.",
     watchYourMail: "Si no sabe quién fue, asegúrese de que nadie más lea su correo.",
     nothingToEnd: "Nada que terminar",
     outAlready: "La sesión ya está cerrada, o la cuenta ya no existe.")
