@@ -141,7 +141,7 @@ extension Endpoint {
         "Sets the key that signs in on the signed-in device.", .bearer,
         body: .json(BiometricKeyBody.self),
         answers: .json(["biometricId": .string, "status": .words(["enabled"])]),
-        errors: [.notFound(\.deviceGone), .freshProofRequired])
+        errors: [.notFound(\.deviceGone), .freshProofRequired], limits: [.biometricKeys])
     }
   }
 

@@ -126,6 +126,10 @@ extension Limit {
     name: "code-wrong-email", allowed: 40, window: .seconds(86_400))
   static let wrongCodesByKnownDevice = Limit(
     name: "code-wrong-known-device", allowed: 40, window: .seconds(86_400))
+  /// Requests for codes and tries of them that show the cookie of a known browser. More of them count
+  /// as those of strangers.
+  static let usesOfKnownBrowsers = Limit(
+    name: "known-browser", allowed: 60, window: .seconds(86_400))
   /// Tries of a code by callers who did not ask for it.
   static let wrongCodesOfOthers = Limit(
     name: "code-wrong-other", allowed: 5, window: .seconds(300), widestFactor: 2)
@@ -139,6 +143,9 @@ extension Limit {
   static let mailsToUnprovenByNetwork = Limit(
     name: "mail-unproven-network", allowed: 6, window: .seconds(86_400), widestFactor: 2)
   static let mailsToUnproven = Limit(name: "mail-unproven", allowed: 30, window: .seconds(86_400))
+  package static let biometricKeys = Limit(
+    name: "biometric-setup", allowed: 10, window: .seconds(3600), counts: "new biometric keys",
+    per: "device that is signed in")
   package static let biometricChallenges = Limit(
     name: "biometric-challenge", allowed: 10, window: .seconds(60), counts: "challenges",
     per: "`deviceId` and IP address, or device that shows its credential")

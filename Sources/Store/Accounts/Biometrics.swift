@@ -49,7 +49,8 @@ package struct Biometrics: Sendable {
   /// Makes `key` the only biometric key of the caller's device. The first key needs no fresh proof,
   /// but without one it never counts as a proof, and confirms payments only after a day.
   ///
-  /// - Throws: ``Refusal``, also if it would replace a key and the caller shows no fresh proof.
+  /// - Throws: ``Refusal``, also if it would replace a key and the caller shows no fresh proof;
+  ///   ``RateLimited`` at more than 10 keys an hour, each of which is mailed to the owner.
   /// - Returns: the key's id; nil if `clientDeviceID` is not the caller's device.
   package func setUp(
     _ key: NewBiometricKey, on clientDeviceID: String, by caller: Caller
@@ -58,6 +59,7 @@ package struct Biometrics: Sendable {
       try transaction.sessions.lock(caller)
       let session = try transaction.sessions.live(caller)
       guard clientDeviceID == caller.clientDeviceID else { return nil }
+      try transaction.limits.count(.biometricKeys, of: session.deviceID)
       let id = transaction.makeID()
       let isProven =
         try transaction.sessions.hasFreshProof(caller)

@@ -25,6 +25,9 @@ struct KnownDeviceStatements: ~Copyable {
   let transaction: Transaction
 
   /// Runs the same statement for an e-mail address without an account, and finds a stranger.
+  ///
+  /// A browser counts as known 60 times a day for all browsers of the account together: each sign-in
+  /// without the cookie makes another one, and nobody can take them back from a thief.
   func find(
     _ device: SigningDevice, of email: String
   ) throws(DatabaseError) -> KnownDevice {
@@ -43,7 +46,9 @@ struct KnownDeviceStatements: ~Copyable {
       )
     }
     guard let known else { return .stranger }
-    if let browser = device.browser, browser.accountID == known.account {
+    if let browser = device.browser, browser.accountID == known.account,
+      try transaction.limits.admit(.usesOfKnownBrowsers, of: browser.accountID)
+    {
       return .proven(id: "\(browser.accountID) \(browser.id)")
     }
     guard let id = known.device else { return .stranger }

@@ -49,6 +49,29 @@ import Testing
     }
   }
 
+  /// Each key is mailed to the owner: a stolen bearer must not fill the mailbox.
+  @Test func tenKeysAnHourAreSetUpOnADevice() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let elsewhere = try site.signIn(device: "device-2")
+      for _ in 1...10 {
+        _ = try site.setUp(of: ann)
+        #expect(
+          site.send("DELETE", "/api/mobile/auth/biometric", token: ann.accessToken).status == 200)
+      }
+      let body = jsonText([
+        "deviceId": "device-1", "publicKey": PhoneKey.one.publicKey, "biometricType": "face",
+      ])
+      let refused = site.send("POST", AccountPath.setup, body, token: ann.accessToken)
+      #expect(refused.isError(429, "too_many_requests"), "\(refused.text)")
+      #expect(site.count("outbox WHERE kind = 'biometric_key_added'") == 10)
+      _ = try site.setUp(of: elsewhere)
+      site.advance(by: .seconds(3600))
+      let access = try #require(site.refresh(ann.refreshToken).accessToken)
+      #expect(site.send("POST", AccountPath.setup, body, token: access).status == 200)
+    }
+  }
+
   @Test func aNewKeyReplacesTheOldOne() throws {
     try withKey { site, ann in
       let first = site.sql("SELECT id FROM biometric_keys")

@@ -130,6 +130,33 @@ import Testing
     }
   }
 
+  /// Each sign-in without the cookie makes another one. A thief who was in the mailbox may have made many.
+  @Test func theBrowsersOfAnAccountShareABudget() throws {
+    try withKnownDevice { site, credential in
+      var cookies: [String] = []
+      for _ in 1...4 {
+        var visitor = PageVisitor(site)
+        _ = visitor.send("/code", ["email": "ann@example.org"])
+        let signedIn = visitor.sent("/sign-in", ["code": try site.mailedCode()])
+        let known = signedIn.response.fields.filter { $0.name == "Set-Cookie" }.map(\.value)
+          .first { $0.hasPrefix("__Host-known=") }
+        cookies.append(String(try #require(known).prefix { $0 != ";" }))
+        site.sql("DELETE FROM rate_limits")
+      }
+      var sent = 0
+      for _ in 1...10 {
+        for cookie in cookies {
+          for _ in 1...3 where askInBrowser(site, cookie: cookie).status == 303 { sent += 1 }
+        }
+        site.advance(by: .seconds(900))
+      }
+      // 60 of the browsers, and then those of a stranger.
+      #expect((61...60 + 15).contains(sent), "\(sent)")
+      // A phone that shows its credential is not affected.
+      #expect(site.requestCode(credential: credential).status == 200)
+    }
+  }
+
   /// Requests that name a phone do not use up the limits of its credential or of new phones.
   @Test func sixtyCodesThatNameTheDeviceDoNotSilenceItsCredentialNorNewPhones() throws {
     try withKnownDevice { site, credential in

@@ -72,7 +72,7 @@ struct WalkRules {
   /// Limits over which a code may be tried once, or a mail is not sent. They refuse no request.
   private static let silent: Set<String> = [
     "code-wrong-email", "code-wrong-known-device", "code-wrong-network", "code-wrong-other",
-    "mail-unproven", "mail-unproven-network",
+    "known-browser", "mail-unproven", "mail-unproven-network",
   ]
 
   private func serverError(_ call: WalkCall, _ response: Response) -> Violation? {
