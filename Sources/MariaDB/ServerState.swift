@@ -22,8 +22,10 @@ package struct GaleraState: Sendable {
   package let isSynced: Bool
   /// The number of nodes in the cluster.
   package let size: Int
-  /// Whether reads wait for what other nodes have committed (`wsrep_sync_wait` with bit 1).
-  package let readsWait: Bool
+  /// Whether reads and writes wait for what other nodes have committed (`wsrep_sync_wait` with the
+  /// bits 1 for reads, 2 for UPDATE and DELETE, and 4 for INSERT). In a transaction only its first
+  /// statement waits.
+  package let statementsWait: Bool
 }
 
 extension Connection {
@@ -54,6 +56,6 @@ extension Connection {
         isPrimary: values["wsrep_ready"] == "ON" && values["wsrep_cluster_status"] == "Primary",
         isSynced: values["wsrep_local_state_comment"] == "Synced",
         size: Int(values["wsrep_cluster_size"] ?? "") ?? 0,
-        readsWait: (Int(values["wsrep_sync_wait"] ?? "") ?? 0) & 1 == 1))
+        statementsWait: (Int(values["wsrep_sync_wait"] ?? "") ?? 0) & 7 == 7))
   }
 }

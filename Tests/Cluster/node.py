@@ -157,7 +157,7 @@ class GaleraNode(Node):
             "wsrep-cluster-address": "gcomm://" + ",".join(f"127.0.0.1:{node.replication}" for node in nodes),
             "wsrep-node-name": self.name, "wsrep-node-address": f"127.0.0.1:{self.replication}",
             "wsrep-sst-method": "mariabackup", "wsrep-sst-receive-address": f"127.0.0.1:{self.transfer}",
-            "wsrep-sst-auth": ":".join(BACKUP), "wsrep-sync-wait": 1,
+            "wsrep-sst-auth": ":".join(BACKUP), "wsrep-sync-wait": 7,
             # The first node, which takes the writes, comes last; any other node if none of these is available.
             "wsrep-sst-donor": "".join(f"{node.name}," for node in reversed(nodes) if node is not self),
             "wsrep-provider-options":

@@ -7,8 +7,8 @@ extension Database {
     return isForeign ? "\(error)" : "the database does not answer: \(error)"
   }
 
-  /// Checks each server that `SWITCHBOARD_DB_HOST` names, and whether a read may miss writes of
-  /// another node.
+  /// Checks each server that `SWITCHBOARD_DB_HOST` names, and whether a statement may miss
+  /// writes of another node.
   func inspectServers(_ connection: borrowing Connection) throws -> [Inspection] {
     let servers = pool.areSeveral ? pool.survey() : []
     // The inspection of each server names its error.
@@ -21,15 +21,15 @@ extension Database {
   private func inspectReads(_ states: [ServerState]) -> Inspection? {
     let nodes = states.compactMap(\.galera)
     guard let size = nodes.map(\.size).max(), size > 1 else { return nil }
-    if nodes.allSatisfy(\.readsWait) {
+    if nodes.allSatisfy(\.statementsWait) {
       return Inspection(
         isRight: true,
-        text: "the cluster has \(size) nodes, and reads wait for what others have written")
+        text: "the cluster has \(size) nodes, and statements wait for what others have written")
     }
     return Inspection(
       isRight: false,
-      text: "a read may miss what another node has written, such as a sign-out: set "
-        + "wsrep_sync_wait=1 in the configuration of each of the \(size) nodes: see clusters.md")
+      text: "a statement may miss what another node has written, such as a sign-out: set "
+        + "wsrep_sync_wait=7 in the configuration of each of the \(size) nodes: see clusters.md")
   }
 }
 
