@@ -123,7 +123,10 @@ package struct Companion: Sendable {
   /// Time after which a round stops deleting rows, even if some are left.
   private static let roundTime = Duration.seconds(30)
 
+  /// Deletes nothing while the companion's clock and the database's disagree: either may be years
+  /// ahead, and what it takes for old would be gone. The problem `clock` tells of it.
   private func purge(until end: ContinuousClock.Instant) throws {
+    guard clockProblem(.now() - (try database.now()), from: "the database's") == nil else { return }
     let retention = records.retention(auditLifetime: settings.auditLifetime)
     let report = try retention.sweep { stopping.isSet || ContinuousClock.now >= end }
     for error in report.failures { log.warning("Old rows were not deleted: \(error)") }

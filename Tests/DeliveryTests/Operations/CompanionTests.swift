@@ -258,4 +258,25 @@ import Testing
       #expect(texts.first?.hasPrefix("PROBLEM  the database does not answer: ") == true)
     }
   }
+
+  /// Either clock may be years ahead. What is taken for old then must not be gone.
+  @Test(arguments: ["INTERVAL 1 HOUR", "INTERVAL -1 HOUR"])
+  func whileTheClocksDisagreeNothingIsDeleted(difference: String) throws {
+    try withDeliveryOnItsOwnServer { delivery throws in
+      let rows = "SELECT COUNT(*) FROM device_registrations"
+      delivery.sql(
+        """
+        INSERT INTO device_registrations (client_device_id, address, name, platform,
+          credential_hash, credential_expires_at, registered_at)
+        VALUES ('a', '', 'A', 'ios', REPEAT('a', 32), UTC_TIMESTAMP(3) - INTERVAL 1 DAY,
+          UTC_TIMESTAMP(3) - INTERVAL 2 DAY);
+        SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP(NOW() + \(difference))'
+        """)
+      try RunningCompanion(delivery, "run").end(expecting: 0)
+      #expect(delivery.sql(rows) == "1")
+      delivery.sql("SET GLOBAL init_connect = ''")
+      try RunningCompanion(delivery, "run").end(expecting: 0)
+      #expect(delivery.sql(rows) == "0")
+    }
+  }
 }
