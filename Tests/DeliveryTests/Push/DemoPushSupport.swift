@@ -12,7 +12,7 @@ extension TestDelivery {
     sql("SELECT id FROM accounts WHERE email = '\(email)'")
   }
 
-  /// Gives each token to a new device of the account with this address.
+  /// Gives each token to a new device of the account with this address, which is signed in.
   func registerPushTokens(
     _ tokens: [String], platform: String = "ios", of email: String = "ann@example.org"
   ) {
@@ -24,6 +24,8 @@ extension TestDelivery {
         WHERE email = '\(email)';
       INSERT IGNORE INTO device_preferences (device_id, last_updated_at)
         SELECT id, NOW(3) FROM devices WHERE id = @id;
+      INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, began_by)
+        SELECT UUID(), id, NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY, 'code' FROM devices WHERE id = @id;
       INSERT IGNORE INTO push_tokens (token, device_id, platform, registered_at)
         SELECT '\(token)', id, '\(platform)', UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE FROM devices
         WHERE id = @id;

@@ -53,6 +53,8 @@ struct Browsers {
       INSERT IGNORE INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
         SELECT UUID(), id, 'page', 'Page', 'macos', NOW(3), NOW(3) FROM accounts;
       INSERT IGNORE INTO device_preferences (device_id, last_updated_at) SELECT id, NOW(3) FROM devices;
+      INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, began_by)
+        SELECT UUID(), id, NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY, 'code' FROM devices;
       INSERT INTO push_tokens (token, device_id, platform, registered_at)
         SELECT '\(subscription.token.text)', id, 'web', UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE FROM devices;
       INSERT INTO web_subscriptions (token, sealed)
