@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import Support
 import Synchronization
 import Testing
@@ -33,12 +34,22 @@ import Testing
           hasGone.wait()
         }
       }
+      // The responder withdraws the job as soon as the bank is asked.
+      let patient = accountSettings(of: "responder", in: site.root).answering(within: .seconds(60))
+      let proxy = MariaDBProxy(patient) { command in
+        if case .prepare(let sql) = command, sql.contains("SET state = 'dead'") {
+          _ = isAsked.wait(timeout: .now() + 50)
+          isAsked.signal()
+        }
+        return .pass
+      }
+      let application = Application.ofTests(
+        Database(proxy.settings, mailKeys: API.Settings.ofTests().mailKeys),
+        log: Evidence.log(of: site.root.database), clock: site.clock.read, waitLimit: .zero)
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       let answer = try site.withCompanion(of: .banks) {
-        let answer = site.comeBack(to: location, application: site.impatientSibling())
-        isAsked.wait()
-        hasGone.signal()
-        return answer
+        defer { hasGone.signal() }
+        return site.comeBack(to: location, application: application)
       }
       #expect(failedEnrollment("no_answer", in: answer.field("Location")))
       #expect(bank.exchanges == 1)
