@@ -211,8 +211,8 @@ import Testing
   }
 
   @Test func anAnswerAfterItsTimeIsNone() throws {
-    try withAPNs("late 2000 every 10") { fake in
-      let limits = quickLimits { $0.engine.requestLifetime = .milliseconds(500) }
+    try withAPNs("late 60000 every 10") { fake in
+      let limits = quickLimits { $0.engine.requestLifetime = .seconds(3) }
       let sent = try send(100, to: fake, limits: limits)
       #expect(sent.isComplete(100))
       #expect(sent.run.accepted == 90)
@@ -239,8 +239,8 @@ import Testing
   @Test func aServerThatStopsInAFrameIsFoundOut() throws {
     try withAPNs("half-frame after 100") { fake in
       let limits = quickLimits {
-        $0.engine.silence = .milliseconds(200)
-        $0.engine.pingLifetime = .milliseconds(200)
+        $0.engine.silence = .seconds(3)
+        $0.engine.pingLifetime = .seconds(3)
         $0.fruitlessConnections = 2
       }
       let sent = try send(Self.count, to: fake, limits: limits)
@@ -253,8 +253,8 @@ import Testing
   }
 
   @Test func theTimeOfARunIsBounded() throws {
-    try withAPNs("late 50 every 1", "streams 1") { fake in
-      let sent = try send(Self.count, to: fake, atMost: .milliseconds(500))
+    try withAPNs("late 400 every 1", "streams 1") { fake in
+      let sent = try send(Self.count, to: fake, atMost: .seconds(4))
       #expect(sent.isComplete(sent.outcomes.count))
       #expect((1...11).contains(sent.run.accepted))
       #expect(sent.duration < .seconds(20))

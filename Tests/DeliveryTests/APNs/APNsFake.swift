@@ -224,6 +224,7 @@ func quickLimits(_ change: (inout APNsClient.Limits) -> Void = { _ in }) -> APNs
   var limits = APNsClient.Limits()
   limits.engine.window = 100
   limits.connections = 1  // on a busy machine, answers take long too
+  limits.addingConnection = .seconds(30)
   limits.backOff = .milliseconds(1)
   change(&limits)
   return limits

@@ -303,7 +303,7 @@ import Testing
     try withAPNs("deaf after 10") { fake throws in
       let limits = quickLimits {
         $0.idle = .zero
-        $0.pingAnswer = .milliseconds(300)
+        $0.pingAnswer = .seconds(3)
       }
       let sent = try sendInFourRuns(to: fake, limits)
       #expect(sent.connections == 2)

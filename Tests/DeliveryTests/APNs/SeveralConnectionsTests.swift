@@ -64,19 +64,23 @@ import Testing
     }
   }
 
+  /// - Parameters:
+  ///   - enough: the number of outcomes after which the run is over, once all are claimed; nil for all.
+  ///   - claim: called before each claim with the number of notifications claimed so far.
   private func sendAll(
-    _ count: Int = Self.count, with client: APNsClient, claiming time: Duration = .zero,
-    within limit: Duration = .seconds(60)
+    _ count: Int = Self.count, with client: APNsClient, enough: Int? = nil,
+    beforeClaim claim: (Int) -> Void = { _ in }
   ) -> APNsRun {
-    var handedOut = 0
-    let end = ContinuousClock.now + limit
-    let isOver = { ContinuousClock.now > end }
-    return client.run(until: .now + .seconds(60), isOver: isOver) { asked in
-      usleep(UInt32(time / .microseconds(1)))
+    var (handedOut, reported) = (0, 0)
+    let end = ContinuousClock.now + .seconds(60)
+    let isOver = { handedOut == count && reported == enough || .now > end }
+    return client.run(until: end, isOver: isOver) { asked in
+      claim(handedOut)
       let batch = (handedOut..<min(handedOut + asked, count)).map { notification($0) }
       handedOut += batch.count
       return batch
     } report: { _, _ in
+      reported += 1
     }
   }
 
@@ -97,18 +101,16 @@ import Testing
   @Test func anAnswerThatIsTooLateEndsItsConnectionOnly() throws {
     let token = try providerToken()
     let count = Self.count + 1
-    try withAPNs(Self.far, "late 30000 every \(count)") { fake in
+    try withAPNs(Self.far, "late 600000 every \(count)") { fake in
       let client = APNsClient(
         endpoint: fake.endpoint, trust: try fake.trust(),
         limits: quickLimits {
           $0.connections = 4
           $0.answersAtEnd = .milliseconds(500)
-          $0.engine.requestLifetime = .seconds(60)
+          $0.engine.requestLifetime = .seconds(600)
         },
         providerToken: { _ in token })
-      return [
-        sendAll(count, with: client, within: .seconds(10)), sendAll(Self.count, with: client),
-      ]
+      return [sendAll(count, with: client, enough: Self.count), sendAll(Self.count, with: client)]
     } thenLook: { _, runs in
       #expect(runs.map(\.connections) == [4, 1])
       #expect(runs.map(\.accepted) == [Self.count, Self.count])
@@ -121,13 +123,20 @@ import Testing
         endpoint: fake.endpoint, trust: try fake.trust(),
         limits: quickLimits {
           $0.connections = 4
-          $0.engine.requestLifetime = .milliseconds(1500)
+          $0.engine.requestLifetime = .seconds(6)
         },
         providerToken: { _ in try providerToken() })
-      return sendAll(with: client, claiming: .milliseconds(350))
+      var hasPaused = false
+      return sendAll(with: client) { claimed in
+        // By then, there are all connections, and each is full.
+        guard claimed >= 2_000, !hasPaused else { return }
+        hasPaused = true
+        #expect(holds { (try? fake.received().count) == claimed })
+        sleep(7)
+      }
     } thenLook: { fake, run in
       #expect(run.accepted == Self.count)
-      #expect(run.connections > 1)
+      #expect(run.connections == 4)
     }
   }
 
@@ -181,8 +190,8 @@ import Testing
         Self.count, to: $0,
         limits: quickLimits {
           $0.connections = 4
-          $0.engine.silence = .milliseconds(500)
-          $0.engine.pingLifetime = .milliseconds(500)
+          $0.engine.silence = .seconds(3)
+          $0.engine.pingLifetime = .seconds(3)
         })
     } thenLook: { fake, sent in
       let isComplete = sent.isComplete(Self.count)
@@ -199,7 +208,7 @@ import Testing
     let first = try providerToken()
     // To the fake, a token that was made earlier is no new one too soon.
     let second = try providerToken(issuedAt: .now() - .seconds(100))
-    try withAPNs(Self.far, "answer every 2000 403 ExpiredProviderToken") {
+    try withAPNs(Self.far, "answer every 2600 403 ExpiredProviderToken") {
       try send(Self.count, to: $0, limits: Self.limits, tokens: { $0 == nil ? first : second })
     } thenLook: { fake, sent in
       let isComplete = sent.isComplete(Self.count)
