@@ -165,7 +165,7 @@ import Testing
           "openssl s_client -connect 127.0.0.1:\(secure.https) -servername \(Self.name) -\(version)"
         return Site.run([
           "sh", "-c",
-          "{ printf '\(request)'; sleep 1; } | \(client) -\(option) \(secure.folder)/session 2>&1",
+          "printf '\(request)' | \(client) -ign_eof -\(option) \(secure.folder)/session 2>&1",
         ]).output
       }
       let master = try String(contentsOfFile: "\(secure.folder)/pid", encoding: .utf8)
