@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Support
 import Synchronization
@@ -49,24 +48,24 @@ import Testing
     try await withSite { site in
       let restarted = Atomic(false)
       let statuses = Mutex<[String: Set<Int>]>([:])
-      // Threads instead of tasks, because blocking calls would occupy all threads of the tasks.
-      let load = DispatchGroup()
-      for (path, options) in [("/health", []), ("/nothing", ["--data", "{}"])] {
-        DispatchQueue.global().async(group: load) {
+      let threads = [("/health", []), ("/nothing", ["--data", "{}"])].map { path, options in
+        Thread {
           while !restarted.load(ordering: .relaxed) {
             let seen = site.statuses(of: 300, path, options)
             statuses.withLock { $0[path, default: []].formUnion(seen) }
           }
         }
       }
+      for thread in threads { thread.start() }
       defer { restarted.store(true, ordering: .relaxed) }
+      try #require(holds { statuses.withLock { $0.count } == 2 })
       for _ in 1...5 {
         let pid = try #require(site.pid(of: "responder"))
         kill(pid, SIGTERM)
         #expect(holds { site.pid(of: "responder").map { $0 != pid } ?? false })
       }
       restarted.store(true, ordering: .relaxed)
-      await withCheckedContinuation { done in load.notify(queue: .global()) { done.resume() } }
+      while !threads.allSatisfy(\.isFinished) { usleep(10_000) }
       #expect(statuses.withLock { $0 } == ["/health": [200], "/nothing": [404]])
     }
   }
