@@ -98,9 +98,15 @@ import Testing
     }
   }
 
+  /// Expects that `attempt` returns true at least once: on a busy machine, the request to online-go.com, which waits 7 s,
+  /// may end before the mail is sent.
+  private func expectOnce(_ attempt: (TestPolling) throws -> Bool) throws {
+    #expect(try (1...3).contains { _ in try withPolling(attempt) })
+  }
+
   /// Uses `systemd-socket-activate`, which passes a socket like systemd.
   @Test func aRunThatTheWakeSocketStartedIsWokenAgain() throws {
-    try withPolling { polling throws in
+    try expectOnce { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
       let companion = try RunningCompanion(
@@ -109,27 +115,27 @@ import Testing
       companion.wake()
       #expect(holds { polling.site.isBeingAsked(7) })
       #expect(companion.acceptsConnection())
-      try companion.expectMail(of: polling.delivery.requestCode())
-      #expect(polling.site.isBeingAsked(7))
+      return try companion.sendsMail(of: polling.delivery.requestCode())
+        && polling.site.isBeingAsked(7)
     }
   }
 
   @Test(arguments: ["watch", "run"])
   func aMailIsSentWhileAPollWaits(_ command: String) throws {
-    try withPolling { polling throws in
+    try expectOnce { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
       let companion = try RunningCompanion(
         polling.delivery, command, changing: polling.environment)
       defer { companion.end() }
       #expect(holds { polling.site.isBeingAsked(7) })
-      try companion.expectMail(of: polling.delivery.requestCode())
-      #expect(polling.site.isBeingAsked(7))
+      return try companion.sendsMail(of: polling.delivery.requestCode())
+        && polling.site.isBeingAsked(7)
     }
   }
 
   @Test func aMailIsSentWhileAJobWaits() throws {
-    try withPolling { polling throws in
+    try expectOnce { polling throws in
       polling.site.answer(8, .silence)
       let companion = try RunningCompanion(
         polling.delivery, "watch", changing: polling.environment)
@@ -138,8 +144,8 @@ import Testing
       _ = try polling.responder.jobs.post(.turnCheck, Array(#"{"user_id":8}"#.utf8))
       companion.wake()
       #expect(holds { polling.site.isBeingAsked(8) })
-      try companion.expectMail(of: polling.delivery.requestCode())
-      #expect(polling.site.isBeingAsked(8))
+      return try companion.sendsMail(of: polling.delivery.requestCode())
+        && polling.site.isBeingAsked(8)
     }
   }
 
@@ -264,10 +270,12 @@ final class RunningCompanion {
   }
 
   /// Wakes the companion and waits until it has sent this mail.
-  func expectMail(of id: String) {
+  func sendsMail(of id: String) -> Bool {
     wake()
-    #expect(holds { FileManager.default.fileExists(atPath: "\(folder)/mails/\(id).eml") })
+    return holds { FileManager.default.fileExists(atPath: "\(folder)/mails/\(id).eml") }
   }
+
+  func expectMail(of id: String) { #expect(sendsMail(of: id)) }
 
   /// Whether a connection waits that the companion has not accepted.
   var isConnectionWaiting: Bool {
