@@ -233,7 +233,7 @@ import Testing
         VALUES (1783478, 1, 'a', 5, 1783478, TRUE, 0, 4), (1783478, 2, 'b', 5, 1783478, TRUE, 1, 5),
           (1783478, 3, 'c', 5, 42, TRUE, 2, 0)
         """)
-      let young = try answer(checkedAt: "UTC_TIMESTAMP(3) - INTERVAL 119 SECOND")
+      let young = try answer(checkedAt: "UTC_TIMESTAMP(3) - INTERVAL 95 SECOND")
       #expect(young.status == 200)
       #expect(young.text == #"{"not_your_turn":[3],"your_turn_new":[1],"your_turn_old":[2]}"#)
       for (checkedAt, failure) in [

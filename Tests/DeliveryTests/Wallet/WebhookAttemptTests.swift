@@ -21,7 +21,7 @@ extension WebhookTests {
       #expect(
         delivery.sql(isAhead("due_at", in: "webhooks", by: wait...wait, since: began)) == "1")
       delivery.sql(
-        "UPDATE webhooks SET due_at = UTC_TIMESTAMP(3), expires_at = UTC_TIMESTAMP(3) + INTERVAL 3 SECOND"
+        "UPDATE webhooks SET due_at = UTC_TIMESTAMP(3), expires_at = UTC_TIMESTAMP(3) + INTERVAL 14 SECOND"
       )
       try delivery.companion(mailer: nil).doUrgentWork()
       #expect(delivery.sql("SELECT due_at = expires_at FROM webhooks") == "1")
