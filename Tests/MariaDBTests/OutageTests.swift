@@ -207,21 +207,6 @@ private func withServer(
   try body(server)
 }
 
-/// A free TCP port.
-private func freePort() -> UInt16 {
-  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(listener) }
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  return withUnsafeMutablePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      precondition(bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0)
-    }
-    return UInt16(bigEndian: $0.pointee.sin_port)
-  }
-}
-
 /// Connections that stay open.
 private final class Guests: Sendable {
   private let settings: ConnectionSettings

@@ -311,21 +311,22 @@ package func holds(
 package let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
 /// A free port of 127.0.0.1, below the range that the kernel gives to clients.
+///
+/// Until this process ends, it keeps the same port for UDP, which no test uses, so that no other
+/// process of tests takes the port before it is used.
 package func freePort() -> UInt16 {
   while true {
     let port = UInt16.random(in: 10_000..<32_768)
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isFree = withUnsafePointer(to: address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0
-      }
+    let sockets = [SOCK_STREAM, SOCK_DGRAM].map {
+      socket(AF_INET, Int32($0.rawValue | SOCK_CLOEXEC.rawValue), 0)
     }
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    var isFree = false
+    _ = withLoopbackAddress(port: port) { address in
+      isFree = sockets.allSatisfy { bind($0, address, length) == 0 }
+    }
+    close(sockets[0])
     if isFree { return port }
+    close(sockets[1])
   }
 }
