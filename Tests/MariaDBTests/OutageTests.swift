@@ -66,8 +66,8 @@ import Testing
   @Test func aFrozenServerIsGivenUp() throws {
     try withServer { server in
       var settings = server.settings(database: "test")
-      settings.connectTimeout = .seconds(1)
-      settings.readTimeout = .seconds(1)
+      settings.connectTimeout = .seconds(5)
+      settings.readTimeout = .seconds(5)
       let pool = Pool(settings, waitLimit: .zero)
       try pool.expect([])
       server.freeze()
@@ -86,7 +86,7 @@ import Testing
   @Test func whileAServerIsKnownToBeFrozenOneCallerTriesIt() throws {
     try withServer { server in
       var settings = server.settings(database: "test")
-      settings.readTimeout = .seconds(1)
+      settings.readTimeout = .seconds(5)
       settings.connectTimeout = .seconds(60)
       let pool = Pool(settings, waitLimit: .seconds(60))
       try pool.expect([])
@@ -115,8 +115,8 @@ import Testing
   @Test func aWriteToAServerThatFreezesHasAnUnknownOutcome() throws {
     try withServer { server in
       var settings = server.settings(database: "test")
-      settings.connectTimeout = .seconds(1)
-      settings.readTimeout = .seconds(1)
+      settings.connectTimeout = .seconds(5)
+      settings.readTimeout = .seconds(5)
       let pool = Pool(settings, waitLimit: .zero)
       try pool.expect([])
       server.freeze()

@@ -115,7 +115,7 @@ import Testing
   @Test func aStatementThatTakesTooLongIsEndedByTheServer() throws {
     try withDatabase(schema: "") { settings in
       var settings = settings
-      settings.readTimeout = .seconds(2)
+      settings.readTimeout = .seconds(5)
       let connection = try Connection(settings)
       let error = #expect(throws: DatabaseError.self) {
         try connection.execute("SELECT COUNT(*) FROM seq_1_to_1000000 a, seq_1_to_1000000 b")
