@@ -20,9 +20,12 @@ final class UpgradeClients: Sendable {
   private let isStopped = Atomic(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  init(of store: TestStore) {
+  /// - Parameter limit: a statement that takes longer fails.
+  init(of store: TestStore, answeredWithin limit: Duration) {
     store.sql(Self.rows)
-    let settings = accountSettings(of: "responder", in: store.root)
+    var patient = accountSettings(of: "responder", in: store.root).answering(within: limit)
+    patient.lockTimeout = limit
+    let settings = patient
     records = Mutex(Array(repeating: Record(), count: Self.clients.count))
     for (number, client) in Self.clients.enumerated() {
       Thread.detachNewThread { [self] in

@@ -19,17 +19,16 @@ import Testing
       let columns = store.sampleColumns()
       let before = store.sampleRows(of: columns)
 
-      let clients = UpgradeClients(of: store)
+      // On a busy machine, a statement may take long.
+      let limit = Duration.seconds(Self.largeCount > 100 ? 5 : 60)
+      let clients = UpgradeClients(of: store, answeredWithin: limit)
       clients.awaitTenStatements()
       let begin = ContinuousClock.now
       let outcome = store.applySchema(NextSchema.text)
       let duration = ContinuousClock.now - begin
       clients.awaitTenStatements()
       let records = clients.stop()
-      for record in records {
-        #expect(record.failures == [])
-        #expect(record.slowest < .seconds(10))
-      }
+      for record in records { #expect(record.failures == []) }
       let (count, slowest) = (records.map(\.count).reduce(0, +), records.map(\.slowest).max()!)
       print("upgraded in \(duration), with \(count) statements, the slowest \(slowest)")
 
@@ -68,8 +67,11 @@ import Testing
 
   @Test func anUpgradeSaysBeforehandWhatItCopies() throws {
     try ReleasedSchema(number: SchemaText.version).withRows { store throws in
+      // On a busy machine, a table may be in use.
+      let printed = store.applySchema(NextSchema.text).output
+        .replacing("A table is in use; trying again for a minute\n", with: "")
       #expect(
-        store.applySchema(NextSchema.text).output == """
+        printed == """
           Upgrading the schema from version \(SchemaText.version) to \(NextSchema.version)
           Not online: about 1 rows of push_tokens are copied; writes to it wait
 
