@@ -56,7 +56,7 @@ package final class MariaDBServer: Sendable {
   /// Starts the server again and returns when it accepts connections.
   package func start() {
     startWithoutWaiting()
-    let deadline = ContinuousClock.now + .seconds(60)
+    let deadline = ContinuousClock.now + .seconds(300)
     while !isAnswering {
       guard ContinuousClock.now < deadline else {
         let log = try? String(contentsOfFile: folder + "/error.log", encoding: .utf8)
