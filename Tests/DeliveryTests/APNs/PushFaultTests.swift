@@ -30,17 +30,19 @@ import Testing
   private func counting(
     _ delivery: TestDelivery, _ action: @escaping @Sendable (String, Int) -> MariaDBProxy.Action
   ) -> MariaDBProxy {
-    // What follows a PREPARE in a transaction runs again in any case, so it does not count.
-    let state = Mutex<(counts: [String: Int], phase: Phase)>(([:], .outside))
+    // What follows a PREPARE in a transaction runs again in any case, so it does not count. Each connection has a thread.
+    let state = Mutex<(counts: [String: Int], phases: [pthread_t: Phase])>(([:], [:]))
     return MariaDBProxy(accountSettings(of: "companion", in: delivery.root)) { command in
-      state.withLock { state in
+      let connection = pthread_self()
+      return state.withLock { state in
+        let phase = state.phases[connection]
         switch command {
-        case .query("SET autocommit = 1"): state.phase = .outside
+        case .query("SET autocommit = 1"): state.phases[connection] = nil
         case .query("SET autocommit = 0"), .query("COMMIT"), .query("ROLLBACK"):
-          state.phase = .ready
-        case .prepare where state.phase == .begun: state.phase = .rehearsal
-        case .execute(let sql) where state.phase != .rehearsal:
-          if state.phase == .ready { state.phase = .begun }
+          state.phases[connection] = .ready
+        case .prepare where phase == .begun: state.phases[connection] = .rehearsal
+        case .execute(let sql) where phase != .rehearsal:
+          if phase == .ready { state.phases[connection] = .begun }
           state.counts[sql, default: 0] += 1
           return action(sql, state.counts[sql]!)
         default: break
@@ -51,7 +53,7 @@ import Testing
   }
 
   /// Of a transaction.
-  private enum Phase { case outside, ready, begun, rehearsal }
+  private enum Phase { case ready, begun, rehearsal }
 
   @Test func outcomesThatCannotBeRecordedAtFirstAreRecordedAtTheEnd() throws {
     try withDelivery { delivery throws in
