@@ -7,6 +7,7 @@ import random
 import threading
 import time
 
+import lag
 import raw
 from fastcgi import Client
 from kinds import CONFIRMATION, KINDS
@@ -159,10 +160,12 @@ class Leases:
 
 
 def main(folder, binaries, count, kinds):
-    """Prints a table. Fails if a value was used twice, or if a refused request left something behind."""
+    """Prints a table. Fails if a value was used twice, if a refused request left something behind, or if a node misses what
+    another has written."""
     race = Race(folder, binaries)
     try:
         raw.figures(race.nodes, ENGINE_RACES * count)
+        lag.main(race)
         print(f"{'asked for on two nodes at once':30}{'races':>7}" + "".join(
             f"{field.name:>11}" for field in dataclasses.fields(Score)), flush=True)
         scores = [_run(race, name, count) for name in kinds or [*KINDS, "companion's lease"]]
