@@ -14,11 +14,11 @@ extension Database {
     // The inspection of each server names its error.
     let states =
       servers.isEmpty ? [try connection.serverState()] : servers.compactMap { try? $0.state.get() }
-    return servers.map(Inspection.init) + [inspectReads(states)].compactMap { $0 }
+    return servers.map(Inspection.init) + [inspectWaiting(states)].compactMap { $0 }
   }
 
   /// - Returns: nil without a cluster of several nodes.
-  private func inspectReads(_ states: [ServerState]) -> Inspection? {
+  private func inspectWaiting(_ states: [ServerState]) -> Inspection? {
     let nodes = states.compactMap(\.galera)
     guard let size = nodes.map(\.size).max(), size > 1 else { return nil }
     if nodes.allSatisfy(\.statementsWait) {
