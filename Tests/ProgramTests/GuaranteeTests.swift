@@ -19,7 +19,8 @@ import Testing
       files.compactMap { $0 as? URL }.filter { $0.lastPathComponent.hasSuffix("Tests.swift") }
         .flatMap { file in
           let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-          let suite = text.firstMatch(of: /@Suite[^\n]* (?:struct|class) (\w+)/)?.1 ?? ""
+          let declaration = /(?:@Suite[^\n]* (?:struct|class)|\nextension) (\w+Tests)\b/
+          let suite = text.firstMatch(of: declaration)?.1 ?? ""
           return text.matches(of: /@Test(?s:.*?)\n? *func (\w+)\(/).map { "\(suite).\($0.1)" }
         })
   }()
