@@ -15,11 +15,12 @@ struct Session: ~Copyable {
     precondition(isLibraryReady, "mysql_server_init failed")
     handle = mysql_init(nil)!  // nil only when memory has run out
     handle.configure(settings)
-    let set = settings.sessionVariables
     guard handle.connect(settings, at: host) else { throw handle.connectingError }
     if let version = handle.foreignVersion { throw .isForeign(version: version) }
-    guard mysql_real_query(handle, set, UInt(set.utf8.count)) == 0 else {
-      throw handle.connectingError
+    for sql in [settings.sessionVariables, isolation] {
+      guard mysql_real_query(handle, sql, UInt(sql.utf8.count)) == 0 else {
+        throw handle.connectingError
+      }
     }
     // Otherwise a child process would keep the session open after us: the library sets no such
     // flag.
@@ -115,7 +116,7 @@ extension UnsafeMutablePointer<MYSQL> {
 }
 
 extension ConnectionSettings {
-  /// One statement, hence one round trip. The server's limit for a statement is shorter than our
+  /// The server's limit for a statement is shorter than our
   /// wait limit, so that a slow statement is an error and not a lost connection.
   fileprivate var sessionVariables: String {
     """
@@ -126,6 +127,9 @@ extension ConnectionSettings {
     """
   }
 }
+
+/// Not a variable: its name changed in MariaDB 11.1.
+private let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
 extension Duration {
   /// Rounded up; at least 1, because 0 means no limit to the library.

@@ -149,7 +149,7 @@ private struct ProxiedConnection {
     let text = String(decoding: packet[5...], as: UTF8.self)
     switch packet[4] {
     case 0x03 where isSetUp: return .query(text)
-    case 0x03: isSetUp = true
+    case 0x03: isSetUp = text.hasPrefix("SET SESSION TRANSACTION")  // the last one of the set-up
     case 0x16: return .prepare(text)
     case 0x17: return .execute(prepared[number(packet, at: 5)] ?? "")
     default: break

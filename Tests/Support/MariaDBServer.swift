@@ -31,6 +31,7 @@ package final class MariaDBServer: Sendable {
         "--log-error=\(folder)/error.log", "--tmpdir=\(folder)",
         "--innodb-flush-log-at-trx-commit=1", "--max-connections=500",
         "--table-open-cache=400", "--table-open-cache-instances=1",
+        "--transaction-isolation=READ-COMMITTED",  // Sessions of the programs choose their own.
       ] + options
     program = Mutex(GuardedProgram("mariadbd", arguments, folder: folder))
     let source = template ?? folder + "/template"
