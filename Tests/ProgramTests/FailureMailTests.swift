@@ -15,15 +15,15 @@ import Testing
     }
     try add("journalctl", "echo the last lines")
     try add("mailer", #"cd "$(dirname "$0")"; cat >mail; echo "$*" >words; env >variables"#)
-    let variables = [
-      "PATH=\(folder.path()):\(ProcessInfo.processInfo.environment["PATH"]!)",
-      "RUNTIME_DIRECTORY=\(folder.path())", "SWITCHBOARD_ADMINISTRATOR=admin@example.org",
-      "SWITCHBOARD_MAIL_COMMAND=\(folder.appending(path: "mailer").path()) -t -i",
-      "MASTER_API_KEY=secret-1",
-      "SWITCHBOARD_DB_PASSWORD=secret-2", "SWITCHBOARD_JWT_KEYS=secret-3",
-      "https_proxy=http://user:secret-4@proxy.example", "http_proxy=http://proxy.example",
-      "MAILER_ACCOUNT=site",
-    ]
+    let secrets = variablesWithSecrets.map { "\($0)=secret" }
+    let variables =
+      secrets + [
+        "PATH=\(folder.path()):\(ProcessInfo.processInfo.environment["PATH"]!)",
+        "RUNTIME_DIRECTORY=\(folder.path())", "SWITCHBOARD_ADMINISTRATOR=admin@example.org",
+        "SWITCHBOARD_MAIL_COMMAND=\(folder.appending(path: "mailer").path()) -t -i",
+        "https_proxy=http://user:secret@proxy.example", "http_proxy=http://proxy.example",
+        "MAILER_ACCOUNT=site",
+      ]
     let script = projectFolder.appending(path: "Sources/companion/failure-mail").path()
     let outcome = runProgram("env", ["-i"] + variables + ["bash", script, "a.service"])
     #expect(outcome.status == 0, "\(outcome.output)")

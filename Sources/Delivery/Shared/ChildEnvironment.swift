@@ -12,17 +12,11 @@ func childEnvironment() -> [String] {
   return variables
 }
 
-private let secretVariables: Set = [
-  "APNS_APPS", "APNS_PRIVATE_KEY", "CREDENTIALS_DIRECTORY", "FCM_SERVICE_ACCOUNT",
-  "MASTER_API_KEY", "WEBPUSH_VAPID_KEY",
-]
-
 /// Whether a child process must not see `variable` (`NAME=value`).
 func isSecret(_ variable: String) -> Bool {
   let name = variable.prefix { $0 != "=" }
-  return secretVariables.contains(String(name))
+  return secretVariables.contains(name) || name == "CREDENTIALS_DIRECTORY"
     // A password in the URL of a proxy (curl(1)).
     || name.lowercased().hasSuffix("_proxy") && variable.contains("@")
     || name.hasSuffix("_FILE") || name.hasSuffix("_PASSWORD")
-    || name.hasPrefix("SWITCHBOARD_") && name.contains("KEYS")
 }

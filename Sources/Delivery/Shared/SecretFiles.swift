@@ -72,7 +72,7 @@ package struct SecretFiles: Sendable, Equatable {
 }
 
 /// Variables that hold a secret.
-private let secretVariables: Set<Substring> = [
+let secretVariables: Set<Substring> = [
   "SWITCHBOARD_JWT_KEYS", "SWITCHBOARD_HMAC_KEYS", "SWITCHBOARD_CREDENTIAL_KEYS",
   "SWITCHBOARD_PAYMENT_KEYS", "SWITCHBOARD_COMPANION_KEYS", "SWITCHBOARD_DB_PASSWORD",
   "MASTER_API_KEY", "APNS_PRIVATE_KEY", "APNS_APPS", "FCM_SERVICE_ACCOUNT", "WEBPUSH_VAPID_KEY",

@@ -1,14 +1,10 @@
+import Support
 import Testing
 
 @testable import Delivery
 
 @Suite struct ChildEnvironmentTests {
-  @Test(arguments: [
-    "APNS_PRIVATE_KEY", "APNS_PRIVATE_KEY_FILE", "CREDENTIALS_DIRECTORY", "MASTER_API_KEY",
-    "SWITCHBOARD_COMPANION_KEYS", "SWITCHBOARD_COMPANION_KEYS_FILE", "SWITCHBOARD_CREDENTIAL_KEYS",
-    "SWITCHBOARD_DB_PASSWORD", "SWITCHBOARD_DB_PASSWORD_FILE", "APNS_APPS", "FCM_SERVICE_ACCOUNT",
-    "WEBPUSH_VAPID_KEY", "WEBPUSH_VAPID_KEY_FILE",
-  ])
+  @Test(arguments: variablesWithSecrets)
   func theMailCommandSeesNoSecret(name: String) {
     #expect(isSecret("\(name)=value"))
   }
