@@ -25,6 +25,17 @@ struct SwitchboardCompanion: ParsableCommand {
 private let nameOfProgram =
   getenv("SWITCHBOARD_COMMAND").map { String(cString: $0) } ?? "switchboard-companion"
 
+/// The socket that systemd or spawn-fcgi passed to this process; nil if there is none. Call it once,
+/// before any thread starts.
+private func inheritedWakeSocket() throws -> WakeSocket? {
+  switch InheritedSocket.inherit() {
+  case .listening(let descriptor): return WakeSocket(descriptor: descriptor)
+  case .notListening:
+    throw ConfigurationError(["The socket from systemd must listen: set Accept=no in its unit."])
+  case .none: return nil
+  }
+}
+
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Runs one pass: sends what is due. For a timer.",
@@ -34,7 +45,7 @@ struct Run: ParsableCommand {
   var dryRun = false
 
   func run() throws {
-    let wakeSocket = WakeSocket.inherited()
+    let wakeSocket = try inheritedWakeSocket()
     // Accepts before anything can fail: otherwise systemd starts us again for the waiting
     // connection.
     wakeSocket?.accept()
@@ -54,7 +65,7 @@ struct Watch: ParsableCommand {
     discussion: "Example: switchboard watch")
 
   func run() throws {
-    let wakeSocket = WakeSocket.inherited()
+    let wakeSocket = try inheritedWakeSocket()
     let configuration = try Configuration(Environment.ofProcess())
     let companion = try configuration.companion()
     releaseStartPages()

@@ -5,14 +5,8 @@ import Glibc
 package struct WakeSocket: Sendable {
   let descriptor: CInt
 
-  /// The socket that systemd or spawn-fcgi passed to this process (``InheritedSocket``); nil if
-  /// there is none. Call it once, before any thread starts.
-  package static func inherited() -> WakeSocket? {
-    guard case .listening(let descriptor) = InheritedSocket.inherit() else { return nil }
-    return WakeSocket(descriptor: descriptor)
-  }
-
-  private init(descriptor: CInt) {
+  /// - Parameter descriptor: a listening socket. It becomes non-blocking, and closes in child processes.
+  package init(descriptor: CInt) {
     self.descriptor = descriptor
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL, 0) | O_NONBLOCK)

@@ -104,6 +104,18 @@ import Testing
     #expect(try (1...3).contains { _ in try withPolling(attempt) })
   }
 
+  @Test(arguments: ["run", "watch"])
+  func aSocketFromSystemdThatDoesNotListenIsAWrongConfiguration(_ command: String) {
+    let (status, output) = runProgram(
+      "sh",
+      [
+        "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$1\" 3</dev/null",
+        builtProgram("switchboard-companion").path(), command,
+      ])
+    #expect(status == 78)
+    #expect(output.contains("The socket from systemd must listen"))
+  }
+
   /// Uses `systemd-socket-activate`, which passes a socket like systemd.
   @Test func aRunThatTheWakeSocketStartedIsWokenAgain() throws {
     try expectOnce { polling throws in
