@@ -54,6 +54,31 @@ extension Room {
       """,
     ],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
+    // The device was signed out, or is somebody else's, or its owner wants no notifications there.
+    whatIsOver: [
+      OverRule(
+        [.account],
+        """
+        SELECT l.id, TRUE FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS due
+        JOIN deliveries l ON l.id = due.id
+        JOIN notifications n ON n.id = l.notification_id
+        WHERE NOT EXISTS
+          (SELECT 1 FROM push_tokens t JOIN devices d ON d.id = t.device_id
+           JOIN device_preferences p ON p.device_id = d.id
+           JOIN sessions s ON s.device_id = d.id
+           WHERE t.token = l.token AND d.account_id = n.account_id
+             AND (p.version = 0 OR p.push_enabled)
+             AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3))
+        """)
+    ],
+    ownersOfTokens: [
+      """
+      SELECT wanted.token, CONCAT('account ', COALESCE(d.account_id, d.id))
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (token VARCHAR(512) PATH '$')) AS wanted
+      STRAIGHT_JOIN push_tokens t ON t.token = wanted.token
+      JOIN devices d ON d.id = t.device_id
+      """
+    ],
     whenRestored: [
       """
       UPDATE login_codes FORCE INDEX (login_codes_expiry) SET spent_at = UTC_TIMESTAMP(3)

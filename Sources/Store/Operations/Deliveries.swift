@@ -6,6 +6,8 @@ import MariaDB
 package final class Delivery: Sendable {
   package let id: String
   package let token: String
+  /// The name of the notification's ``NewNotification/Kind``.
+  let kind: String
   package let content: NotificationContent
   /// Unix seconds.
   package let expiresAt: Int64
@@ -18,7 +20,7 @@ package final class Delivery: Sendable {
   /// The app that registered the token; nil if it did not name itself.
   package let bundleID: String?
 
-  fileprivate init(row: borrowing Row) {
+  init(row: borrowing Row) {
     id = row.text(0)
     token = row.text(1)
     expiresAt = row.integer(2)
@@ -26,7 +28,8 @@ package final class Delivery: Sendable {
     attempts = row.integer(4)
     losses = row.integer(5)
     bundleID = row.optionalText(6)
-    content = NotificationContent(row: row, 7)
+    kind = row.text(7)
+    content = NotificationContent(row: row, 8)
   }
 }
 
@@ -131,7 +134,7 @@ package struct Deliveries: Sendable {
   /// A delivery that lost its senders three times comes alone, so that it cannot crash the sender
   /// of others.
   ///
-  /// Deliveries whose event has ended are left to their room, unless they have expired.
+  /// Omits deliveries that must not be sent (``Room/whatIsOver``), unless they have expired.
   ///
   /// The lease is locked before any read: a delivery is either withdrawn before, or it is in the
   /// batch.
@@ -140,19 +143,16 @@ package struct Deliveries: Sendable {
   package func nextBatch(of lease: ShardLease, limit: Int) throws -> [Delivery]? {
     try records.transaction { transaction in
       try transaction.deliveries.lockLease(of: lease.channel, shard: lease.shard)
-      var deliveries = try transaction.connection.rows(
-        """
-        SELECT d.id, d.token, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
-          n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses, d.bundle_id,
-          n.title, n.body, n.badge, n.sound, n.thread, n.category, n.is_urgent, n.data, n.collapse_id
-        FROM deliveries d JOIN notifications n ON n.id = d.notification_id
-        WHERE d.channel = ? AND d.shard = ? AND d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3)
-        ORDER BY d.due_at, d.id LIMIT ?
-        """,
-        [.text(lease.channel.name), .integer(lease.shard), .integer(Int64(limit))]
-      ) { row in Delivery(row: row) }
-      let over = try transaction.deliveries.areOver(deliveries.filter { !$0.isExpired }.map(\.id))
-      deliveries = deliveries.filter { !over.contains($0.id) }
+      var deliveries: [Delivery] = []
+      var aside: Set<String> = []
+      repeat {
+        // One that was closed since this transaction's snapshot comes again.
+        let due = try transaction.deliveries.due(under: lease, limit: limit)
+          .filter { !aside.contains($0.id) }
+        if due.isEmpty { break }
+        aside.formUnion(try transaction.deliveries.setAside(due.filter { !$0.isExpired }))
+        deliveries = due.filter { !aside.contains($0.id) }
+      } while deliveries.isEmpty
       var tokens: Set<String> = []
       deliveries = deliveries.filter { tokens.insert($0.token).inserted }
       if let suspect = deliveries.first(where: { $0.losses >= 3 }) { deliveries = [suspect] }
@@ -194,6 +194,27 @@ package struct Deliveries: Sendable {
       }
       if removed > 0 { try transaction.deadTokens.note(token) }
       return removed
+    }
+  }
+
+  /// The number of these tokens, of which those of one person count only up to `limit`: anybody can
+  /// register any number of invented tokens.
+  package func count(_ tokens: [String], ofEachOwner limit: Int) throws -> Int {
+    let owners = try records.read { transaction in
+      try transaction.rooms.flatMap(\.ownersOfTokens).flatMap { statement in
+        try transaction.connection.rows(statement, [.bytes(JSONWriter.array(of: tokens))]) { row in
+          (token: row.text(0), owner: row.text(1))
+        }
+      }
+    }
+    let ownersByToken = Dictionary(grouping: owners, by: \.token)
+    var counts: [String: Int] = [:]
+    return tokens.count { token in
+      guard let owners = ownersByToken[token] else { return true }
+      guard let owner = owners.map(\.owner).first(where: { counts[$0, default: 0] < limit })
+      else { return false }
+      counts[owner, default: 0] += 1
+      return true
     }
   }
 

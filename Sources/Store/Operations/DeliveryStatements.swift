@@ -28,6 +28,22 @@ struct DeliveryStatements: ~Copyable {
     ) { row in row.text(0) }
   }
 
+  /// The deliveries of the lease's shard that are due, at most `limit`, the longest waiting first.
+  func due(under lease: ShardLease, limit: Int) throws(DatabaseError) -> [Delivery] {
+    try transaction.connection.rows(
+      """
+      SELECT d.id, d.token, CAST(UNIX_TIMESTAMP(n.expires_at) AS SIGNED),
+        n.expires_at <= UTC_TIMESTAMP(3), d.attempts, d.losses, d.bundle_id,
+        n.kind, n.title, n.body, n.badge, n.sound, n.thread, n.category, n.is_urgent, n.data,
+        n.collapse_id
+      FROM deliveries d JOIN notifications n ON n.id = d.notification_id
+      WHERE d.channel = ? AND d.shard = ? AND d.state = 'open' AND d.due_at <= UTC_TIMESTAMP(3)
+      ORDER BY d.due_at, d.id LIMIT ?
+      """,
+      [.text(lease.channel.name), .integer(lease.shard), .integer(Int64(limit))]
+    ) { row in Delivery(row: row) }
+  }
+
   /// Stores the batch in the lease, and renews the lease for two minutes.
   ///
   /// The time always grows: an unchanged row does not count as affected, and the lease would seem
@@ -68,17 +84,47 @@ struct DeliveryStatements: ~Copyable {
       [.text(lease.channel.name), .integer(lease.shard)])
   }
 
-  /// The deliveries among these that must not be sent, because their event has ended.
-  func areOver(_ ids: [String]) throws(DatabaseError) -> Set<String> {
-    var over: Set<String> = []
-    if ids.isEmpty { return over }
-    for statement in transaction.rooms.flatMap(\.whatIsOver) {
-      over.formUnion(
-        try transaction.connection.rows(statement, [.bytes(JSONWriter.array(of: ids))]) { row in
-          row.text(0)
-        })
+  /// Closes the deliveries whose device may not get them any more, and those whose event has ended
+  /// are due in a minute: their room closes or replaces them, and they do not stand before others.
+  ///
+  /// - Returns: the ids of both.
+  func setAside(_ deliveries: [Delivery]) throws(DatabaseError) -> Set<String> {
+    var aside: Set<String> = []
+    for rule in transaction.rooms.flatMap(\.whatIsOver) {
+      let ids = deliveries.filter { rule.kinds.contains($0.kind) }.map(\.id)
+      if ids.isEmpty { continue }
+      let over = try transaction.connection.rows(
+        rule.statement, [.bytes(JSONWriter.array(of: ids))]
+      ) { row in (id: row.text(0), isWithdrawn: row.boolean(1)) }
+      try withdraw(over.filter(\.isWithdrawn).map(\.id))
+      try postpone(over.filter { !$0.isWithdrawn }.map(\.id))
+      aside.formUnion(over.map(\.id))
     }
-    return over
+    return aside
+  }
+
+  func withdraw(_ ids: [String]) throws(DatabaseError) {
+    if ids.isEmpty { return }
+    _ = try transaction.connection.execute(
+      """
+      UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS untrue
+        ON d.id = untrue.id
+      SET d.state = 'dead', d.reason = 'withdrawn', d.finished_at = UTC_TIMESTAMP(3)
+      WHERE d.state = 'open'
+      """,
+      [.bytes(JSONWriter.array(of: ids))])
+  }
+
+  private func postpone(_ ids: [String]) throws(DatabaseError) {
+    if ids.isEmpty { return }
+    _ = try transaction.connection.execute(
+      """
+      UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS untrue
+        ON d.id = untrue.id
+      SET d.reason = 'not true any more', d.due_at = UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE
+      WHERE d.state = 'open'
+      """,
+      [.bytes(JSONWriter.array(of: ids))])
   }
 
   func recordDelivered(_ ids: [String]) throws(DatabaseError) {

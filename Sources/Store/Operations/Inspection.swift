@@ -39,8 +39,9 @@ extension Database {
   private func inspectStatements(_ connection: borrowing Connection) -> Inspection {
     let statements = rooms.flatMap { room in
       let families = [
-        room.retention.map(\.statement), room.whenTokenDies, room.whatIsOver,
-        room.whenDelivered, room.whenGivenUp,
+        room.retention.map(\.statement), room.whenTokenDies,
+        room.whatIsOver.map(\.statement), room.ownersOfTokens, room.whenDelivered,
+        room.whenGivenUp,
       ]
       return families.flatMap { $0 }
     }

@@ -25,9 +25,10 @@ package struct Room: Sendable {
   /// Delete registrations of a token that its channel reports as dead. Parameters: token, and the
   /// instant before which a registration counts.
   var whenTokenDies: [StaticString] = []
-  /// Select the deliveries that must not be sent, because their event has ended. Parameter: JSON
-  /// array of the ids of deliveries.
-  var whatIsOver: [StaticString] = []
+  /// Which deliveries must not be sent.
+  var whatIsOver: [OverRule] = []
+  /// Select tokens and their owners, as text. Parameter: JSON array of tokens.
+  var ownersOfTokens: [StaticString] = []
   /// Run when notifications are delivered. Parameter: JSON array of the ids of deliveries.
   var whenDelivered: [StaticString] = []
   /// Run when notifications were given up without a rejection. Parameter: JSON array of the ids of
@@ -46,6 +47,20 @@ package struct Room: Sendable {
   var whenClockIsSetBack: [StaticString] = []
   /// The account's items in this room, in the order of the page that shows them to the owner.
   var accountData: [AccountData] = []
+}
+
+/// A rule on deliveries that must not be sent, although they are due.
+struct OverRule: Sendable {
+  let kinds: Set<String>
+  /// Selects ids, and for each whether its device may not get the notification any more: then the
+  /// delivery is closed. Otherwise its event has ended, and the room decides what becomes of it.
+  /// Parameter: JSON array of the ids of deliveries.
+  let statement: StaticString
+
+  init(_ kinds: [NewNotification.Kind], _ statement: StaticString) {
+    self.kinds = Set(kinds.map(\.name))
+    self.statement = statement
+  }
 }
 
 /// Statements on a room's subscriptions of browsers, each sealed for the companion under its push token.

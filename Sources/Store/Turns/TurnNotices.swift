@@ -210,13 +210,6 @@ extension TurnNotices {
       _ = try transaction.connection.execute(
         Self.rememberAlerts, [.bytes(JSONWriter.array(of: shown))])
     }
-    _ = try transaction.connection.execute(
-      """
-      UPDATE deliveries d JOIN JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS untrue
-        ON d.id = untrue.id
-      SET d.state = 'dead', d.reason = 'withdrawn', d.finished_at = UTC_TIMESTAMP(3)
-      WHERE d.state = 'open'
-      """,
-      [.bytes(JSONWriter.array(of: notices.map(\.id)))])
+    try transaction.deliveries.withdraw(notices.map(\.id))
   }
 }

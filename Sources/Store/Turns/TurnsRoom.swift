@@ -24,18 +24,39 @@ extension Room {
           (SELECT 1 FROM ogs_registrations r WHERE r.device_token = ogs_devices.device_token)
       """,
     ],
-    // The next poll withdraws or replaces them. It could not while they were being sent.
     whatIsOver: [
+      // The next poll withdraws or replaces those whose game has changed. It could not while they
+      // were being sent.
+      OverRule(
+        [.turn, .clock],
+        """
+        SELECT d.id, MAX(r.device_token IS NULL)
+        FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS due
+        JOIN deliveries d ON d.id = due.id
+        JOIN turn_notices t ON t.notification_id = d.notification_id
+        JOIN JSON_TABLE(t.games, '$[*]'
+          COLUMNS (id BIGINT UNSIGNED PATH '$[0]', move BIGINT PATH '$[1]')) AS told
+        LEFT JOIN ogs_registrations r ON r.ogs_user_id = t.ogs_user_id AND r.device_token = d.token
+        LEFT JOIN ogs_games g ON g.ogs_user_id = t.ogs_user_id AND g.game_id = told.id
+          AND g.last_move = told.move AND g.is_running AND g.current_player = g.ogs_user_id
+        WHERE r.device_token IS NULL OR g.game_id IS NULL
+        GROUP BY d.id
+        """),
+      OverRule(
+        [.gameEnded],
+        """
+        SELECT d.id, TRUE FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS due
+        JOIN deliveries d ON d.id = due.id
+        JOIN turn_notices t ON t.notification_id = d.notification_id
+        LEFT JOIN ogs_registrations r ON r.ogs_user_id = t.ogs_user_id AND r.device_token = d.token
+        WHERE r.device_token IS NULL
+        """),
+    ],
+    ownersOfTokens: [
       """
-      SELECT DISTINCT d.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(36) PATH '$')) AS due
-      JOIN deliveries d ON d.id = due.id
-      JOIN notifications n ON n.id = d.notification_id AND n.kind IN ('turn', 'clock')
-      JOIN turn_notices t ON t.notification_id = d.notification_id
-      JOIN JSON_TABLE(t.games, '$[*]'
-        COLUMNS (id BIGINT UNSIGNED PATH '$[0]', move BIGINT PATH '$[1]')) AS told
-      LEFT JOIN ogs_games g ON g.ogs_user_id = t.ogs_user_id AND g.game_id = told.id
-        AND g.last_move = told.move AND g.is_running AND g.current_player = g.ogs_user_id
-      WHERE g.game_id IS NULL
+      SELECT wanted.token, CONCAT('OGS user ', r.ogs_user_id)
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (token VARCHAR(512) PATH '$')) AS wanted
+      STRAIGHT_JOIN ogs_registrations r ON r.device_token = wanted.token
       """
     ],
     whenDelivered: [

@@ -81,6 +81,24 @@ import Testing
     }
   }
 
+  /// It waits for Apple meanwhile.
+  @Test(arguments: [
+    "UPDATE sessions SET ended_at = NOW(3), end_reason = 'logout'",
+    "UPDATE device_preferences SET push_enabled = FALSE", "DELETE FROM push_tokens",
+  ])
+  func aDeviceThatIsSignedOutMeanwhileGetsNoPush(change: String) throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: ["a"])
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      try notices.push(NotificationContent(collapseID: mail.id), with: mail, by: [.ios: .apns])
+      delivery.sql(change)
+      try withAPNs { fake throws in
+        #expect(try delivery.send(by: fake) == DeliveryReport())
+      }
+      #expect(delivery.states == "dead withdrawn 0 1")
+    }
+  }
+
   @Test(arguments: [MailKind.loginCode, .emailConfirmation])
   func aMailWithASecretIsNotPushed(kind: MailKind) {
     let content = MailContent(

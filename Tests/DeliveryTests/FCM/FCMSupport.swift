@@ -22,18 +22,25 @@ extension FakeFCM {
 }
 
 extension TestDelivery {
-  /// Inserts a delivery of one notification to each of `tokens`, which are Ann's Android phones.
+  /// Inserts a delivery of one notification to each of `tokens`, which are Android phones of as many accounts.
   func insertAndroid(_ tokens: [String]) {
     let statements = tokens.enumerated().map { index, token in
       """
-      SET @device = UUID(), @notification = UUID();
+      SET @account = UUID(), @device = UUID(), @notification = UUID();
+      INSERT INTO accounts (id, email, name, username, wallet_id, created_at)
+        VALUES (@account, 'android-\(index)@example.org', 'N', 'android-\(index)',
+          CONCAT('wsim_', LPAD('\(index)', 12, '0')), NOW(3));
       INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
-        SELECT @device, id, 'android-\(index)', 'D', 'android', NOW(3), NOW(3) FROM accounts LIMIT 1;
+        VALUES (@device, @account, 'android-\(index)', 'D', 'android', NOW(3), NOW(3));
+      INSERT INTO device_preferences (device_id, last_updated_at) VALUES (@device, NOW(3));
+      INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, began_by)
+        VALUES (UUID(), @device, NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY, 'code');
       INSERT INTO push_tokens (token, device_id, platform, registered_at)
         VALUES ('\(token)', @device, 'android', UTC_TIMESTAMP(3) - INTERVAL 1 DAY);
-      INSERT INTO notifications (id, kind, event_key, collapse_id, title, body, sound, expires_at)
+      INSERT INTO notifications
+          (id, kind, event_key, collapse_id, title, body, sound, expires_at, account_id)
         VALUES (@notification, 'account', 'event \(index)', 'c\(index)',
-          'T', 'B', 'default', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);
+          'T', 'B', 'default', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, @account);
       INSERT INTO deliveries (id, notification_id, token, channel, shard)
         VALUES (UUID(), @notification, '\(token)', 'fcm', \(index % 16));
       """

@@ -40,7 +40,7 @@ final class SimulatedOutbox {
     _ = try root.execute(
       """
       INSERT INTO notifications (id, kind, event_key, collapse_id, body, expires_at)
-      SELECT CONCAT('00000000-0000-4000-8000-', LPAD(seq, 12, '0')), 'account', CONCAT('event ', seq),
+      SELECT CONCAT('00000000-0000-4000-8000-', LPAD(seq, 12, '0')), 'turn', CONCAT('event ', seq),
         CONCAT('c', seq), 'x', TIMESTAMP'2030-01-01 00:00:00' + INTERVAL 300 + CRC32(CONCAT(?, ' ', seq)) % 86400 SECOND
       FROM seq_1_to_200
       """,

@@ -201,6 +201,50 @@ import Testing
     }
   }
 
+  /// Nobody polls for a user without devices, so no poll would withdraw it.
+  @Test func theLastDeviceOfAUserThatUnregistersIsToldNothingMore() throws {
+    try withPolling { polling throws in
+      try polling.register()
+      try poll(polling, [game(1)])
+      try polling.responder.turnRegistrations.remove(TestPolling.tokens[0], of: 7)
+      try polling.deliver()
+      #expect(polling.sql("SELECT state, reason FROM deliveries") == "dead\twithdrawn")
+    }
+  }
+
+  @Test func whatIsNotTrueAnyMoreDoesNotStandBeforeTheRest() throws {
+    try withPolling { polling throws in
+      for user in [7, 8, 9] as [Int64] {
+        try polling.register(user)
+        let game = game(Int(user), player: Int(user))
+        polling.site.answer(user, .body(full([game], of: user)))
+      }
+      try polling.poll()
+      _ = polling.sql("UPDATE ogs_games SET last_move = last_move + 1 WHERE ogs_user_id <> 9")
+      let deliveries = polling.companion().database.records(at: .now(), from: .companion).deliveries
+      let shard = try #require(try deliveries.dueShards(of: .apns).first)
+      let id = polling.sql("SELECT UUID()")
+      let lease = try #require(try deliveries.claim(shard: shard, of: .apns, as: id))
+      let batch = try #require(try deliveries.nextBatch(of: lease, limit: 1))
+      #expect(batch.map { $0.content.body?.contains("game 9") } == [true])
+      // Their polls decide.
+      #expect(
+        polling.sql(
+          """
+          SELECT reason, COUNT(*) FROM deliveries
+          WHERE state = 'open' AND due_at > UTC_TIMESTAMP(3) + INTERVAL 50 SECOND GROUP BY 1
+          """) == "not true any more\t2")
+      try deliveries.release(lease)
+      try poll(polling, [], of: 7)
+      #expect(
+        polling.sql(
+          """
+          SELECT d.state FROM turn_notices t JOIN deliveries d ON d.notification_id = t.notification_id
+          WHERE t.ogs_user_id = 7
+          """) == "dead")
+    }
+  }
+
   @Test func eachDeviceGetsItsNotificationsInTheirOrder() throws {
     try withPolling { polling throws in
       try polling.register()
