@@ -27,7 +27,8 @@ struct APNsApp: Sendable {
     handOver: @escaping (OutgoingDelivery) -> Bool = { _ in false }
   ) -> APNsChannelRun {
     APNsChannelRun(
-      settings, .init(first: first, other: other), until: deadline, handOver: handOver
+      settings, .init(first: first, other: other), until: deadline,
+      refusedTokens: RefusedTokens(database), handOver: handOver
     ) { token in
       try learn(settings.environment.other, of: token)
     }

@@ -4,7 +4,7 @@ import Store
 /// One run of the APNs channel: sends to the first host, then to the other host.
 ///
 /// A token that the first host refuses is tried on the other host. If the first host refuses many
-/// tokens, our host or topic is wrong, and no token is removed.
+/// tokens, our host or topic is wrong, and no token is removed (``RefusedTokens``).
 final class APNsChannelRun: ChannelRun {
   /// The clients for Apple's two hosts.
   struct Hosts {
@@ -18,6 +18,7 @@ final class APNsChannelRun: ChannelRun {
   private let deadline: ContinuousClock.Instant
   private let handOver: (OutgoingDelivery) -> Bool
   private let learn: @Sendable (_ token: String) throws -> Void
+  private let refusedTokens: RefusedTokens
   /// Deliveries without an outcome in this run, by id.
   private var open: [String: OutgoingDelivery] = [:]
   /// Notifications for the other host.
@@ -36,12 +37,13 @@ final class APNsChannelRun: ChannelRun {
   ///   - learn: remembers that the other host accepts notifications to a token.
   init(
     _ settings: APNsSettings, _ hosts: Hosts, until deadline: ContinuousClock.Instant,
-    handOver: @escaping (OutgoingDelivery) -> Bool,
+    refusedTokens: RefusedTokens, handOver: @escaping (OutgoingDelivery) -> Bool,
     learn: @escaping @Sendable (_ token: String) throws -> Void
   ) {
     self.settings = settings
     self.hosts = hosts
     self.deadline = deadline
+    self.refusedTokens = refusedTokens
     self.handOver = handOver
     self.learn = learn
   }
@@ -62,7 +64,7 @@ final class APNsChannelRun: ChannelRun {
   }
 
   func finish() -> [DeadToken] {
-    guard isRule(mismatches.count) else { return mismatches }
+    guard areOurFault(mismatches.map(\.token)) else { return mismatches }
     raise(
       "Apple refuses the tokens of \(mismatches.count) devices: the host or the topic is wrong; "
         + "no token was removed")
@@ -117,7 +119,8 @@ final class APNsChannelRun: ChannelRun {
   /// first host refused.
   private func sendElsewhere(_ isOver: () -> Bool, _ report: (SentDelivery) -> Void) {
     guard let other = hosts.other, !elsewhere.isEmpty else { return }
-    if isRule(suspects.count + mismatches.count) {
+    let suspected = suspects.keys.compactMap { open[$0]?.delivery.token }
+    if areOurFault(suspected + mismatches.map(\.token)) {
       settleSuspects(report) { suspects[$0.id]! }
     }
     let end = other.run(until: deadline, isOver: isOver) { count in
@@ -187,7 +190,9 @@ final class APNsChannelRun: ChannelRun {
     }
     if action == .markMismatch {
       mismatches.append(DeadToken(token: delivery.token, registeredBefore: outgoing.readAt))
-      if mismatches.count >= 1_000, isRule(mismatches.count) { isStopped = true }
+      if mismatches.count.isMultiple(of: 1_000), areOurFault(mismatches.map(\.token)) {
+        isStopped = true
+      }
     }
     return sent
   }
@@ -197,10 +202,8 @@ final class APNsChannelRun: ChannelRun {
     if isFinal { isStopped = true }
   }
 
-  /// Whether `count` mismatches are too many to be exceptions: more than 20 and over 10 % of the
-  /// run.
-  private func isRule(_ count: Int) -> Bool {
-    count > 20 && count * 10 > answered + suspects.count
+  private func areOurFault(_ tokens: [String]) -> Bool {
+    refusedTokens.areOurFault(tokens, among: answered + suspects.count)
   }
 }
 

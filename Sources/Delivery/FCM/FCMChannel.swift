@@ -15,7 +15,9 @@ extension DeliveryChannel {
     let client = FCMClient(settings, tokens, answerLimit: answerLimit)
     return DeliveryChannel(
       name: .fcm, platforms: [.android],
-      beginRun: { deadline in FCMRun(client, until: deadline) },
+      beginRun: { deadline in
+        FCMRun(client, until: deadline, refusedTokens: RefusedTokens(database))
+      },
       describe: { _ in "\(settings.endpoint)  \(settings.project)" },
       close: { client.close() },
       direct: DirectSender(through: FCMClient(settings, tokens, answerLimit: answerLimit)))

@@ -5,6 +5,7 @@ import Store
 final class FCMRun: ChannelRun {
   private let client: FCMClient
   private let deadline: ContinuousClock.Instant
+  private let refusedTokens: RefusedTokens
   private var mismatches: [DeadToken] = []
   private var answered = 0
   private(set) var problem: String?
@@ -12,9 +13,12 @@ final class FCMRun: ChannelRun {
 
   private static let batchSize = 2 * FCMClient.concurrency
 
-  init(_ client: FCMClient, until deadline: ContinuousClock.Instant) {
+  init(
+    _ client: FCMClient, until deadline: ContinuousClock.Instant, refusedTokens: RefusedTokens
+  ) {
     self.client = client
     self.deadline = deadline
+    self.refusedTokens = refusedTokens
   }
 
   func send(
@@ -28,7 +32,9 @@ final class FCMRun: ChannelRun {
   }
 
   func finish() -> [DeadToken] {
-    guard mismatches.count > 20 && mismatches.count * 10 > answered else { return mismatches }
+    guard refusedTokens.areOurFault(mismatches.map(\.token), among: answered) else {
+      return mismatches
+    }
     raise(
       "Google refuses the tokens of \(mismatches.count) devices: the project is wrong; no token was removed"
     )

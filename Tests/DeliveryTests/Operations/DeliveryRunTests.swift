@@ -86,6 +86,20 @@ import Testing
     }
   }
 
+  /// Anybody can register any number of invented tokens.
+  @Test(arguments: [(7, true), (6, false)])
+  func wrongTokensOfFewPeopleAreNotOurMistake(owners: Int, areOurMistake: Bool) throws {
+    try withDelivery { delivery throws in
+      delivery.insert(30)
+      delivery.sql("UPDATE ogs_registrations SET ogs_user_id = ogs_user_id % \(owners) + 1")
+      try withAPNs("answer every 1 400 BadDeviceToken") { fake throws in
+        let report = try delivery.send(by: fake)
+        #expect(report.tokensRemoved == (areOurMistake ? 0 : 30))
+        #expect((report.problem != nil) == areOurMistake)
+      }
+    }
+  }
+
   @Test func whatWasInHandWhenItsSenderDiedCountsAsTriedAndIsSentLater() throws {
     try withDelivery { delivery throws in
       delivery.insert(3)

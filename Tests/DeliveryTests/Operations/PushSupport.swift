@@ -11,18 +11,19 @@ import Testing
 
 /// Access of tests to the outbox of notifications: fill, send, read.
 extension TestDelivery {
-  /// Inserts one notification to each of `count` devices, all registered for user 1.
+  /// Inserts one notification to each of `count` devices, each registered for its own user: 1, 2 and so on.
   func insert(_ count: Int, registeredAt: String = "2020-01-01") {
     sql(
       """
-      INSERT INTO ogs_users (id) VALUES (1);
+      INSERT INTO ogs_users (id) SELECT seq FROM seq_1_to_\(count);
       INSERT INTO notifications (id, kind, event_key, collapse_id, body, expires_at)
         SELECT UUID(), 'turn', CONCAT('event ', seq), CONCAT('c', seq), 'x',
           UTC_TIMESTAMP(3) + INTERVAL 1 DAY FROM seq_1_to_\(count);
       INSERT INTO deliveries (id, notification_id, token, shard)
         SELECT UUID(), id, SHA2(event_key, 256), ASCII(SHA2(event_key, 256)) % 16 FROM notifications;
       INSERT INTO ogs_registrations (ogs_user_id, device_token, registered_at)
-        SELECT 1, token, '\(registeredAt)' FROM deliveries;
+        SELECT SUBSTRING(n.event_key, 7), d.token, '\(registeredAt)'
+        FROM deliveries d JOIN notifications n ON n.id = d.notification_id;
       """)
   }
 
