@@ -60,7 +60,8 @@ r.req_env["LOGGED_URI"] = logged
 if isCrowded(r.req_attr["request.remote-addr"] or "") then return 429 end
 r.req_header["Proxy"] = nil   -- a client cannot set HTTP_PROXY (httpoxy)
 for name in pairs(r.req_header) do
-  if name:find("_") then r.req_header[name] = nil end   -- X_Device_Credential is not X-Device-Credential
+  -- lighttpd would take X_Device_Credential or X.Device.Credential for X-Device-Credential.
+  if name:find("[^%w-]") then r.req_header[name] = nil end
 end
 local isAgent = decoded == "/ws" or decoded == "/api/file" or decoded:find("^/api/claude/") or decoded:find("^/api/git/")
 local isPush = decoded:find("^/api/push/")

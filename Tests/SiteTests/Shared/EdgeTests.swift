@@ -159,6 +159,7 @@ import Testing
         ("GET", "/diagnostics/7", "X-API-Key: wrong", "", 401, "Invalid API key"),
         ("GET", "/users-by-token/aa", noKey, "", 401, "API key required"),
         ("POST", "/register", "X_API_Key: wrong", body, 401, "API key required"),
+        ("POST", "/register", "X.API.Key: wrong", body, 401, "API key required"),
         ("POST", "/generate-api-key", noKey, body, 401, "Invalid master key"),
         ("GET", "/check/8", own, "", 403, "API key does not belong to this user"),
         ("GET", "/diagnostics/8", own, "", 403, "API key does not belong to this user"),
