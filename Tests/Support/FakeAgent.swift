@@ -43,6 +43,8 @@ package final class FakeAgent: Sendable {
         wire.write(Self.hostileAnswer)
         continue
       }
+      // Longer than the responder may take.
+      if head.contains("/late") { sleep(16) }
       let status = head.contains("/broken") ? "500 Internal Server Error" : "200 OK"
       let fields = "Content-Type: application/json\r\nContent-Length: 14"
       wire.write("HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n" + #"{"agent":true}"#)

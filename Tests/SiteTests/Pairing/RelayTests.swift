@@ -100,6 +100,17 @@ import Testing
     }
   }
 
+  /// Apache has one limit for all that it passes on, which is meant for the responder.
+  @Test(.enabled(if: WebServer.ofTests.isApache))
+  func theAgentMayTakeLongerThanTheResponder() async throws {
+    try await withAgent { site, _ in
+      let phone = try site.pair()
+      let answer = site.curl(
+        "/api/claude/late", "--header", "Authorization: Bearer \(phone.access)")
+      #expect(answer.status == 200)
+    }
+  }
+
   @Test func theAgentLearnsWhichPhoneItIsAndNothingElse() async throws {
     try await withAgent { site, agent in
       let phone = try site.pair(userAgent: #"cdev/1 "Ü"; x\y%"#)
