@@ -7,6 +7,7 @@ import random
 import threading
 import time
 
+import chain
 import lag
 import raw
 from fastcgi import Client
@@ -166,6 +167,7 @@ def main(folder, binaries, count, kinds):
     try:
         raw.figures(race.nodes, ENGINE_RACES * count)
         lag.main(race)
+        chain.main(folder)
         print(f"{'asked for on two nodes at once':30}{'races':>7}" + "".join(
             f"{field.name:>11}" for field in dataclasses.fields(Score)), flush=True)
         scores = [_run(race, name, count) for name in kinds or [*KINDS, "companion's lease"]]
