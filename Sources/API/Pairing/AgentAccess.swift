@@ -5,7 +5,7 @@ import Store
 import StoreCore
 
 /// `GET /api/status`: reports that the site works, and the state of its agent. `agent` is `up`, `away`, or
-/// `unknown` if the responder has no relay.
+/// `unknown` if the responder has no relay, or if so many requests wait that this one may not.
 ///
 /// - Throws: ``Failure/notAdmitted``; ``Failure/foreignAddress`` and ``Failure/foreignPage`` if the agent
 ///   requires no token.
@@ -13,14 +13,21 @@ func getStatus(_ request: Request, in context: borrowing Context) throws -> Resp
   let admission = try context.admission(of: request)
   guard case .admitted = admission else { throw context.refusal(of: request, admission) }
   let session = try context.records.pairingTokens.session()
-  let probe = context.settings.relaySocket.map { AgentProbe(socketPath: $0) }
-  let agent = probe.map { $0.agentAnswers() ? "up" : "away" } ?? "unknown"
+  let agent = context.agentState
   return .json { json in
     json.member("status", "ok")
     json.member("agent", agent)
     json.member("session", session)
     json.member("repo", context.settings.agent.repo)
     json.member("auth_required", context.settings.agent.requiresAuth)
+  }
+}
+
+extension Context {
+  /// The agent may be slow to answer, so the request waits without holding a worker.
+  fileprivate var agentState: String {
+    guard let relaySocket = settings.relaySocket, beginWaiting() else { return "unknown" }
+    return AgentProbe(socketPath: relaySocket).agentAnswers() ? "up" : "away"
   }
 }
 

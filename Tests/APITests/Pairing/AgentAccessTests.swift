@@ -78,6 +78,19 @@ import Testing
     }
   }
 
+  /// Whoever asks for the agent's state waits for it, and must leave workers to others.
+  @Test(arguments: [true, false])
+  func statusAsksNoAgentIfItMayNotWait(mayWait: Bool) throws {
+    try withAgent { site in
+      let paired = try site.pair()
+      let application = site.sibling(
+        settings: .ofTests(agent: TestApplication.agent, relaySocket: "/nonexistent"),
+        beginWaiting: { mayWait })
+      let answer = application.send("GET", "/api/status", token: paired.access)
+      #expect(answer.string("agent") == (mayWait ? "away" : "unknown"))
+    }
+  }
+
   private func ticket(_ site: TestApplication, _ token: String?) throws -> String {
     let answer = site.send("POST", "/api/auth/ticket", token: token)
     try #require(answer.status == 200, "\(answer.text)")

@@ -133,7 +133,8 @@ extension API.Settings {
     webPush: WebPushSettings? = nil, agent: GuardedAgent? = nil,
     // Requests of the tests come from this network.
     pairingAccess: PairingAccess = PairingAccess(allowed: [IPNetwork("192.0.2.0/24")!]),
-    attestation: AttestationPolicy = AttestationPolicy(), wakeSocket: String? = nil
+    attestation: AttestationPolicy = AttestationPolicy(), wakeSocket: String? = nil,
+    relaySocket: String? = nil
   ) -> API.Settings {
     API.Settings(
       environment: environment, publicURLs: publicURLs ?? [publicURL], jwtKeys: jwtKeys,
@@ -143,8 +144,7 @@ extension API.Settings {
       masterKeyHash: masterKey.map { sha256($0) },
       allowedOrigins: allowedOrigins, passkeyOrigins: passkeyOrigins, androidApps: androidApps,
       pushLookupConcurrency: pushLookupConcurrency, webPush: webPush, agent: agent,
-      pairingAccess: pairingAccess,
-      attestation: attestation)
+      pairingAccess: pairingAccess, relaySocket: relaySocket, attestation: attestation)
   }
 }
 
