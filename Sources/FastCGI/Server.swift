@@ -131,8 +131,8 @@ extension Server {
 // MARK: - Running
 
 extension Server {
-  /// Delays after the first signal: then the server closes each connection after its response; then it
-  /// drops idle connections; then it drops running requests too. systemd waits 15 s (`TimeoutStopSec`).
+  /// Delays after the first signal: then the server closes each connection after its response, and those whose
+  /// request is still arriving; then it drops idle connections; then it drops running requests too. systemd waits 15 s (`TimeoutStopSec`).
   private static let closingDelay: Duration = .seconds(3)
   private static let stopDelay: Duration = .seconds(6)
   private static let endDelay: Duration = .seconds(9)
@@ -179,11 +179,22 @@ extension Server {
     guard signals.wait(progress, until: begin + Self.closingDelay, for: isDrained)
     else { return end() }
     beginPhase(.closing)
+    endPartialRequests(begunBy: .now)
     guard signals.wait(progress, until: begin + Self.stopDelay, for: isDrained)
     else { return end() }
     end()
     _ = signals.wait(progress, until: begin + Self.endDelay) {
       threads.load(ordering: .acquiring) == 0
+    }
+  }
+
+  /// Shuts down connections whose requests began by `latest` and are still arriving. The poller then reports each one,
+  /// and a worker closes it.
+  func endPartialRequests(begunBy latest: ContinuousClock.Instant) {
+    partialRequests.withLock { partialRequests in
+      for (connection, partial) in partialRequests where partial.begin <= latest {
+        shutdown(connection, CInt(SHUT_RDWR))
+      }
     }
   }
 

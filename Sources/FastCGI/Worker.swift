@@ -118,16 +118,10 @@ final class Worker {
     return nil
   }
 
-  /// Shuts down connections whose requests take too long to arrive. The poller then reports each one, and a worker
-  /// closes it.
+  /// Ends requests that take too long to arrive.
   private func endLateRequests() {
     server.lateTimer.clear()
-    let latest = ContinuousClock.now - server.requestTimeLimit
-    server.partialRequests.withLock { partialRequests in
-      for (connection, partial) in partialRequests where partial.begin <= latest {
-        shutdown(connection, CInt(SHUT_RDWR))
-      }
-    }
+    server.endPartialRequests(begunBy: .now - server.requestTimeLimit)
     server.poller.rearm(server.lateTimer.descriptor)
   }
 

@@ -65,6 +65,26 @@ import Testing
     #expect(running.waitForEnd())
   }
 
+  /// Nobody would be served until it arrives.
+  @Test func aRequestThatDoesNotArriveIsCutBeforeTheEnd() throws {
+    let (gate, arrived) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let running = try RunningServer(on: Endpoint()) { request, _ in
+      arrived.signal()
+      gate.wait()
+      return describe(request)
+    }
+    let (slow, answered) = (try running.connect(), try running.connect())
+    let bytes = requestBytes()
+    try slow.send(Array(bytes.prefix(bytes.count / 2)))
+    try answered.send(bytes)
+    arrived.wait()
+    running.terminate()
+    try slow.waitForClose()
+    #expect(running.server.phase == .closing)
+    gate.signal()
+    #expect(running.waitForEnd())
+  }
+
   @Test func aSecondSignalEndsAtOnce() throws {
     let (gate, arrived) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let running = try RunningServer(on: Endpoint()) { request, _ in
