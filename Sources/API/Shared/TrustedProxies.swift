@@ -12,8 +12,9 @@ struct TrustedProxies: Sendable {
   ///
   /// - Returns: nil if there is no such entry, or the entry is not an address.
   func namedClient(of request: Request) -> String? {
-    let hops = request.fieldValues("X-Forwarded-For").flatMap { $0.split(separator: ",") }
-      .map { String($0).trimmed }
+    // As octets: the comma after some characters of Unicode is not a character by itself.
+    let hops = request.fieldValues("X-Forwarded-For")
+      .flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.map { String(Substring($0)).trimmed }
     return hops.last { !include($0) }.flatMap { IPNetwork.isAddress($0) ? $0 : nil }
   }
 
