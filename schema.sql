@@ -1225,13 +1225,13 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW present_problems AS
     FROM problems
    WHERE reason <> '' AND seen_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY
   UNION ALL
-  SELECT 'companion', '', 'No pass has ended for five minutes.', MAX(last_pass_at), MAX(last_pass_at),
+  SELECT 'companion', '', 'No pass has ended for two intervals and a minute.', MAX(last_pass_at), MAX(last_pass_at),
          (SELECT host FROM companion_status ORDER BY last_pass_at DESC LIMIT 1)
     FROM companion_status
-  HAVING MAX(last_pass_at) < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE;
+  HAVING MAX(last_pass_at + INTERVAL (60 + 2 * pass_interval) SECOND) < UTC_TIMESTAMP(3);
 
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW companions AS
-  SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE AS overdue
+  SELECT host, version, last_pass_at, missing, last_pass_at < UTC_TIMESTAMP(3) - INTERVAL (60 + 2 * pass_interval) SECOND AS overdue
     FROM companion_status;
 
 -- Facts about tokens that have no registration any more: the programs delete them.
