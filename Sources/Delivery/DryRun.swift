@@ -43,7 +43,7 @@ extension Companion {
       let channel = channels.first { $0.name == delivery.channel }
       let route =
         channel?.describe(routes[delivery.channel]?[delivery.token])
-        ?? "nowhere: \(settings.missingForPushes.joined(separator: " ")) is missing"
+        ?? "nowhere: \(settings.missing(for: delivery.channel).joined(separator: " ")) is missing"
       return "\(delivery.token.prefix(16))…  \(delivery.collapseID)  \(route)"
     }
   }

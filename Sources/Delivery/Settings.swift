@@ -1,5 +1,5 @@
 package import Base
-import Store
+package import Store
 
 /// The companion's settings for its site.
 package struct Settings: Sendable {
@@ -61,6 +61,15 @@ package struct Settings: Sendable {
     self.metricsFile = metricsFile
     self.secretFiles = secretFiles
     self.certificateFingerprint = certificateFingerprint
+  }
+
+  /// Names of the unset variables that `channel`, which is not configured, requires.
+  package func missing(for channel: Channel) -> [String] {
+    switch channel {
+    case .fcm: ["FCM_SERVICE_ACCOUNT"]
+    case .webPush: ["WEBPUSH_VAPID_KEY"]
+    default: missingForPushes
+    }
   }
 
   /// Names of the unset variables that sending or polling requires.

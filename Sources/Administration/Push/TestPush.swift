@@ -61,12 +61,13 @@ extension Companion {
   }
 
   private func notConfigured(_ target: PushTarget) -> TestPushResult {
-    let missing: [String] =
+    let channel: Channel =
       switch target.platform {
-      case .android: ["FCM_SERVICE_ACCOUNT"]
-      case .web: ["WEBPUSH_VAPID_KEY"]
-      default: settings.missingForPushes
+      case .android: .fcm
+      case .web: .webPush
+      default: .apns
       }
+    let missing = settings.missing(for: channel)
     return TestPushResult(
       isAccepted: false, token: target.token, status: 0, reason: "NotConfigured",
       sentence: "\(target.shortToken) got nothing: set \(missing.joined(separator: " ")).")

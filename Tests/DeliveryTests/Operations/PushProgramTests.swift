@@ -112,10 +112,12 @@ import Testing
       let site = try #require(FakeOGS())
       defer { site.end() }
       delivery.insert(3)
+      try delivery.deliveries.addLeases(of: .fcm)
+      delivery.insertAndroid([androidToken(1)])
       delivery.sql(
         """
         INSERT INTO apns_hosts (token, topic, environment, learned_at)
-          SELECT token, '\(FakeAPNs.topic)', 'sandbox', NOW(3) FROM deliveries LIMIT 1;
+          SELECT token, '\(FakeAPNs.topic)', 'sandbox', NOW(3) FROM deliveries WHERE channel = 'apns' LIMIT 1;
         INSERT INTO jobs (id, kind, request, request_id) VALUES (UUID(), 'turn_check', '{"user_id":1}', 'r');
         """)
       try delivery.requestCode()
@@ -133,12 +135,14 @@ import Testing
           let companion = try RunningCompanion(delivery, "run --dry-run", changing: changes)
           try companion.end(expecting: 0)
           let lines = companion.output.split(separator: "\n").map(String.init)
-          #expect(lines.count == 6)
+          #expect(lines.count == 9)
           #expect(lines.contains("job  turn_check"))
           #expect(lines.contains("mail  ann@example.org  a file in \(delivery.folder)/mails"))
           #expect(lines.contains("poll  user 1  \(site.url)"))
           let pushes = lines.filter { $0.hasPrefix("push  ") }
           #expect(pushes.count { $0.contains("  \(fake.endpoint)  \(FakeAPNs.topic)") } == 2)
+          #expect(
+            pushes.count { $0.hasSuffix("  nowhere: FCM_SERVICE_ACCOUNT is missing") } == 1)
           #expect(pushes.count { $0.contains("  \(other.endpoint)  \(FakeAPNs.topic)") } == 1)
         } thenLook: { fake, _ throws in
           #expect(try fake.received().isEmpty)
