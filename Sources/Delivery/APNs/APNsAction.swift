@@ -1,4 +1,4 @@
-package import Base
+import Base
 import Store
 
 /// Next step after an outcome, by Apple's table and its advice on retries ("Handling notification
@@ -8,8 +8,8 @@ package enum APNsAction: Sendable, Equatable {
   case done
   /// Delete the dead token; the notification is finished.
   case removeToken
-  /// Keep the token, because Apple means an older registration or does not say which one; the
-  /// notification is finished.
+  /// Keep the token, because Apple does not say which registration it means; the notification is
+  /// finished.
   case keepToken
   /// Finish the notification: the token belongs to another host or topic, or our host or topic is
   /// wrong. If this happens to many tokens, our settings are wrong, and no token is deleted.
@@ -64,14 +64,11 @@ package struct APNsRetries: Sendable, Equatable {
 extension APNsOutcome {
   /// The next step after this outcome.
   ///
-  /// - Parameters:
-  ///   - registeredAt: when the app last gave us the token.
-  ///   - attempts: how often the notification was sent, including this time.
-  package func action(registeredAt: Timestamp, attempts: Int, retries: APNsRetries) -> APNsAction {
+  /// - Parameter attempts: how often the notification was sent, including this time.
+  package func action(attempts: Int, retries: APNsRetries) -> APNsAction {
     switch self {
     case .accepted: .done
-    case .unregistered(_, let since?) where since > registeredAt: .removeToken
-    case .unregistered: .keepToken
+    case .unregistered(_, let since): since == nil ? .keepToken : .removeToken
     case .unanswered: .retry(after: retries.delayOfUnanswered(after: attempts))
     case .notProcessed: .retryNow
     case .rejected(400..<500, let reason): reason.action(after: attempts, retries)

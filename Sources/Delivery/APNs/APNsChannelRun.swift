@@ -174,8 +174,7 @@ final class APNsChannelRun: ChannelRun {
   ) -> SentDelivery {
     let delivery = outgoing.delivery
     let action = outcome.action(
-      registeredAt: Timestamp(seconds: 0), attempts: Int(delivery.attempts) + 1,
-      retries: settings.retries)
+      attempts: Int(delivery.attempts) + 1, retries: settings.retries)
     let (status, reason) = outcome.statusAndReason
     if action.isProblem {
       raise("Apple answers \(status ?? 0) \(reason)", isFinal: action.endsSending)
@@ -225,7 +224,7 @@ extension APNsOutcome {
   /// The outcome that counts if this is the other host's answer and `first` was the first host's.
   /// If the other host does not know the token or does not serve us, `first` counts.
   func secondOpinion(after first: APNsOutcome, _ retries: APNsRetries) -> APNsOutcome {
-    switch action(registeredAt: Timestamp(seconds: 0), attempts: 1, retries: retries) {
+    switch action(attempts: 1, retries: retries) {
     case .markMismatch, .stop, .stopTopic, .deadLetter: first
     case .retryNow: .unanswered  // counts as an attempt: the first host is not asked again
     default: self

@@ -266,7 +266,7 @@ final class APNsSending {
   ) -> Bool {
     let outcome = APNsOutcome.rejected(status: status, reason: reason)
     switch outcome.action(
-      registeredAt: Timestamp(milliseconds: 0), attempts: 1, retries: APNsRetries(delay: .zero))
+      attempts: 1, retries: APNsRetries(delay: .zero))
     {
     case .renewProviderToken:
       closeAll(reason)
