@@ -62,8 +62,7 @@ extension Companion {
     return takeProblem() == nil && isDone && pass.hasSucceeded
   }
 
-  /// Time limit for a pass, which polls for half a minute and deletes rows for another half.
-  /// Together with ``UrgentWork/longest`` it is less than the unit's `TimeoutStartSec`.
+  /// Time limit for a pass, whose polls and deletions take half a minute or a little longer. Together with ``UrgentWork/longest`` it is less than the unit's `TimeoutStartSec`.
   private static let longestPass = Duration.seconds(150)
   /// Time from SIGTERM to the end, even if a service does not answer. All work has shorter limits.
   private static let stopLimit = Duration.seconds(9)

@@ -1,7 +1,7 @@
 /// One connection to MariaDB, with the statements prepared on it. Used by one thread at a time.
 ///
 /// Its session keeps UTC, utf8mb4 and strict mode, waits at most 3 s for a lock, and commits each statement
-/// by itself outside of ``Pool/transaction(_:)``. In a transaction autocommit is off, so that it needs no
+/// by itself outside of ``Pool/transaction(isolation:_:)``. In a transaction autocommit is off, so that it needs no
 /// statement to begin. It stays off until a statement outside of a transaction turns it on.
 package final class Connection {
   /// Keyed by the address of the statement's text: a `StaticString` keeps its address for the life

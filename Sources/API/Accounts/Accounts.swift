@@ -5,7 +5,7 @@ import Store
 /// `POST /api/mobile/auth/register`: creates an account and signs it in; answers 201. The `message` says how the phone
 /// stays signed in when the account is first used elsewhere, see ``AddressProofs``.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
+/// - Throws: ``Failure/validation``; ``Failure/unknownDevice``;
 ///   ``Failure/conflict(_:code:)`` for a known e-mail address, or `device_conflict` at five accounts;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func createAccount(_ request: Request, in context: borrowing Context) throws -> Response {

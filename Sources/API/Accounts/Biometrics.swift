@@ -7,7 +7,7 @@ private let challengeLifetime = Duration.seconds(300)
 
 /// `POST /api/mobile/auth/biometric/setup`: sets the key that signs in on the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` if the device is
+/// - Throws: ``Failure/validation``; ``Failure/notFound(_:)`` if the device is
 ///   not that of the access token.
 func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
@@ -31,7 +31,7 @@ private struct BiometricKeyBody: Decodable {
 /// `DELETE /api/mobile/auth/biometric`: removes the biometric key of the signed-in device, or of the
 /// account's device that `deviceId` names in the query or in the body. Succeeds also without a key.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that is
+/// - Throws: ``Failure/validation``; ``Failure/notFound(_:)`` for a device that is
 ///   not the account's.
 func removeBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
@@ -50,7 +50,7 @@ private struct DeviceChoiceBody: Decodable {
 /// `POST /api/mobile/auth/biometric/challenge`: issues a challenge that the device must sign once, within
 /// five minutes.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)`` for a device
+/// - Throws: ``Failure/validation``; ``Failure/badRequest(_:)`` for a device
 ///   without a key; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func requestChallenge(_ request: Request, in context: borrowing Context) throws -> Response {
   let device = SigningDevice(
@@ -73,7 +73,7 @@ private struct ChallengeBody: Decodable {
 
 /// `POST /api/mobile/auth/biometric/verify`: signs in with a signature of the challenge.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device
+/// - Throws: ``Failure/validation``; ``Failure/notFound(_:)`` for a device
 ///   without a key; ``Failure/unauthorized(_:)``, always with the same message;
 ///   ``Failure/tooManyRequests(retryAfter:)`` while the device is locked;
 ///   ``Failure/invalidDeviceCredential``.

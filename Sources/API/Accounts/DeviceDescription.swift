@@ -78,7 +78,7 @@ struct SigningDeviceBody: Decodable {
 extension Request {
   /// The device that signs in, as the body describes it.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  /// - Throws: ``Failure/validation``.
   func signingDevice() throws -> SigningDevice {
     let body = try decode(SigningDeviceBody.self)
     return SigningDevice(

@@ -8,7 +8,7 @@ private let credentialLifetime = Duration.seconds(90 * 86_400)
 /// `POST /api/mobile/device/register`: stores the device until a person signs in on it, and issues its
 /// credential. A signed-in device shows its bearer or credential to renew its registration.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``;
+/// - Throws: ``Failure/validation``; ``Failure/tooManyRequests(retryAfter:)``;
 ///   ``Failure/invalidDeviceCredential``.
 func registerDevice(_ request: Request, in context: borrowing Context) throws -> Response {
   let body = try request.decode(RegistrationBody.self)
@@ -68,7 +68,7 @@ func revokeDevice(_ request: Request, in context: borrowing Context) throws -> R
 
 /// `PUT /api/mobile/devices/:deviceId` {name}: renames a device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` for a device that
+/// - Throws: ``Failure/validation``; ``Failure/notFound(_:)`` for a device that
 ///   is not the account's.
 func renameDevice(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)

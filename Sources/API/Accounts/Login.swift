@@ -13,7 +13,7 @@ private let answerInterval = Duration.milliseconds(30)
 /// passkeys or `method` is `email`; the answer is the same whether an account has the e-mail address or
 /// not. With `method` `passkey` and without `email`, any passkey of the site may answer.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unknownDevice``;
+/// - Throws: ``Failure/validation``; ``Failure/unknownDevice``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func startSignIn(_ request: Request, in context: borrowing Context) throws -> Response {
   let startedAt = ContinuousClock.now
@@ -55,7 +55,7 @@ private struct SignInStartBody: Decodable {
 /// `POST /api/mobile/auth/login/verify`: signs in with the mailed code, found by e-mail address or by
 /// challenge, or with the assertion of a passkey, which contains its challenge.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/unauthorized(_:)``, always with
+/// - Throws: ``Failure/validation``; ``Failure/unauthorized(_:)``, always with
 ///   the same message for a code, and with another for a passkey; ``Failure/accountBanned``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func signIn(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -132,7 +132,7 @@ extension Context {
 }
 
 extension LoginCodeName {
-  /// - Throws: ``Failure/validation(field:reason:value:)`` if both are nil.
+  /// - Throws: ``Failure/validation`` if both are nil.
   fileprivate init(email: EmailAddress?, challenge: String?) throws {
     if let challenge {
       self = .challenge(sha256(challenge))

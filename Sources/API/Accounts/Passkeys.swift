@@ -23,7 +23,7 @@ func startPasskeyRegistration(
 /// `POST /api/mobile/auth/passkey/register/verify`: adds a passkey to the account. Until the account's address is proven,
 /// no sign-in offers the passkey, and the answer has `offered` false and a `message`.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/badRequest(_:)``, always with the
+/// - Throws: ``Failure/validation``; ``Failure/badRequest(_:)``, always with the
 ///   same message; ``Failure/conflict(_:code:)`` if the credential's id is in use;
 ///   ``Failure/tooManyPasskeys``; ``Failure/tooManyRequests(retryAfter:)``.
 func registerPasskey(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -93,7 +93,7 @@ func removePasskey(_ request: Request, in context: borrowing Context) throws -> 
 
 /// `PUT /api/mobile/passkeys/:id` {name}: renames a passkey.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/notFound(_:)`` if the account has no
+/// - Throws: ``Failure/validation``; ``Failure/notFound(_:)`` if the account has no
 ///   such passkey.
 func renamePasskey(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)

@@ -9,7 +9,7 @@ import Store
 /// shows the message of the answer, which says so. The answer is the same whether an account has the
 /// e-mail address or not. Does not offer passkeys: the screen cannot use them.
 ///
-/// - Throws: ``Failure/codeMailed``; ``Failure/validation(field:reason:value:)``;
+/// - Throws: ``Failure/codeMailed``; ``Failure/validation``;
 ///   ``Failure/unauthorized(_:)`` for a wrong code; ``Failure/unknownDevice``;
 ///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func signInWithPassword(_ request: Request, in context: borrowing Context) throws -> Response {

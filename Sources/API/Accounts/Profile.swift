@@ -12,7 +12,7 @@ func getProfile(_ request: Request, in context: borrowing Context) throws -> Res
 /// `PUT /api/mobile/profile` {name?, email?}: changes the name at once. A new address must be confirmed by
 /// a mailed link; the answer is the same whether an account has that address or not.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/freshProofRequired`` for a new
+/// - Throws: ``Failure/validation``; ``Failure/freshProofRequired`` for a new
 ///   address; ``Failure/tooManyRequests(retryAfter:)``.
 func changeProfile(_ request: Request, in context: borrowing Context) throws -> Response {
   let startedAt = ContinuousClock.now

@@ -4,7 +4,7 @@ import Store
 
 /// `POST /api/mobile/device/push-token`: sets the only push token of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)`` for another
+/// - Throws: ``Failure/validation``; ``Failure/forbidden(_:)`` for another
 ///   device's id; ``Failure/tooManyRequests(retryAfter:)``.
 func setPushToken(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)

@@ -35,7 +35,7 @@ private struct RefreshBody: Decodable {
 /// account; `authenticators` also removes its passkeys and keys. Both flags are `true` or `false`, in the
 /// query or in the body.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``.
+/// - Throws: ``Failure/validation``.
 func logOut(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   let extent = try LogoutExtent(request)
@@ -49,7 +49,7 @@ private struct LogoutBody: Decodable {
 }
 
 extension LogoutExtent {
-  /// - Throws: ``Failure/validation(field:reason:value:)`` for a malformed flag, which must not count as
+  /// - Throws: ``Failure/validation`` for a malformed flag, which must not count as
   ///   false, and for `authenticators` without `revokeAll`.
   fileprivate init(_ request: Request) throws {
     let body = request.body.isEmpty ? nil : try request.decode(LogoutBody.self)

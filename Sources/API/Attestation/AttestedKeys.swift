@@ -8,7 +8,7 @@ private let challengeLifetime = Duration.seconds(600)
 /// `POST /api/app-attestation/challenge`: issues a challenge for one attestation. It expires after ten
 /// minutes.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/tooManyRequests(retryAfter:)``.
+/// - Throws: ``Failure/validation``; ``Failure/tooManyRequests(retryAfter:)``.
 func requestAttestationChallenge(
   _ request: Request, in context: borrowing Context
 ) throws -> Response {
@@ -30,7 +30,7 @@ func requestAttestationChallenge(
 
 /// `POST /api/app-attestation/verify`: enrolls a key for which Apple attests that a genuine app made it.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/forbidden(_:)``, with a message that
+/// - Throws: ``Failure/validation``; ``Failure/forbidden(_:)``, with a message that
 ///   the apps show; ``Failure/tooManyRequests(retryAfter:)``.
 func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
   let apps = try context.attestedApps
@@ -44,7 +44,7 @@ func enrollAttestedKey(_ request: Request, in context: borrowing Context) throws
 /// `POST /api/app-attestation/verify-key`: answers whether a key is enrolled. For a request with a bearer, the
 /// key must also not belong to another phone.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``.
+/// - Throws: ``Failure/validation``.
 func checkAttestedKey(_ request: Request, in context: borrowing Context) throws -> Response {
   let apps = try context.attestedApps
   let keyID = base64Decoded(try request.decode(KeyBody.self).keyID)

@@ -24,7 +24,7 @@ private func preferencesAnswer(_ preferences: Preferences) -> Response {
 
 /// `POST /api/v1/device-prefs`: merges the body into the preferences of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; errors of `proof`. The answer 409 has the
+/// - Throws: ``Failure/validation``; errors of `proof`. The answer 409 has the
 ///   current object with an `error` member.
 func postPreferences(
   _ request: Request, in context: borrowing Context, checking proof: AppProof
@@ -50,7 +50,7 @@ func postPreferences(
 
 /// `POST /api/v1/push/register`: sets the push token of the signed-in device.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``; errors of `proof`.
+/// - Throws: ``Failure/validation``; errors of `proof`.
 func registerPushToken(
   _ request: Request, in context: borrowing Context, checking proof: AppProof
 ) throws -> Response {

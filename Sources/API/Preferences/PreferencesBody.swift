@@ -15,7 +15,7 @@ extension PreferencesChange {
   /// Reads the body. A missing member keeps its value. Null clears the push token, means no
   /// `if_version`, and is invalid for other members.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``; ``Failure/invalidJSON``.
+  /// - Throws: ``Failure/validation``; ``Failure/invalidJSON``.
   init(json: [UInt8]) throws {
     self.init()
     var reader = JSONReader(json)
@@ -75,7 +75,7 @@ extension PreferencesChange {
     return Int64(exactly: number) ?? (number < 0 ? .min : .max)
   }
 
-  /// - Throws: ``Failure/validation(field:reason:value:)`` unless `token` has 1 to 512 characters.
+  /// - Throws: ``Failure/validation`` unless `token` has 1 to 512 characters.
   static func opaqueToken(_ token: String, field: String) throws -> String {
     guard tokenLengths.contains(token.unicodeScalars.count) else {
       throw Failure.validation(field: field, reason: token.isEmpty ? "empty" : "too_long")

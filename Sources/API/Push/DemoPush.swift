@@ -9,7 +9,7 @@ import Store
 /// APNs, the test still works if all its targets are Android devices and browsers.
 ///
 /// - Throws: ``Failure/pushNotConfigured(missing:)``; ``Failure/companionMissing``;
-///   ``Failure/badRequest(_:)``; ``Failure/noTargets(_:named:concurrency:)``; ``Failure/busy``;
+///   ``Failure/badRequest(_:)``; ``Failure/noTargets``; ``Failure/busy``;
 ///   ``Failure/overdue``; ``Failure/tooManyRequests(retryAfter:)``.
 func testPush(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticateByName(request)

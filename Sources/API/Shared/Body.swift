@@ -14,7 +14,7 @@ func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws ->
 extension Request {
   /// The body as a JSON object.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)`` with the name of the invalid member;
+  /// - Throws: ``Failure/validation`` with the name of the invalid member;
   ///   ``Failure/invalidJSON``.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try API.decode(type, from: body)
@@ -73,7 +73,7 @@ extension Decoder {
 
   /// The trimmed string, if it has 1 to `count` characters and no control character.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  /// - Throws: ``Failure/validation``.
   func text(atMost count: Int) throws -> String {
     try checkedText(singleValueContainer().decode(String.self), of: field, atMost: count)
   }
@@ -81,7 +81,7 @@ extension Decoder {
 
 /// `given` without spaces at both ends, if it has 1 to `count` characters and no control character.
 ///
-/// - Throws: ``Failure/validation(field:reason:value:)``.
+/// - Throws: ``Failure/validation``.
 func checkedText(_ given: String, of field: String, atMost count: Int) throws -> String {
   let text = given.trimmed
   guard !text.isEmpty else { throw Failure.validation(field: field, reason: "empty") }

@@ -7,7 +7,7 @@ import Store
 /// `Idempotency-Key`, a repeated request gets the same answer.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
-///   ``Failure/validation(field:reason:value:)``; ``Failure/idempotencyKeyReused``;
+///   ``Failure/validation``; ``Failure/idempotencyKeyReused``;
 ///   ``Failure/openOrder(_:)``; ``Failure/amountOverLimit``; ``Failure/tooManyRequests(retryAfter:)``.
 func requestPayment(_ request: Request, in context: borrowing Context) throws -> Response {
   let merchant = try context.merchant(of: request)
@@ -102,7 +102,7 @@ private struct RefundBody: Decodable {
 /// its payment as received.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
-///   ``Failure/validation(field:reason:value:)``.
+///   ``Failure/validation``.
 func verifyStatement(_ request: Request, in context: borrowing Context) throws -> Response {
   let merchant = try context.merchant(of: request)
   let body = try request.decode(StatementBody.self)
@@ -131,7 +131,7 @@ private struct StatementBody: Decodable {
 }
 
 extension Request {
-  /// - Throws: ``Failure/validation(field:reason:value:)`` unless it has 1 to 255 printable characters.
+  /// - Throws: ``Failure/validation`` unless it has 1 to 255 printable characters.
   fileprivate func idempotencyKey() throws -> String? {
     guard let key = field("Idempotency-Key") else { return nil }
     guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy(\.isVisible) else {

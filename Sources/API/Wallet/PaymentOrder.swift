@@ -30,7 +30,7 @@ struct MerchantOrder: Decodable {
 
   /// The items as they are stored: a JSON array.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  /// - Throws: ``Failure/validation``.
   func storedItems() throws -> [UInt8]? {
     guard let items else { return nil }
     guard items.count <= Self.mostItems else {
@@ -55,7 +55,7 @@ struct MerchantOrder: Decodable {
 
   /// The page to return to, if it belongs to one of the merchant's origins.
   ///
-  /// - Throws: ``Failure/validation(field:reason:value:)``.
+  /// - Throws: ``Failure/validation``.
   func checkedReturnURL(of merchant: MerchantCaller) throws -> String? {
     guard let returnUrl else { return nil }
     guard returnUrl.utf8.count <= 2000, let url = WebURL(returnUrl), url.isHTTP else {
@@ -106,7 +106,7 @@ struct DecimalText: SelfDescribing {
     self.text = text
   }
 
-  /// - Throws: ``Failure/validation(field:reason:value:)`` unless it is above zero, not too large, and has
+  /// - Throws: ``Failure/validation`` unless it is above zero, not too large, and has
   ///   at most the currency's decimals.
   func amount(in currency: Currency, of field: String = "amount") throws -> Amount {
     guard let amount = Amount(number: text.utf8, in: currency) else {

@@ -8,7 +8,7 @@ import Store
 /// amount, currency?, orderId?}`. The answer's `challenge` must be signed before `expiresAt`.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
-///   ``Failure/validation(field:reason:value:)``; errors of ``ApprovalOutcome/payment()``.
+///   ``Failure/validation``; errors of ``ApprovalOutcome/payment()``.
 func initiatePayment(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = context.caller(of: request)
   if caller != nil, let id = try request.decode(RequestBody.self).requestId?.text {
@@ -42,7 +42,7 @@ func approvePayment(_ request: Request, in context: borrowing Context) throws ->
 
 /// `POST /api/merchant/payment/confirm`: confirms a payment, once, by a passkey or by biometrics.
 ///
-/// - Throws: ``Failure/invalidAPIKey``; ``Failure/validation(field:reason:value:)``; errors of
+/// - Throws: ``Failure/invalidAPIKey``; ``Failure/validation``; errors of
 ///   ``Context/payment(_:of:)``; ``Failure/tooManyRequests(retryAfter:)`` while the device is locked.
 func confirmPayment(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = context.caller(of: request)

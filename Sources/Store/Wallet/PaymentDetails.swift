@@ -24,7 +24,7 @@ package struct PaymentDetails: Sendable {
   /// The merchant's own id of the order.
   package let orderID: String?
   package let description: String?
-  /// JSON: an array of ``PaymentItem``.
+  /// JSON: an array of the items.
   package let items: [UInt8]?
   /// The page that the app opens afterward.
   package let returnURL: String?
