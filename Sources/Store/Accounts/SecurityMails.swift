@@ -180,7 +180,8 @@ package struct SecurityMails: Sendable {
   let records: Records
 
   /// Posts a push in addition to a mail, to all devices of the mail's account that are signed in and
-  /// allow pushes. The same mail again posts no second push.
+  /// allow pushes. The same mail again posts no second push. A mail that has waited for twelve hours
+  /// posts none: the purge forgets a push after a day, and an attempt after that would post it again.
   ///
   /// - Parameter channels: the channel of each platform that can get a push.
   package func push(
@@ -189,7 +190,9 @@ package struct SecurityMails: Sendable {
     try records.transaction { transaction in
       let found = try transaction.connection.rows(
         """
-        SELECT t.token, t.platform, t.bundle_id, a.id FROM accounts a JOIN devices d ON d.account_id = a.id
+        SELECT t.token, t.platform, t.bundle_id, a.id FROM accounts a
+        JOIN outbox o ON o.id = ? AND o.created_at > UTC_TIMESTAMP(3) - INTERVAL 12 HOUR
+        JOIN devices d ON d.account_id = a.id
         JOIN push_tokens t ON t.device_id = d.id
         JOIN device_preferences p ON p.device_id = d.id
         WHERE a.email = ? AND FIND_IN_SET(t.platform, ?)
@@ -199,8 +202,8 @@ package struct SecurityMails: Sendable {
         ORDER BY t.token LIMIT 100
         """,
         [
-          .text(mail.recipient), .text(channels.keys.map(\.rawValue).joined(separator: ",")),
-          .time(transaction.now),
+          .text(mail.id), .text(mail.recipient),
+          .text(channels.keys.map(\.rawValue).joined(separator: ",")), .time(transaction.now),
         ]
       ) { row in
         (

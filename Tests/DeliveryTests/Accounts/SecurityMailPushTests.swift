@@ -12,9 +12,15 @@ import Testing
     id: "01890a5d-ac96-774b-bcce-b302099a8057", kind: .passkeyAdded, recipient: "ann@example.org",
     sealed: "")
 
-  /// Adds a phone of Ann's for each of `tokens`: `c` is not a phone of Apple, `d` takes no pushes,
+  /// Adds the mail, and a phone of Ann's for each of `tokens`: `c` is not a phone of Apple, `d` takes no pushes,
   /// `e` is a browser, `f` is signed out.
   private func arrange(_ delivery: TestDelivery, tokens: [String]) {
+    delivery.sql(
+      """
+      INSERT INTO outbox (id, kind, recipient, due_at, created_at, expires_at, request_id)
+      VALUES ('\(mail.id)', 'passkey_added', '\(mail.recipient)', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR,
+        UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) + INTERVAL 7 DAY, 'r')
+      """)
     for letter in tokens {
       delivery.sql(
         """
@@ -52,6 +58,28 @@ import Testing
       let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
       for _ in 1...2 { try notices.push(push, with: mail, by: [.ios: .apns]) }
       #expect(pushes(delivery) == "account\ta\topen\naccount\tb\topen")
+    }
+  }
+
+  /// After a day, the purge deletes what was delivered. The mail may be tried for a week.
+  @Test func aMailThatIsTriedForDaysIsPushedOnce() throws {
+    try withDelivery { delivery throws in
+      arrange(delivery, tokens: ["a"])
+      let notices = delivery.companionDatabase.records(at: .now(), from: .companion).notices
+      let push = NotificationContent(collapseID: mail.id)
+      try notices.push(push, with: mail, by: [.ios: .apns])
+      #expect(pushes(delivery) == "account\ta\topen")
+      delivery.sql(
+        """
+        UPDATE deliveries SET state = 'delivered', due_at = due_at - INTERVAL 25 HOUR,
+          finished_at = due_at;
+        UPDATE notifications SET created_at = created_at - INTERVAL 25 HOUR;
+        UPDATE outbox SET created_at = created_at - INTERVAL 25 HOUR;
+        """)
+      try delivery.companion(mailer: nil, channels: []).pass()
+      #expect(delivery.sql("SELECT COUNT(*) FROM notifications") == "0")
+      try notices.push(push, with: mail, by: [.ios: .apns])
+      #expect(pushes(delivery) == "")
     }
   }
 
