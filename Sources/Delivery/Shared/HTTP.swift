@@ -215,7 +215,8 @@ struct HTTPClient: ~Copyable {
     switchboard_get_offset(curl, CURLINFO_RETRY_AFTER, &seconds)
     return HTTPAnswer(
       status: status, body: body, entityTag: field("ETag"),
-      retryAfter: seconds > 0 ? .seconds(Int64(seconds)) : nil)
+      retryAfter: seconds > 0
+        ? min(.seconds(Int64(seconds)), HTTPAnswer.longestRetryAfter) : nil)
   }
 
   private func set(_ option: CURLoption, _ value: String) {

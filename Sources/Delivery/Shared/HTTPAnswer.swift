@@ -4,8 +4,11 @@ struct HTTPAnswer {
   let body: [UInt8]
   /// `ETag`
   let entityTag: String?
-  /// `Retry-After`, given as seconds or as a date (RFC 9110 §10.2.3).
+  /// `Retry-After`, given as seconds or as a date (RFC 9110 §10.2.3); at most ``longestRetryAfter``.
   let retryAfter: Duration?
+
+  /// A server that asks for a longer wait is asked again after a day.
+  static let longestRetryAfter = Duration.seconds(86_400)
 }
 
 /// Reason why there is no answer.

@@ -109,7 +109,7 @@ extension WebPushOutcome {
   ) -> DeliveryOutcome {
     // One minute, doubled after each attempt, up to 32 minutes.
     var delay = Duration.seconds(60 << min(max(attempts, 1) - 1, 5))
-    if case .refused(_, let wanted?) = self { delay = max(delay, min(wanted, .seconds(86_400))) }
+    if case .refused(_, let wanted?) = self { delay = max(delay, wanted) }
     return .later(delay: delay, status: status, reason: reason, countsAsAttempt: countsAsAttempt)
   }
 }

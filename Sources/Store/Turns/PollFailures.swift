@@ -5,7 +5,7 @@ import MariaDB
 package enum PollFailure: Sendable, Equatable {
   /// online-go.com as a whole does not serve us now: 429, 5xx, no answer, no JSON.
   ///
-  /// - Parameter retryAfter: the wait that it asks for, kept even if it is long.
+  /// - Parameter retryAfter: the wait that it asks for, at most a day.
   case refused(reason: String, retryAfter: Duration?)
   /// This user's answer has a problem.
   case unreadable(reason: String)

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func aLongRetryAfterIsKept() throws {
+  @Test func aLongRetryAfterIsKeptUpToADay() throws {
     try withPolling { polling throws in
       try polling.register()
       let date = DateFormatter()
@@ -37,7 +37,8 @@ import Testing
       date.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
       for (value, expected) in [
         ("120", 120...120), ("7200", 7200...7200), ("in an hour", 3598...3600), ("soon", 80...80),
-        ("-5", 160...160),
+        ("-5", 160...160), ("999999999999", 86_400...86_400),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400...86_400),
       ] {
         let inAnHour = date.string(from: Date(timeIntervalSinceNow: 3600))
         let field = "Retry-After: \(value.replacing("in an hour", with: inAnHour))"
