@@ -54,7 +54,8 @@ extension Companion {
     guard let url = settings.publicURL,
       try records.problems.lastGoodLook(at: .site, by: hostName(), within: .seconds(60)) == nil
     else { return }
-    let answer = SiteAnswer(at: url)
+    let answer = SiteAnswer(at: url, stopping: stopping)
+    if stopping.isSet { return }  // the answer may be missing because we stop
     problemLog.note(.site, answer.problem)
     guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else { return }
     problemLog.note(

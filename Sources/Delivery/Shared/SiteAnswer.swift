@@ -13,21 +13,23 @@ struct SiteAnswer {
 
   var isAnswered: Bool { status != nil }
 
-  /// - Parameter triesFor: time to retry, because the web server may just be starting.
-  init(at url: String, triesFor: Duration = .seconds(3)) {
+  /// - Parameters:
+  ///   - triesFor: time to retry, because the web server may just be starting.
+  ///   - stopping: ends the requests within a second when it is set; then there may be no answer.
+  init(at url: String, triesFor: Duration = .seconds(3), stopping: Flag? = nil) {
     let end = ContinuousClock.now + triesFor
-    var answer = SiteAnswer(askedOnce: url)
-    while !answer.isAnswered, ContinuousClock.now < end {
+    var answer = SiteAnswer(askedOnce: url, stopping)
+    while !answer.isAnswered, ContinuousClock.now < end, stopping?.isSet != true {
       usleep(500_000)
-      answer = SiteAnswer(askedOnce: url)
+      answer = SiteAnswer(askedOnce: url, stopping)
     }
     self = answer
   }
 
-  private init(askedOnce url: String) {
-    let verified = Self.ask(url, verifying: true)
+  private init(askedOnce url: String, _ stopping: Flag?) {
+    let verified = Self.ask(url, verifying: true, stopping)
     isTrusted = !Self.isUntrusted(verified)
-    switch isTrusted ? verified : Self.ask(url, verifying: false) {
+    switch isTrusted ? verified : Self.ask(url, verifying: false, stopping) {
     case .success(let answer):
       status = answer.status
       reason = Self.reason(in: answer.body)
@@ -37,11 +39,14 @@ struct SiteAnswer {
     }
   }
 
-  private static func ask(_ url: String, verifying: Bool) -> Result<HTTPAnswer, HTTPError> {
+  private static func ask(
+    _ url: String, verifying: Bool, _ stopping: Flag?
+  ) -> Result<HTTPAnswer, HTTPError> {
     let client = HTTPClient(
       userAgent: "Switchboard/\(Product.version)", verifiesServers: verifying)
     // Longer than the web server waits for the responder.
-    let limits = HTTPClient.Limits(connecting: .seconds(3), total: .seconds(20), body: 1 << 16)
+    let limits = HTTPClient.Limits(
+      connecting: .seconds(3), total: .seconds(20), body: 1 << 16, stopping: stopping)
     do throws(HTTPError) {
       return .success(try client.get(.configured("\(url)/health"), entityTag: nil, limits: limits))
     } catch {

@@ -86,6 +86,27 @@ import Testing
   }
 
   @Test(arguments: ["watch", "run"])
+  func whileTheSiteIsSilent(_ command: String) throws {
+    try withDelivery { delivery throws in
+      let site = try #require(LoopbackListener())
+      defer { site.end() }
+      let isAsked = Flag()
+      site.begin { connection in
+        isAsked.set()
+        var byte: UInt8 = 0
+        while read(connection, &byte, 1) == 1 {}
+        close(connection)
+      }
+      let companion = try RunningCompanion(
+        delivery, command, changing: ["SWITCHBOARD_PUBLIC_URL": "http://127.0.0.1:\(site.port)"])
+      defer { companion.end() }
+      #expect(holds { isAsked.isSet })
+      try stop(companion)
+      #expect(delivery.sql("SELECT COUNT(*) FROM problems WHERE name = 'site'") == "0")
+    }
+  }
+
+  @Test(arguments: ["watch", "run"])
   func whileAPushServiceOfBrowsersIsSilent(_ command: String) throws {
     try withBrowsers { browsers in
       let delivery = browsers.delivery
