@@ -104,6 +104,8 @@ private func webPushAdvice(on reason: String) -> String? {
     "The browser has given up the subscription. Notifications work again when the page subscribes: open it in the browser."
   case "VapidKeyRefused":
     "The push service refuses our key. Check WEBPUSH_VAPID_KEY: subscriptions belong to the key with which they were made."
+  case "SubscribedWithOtherKey":
+    "The page subscribed with another key than the site's. Notifications work again when the page subscribes: open it in the browser."
   case "PayloadTooLarge":
     "The notification is too long for a push service. That is an error of this program: report it."
   case "TooManyRequests":

@@ -47,7 +47,8 @@ extension DirectSender {
         let outcome = sender.send(
           WebPushSender.Message(
             token: message.token.text, sealed: found[message.token.text],
-            payload: message.content.apnsPayload, collapseID: nil, lifetime: 60))
+            payload: message.content.apnsPayload, collapseID: nil, lifetime: 60)
+        ).outcome
         results[message.id] = DirectResult(outcome, of: message)
       }
       return results

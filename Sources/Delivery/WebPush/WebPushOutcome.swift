@@ -6,6 +6,9 @@ package enum WebPushOutcome: Sendable, Equatable {
   case accepted(status: Int)
   /// The service answered with another status.
   case refused(status: Int, retryAfter: Duration?)
+  /// The service refused our key, which it accepts for other subscriptions: this subscription was
+  /// made with another key.
+  case otherKey(status: Int)
   /// The service did not answer.
   case unanswered
   /// Not sent, because the service did not answer earlier in this run.
@@ -28,7 +31,7 @@ extension WebPushOutcome {
   /// The service's status; 0 if it did not answer or was not asked.
   var status: Int {
     switch self {
-    case .accepted(let status), .refused(let status, _): status
+    case .accepted(let status), .refused(let status, _), .otherKey(let status): status
     case .unanswered, .postponed, .tooLarge, .unusable: 0
     }
   }
@@ -38,7 +41,7 @@ extension WebPushOutcome {
   var toldStatus: Int {
     switch self {
     case .accepted: 201
-    case .refused(401, _), .refused(403, _): 403
+    case .refused(401, _), .refused(403, _), .otherKey: 403
     case .refused(let status, _) where [404, 410, 413, 429].contains(status): status
     case .refused(500..., _): 503
     case .refused: 400
@@ -50,8 +53,8 @@ extension WebPushOutcome {
   var toldReason: String? {
     switch self {
     case .accepted: nil
-    case .refused(400..<500, _) where toldStatus != 400, .unanswered, .postponed, .tooLarge,
-      .unusable:
+    case .refused(400..<500, _) where toldStatus != 400, .otherKey, .unanswered, .postponed,
+      .tooLarge, .unusable:
       reason
     case .refused: "HTTP_\(toldStatus)"
     }
@@ -67,6 +70,7 @@ extension WebPushOutcome {
     case .refused(429, _): "TooManyRequests"
     case .refused(401, _), .refused(403, _): "VapidKeyRefused"
     case .refused(let status, _): "HTTP_\(status)"
+    case .otherKey: "SubscribedWithOtherKey"
     case .unanswered, .postponed: "NoAnswer"
     case .unusable(let why): why.rawValue
     }
@@ -75,7 +79,8 @@ extension WebPushOutcome {
   /// Whether the subscription has ended or is unusable.
   var isGone: Bool {
     switch self {
-    case .refused(404, _), .refused(410, _), .unusable(.malformed), .unusable(.missing): true
+    case .refused(404, _), .refused(410, _), .otherKey, .unusable(.malformed), .unusable(.missing):
+      true
     default: false
     }
   }
@@ -96,7 +101,7 @@ extension WebPushOutcome {
     case .accepted: .delivered
     case .refused(401, _), .refused(403, _), .refused(429, _), .refused(500..., _):
       later(after: attempts, status: Int64(status))
-    case .refused: .dead(status: Int64(status), reason: reason)
+    case .refused, .otherKey: .dead(status: Int64(status), reason: reason)
     case .unanswered: later(after: attempts, status: nil)
     case .postponed, .unusable(.unopenable):
       later(after: 1, status: nil, countsAsAttempt: false)

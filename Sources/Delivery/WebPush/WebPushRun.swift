@@ -7,8 +7,15 @@ import Store
 final class WebPushRun: ChannelRun {
   private struct Queue {
     var waiting: [OutgoingDelivery] = []
-    var sent: [(outgoing: OutgoingDelivery, outcome: WebPushOutcome)] = []
+    var sent: [Answer] = []
     var isOver = false
+  }
+
+  private struct Answer {
+    let outgoing: OutgoingDelivery
+    var outcome: WebPushOutcome
+    /// Origin of the push service; nil if the subscription is unusable.
+    var origin: String?
   }
 
   private let settings: WebPushSettings
@@ -17,7 +24,14 @@ final class WebPushRun: ChannelRun {
   private let answerLimit: Duration
   private let waitLimit: Duration
   private let silent = SilentOrigins()
-  private(set) var problem: String?
+  /// Origins that accepted a message.
+  private var accepting: Set<String> = []
+  /// Statuses with which origins refused our key.
+  private var refusing: [String: Int] = [:]
+  /// Refusals of our key that are not reported yet. If their service accepts another message, they
+  /// concern only their subscriptions.
+  private var undecided: [Answer] = []
+  /// Whether requests hang.
   private(set) var isStopped = false
 
   private static let threads = 4
@@ -50,11 +64,13 @@ final class WebPushRun: ChannelRun {
       queue.with { $0.waiting += more }
       if inHand.isEmpty { break }
       guard let answered = queue.wait(until: .now + waitLimit, Self.takeSent) else { break }
-      for (outgoing, outcome) in answered {
-        inHand[outgoing.delivery.id] = nil
-        report(sent(outgoing, outcome))
+      for answer in answered {
+        inHand[answer.outgoing.delivery.id] = nil
+        note(answer, report)
       }
+      decide(report) { accepting.contains($0) }
     }
+    decide(report) { _ in true }
     queue.with { $0.isOver = true }
     if inHand.isEmpty {
       for thread in threads { pthread_join(thread, nil) }
@@ -71,14 +87,11 @@ final class WebPushRun: ChannelRun {
     _ inHand: some Sequence<OutgoingDelivery>, _ report: (SentDelivery) -> Void
   ) {
     isStopped = true
-    problem = "requests to push services do not end"
-    for outgoing in inHand { report(sent(outgoing, .unanswered)) }
+    for outgoing in inHand { report(sent(Answer(outgoing: outgoing, outcome: .unanswered))) }
   }
 
   /// - Returns: nil if no message was sent since the last call.
-  private static func takeSent(
-    _ queue: inout Queue
-  ) -> [(outgoing: OutgoingDelivery, outcome: WebPushOutcome)]? {
+  private static func takeSent(_ queue: inout Queue) -> [Answer]? {
     guard !queue.sent.isEmpty else { return nil }
     defer { queue.sent = [] }
     return queue.sent
@@ -92,8 +105,10 @@ final class WebPushRun: ChannelRun {
     return {
       let sender = WebPushSender(settings, keys: keys, limits: limits, silent: silent)
       while let outgoing = queue.wait(Self.takeWaiting) {
-        let outcome = sender.send(WebPushSender.Message(outgoing))
-        queue.with { $0.sent.append((outgoing, outcome)) }
+        let (outcome, origin) = sender.send(WebPushSender.Message(outgoing))
+        queue.with {
+          $0.sent.append(Answer(outgoing: outgoing, outcome: outcome, origin: origin))
+        }
       }
     }
   }
@@ -104,18 +119,47 @@ final class WebPushRun: ChannelRun {
     return queue.isOver ? .some(nil) : nil
   }
 
-  private func sent(_ outgoing: OutgoingDelivery, _ outcome: WebPushOutcome) -> SentDelivery {
-    let delivery = outgoing.delivery
-    if outcome.isOurFault {
-      problem = """
-        A push service answers \(outcome.status): it refuses our VAPID key. Check that WEBPUSH_VAPID_KEY is the \
-        key with which the pages subscribed
-        """
-    }
+  private func sent(_ answer: Answer) -> SentDelivery {
+    let (delivery, outcome) = (answer.outgoing.delivery, answer.outcome)
     return SentDelivery(
       id: delivery.id, outcome: outcome.deliveryOutcome(after: delivery.attempts + 1),
       deadToken: outcome.isGone
-        ? DeadToken(token: delivery.token, registeredBefore: outgoing.readAt) : nil)
+        ? DeadToken(token: delivery.token, registeredBefore: answer.outgoing.readAt) : nil)
+  }
+}
+
+// MARK: Refusals of our key
+
+extension WebPushRun {
+  /// Reports an answer, unless it refuses our key.
+  private func note(_ answer: Answer, _ report: (SentDelivery) -> Void) {
+    if answer.outcome.isOurFault { return undecided.append(answer) }
+    if case .accepted = answer.outcome, let origin = answer.origin { accepting.insert(origin) }
+    report(sent(answer))
+  }
+
+  /// Reports the undecided refusals of the origins for which `isKnown` returns true.
+  private func decide(_ report: (SentDelivery) -> Void, _ isKnown: (String) -> Bool) {
+    for var answer in undecided {
+      guard let origin = answer.origin, isKnown(origin) else { continue }
+      if accepting.contains(origin) {
+        answer.outcome = .otherKey(status: answer.outcome.status)
+      } else {
+        refusing[origin] = answer.outcome.status
+      }
+      report(sent(answer))
+    }
+    undecided.removeAll { $0.origin.map(isKnown) ?? false }
+  }
+
+  var problem: String? {
+    if isStopped { return "requests to push services do not end" }
+    return refusing.first { !accepting.contains($0.key) }.map { _, status in
+      """
+      A push service answers \(status): it refuses our VAPID key. Check that WEBPUSH_VAPID_KEY is the \
+      key with which the pages subscribed
+      """
+    }
   }
 }
 

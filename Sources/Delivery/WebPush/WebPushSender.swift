@@ -41,21 +41,30 @@ struct WebPushSender: ~Copyable {
       userAgent: "switchboard/\(Product.version)", trusting: settings.certificatesFile)
   }
 
-  func send(_ message: Message) -> WebPushOutcome {
-    let opened: (endpoint: Destination, keys: WebPushKeys)
+  /// Sends a message.
+  ///
+  /// - Returns: the outcome, and the origin of the push service; no origin if the subscription is
+  ///   unusable.
+  func send(_ message: Message) -> (outcome: WebPushOutcome, origin: String?) {
     switch open(message) {
-    case .success(let found): opened = found
-    case .failure(let why): return .unusable(why)
+    case .success(let opened):
+      let origin = opened.endpoint.url.origin
+      return (send(message, to: opened.endpoint, at: origin, opened.keys), origin)
+    case .failure(let why): return (.unusable(why), nil)
     }
+  }
+
+  private func send(
+    _ message: Message, to endpoint: Destination, at origin: String, _ keys: WebPushKeys
+  ) -> WebPushOutcome {
     guard message.payload.count <= WebPushKeys.maximumContentSize else { return .tooLarge }
-    let origin = opened.endpoint.url.origin
     guard !silent.contains(origin) else { return .postponed }
     do {
-      let body = try opened.keys.encrypt(message.payload)
+      let body = try keys.encrypt(message.payload)
       let authorization = try settings.vapid.authorization(
         for: origin, expiresAt: Timestamp.now() + Self.tokenLifetime)
       let answer = try client.post(
-        body, to: opened.endpoint,
+        body, to: endpoint,
         fields: fields(of: message) + ["Authorization: \(authorization)"], limits: limits)
       return (200...299).contains(answer.status)
         ? .accepted(status: answer.status)

@@ -82,6 +82,25 @@ import Testing
     }
   }
 
+  /// The refusal may come before the first accepted message or after it.
+  @Test(arguments: [0, 8])
+  func aSubscriptionForAnotherKeyIsRemovedIfTheServiceAcceptsOurs(position: Int) throws {
+    try withBrowsers { browsers in
+      let all = try (0...8).map { try browsers.subscribe("\($0)") }
+      browsers.service.play(.init(403), for: all[position].name)
+      for browser in all { browsers.notify(browser) }
+      try browsers.pass()
+      for (index, browser) in all.enumerated() {
+        let isOther = index == position
+        let expected = isOther ? "dead SubscribedWithOtherKey 1" : "delivered 1"
+        #expect(browsers.state(of: browser) == expected)
+        #expect(browsers.isKnown(browser) == !isOther)
+      }
+      #expect(
+        browsers.delivery.sql("SELECT reason FROM problems WHERE name = 'webpush'") == "")
+    }
+  }
+
   /// The reason in `status` while our key is refused, while the service does not answer, and
   /// afterwards.
   @Test func aFailureIsToldUntilABrowserGetsAMessage() throws {
