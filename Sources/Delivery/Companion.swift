@@ -97,6 +97,7 @@ package struct Companion: Sendable {
       problemLog.tally(.mails, "expired", by: expired)
       log.error("Mails expired before they were sent", metadata: ["mails": "\(expired)"])
     }
+    try giveUpExpiredDeliveries()
     try polling?.pollDueUsers(atMost: limit) { work.wakeDeliveries() }
     try bankEnrollments.resealSecrets()
     try webhooks.resealSecrets()
@@ -118,6 +119,20 @@ package struct Companion: Sendable {
       if expired < slice { break }
     }
     return total
+  }
+
+  /// Gives up expired deliveries of channels by which this companion does not send, at most 1,600 of
+  /// each.
+  private func giveUpExpiredDeliveries() throws {
+    let ours = Set(channels.map(\.name))
+    for channel in try records.deliveries.channels() where !ours.contains(channel) {
+      let expired = try records.deliveries.giveUpExpired(of: channel, limit: 100)
+      guard expired > 0 else { continue }
+      problemLog.tally(.deliveries, "\(channel.name) expired", by: expired)
+      log.warning(
+        "Notifications expired: this companion does not send by their channel",
+        metadata: ["channel": "\(channel.name)", "deliveries": "\(expired)"])
+    }
   }
 
   /// Time after which a round stops deleting rows, even if some are left.

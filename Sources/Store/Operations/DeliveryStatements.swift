@@ -158,13 +158,16 @@ struct DeliveryStatements: ~Copyable {
           .integer(counts ? 1 : 0), .integer(status), .text(reason.cut(to: 64)),
           .integer(delay.milliseconds * 1000), .text(delivery.id), .integer(delivery.attempts),
         ])
-    case .undelivered(let reason):
-      guard try close(delivery.id, status: nil, reason: reason) else { return }
-      for statement in transaction.rooms.flatMap(\.whenGivenUp) {
-        _ = try transaction.connection.execute(
-          statement, [.bytes(JSONWriter.array(of: [delivery.id]))])
-      }
+    case .undelivered(let reason): try giveUp(delivery.id, because: reason)
     case .dead(let status, let reason): _ = try close(delivery.id, status: status, reason: reason)
+    }
+  }
+
+  /// Ends a delivery that no service has rejected.
+  func giveUp(_ id: String, because reason: String) throws(DatabaseError) {
+    guard try close(id, status: nil, reason: reason) else { return }
+    for statement in transaction.rooms.flatMap(\.whenGivenUp) {
+      _ = try transaction.connection.execute(statement, [.bytes(JSONWriter.array(of: [id]))])
     }
   }
 

@@ -72,6 +72,40 @@ import Testing
     }
   }
 
+  /// A site without a channel would otherwise collect its deliveries and report them forever.
+  @Test func expiredDeliveriesOfAChannelWithoutASenderAreGivenUp() throws {
+    try withDelivery { delivery throws in
+      let companion = delivery.companion(mailer: .directory(delivery.folder), channels: [])
+      try delivery.deliveries.addLeases(of: .fcm)
+      insert(delivery, [("apns", 400), ("apns", 500), ("fcm", 600)])
+      try companion.pass()
+      #expect(delivery.sql("SELECT DISTINCT state FROM deliveries") == "open")
+      #expect(try overdue(delivery).map { $0.prefix(4) } == ["apns", "fcm:"])
+      delivery.sql("UPDATE notifications SET expires_at = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND")
+      try companion.pass()
+      #expect(
+        delivery.sql("SELECT state, reason, COUNT(*) FROM deliveries GROUP BY 1, 2")
+          == "dead\texpired\t3")
+      #expect(try overdue(delivery) == [])
+      #expect(
+        delivery.sql("SELECT MAX(leased_until) <= UTC_TIMESTAMP(3) FROM delivery_leases") == "1")
+    }
+  }
+
+  /// Another host may send by the channel.
+  @Test func aShardThatAPassHoldsIsLeftToThatPass() throws {
+    try withDelivery { delivery throws in
+      insert(delivery, [("apns", 400)])
+      delivery.sql(
+        """
+        UPDATE notifications SET expires_at = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND;
+        UPDATE delivery_leases SET leased_until = UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE
+        """)
+      try delivery.companion(mailer: .directory(delivery.folder), channels: []).pass()
+      #expect(delivery.sql("SELECT state FROM deliveries") == "open")
+    }
+  }
+
   /// A failed attempt moves the due time, so only the channel's own problem is reported.
   @Test func whatAServiceRefusesForNowIsNotOverdue() throws {
     try withBrowsers { browsers in
