@@ -5,6 +5,7 @@ final class UrgentWork: Sendable {
   /// costs less than that of each worker.
   private let scout: WakeableThread
   private let banks: [WakeableThread]
+  private let pushTests: WakeableThread
   private let jobs: WakeableThread
   private let mails: [WakeableThread]
   private let webhooks: [WakeableThread]
@@ -32,7 +33,8 @@ final class UrgentWork: Sendable {
         try work()
       }
     }
-    let others = companion.jobs.only(.others)
+    let (ofPushTests, others) = (companion.jobs.only(.pushTests), companion.jobs.only(.others))
+    pushTests = WakeableThread("push tests", failures) { try ofPushTests.run() }
     jobs = WakeableThread("jobs", failures, wakingDeliveries { try others.run() })
     let mailing = companion.mails
     mails = (1...Self.mailWorkers).map { _ in
@@ -46,7 +48,7 @@ final class UrgentWork: Sendable {
     banks = (1...Self.bankWorkers).map { _ in
       WakeableThread("banks", failures) { try ofBanks.run() }
     }
-    let (ofJobs, mails, webhooks) = (banks + [jobs], mails, webhooks)
+    let (ofJobs, mails, webhooks) = (banks + [pushTests, jobs], mails, webhooks)
     scout = WakeableThread("due work", failures) {
       let records = companion.records
       let workers = ofJobs + mails + webhooks
@@ -64,7 +66,9 @@ final class UrgentWork: Sendable {
   }
 
   /// All threads: each one wakes only later ones.
-  private var all: [WakeableThread] { [scout] + banks + [jobs] + mails + webhooks + deliveries }
+  private var all: [WakeableThread] {
+    [scout] + banks + [pushTests, jobs] + mails + webhooks + deliveries
+  }
 
   func wake() {
     scout.wake()

@@ -6,8 +6,9 @@ import MariaDB
 package struct Job: Sendable {
   /// The kind of work. Each room declares its own kinds.
   package struct Kind: Hashable, Sendable {
-    /// The worker that does it: a slow bank delays only the requests that wait for a bank.
-    package enum Worker: Sendable { case banks, others }
+    /// The worker that does it: a slow bank or push service delays only the requests that wait for
+    /// one.
+    package enum Worker: Sendable { case banks, pushTests, others }
 
     /// The word in the column `kind`.
     package let name: String

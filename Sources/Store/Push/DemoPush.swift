@@ -2,7 +2,7 @@ package import Base
 
 extension Job.Kind {
   /// Sends a ``DemoPush``; its result is a ``DemoPushOutcome``.
-  package static let demoPush = Job.Kind("push_test")
+  package static let demoPush = Job.Kind("push_test", worker: .pushTests)
 }
 
 /// The request of a job of the kind ``Job/Kind/demoPush``. The companion does not trust it: it sends only to tokens that

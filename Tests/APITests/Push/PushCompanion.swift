@@ -31,7 +31,7 @@ extension TestApplication {
   /// Calls `body` while a companion runs every job of the worker and sends with `sender`.
   func withCompanion<T>(
     _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
-    of worker: Job.Kind.Worker = .others,
+    of worker: Job.Kind.Worker = .pushTests,
     keys: CompanionKeys = CompanionKeys(TestApplication.boxKeys),
     outbound: OutboundRule = loopback, publicURL: String? = nil, _ body: () throws -> T
   ) throws -> T {

@@ -71,6 +71,19 @@ import Testing
     }
   }
 
+  /// The push test waits for the claim of the check, which is posted later.
+  @Test func aSlowPushTestKeepsNoOtherJobWaiting() throws {
+    try withDelivery { delivery throws in
+      _ = try post(delivery)
+      let check = try delivery.responder().jobs.post(.turnCheck, Array("{}".utf8))
+      let sender = DirectSender(topic: "t", concurrency: 1) { _ in
+        #expect(holds { delivery.sql("SELECT attempts FROM jobs WHERE id = '\(check)'") == "1" })
+        return [:]
+      }
+      try delivery.companion(mailer: nil, channels: [.direct(sender)]).doUrgentWork()
+    }
+  }
+
   @Test func withoutAPNsNothingIsSentAndTheVariablesAreNamed() throws {
     try withDelivery { delivery throws in
       let companion = delivery.companion(
@@ -169,7 +182,7 @@ import Testing
         return [:]
       }
       try inParallel(2) { _ in
-        try delivery.companion(mailer: nil, channels: [.direct(sender)]).jobs.only(.others).run()
+        try delivery.companion(mailer: nil, channels: [.direct(sender)]).jobs.only(.pushTests).run()
       }
       #expect(sent.withLock { $0 } == 10)
       #expect(

@@ -25,7 +25,7 @@ import Testing
       return Dictionary(
         uniqueKeysWithValues: notifications.map { ($0.id, .accepted(apnsID: "id")) })
     }
-    try delivery.companion(mailer: nil, channels: [.direct(sender)]).jobs.only(.others).run()
+    try delivery.companion(mailer: nil, channels: [.direct(sender)]).jobs.only(.pushTests).run()
     return sent.withLock { $0 }
   }
 
