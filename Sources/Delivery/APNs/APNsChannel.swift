@@ -23,6 +23,7 @@ extension DeliveryChannel {
   ) -> DeliveryChannel {
     let apps = APNsApps(
       all: family.map { APNsApp($0, database, sealingKeys: keys, limits: limits) })
+    let direct = APNsApps(directly: family, database, sealingKeys: keys)
     return DeliveryChannel(
       name: .apns, platforms: [.ios, .macos],
       routes: { try apps.findRoutes(to: $0) },
@@ -31,8 +32,8 @@ extension DeliveryChannel {
         return APNsAllAppsRun(apps, until: deadline)
       },
       describe: { apps.describe($0) },
-      close: { for app in apps.all { app.close() } },
-      direct: DirectSender(family, database, sealingKeys: keys))
+      close: { for app in apps.all + direct.all { app.close() } },
+      direct: DirectSender(direct))
   }
 }
 

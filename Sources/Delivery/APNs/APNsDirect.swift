@@ -1,10 +1,10 @@
 import Base
-package import Store
+import Store
 
-extension DirectSender {
-  /// Sends to Apple over new connections for each call.
-  package init(_ family: [APNsSettings], _ database: Database, sealingKeys: CompanionKeys) {
-    let apps = APNsApps(
+extension APNsApps {
+  /// Clients with short time limits for a ``DirectSender``. They keep their connections between calls.
+  init(directly family: [APNsSettings], _ database: Database, sealingKeys: CompanionKeys) {
+    self.init(
       all: family.map {
         var limits = APNsClient.Limits()
         limits.engine.window = $0.testConcurrency
@@ -13,7 +13,13 @@ extension DirectSender {
         limits.answersAtEnd = .seconds(4)
         return APNsApp($0, database, sealingKeys: sealingKeys, limits: limits)
       })
-    self.init(concurrency: family[0].testConcurrency) { messages in
+  }
+}
+
+extension DirectSender {
+  /// Sends to Apple over the kept connections of `apps`.
+  init(_ apps: APNsApps) {
+    self.init(concurrency: apps.all[0].settings.testConcurrency) { messages in
       // Shorter than the ten seconds that the request waits.
       let end = ContinuousClock.now + .seconds(8)
       let routes = try apps.findRoutes(
@@ -85,7 +91,6 @@ extension APNsApp {
   private func sendDirectly(
     _ notifications: [APNsNotification], until end: ContinuousClock.Instant
   ) throws -> [String: APNsOutcome] {
-    defer { close() }
     let (firstEnd, secondEnd) = (
       min(end, ContinuousClock.now + .seconds(4)), min(end, ContinuousClock.now + .seconds(6))
     )

@@ -229,24 +229,57 @@ import Testing
   @Test func aTestPushUsesOneConnection() throws {
     try withDelivery { delivery throws in
       try withAPNs(Self.far) { fake throws in
-        let sender = DemoPushSender(
-          database: delivery.companionDatabase,
-          channels: [
-            .apns(
-              [try fake.settings()], delivery.companionDatabase, sealingKeys: TestDelivery.keys)
-          ], missing: [])
-        let targets = (0..<20).map {
-          PushTarget(
-            token: hexEncoded(sha256("\($0)")), platform: .ios, registeredAt: .now(),
-            isEnabled: true)
-        }
-        let results = try sender.run(NotificationContent(body: "x"), to: targets).results
-        #expect(results.count { $0.ok } == 20)
+        #expect(try testPush(to: 0..<20, by: channel(to: fake, delivery), delivery) == 20)
       } thenLook: { fake, _ throws in
         let received = try fake.received()
         #expect(received.count == 20)
         #expect(received.allSatisfy { $0.connection == 1 })
       }
     }
+  }
+
+  @Test func laterTestPushesUseTheSameConnection() throws {
+    try withDelivery { delivery throws in
+      try withAPNs { fake throws in
+        let channel = try channel(to: fake, delivery)
+        for number in 0..<5 {
+          #expect(try testPush(to: number..<number + 1, by: channel, delivery) == 1)
+        }
+        channel.close()
+        #expect(try testPush(to: 5..<6, by: channel, delivery) == 1)
+      } thenLook: { fake, _ throws in
+        #expect(try fake.received().map(\.connection) == [1, 1, 1, 1, 1, 2])
+      }
+    }
+  }
+
+  @Test func aTestPushDoesWithoutTheConnectionThatAppleHasClosed() throws {
+    try withDelivery { delivery throws in
+      try withAPNs("goaway every 2") { fake throws in
+        let channel = try channel(to: fake, delivery)
+        for number in 0..<6 {
+          #expect(try testPush(to: number..<number + 1, by: channel, delivery) == 1)
+        }
+      }
+    }
+  }
+
+  private func channel(to fake: FakeAPNs, _ delivery: TestDelivery) throws -> DeliveryChannel {
+    .apns([try fake.settings()], delivery.companionDatabase, sealingKeys: TestDelivery.keys)
+  }
+
+  /// Sends a test push to the devices with these numbers.
+  ///
+  /// - Returns: how many Apple has accepted.
+  private func testPush(
+    to devices: Range<Int>, by channel: DeliveryChannel, _ delivery: TestDelivery
+  ) throws -> Int {
+    let sender = DemoPushSender(
+      database: delivery.companionDatabase, channels: [channel], missing: [])
+    let targets = devices.map {
+      PushTarget(
+        token: hexEncoded(sha256("\($0)")), platform: .ios, registeredAt: .now(), isEnabled: true)
+    }
+    return try sender.run(NotificationContent(body: "x"), to: targets).results.count { $0.ok }
   }
 }
