@@ -1,0 +1,48 @@
+import Support
+import Testing
+
+/// The scripts that run when the package is upgraded or purged, and setup, which an upgrade runs.
+@Suite struct PackageScriptTests {
+  private static let rest = """
+
+    SWITCHBOARD_MAIL_FROM=switchboard@example.org
+    SWITCHBOARD_MAIL_COMMAND="msmtp -t"
+
+    """
+
+  /// An upgrade and setup leave addresses alone that hold more than the host's name.
+  @Test(arguments: [
+    "https://example.org/switchboard", "https://example.org:8443", "https://example.org/",
+    "\"https://example.org:8443/a, https://old.example.org\"", "https://example.org",
+  ])
+  func theAddressOfTheSiteStays(address: String) throws {
+    let text = "SWITCHBOARD_PUBLIC_URL=\(address)\(Self.rest)"
+    let scripts = try PackageScripts(settings: text)
+    let upgraded = scripts.upgrade()
+    #expect(upgraded.status == 0, "\(upgraded.output)")
+    #expect(scripts.text("answers/name") == "example.org")
+    #expect(scripts.settings == text)
+    let again = scripts.run("usr/share/switchboard/setup", "--yes")
+    #expect(again.status == 0, "\(again.output)")
+    #expect(scripts.settings == text)
+  }
+
+  @Test func aNewNameKeepsThePortAndThePath() throws {
+    let scripts = try PackageScripts(
+      settings: "SWITCHBOARD_PUBLIC_URL=https://example.org:8443/a\(Self.rest)")
+    let outcome = scripts.run("usr/share/switchboard/setup", "--yes", "--name", "b.example.org")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(
+      scripts.settings == "SWITCHBOARD_PUBLIC_URL=\"https://b.example.org:8443/a\"\(Self.rest)")
+  }
+
+  @Test func aNewSiteGetsTheNameOfTheHost() throws {
+    let scripts = try PackageScripts(settings: "")
+    try #require(runProgram("rm", ["\(scripts.folder)/etc/switchboard/environment"]).status == 0)
+    let outcome = scripts.upgrade()
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(
+      scripts.settings?.contains("SWITCHBOARD_PUBLIC_URL=\"https://server7.example.net\"\n") == true
+    )
+  }
+}
