@@ -20,15 +20,17 @@ import Testing
     return Site.run(["bash", "-c", script, "bash", Self.folder, file.path(), name]).output
   }
 
-  /// The format of systemd.exec(5), EnvironmentFile=.
-  @Test(arguments: [
+  /// Lines with the variable A, and its value in brackets, in the format of systemd.exec(5), EnvironmentFile=.
+  static let settings = [
     ("A=b", "[b]"), ("  A = b c \t", "[b c]"), ("A=", "[]"), ("A=b\nA=c", "[c]"),
     ("A=\"b \\\"c\\\" \\\\ \\$d\"", "[b \"c\" \\ $d]"), ("A='b \\ \"c\"'", "[b \\ \"c\"]"),
     ("A=b\\ c", "[b c]"), ("A=b\\\nc", "[bc]"), ("A=b=c", "[b=c]"), ("A=b # c", "[b # c]"),
     ("A=msmtp -t --host='x'", "[msmtp -t --host='x']"), ("A=b", "[b]"),
     ("# A=b", "[no value]"), ("; A=b", "[no value]"), ("export A=b", "[no value]"),
     ("A", "[no value]"),
-  ])
+  ]
+
+  @Test(arguments: settings)
   func itReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
     #expect(try value(of: "A", in: text) == expected)
     #expect(try value(of: "A", in: "B=1\n\(text)\nC=2\n") == expected)

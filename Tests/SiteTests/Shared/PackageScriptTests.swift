@@ -45,4 +45,36 @@ import Testing
       scripts.settings?.contains("SWITCHBOARD_PUBLIC_URL=\"https://server7.example.net\"\n") == true
     )
   }
+
+  /// The config script answers with the present settings, so that an upgrade does not change them.
+  @Test(arguments: LauncherTests.settings)
+  func theConfigScriptReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
+    let scripts = try PackageScripts(
+      settings: "\(text.replacing("A", with: "SWITCHBOARD_MAIL_COMMAND"))\n")
+    let outcome = scripts.run("config", "configure", "1.0")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    let isUnset = ["[]", "[no value]"].contains(expected)
+    #expect(
+      scripts.text("answers/mail-command")
+        == (isUnset ? "none" : "\(expected.dropFirst().dropLast())"))
+  }
+
+  /// A purge deletes only the database that the programs use.
+  @Test(arguments: LauncherTests.settings)
+  func aPurgeReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
+    let name = "\(expected.dropFirst().dropLast())"
+    let setting = text.replacing("A", with: "SWITCHBOARD_DB_NAME")
+    let scripts = try PackageScripts(settings: "SWITCHBOARD_DB_SOCKET='/run/other'\n\(setting)\n")
+    let outcome = scripts.run("postrm", "purge")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    let database = ["", "no value"].contains(name) ? "switchboard" : name
+    let statements = scripts.text("statements")
+    if database.wholeMatch(of: #/[A-Za-z0-9_]+/#) != nil {
+      #expect(statements?.hasPrefix("--user=root --socket=/run/other\n") == true)
+      #expect(statements?.contains("\nDROP DATABASE IF EXISTS \(database);\n") == true)
+    } else {
+      #expect(statements == nil)
+      #expect(outcome.output.contains("no database was deleted"))
+    }
+  }
 }

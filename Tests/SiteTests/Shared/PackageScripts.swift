@@ -67,6 +67,7 @@ struct PackageScripts: ~Copyable {
       try String(contentsOf: projectFolder.appending(path: "Sources/\(name)"), encoding: .utf8)
     }
     return try source(name)
+      .replacing("\n. environment.sh\n", with: "\n\(source("companion/environment.sh"))\n")
       .replacing(#/([^A-Za-z0-9_}])/(etc|usr/share|run|var)//#) {
         "\($0.output.1)\(folder)/\($0.output.2)/"
       }
