@@ -9,6 +9,7 @@ import Testing
     SWITCHBOARD_MAIL_COMMAND="msmtp -t"
 
     """
+  private static let address = "SWITCHBOARD_PUBLIC_URL=https://example.org\(rest)"
 
   /// An upgrade and setup leave addresses alone that hold more than the host's name.
   @Test(arguments: [
@@ -22,7 +23,7 @@ import Testing
     #expect(upgraded.status == 0, "\(upgraded.output)")
     #expect(scripts.text("answers/name") == "example.org")
     #expect(scripts.settings == text)
-    let again = scripts.run("usr/share/switchboard/setup", "--yes")
+    let again = scripts.setUp()
     #expect(again.status == 0, "\(again.output)")
     #expect(scripts.settings == text)
   }
@@ -30,7 +31,7 @@ import Testing
   @Test func aNewNameKeepsThePortAndThePath() throws {
     let scripts = try PackageScripts(
       settings: "SWITCHBOARD_PUBLIC_URL=https://example.org:8443/a\(Self.rest)")
-    let outcome = scripts.run("usr/share/switchboard/setup", "--yes", "--name", "b.example.org")
+    let outcome = scripts.setUp(["--name", "b.example.org"])
     #expect(outcome.status == 0, "\(outcome.output)")
     #expect(
       scripts.settings == "SWITCHBOARD_PUBLIC_URL=\"https://b.example.org:8443/a\"\(Self.rest)")
@@ -46,12 +47,31 @@ import Testing
     )
   }
 
+  /// setup takes over only a list that the administrator wrote.
+  @Test func pairingThatWasClosedStaysClosed() throws {
+    let scripts = try PackageScripts(settings: Self.address)
+    let list = "etc/nginx/switchboard/pairing.allow"
+    func setUp(_ options: String...) {
+      let outcome = scripts.setUp(options)
+      #expect(outcome.status == 0, "\(outcome.output)")
+    }
+    try scripts.write("allow 198.51.100.1;\n", to: list)
+    setUp()
+    #expect(scripts.settings?.contains("ALLOW=\"198.51.100.1\"\n") == true)
+    setUp("--pairing-allow", "192.0.2.0/24")
+    #expect(scripts.text(list)?.contains("\nallow 192.0.2.0/24;\n") == true)
+    try scripts.write(Self.address, to: "etc/switchboard/environment")
+    setUp()
+    #expect(scripts.text(list) == nil)
+    #expect(scripts.settings == Self.address)
+  }
+
   /// The config script answers with the present settings, so that an upgrade does not change them.
   @Test(arguments: LauncherTests.settings)
   func theConfigScriptReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
     let scripts = try PackageScripts(
       settings: "\(text.replacing("A", with: "SWITCHBOARD_MAIL_COMMAND"))\n")
-    let outcome = scripts.run("config", "configure", "1.0")
+    let outcome = scripts.run("config", ["configure", "1.0"])
     #expect(outcome.status == 0, "\(outcome.output)")
     let isUnset = ["[]", "[no value]"].contains(expected)
     #expect(
@@ -65,7 +85,7 @@ import Testing
     let name = "\(expected.dropFirst().dropLast())"
     let setting = text.replacing("A", with: "SWITCHBOARD_DB_NAME")
     let scripts = try PackageScripts(settings: "SWITCHBOARD_DB_SOCKET='/run/other'\n\(setting)\n")
-    let outcome = scripts.run("postrm", "purge")
+    let outcome = scripts.run("postrm", ["purge"])
     #expect(outcome.status == 0, "\(outcome.output)")
     let database = ["", "no value"].contains(name) ? "switchboard" : name
     let statements = scripts.text("statements")

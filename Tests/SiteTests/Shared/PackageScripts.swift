@@ -78,14 +78,18 @@ struct PackageScripts: ~Copyable {
   }
 
   /// Runs a script below the folder by the program that its first line names.
-  func run(_ name: String, _ arguments: String...) -> (status: Int32, output: String) {
+  func run(_ name: String, _ arguments: [String]) -> (status: Int32, output: String) {
     let path = "PATH=\(folder)/bin:\(ProcessInfo.processInfo.environment["PATH"]!)"
     return runProgram("env", [path, "\(folder)/\(name)"] + arguments)
   }
 
+  func setUp(_ options: [String] = []) -> (status: Int32, output: String) {
+    run("usr/share/switchboard/setup", ["--yes"] + options)
+  }
+
   /// Does what dpkg does with the scripts in an upgrade.
   func upgrade() -> (status: Int32, output: String) {
-    let asked = run("config", "configure", "1.0")
-    return asked.status == 0 ? run("postinst", "configure", "1.0") : asked
+    let asked = run("config", ["configure", "1.0"])
+    return asked.status == 0 ? run("postinst", ["configure", "1.0"]) : asked
   }
 }
