@@ -66,6 +66,16 @@ import Testing
     #expect(scripts.settings == Self.address)
   }
 
+  @Test func blanksInTheListOfWhoMayPairPhonesAreTaken() throws {
+    let scripts = try PackageScripts(
+      settings: "\(Self.address)SWITCHBOARD_PAIRING_ALLOW=\" 192.0.2.0/24 , 2001:db8::1\"\n")
+    let outcome = scripts.upgrade()
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(
+      scripts.text("etc/nginx/switchboard/pairing.allow")?.hasSuffix(
+        "\nallow 192.0.2.0/24;\nallow 2001:db8::1;\n") == true)
+  }
+
   /// The config script answers with the present settings, so that an upgrade does not change them.
   @Test(arguments: LauncherTests.settings)
   func theConfigScriptReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
