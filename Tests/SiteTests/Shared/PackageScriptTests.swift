@@ -76,6 +76,25 @@ import Testing
         "\nallow 192.0.2.0/24;\nallow 2001:db8::1;\n") == true)
   }
 
+  /// An administrator may add servers to the site's file.
+  @Test func theFirstCertificateIsTheSites() throws {
+    let scripts = try PackageScripts(settings: Self.address)
+    try scripts.write(
+      """
+      server {
+        ssl_certificate     /etc/letsencrypt/live/example.org/fullchain.pem;
+      }
+      server {
+        ssl_certificate     /etc/letsencrypt/live/other.example/fullchain.pem;
+      }
+
+      """, to: "etc/nginx/sites-available/switchboard")
+    for outcome in [scripts.upgrade(), scripts.setUp()] {
+      #expect(outcome.status == 0, "\(outcome.output)")
+    }
+    #expect(scripts.text("answers/certificate") == "/etc/letsencrypt/live/example.org")
+  }
+
   /// The config script answers with the present settings, so that an upgrade does not change them.
   @Test(arguments: LauncherTests.settings)
   func theConfigScriptReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
