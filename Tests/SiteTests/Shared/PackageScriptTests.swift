@@ -95,6 +95,17 @@ import Testing
     #expect(scripts.text("answers/certificate") == "/etc/letsencrypt/live/example.org")
   }
 
+  /// Without MariaDB (75) or a name (78), a site that was set up before stands still, also after dpkg's trigger.
+  @Test(arguments: [75, 78], ["configure", "triggered"])
+  func onlyANewSiteMayLackADatabaseOrAName(status: Int, action: String) throws {
+    let scripts = try PackageScripts(settings: Self.address)
+    try scripts.write("#!/bin/sh\nexit \(status)\n", to: "usr/share/switchboard/setup")
+    try scripts.write("", to: "run/systemd/system/a.service")
+    #expect(scripts.run("postinst", [action]).status == 0)
+    try scripts.write("keys", to: "etc/switchboard/secrets/jwt-keys")
+    #expect(scripts.run("postinst", [action]).status == 1)
+  }
+
   /// The config script answers with the present settings, so that an upgrade does not change them.
   @Test(arguments: LauncherTests.settings)
   func theConfigScriptReadsSettingsAsSystemdDoes(text: String, expected: String) throws {
