@@ -11,6 +11,7 @@ UPGRADE = MANUAL / "upgrade.md"
 BACKUP = "switchboard-2026-11-22.age"  # the page's example
 TESTER = "tester@example.org"
 AUTHORITY = "/root/authority.pem"
+DROP_IN = "/etc/systemd/system/switchboard-relay.service.d"
 # Pebble without artificial pauses and refusals.
 PEBBLE = """
 openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=localhost -addext subjectAltName=DNS:localhost -days 2 \
@@ -68,11 +69,12 @@ def certificate(site):
 def restore(site):
     """A new server with another host name takes over: the same phone signs in with the old name and certificate."""
     run = site.machine.run
+    run(f"mkdir -p {DROP_IN}; printf '[Service]\\nNice=3\\n' >{DROP_IN}/nice.conf")
     make_key, back_up = page.below(UPGRADE, "Back up")
     run(make_key)
     run(f"recipient=$(age-keygen -y key.txt)\n{back_up.replace('age1…', '$recipient')}")
     run(f"mv /var/backups/switchboard-*.age {BACKUP}")
-    run("debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
+    run(f"rm -r {DROP_IN}; debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
     site.apt("purge switchboard")
     said = site.apt(f"install ./{site.package.name}")
     assert "The site has no name" in said, f"a bare host name is taken: {said[-1000:]}"
@@ -80,6 +82,8 @@ def restore(site):
     stop, look, act, start = page.below(UPGRADE, "Restore")
     run(f"set -e\n{stop}{look}")
     run(act, text="yes\n")
+    nice = run("systemctl show --property Nice --value switchboard-relay.service").strip()
+    assert nice == "3", f"the restored drop-in has no effect: Nice={nice}"
     run(f"set -e\n{start}")
     site.health()  # with the old certificate, which nginx has loaded
     site.phone.sign_in_by_passkey()
