@@ -38,16 +38,17 @@ need_packages() {
     as_root=(sudo)
   fi
   say "Installing Debian packages: ${missing[*]}"
-  # policy-rc.d prevents apt from starting the packages' services. An existing file stays as it is.
+  # policy-rc.d prevents apt from starting the packages' services. An existing file stays as it is, except one
+  # that a killed run has left.
   # apt has one user at a time, such as the upgrades that Debian makes by itself: this one waits.
   # shellcheck disable=SC2016 # the inner shell expands
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -ceu '
     exec 9>/run/switchboard-packages.lock
     flock --wait 1800 9 # otherwise the first of two removes policy-rc.d while the second installs
-    policy=/usr/sbin/policy-rc.d
-    if [[ ! -e $policy ]]; then
+    policy=/usr/sbin/policy-rc.d mark="# by need_packages"
+    if [[ ! -e $policy ]] || grep -qx "$mark" $policy; then
       trap "rm -f $policy" EXIT
-      printf "#!/bin/sh\nexit 101\n" >$policy
+      printf "#!/bin/sh\n%s\nexit 101\n" "$mark" >$policy
       chmod 755 $policy
     fi
     apt-get update -q || echo "Cannot update the package lists; using the old lists."
