@@ -84,6 +84,21 @@ import Testing
     }
   }
 
+  @Test func theNextCommandRemovesADatabaseThatWasLoadedButNotPutIntoItsPlace() throws {
+    try withBackup { backup throws in
+      #expect(backup.backUp().status == 0)
+      try interrupt(
+        [
+          "restore", backup.file, "--identity", backup.identity, "--schema", projectSchema.path(),
+          "--yes", "--replace",
+        ], of: backup, when: "tar", gets: "*--preserve-permissions*", isKilled: true)
+      #expect(backup.delivery.server.run("SHOW DATABASES").contains("own_restore_"))
+      age(backup)
+      #expect(backup.backUp(["--dry-run"]).status == 0)
+      #expect(!backup.delivery.server.run("SHOW DATABASES").contains("own_restore_"))
+    }
+  }
+
   @Test func aStoppedRestoreChangesNothing() throws {
     try withBackup { backup throws in
       #expect(backup.backUp().status == 0)
