@@ -181,6 +181,12 @@ import Testing
         (#"switchboard_build_info{instance="a"}"#, "1x60"),
         (#"switchboard_build_info{instance="b"}"#, "1x4"),
       ]
+      // The companion of the host b stops after the first minute. The exporter still serves its file.
+      let stopped =
+        well
+        + ["a": "0+15x60", "b": "0+15x4 60x56"].map {
+          (#"node_textfile_mtime_seconds{file="/m/switchboard.prom", instance="\#($0)"}"#, $1)
+        } + ["a", "b"].map { (#"switchboard_pass_interval_seconds{instance="\#($0)"}"#, "30x60") }
       let companion = try #require(all.first { $0.name == "SwitchboardCompanion" })
       let metrics = try #require(all.last)
       let tests = [
@@ -194,6 +200,9 @@ import Testing
             companion.expected(at: "1m"), companion.expected(at: "3m", [""]),
             metrics.expected(at: "4m"), metrics.expected(at: "10m", ["instance: b, "]),
           ]),
+        AlertRule.test(
+          stopped,
+          [metrics.expected(at: "5m"), metrics.expected(at: "9m", ["instance: b, "])]),
         AlertRule.test(
           [], [metrics.expected(at: "5m", [""]), companion.expected(at: "5m", [""])]),
       ]

@@ -137,4 +137,16 @@ import Testing
       #expect(outcome.output.contains("no database was deleted"))
     }
   }
+
+  /// node_exporter would report the last metrics for ever.
+  @Test func aRemovalDeletesTheMetrics() throws {
+    let scripts = try PackageScripts(settings: "SWITCHBOARD_METRICS_FILE=/dev/null/none.prom\n")
+    let setting = "SWITCHBOARD_METRICS_FILE='\(scripts.folder)/metrics.prom'\n"
+    try scripts.write(setting, to: "etc/switchboard/environment-companion")
+    try scripts.write("", to: "metrics.prom")
+    #expect(scripts.run("prerm", ["upgrade", "2.0"]).status == 0)
+    #expect(scripts.text("metrics.prom") != nil)
+    #expect(scripts.run("prerm", ["remove"]).status == 0)
+    #expect(scripts.text("metrics.prom") == nil)
+  }
 }
