@@ -36,9 +36,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }  // It is in the temporary folder.
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     func add(_ name: String, _ script: String) throws {
-      let file = folder.appending(path: name)
-      try "#!/bin/sh\n\(script)\n".write(to: file, atomically: true, encoding: .utf8)
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path())
+      try writeScript("#!/bin/sh\n\(script)\n", to: folder.appending(path: name).path())
     }
     try add("journalctl", "echo the last lines")
     try add("mailer", #"cd "$(dirname "$0")"; cat >mail; echo "$*" >words; env >variables"#)

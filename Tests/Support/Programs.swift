@@ -7,6 +7,16 @@ package let programFolder =
 
 package func builtProgram(_ name: String) -> URL { programFolder.appending(path: name) }
 
+/// Writes an executable script. Another program makes the file, because a file cannot be executed (ETXTBSY) as long as
+/// a child of another thread has inherited the descriptor that wrote it.
+package func writeScript(_ text: String, to path: String) throws {
+  let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+  try text.write(to: file, atomically: true, encoding: .utf8)
+  defer { try? FileManager.default.removeItem(at: file) }
+  let outcome = runProgram("install", ["-D", "--mode=755", file.path(), path])
+  precondition(outcome.status == 0, outcome.output)
+}
+
 /// Runs a program to its end.
 ///
 /// - Returns: its status, and its standard output and standard error.

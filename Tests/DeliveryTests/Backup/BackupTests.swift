@@ -94,10 +94,8 @@ import Testing
   ) throws {
     try withBackup { backup throws in
       let folder = backup.folder + "/bin"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let script = "#!/bin/sh\n/usr/bin/mariadb-dump \"$@\" | head -c 5000\n\(ending)\n"
-      try Data(script.utf8).write(to: URL(filePath: folder + "/mariadb-dump"))
-      backup.shell("chmod +x $FOLDER/bin/mariadb-dump")
+      try writeScript(script, to: folder + "/mariadb-dump")
       let made = runProgram(
         "env",
         ["PATH=\(folder):/usr/bin:/bin", builtProgram("switchboard-companion").path()]

@@ -18,18 +18,16 @@ import Testing
     isKilled: Bool = false
   ) throws {
     let folder = backup.folder + "/bin"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let script = """
       #!/bin/sh
       case "$*" in \(pattern)) : >\(folder)/started; exec sleep 60 ;; esac
       exec /usr/bin/\(program) "$@"
       """
-    try Data(script.utf8).write(to: URL(filePath: "\(folder)/\(program)"))
+    try writeScript(script, to: "\(folder)/\(program)")
     let words = ([builtProgram("switchboard-companion").path()] + command + backup.siteOptions)
       .map { "'\($0)'" }.joined(separator: " ")
     backup.shell(
       """
-      chmod +x \(folder)/\(program)
       PATH=\(folder):/usr/bin:/bin setsid \(words) >/dev/null 2>&1 &
       until [[ -e \(folder)/started ]]; do sleep 0.05; done
       kill \(isKilled ? "-KILL -- -$!" : "-TERM $!")

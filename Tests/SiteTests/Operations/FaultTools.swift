@@ -90,9 +90,7 @@ extension FaultSite {
       cat >mails/$$ && mv mails/$$ "mails/$(date +%s.%N).$$.eml"
       """
     try "".write(toFile: "\(folder)/mode", atomically: true, encoding: .utf8)
-    try script.write(toFile: "\(folder)/mail", atomically: true, encoding: .utf8)
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o755], ofItemAtPath: "\(folder)/mail")
+    try writeScript(script, to: "\(folder)/mail")
     return folder
   }
 }

@@ -45,11 +45,7 @@ struct PackageScripts: ~Copyable {
 
   /// Writes an executable file below the folder.
   func write(_ text: String, to name: String) throws {
-    let file = URL(filePath: "\(folder)/\(name)")
-    try FileManager.default.createDirectory(
-      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try text.write(to: file, atomically: true, encoding: .utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path())
+    try writeScript(text, to: "\(folder)/\(name)")
   }
 
   /// The text of a file below the folder, or nil if there is none.
