@@ -58,7 +58,10 @@ extension Family {
     sections: [.devices, .browsers, .passkeys],
     errorPage: { failure, request in
       let isPage = request.path == "/account" || request.path.hasPrefix("/account/")
-      return isPage ? .accountError(failure, in: request.messageLanguage) : nil
+      guard isPage else { return nil }
+      let language = request.messageLanguage
+      let link = Page.link("/account", PageTexts(in: language).toAccount)
+      return .failurePage(failure, link, in: language)
     })
 }
 
@@ -73,20 +76,4 @@ extension ErrorShape {
       failure.diagnostics?(&json)
     },
     language: \.messageLanguage)
-}
-
-extension Response {
-  /// The error page for people at `/account`.
-  fileprivate static func accountError(_ failure: Failure, in language: Language) -> Response {
-    let texts = PageTexts(in: language)
-    var response = Page(
-      language: language, title: texts.failed,
-      content: """
-        <p>\(failure.text(in: language).htmlEscaped)</p>
-        \(Page.link("/account", texts.toAccount))
-        """
-    ).response(status: failure.status)
-    response.fields += failure.fields
-    return response
-  }
 }

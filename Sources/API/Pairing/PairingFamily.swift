@@ -37,16 +37,8 @@ extension Family {
     errorPage: { failure, request in
       guard request.path == "/pair" || request.path.hasPrefix("/pair/") else { return nil }
       let language = request.messageLanguage
-      let texts = PageTexts(in: language)
-      var response = Page(
-        language: language, title: texts.failed,
-        content: """
-          <p>\(failure.text(in: language).htmlEscaped)</p>
-          \(Page.link("/pair", texts.toPhones))
-          """
-      ).response(status: failure.status)
-      response.fields += failure.fields
-      return response
+      let link = Page.link("/pair", PageTexts(in: language).toPhones)
+      return .failurePage(failure, link, in: language)
     })
 }
 

@@ -123,6 +123,20 @@ extension Page {
   }
 }
 
+extension Response {
+  /// The error page for people.
+  ///
+  /// - Parameter link: HTML; where they can go on.
+  static func failurePage(_ failure: Failure, _ link: String, in language: Language) -> Response {
+    let page = Page(
+      language: language, title: PageTexts(in: language).failed,
+      content: "<p>\(failure.text(in: language).htmlEscaped)</p>\n\(link)")
+    var response = page.response(status: failure.status)
+    response.fields += failure.fields
+    return response
+  }
+}
+
 extension Failure {
   /// The text for people.
   func text(in language: Language) -> String { sentence?(Messages(in: language)) ?? message }
