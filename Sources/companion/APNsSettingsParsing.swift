@@ -33,7 +33,7 @@ extension APNsSettings {
     let key = value(
       "APNS_PRIVATE_KEY", &environment, "must be a P-256 private key in PEM, PKCS#8, not encrypted"
     ) { try? P256PrivateKey(pem: unescaped($0)) }  // the error would reveal details of it
-    let isSandbox = usesSandbox(&environment)
+    let isSandbox = environment.flag("APNS_USE_SANDBOX", default: false)
     let common = Common(from: &environment, substitutes: substitutes)
     guard let keyID, let teamID, let topic, let key, let common else {
       return .notConfigured(missing)
@@ -42,14 +42,6 @@ extension APNsSettings {
       common.settings(
         name: topic, keyID: keyID, teamID: teamID, topic: topic, key: key,
         environment: isSandbox ? .sandbox : .production))
-  }
-
-  private static func usesSandbox(_ environment: inout Environment) -> Bool {
-    let flag = environment.optional("APNS_USE_SANDBOX")?.lowercased() ?? "false"
-    if !["true", "1", "false", "0"].contains(flag) {
-      environment.complain(about: "APNS_USE_SANDBOX", "must be true, 1, false or 0")
-    }
-    return flag == "true" || flag == "1"
   }
 
   /// Settings that all apps of the site share.
