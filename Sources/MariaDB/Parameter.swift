@@ -27,10 +27,4 @@ extension Parameter {
   package static func integer(_ value: Int64?) -> Parameter { value.map { .integer($0) } ?? .null }
   /// The bytes, or NULL.
   package static func bytes(_ value: [UInt8]?) -> Parameter { value.map { .bytes($0) } ?? .null }
-  /// The instant in Unix milliseconds, or NULL.
-  package static func dateTime(milliseconds value: Int64?) -> Parameter {
-    value.map { .dateTime(milliseconds: $0) } ?? .null
-  }
-  /// The flag, or NULL.
-  package static func boolean(_ value: Bool?) -> Parameter { value.map { .boolean($0) } ?? .null }
 }

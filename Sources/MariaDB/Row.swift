@@ -44,18 +44,6 @@ package struct Row: ~Copyable {
     [UInt8](buffer(column))
   }
 
-  /// Appends the column's bytes to `bytes`, without a value in between.
-  package func append(_ column: Int, to bytes: inout [UInt8]) {
-    bytes.append(contentsOf: buffer(column))
-  }
-
-  /// Lends the column's bytes for the time of the call.
-  package func withBytes<T: ~Copyable, E: Error>(
-    _ column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> T
-  ) throws(E) -> T {
-    try body(buffer(column))
-  }
-
   /// ``integer(_:)``, or nil for NULL.
   package func optionalInteger(_ column: Int) -> Int64? {
     isNull(column) ? nil : integer(column)

@@ -3,7 +3,7 @@ package import MariaDB
 extension Room {
   /// Every room, in the order of schema.sql. A new room is a line here.
   package static let all: [Room] = [
-    .accounts, .preferences, .attestation, .push, .wallet, .pairing, .turns, .apns, .work,
+    .accounts, .preferences, .attestation, .push, .wallet, .pairing, .turns, .apns, .operations,
   ]
 }
 

@@ -13,7 +13,8 @@ package final class Application: Sendable {
   let beginWaiting: @Sendable () -> Bool
   let waitLimit: Duration
   private let database: Database
-  let families: [Family]
+  /// The first is the site's own, which answers all other paths.
+  let families = Family.all
   private let router: Router
   private let log: Logger
   private let clock: @Sendable () -> Timestamp
@@ -21,13 +22,12 @@ package final class Application: Sendable {
   private let makeRandom: @Sendable (Int) -> [UInt8]
 
   /// - Parameters:
-  ///   - families: All families. The first is the site's own, which answers all other paths.
   ///   - clock: The only source of time.
   ///   - random: The only source of tokens; takes a count of bytes.
   ///   - beginWaiting: Called before a request waits for the companion; false means that it may not wait.
   ///   - waitLimit: The wait limit of a request for the companion; nginx waits 15 s for us.
   package init(
-    database: Database, settings: Settings, log: Logger, families: [Family] = Family.all,
+    database: Database, settings: Settings, log: Logger,
     clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
     beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
@@ -35,7 +35,6 @@ package final class Application: Sendable {
     self.database = database
     self.settings = settings
     self.log = log
-    self.families = families
     router = Router(families)
     docs = APIDocs(of: families, in: settings)
     self.clock = clock

@@ -122,8 +122,6 @@ struct Failure: Error {
   /// The path does not exist, for any client.
   static let notFound = Failure(status: 404, sentence: \.unknownRequest, message: "Not found")
 
-  static func notFound(_ message: String) -> Failure { Failure(status: 404, message: message) }
-
   static func notFound(_ sentence: @escaping Sentence) -> Failure {
     Failure(status: 404, sentence: sentence)
   }

@@ -2,8 +2,6 @@ import Base
 
 /// Texts of the enrollment pages and of the wallet's sections of the account page, in one language.
 struct WalletTexts: Sendable {
-  typealias Pattern = Messages.Pattern
-
   let enrolled: String
   let enrolledCards: PageTexts.Counted
   let closePage: String

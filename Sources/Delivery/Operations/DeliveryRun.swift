@@ -20,7 +20,6 @@ package struct DeliveryReport: Sendable, Equatable {
 /// threads of ``DeliveryBatches``.
 final class DeliveryRun {
   private let database: Database
-  private let channel: DeliveryChannel
   private let deadline: ContinuousClock.Instant
   private let stopping: Flag
   private let source: DeliveryBatches
@@ -50,7 +49,6 @@ final class DeliveryRun {
     stopping: Flag
   ) {
     self.database = database
-    self.channel = channel
     self.deadline = deadline
     self.stopping = stopping
     source = DeliveryBatches(database, of: channel, until: deadline)

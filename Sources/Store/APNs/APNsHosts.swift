@@ -3,7 +3,6 @@ import MariaDB
 
 extension Room {
   static let apns = Room(
-    name: "APNs",
     retention: [
       // Learned again at the next notification.
       RetentionRule(.after(.day * 365), "DELETE FROM apns_hosts WHERE learned_at < ? LIMIT ?")

@@ -1,6 +1,5 @@
 extension Room {
   static let accounts = Room(
-    name: "Accounts",
     retention: [
       RetentionRule(
         .after(Account.unprovenLifetime),

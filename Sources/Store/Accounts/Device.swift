@@ -71,7 +71,6 @@ package struct KnownBrowser: Sendable, Equatable {
 
 /// A device of an account, as `GET /api/mobile/devices` shows it.
 package struct Device: Sendable {
-  package let id: String
   package let clientDeviceID: String
   package let name: String
   package let platform: DevicePlatform
@@ -82,17 +81,16 @@ package struct Device: Sendable {
 }
 
 extension Device {
-  /// The columns id, client_device_id, name, platform, created_at, last_used_at, push enabled, biometric
-  /// enabled, in that order from 0.
+  /// The columns client_device_id, name, platform, created_at, last_used_at, push enabled, biometric enabled,
+  /// in that order from 0.
   init(row: borrowing Row) {
-    id = row.text(0)
-    clientDeviceID = row.text(1)
-    name = row.text(2)
-    platform = DevicePlatform(row: row, 3)
-    createdAt = row.timestamp(4)
-    lastUsedAt = row.timestamp(5)
-    pushEnabled = row.boolean(6)
-    biometricEnabled = row.boolean(7)
+    clientDeviceID = row.text(0)
+    name = row.text(1)
+    platform = DevicePlatform(row: row, 2)
+    createdAt = row.timestamp(3)
+    lastUsedAt = row.timestamp(4)
+    pushEnabled = row.boolean(5)
+    biometricEnabled = row.boolean(6)
   }
 }
 

@@ -79,7 +79,7 @@ struct DeviceStatements: ~Copyable {
   func list(of account: String) throws(DatabaseError) -> [Device] {
     try transaction.connection.rows(
       """
-      SELECT d.id, d.client_device_id, d.name, d.platform, d.created_at, d.last_used_at,
+      SELECT d.client_device_id, d.name, d.platform, d.created_at, d.last_used_at,
         EXISTS (SELECT 1 FROM push_tokens t WHERE t.device_id = d.id)
           AND (p.version = 0 OR p.push_enabled),
         EXISTS (SELECT 1 FROM biometric_keys k WHERE k.device_id = d.id)

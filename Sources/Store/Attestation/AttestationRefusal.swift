@@ -23,9 +23,6 @@ package struct AttestationRefusal: Error, Hashable, Sendable {
   package static let keyOfAnotherDevice = AttestationRefusal(code: "key_of_another_device")
   /// The app or the environment of the key is not accepted any more.
   package static let outdatedKey = AttestationRefusal(code: "key_not_accepted")
-  /// The counter is not above the last one: the assertion is a repetition, or a later one arrived
-  /// first.
-  package static let outOfOrder = AttestationRefusal(.outOfOrder)
 
   private init(code: String) { self.code = code }
 

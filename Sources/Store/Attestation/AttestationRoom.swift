@@ -1,6 +1,5 @@
 extension Room {
   static let attestation = Room(
-    name: "Attestation",
     retention: [
       RetentionRule(
         .after(.day), "DELETE FROM attestation_challenges WHERE expires_at < ? LIMIT ?"),

@@ -1,6 +1,5 @@
 extension Room {
-  static let work = Room(
-    name: "Operations",
+  static let operations = Room(
     retention: [
       RetentionRule(
         .byDatabaseClock,

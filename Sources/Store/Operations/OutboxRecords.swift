@@ -24,8 +24,6 @@ package struct OutboxRecord: Sendable {
   package let attempts: Int64
   /// The reason of the last attempt.
   package let reason: String?
-  /// nil while it is open.
-  package let finishedAt: Timestamp?
 
   fileprivate init(row: borrowing Row) {
     id = row.text(0)
@@ -37,7 +35,6 @@ package struct OutboxRecord: Sendable {
     expiresAt = row.timestamp(6)
     attempts = row.integer(7)
     reason = row.optionalText(8)
-    finishedAt = row.optionalTimestamp(9)
   }
 }
 
@@ -60,7 +57,7 @@ extension Mails {
     let found = try records.read { transaction in
       try transaction.connection.rows(
         """
-        SELECT id, kind, recipient, state, created_at, due_at, expires_at, attempts, reason, finished_at
+        SELECT id, kind, recipient, state, created_at, due_at, expires_at, attempts, reason
         FROM outbox WHERE state = ? ORDER BY due_at DESC LIMIT ?
         """,
         [.text(state.rawValue), .integer(Int64(limit) + 1)]
@@ -127,7 +124,7 @@ extension Deliveries {
         try transaction.connection.rows(
           """
           SELECT d.id, n.kind, d.token, d.state, n.created_at, d.due_at, n.expires_at, d.attempts,
-            CONCAT_WS(' ', d.status, d.reason), d.finished_at
+            CONCAT_WS(' ', d.status, d.reason)
           FROM deliveries d JOIN notifications n ON n.id = d.notification_id
           WHERE d.channel = ? AND d.shard = ? AND d.state = ? ORDER BY d.due_at DESC LIMIT ?
           """,

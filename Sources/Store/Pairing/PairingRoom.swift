@@ -1,6 +1,5 @@
 extension Room {
   static let pairing = Room(
-    name: "Pairing",
     retention: [
       RetentionRule(.after(.day), "DELETE FROM pairing_tickets WHERE expires_at < ? LIMIT ?"),
       RetentionRule(.after(.day), "DELETE FROM pairing_tokens WHERE expires_at < ? LIMIT ?"),

@@ -1,6 +1,5 @@
 extension Room {
   static let preferences = Room(
-    name: "Preferences",
     whenDeviceIsAdded: [
       """
       INSERT INTO device_preferences (device_id, last_updated_at) VALUES (?, ?)

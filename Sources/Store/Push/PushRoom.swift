@@ -1,6 +1,5 @@
 extension Room {
   static let push = Room(
-    name: "Push",
     seals: [
       """
       SELECT DISTINCT SUBSTRING_INDEX(sealed, '.', 1)

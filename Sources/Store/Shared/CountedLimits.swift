@@ -11,8 +11,6 @@ package struct CountedLimit: Sendable {
   package let allowed: Int64
   package let freeAt: Timestamp
 
-  package var isUsedUp: Bool { hits >= allowed }
-
   /// The columns name, subject, hits, allowed, window_started_at, window_seconds, in that order from 0.
   fileprivate init(row: borrowing Row) {
     name = row.text(0)

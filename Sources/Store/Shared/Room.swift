@@ -2,7 +2,6 @@ import Base
 
 /// The declarations of a room about its rows, so that other rooms need not know them.
 package struct Room: Sendable {
-  let name: String
   var retention: [RetentionRule] = []
   /// Run when a device is added. Parameters: device id, now.
   var whenDeviceIsAdded: [StaticString] = []

@@ -1,6 +1,5 @@
 extension Room {
   static let turns = Room(
-    name: "Turns",
     retention: [
       RetentionRule(.after(.day * 30), "DELETE FROM api_keys WHERE revoked_at < ? LIMIT ?"),
       RetentionRule(.after(.day * 90), "DELETE FROM turn_alerts WHERE shown_at < ? LIMIT ?"),

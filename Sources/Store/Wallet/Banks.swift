@@ -7,11 +7,11 @@ package struct ListedBank: Sendable {
   /// URL
   package let logoURL: String?
 
-  /// The columns bsim_id, name, logo_url from `column` on.
-  init(row: borrowing Row, from column: Int) {
-    bsimID = row.text(column)
-    name = row.text(column + 1)
-    logoURL = row.optionalText(column + 2)
+  /// The columns bsim_id, name, logo_url, in that order from 0.
+  init(row: borrowing Row) {
+    bsimID = row.text(0)
+    name = row.text(1)
+    logoURL = row.optionalText(2)
   }
 }
 
@@ -27,7 +27,7 @@ package struct Banks: Sendable {
         SELECT bsim_id, name, logo_url FROM banks WHERE authorization_url IS NOT NULL
         ORDER BY name, bsim_id
         """
-      ) { row in ListedBank(row: row, from: 0) }
+      ) { row in ListedBank(row: row) }
     }
   }
 }

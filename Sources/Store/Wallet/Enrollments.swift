@@ -31,7 +31,7 @@ package struct Enrollments: Sendable {
         [.text(caller.accountID)]
       ) { row in
         Enrollment(
-          id: row.text(3), bank: ListedBank(row: row, from: 0), cardCount: row.integer(5),
+          id: row.text(3), bank: ListedBank(row: row), cardCount: row.integer(5),
           enrolledAt: row.timestamp(4))
       }
     }

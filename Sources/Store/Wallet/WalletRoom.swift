@@ -1,6 +1,5 @@
 extension Room {
   static let wallet = Room(
-    name: "Wallet",
     retention: [
       RetentionRule(
         .after(.day), "DELETE FROM enrollment_states WHERE expires_at < ? LIMIT ?"),

@@ -33,7 +33,7 @@ struct APIDescription {
       "paths": .object(paths.map { ($0.path, .object($0.methods)) }),
       "components": [
         "schemas": .object(schemas), "responses": .object(responses),
-        "headers": .object(Self.commonFields.map { ($0, Self.header($0, isRequired: true)) }),
+        "headers": .object(Self.commonFields.map { ($0, Self.header($0)) }),
         "securitySchemes": .object(
           Access.Credential.allCases.map { ($0.rawValue, $0.scheme(in: settings)) }),
       ],
@@ -144,7 +144,7 @@ struct APIDescription {
         .object(
           common
             + fields.filter { !Self.commonFields.contains($0) }.map {
-              ($0, Self.header($0, isRequired: true))
+              ($0, Self.header($0))
             })
       ),
     ]
@@ -152,9 +152,9 @@ struct APIDescription {
     return .object(members)
   }
 
-  private static func header(_ name: String, isRequired: Bool) -> JSONValue {
+  private static func header(_ name: String) -> JSONValue {
     [
-      "required": .boolean(isRequired),
+      "required": true,
       "schema": (name == "Retry-After" ? Schema.integer.with("minimum", 1) : .string).json,
     ]
   }
