@@ -4,16 +4,13 @@ import Logging
 import Store
 
 extension CompanionKeys {
-  /// The secrets that sign now, the newest first.
+  /// The secrets that sign now, the newest first. An old secret that no key opens signs no more.
   func open(_ sealed: SealedWebhookSecrets) throws(CryptographyError) -> [Key] {
-    var secrets: [Key] = []
-    for value in [sealed.sealed, sealed.old] {
-      guard let value else { continue }
-      secrets.append(
-        try Key(
-          webhookSecret: open(
-            value, authenticating: SealedWebhookSecrets.sealingContext(of: sealed.merchantID))))
-    }
+    let context = SealedWebhookSecrets.sealingContext(of: sealed.merchantID)
+    let newest = try open(sealed.sealed, authenticating: context)
+    let old = sealed.old.flatMap { try? open($0, authenticating: context) }  // its key is lost
+    var secrets = [try Key(webhookSecret: newest)]
+    if let old { secrets.append(try Key(webhookSecret: old)) }
     return secrets
   }
 
@@ -21,14 +18,12 @@ extension CompanionKeys {
     _ sealed: SealedWebhookSecrets
   ) throws(CryptographyError) -> SealedWebhookSecrets {
     let context = SealedWebhookSecrets.sealingContext(of: sealed.merchantID)
-    var old = sealed.old
-    if let value = old {
-      old = seal(try open(value, authenticating: context), authenticating: context)
+    func resealed(_ value: String) throws(CryptographyError) -> String {
+      seal(try open(value, authenticating: context), authenticating: context)
     }
     return SealedWebhookSecrets(
-      merchantID: sealed.merchantID,
-      sealed: seal(try open(sealed.sealed, authenticating: context), authenticating: context),
-      old: old)
+      merchantID: sealed.merchantID, sealed: try resealed(sealed.sealed),
+      old: sealed.old.map { (try? resealed($0)) ?? $0 })  // its key may come back
   }
 }
 
@@ -58,7 +53,7 @@ extension WebhookDelivery {
         renewed = try keys.resealed(sealed)
       } catch {
         log.error(
-          "Cannot open the webhook secret of a merchant. Give SWITCHBOARD_COMPANION_KEYS all keys, or rotate the secret twice.",
+          "Cannot open the webhook secret of a merchant. Give SWITCHBOARD_COMPANION_KEYS all keys, or run `switchboard merchants rotate-secret` and give the merchant the new secret.",
           metadata: ["merchant": "\(merchant)"])
         problemLog.note(
           .keys, of: merchant, "The webhook secret of the merchant \(merchant) cannot be opened.")

@@ -27,9 +27,16 @@ import Testing
     return Merchant(id: id, secret: secret)
   }
 
-  func sealed(_ secret: String, of id: String) -> String {
-    TestDelivery.keys.seal(
-      Array(secret.utf8), authenticating: SealedWebhookSecrets.sealingContext(of: id))
+  func sealed(
+    _ secret: String, of id: String, for keys: CompanionKeys = TestDelivery.keys
+  ) -> String {
+    keys.seal(Array(secret.utf8), authenticating: SealedWebhookSecrets.sealingContext(of: id))
+  }
+
+  /// Keys that open nothing of ``TestDelivery/keys``.
+  private func otherKeys() throws -> CompanionKeys {
+    CompanionKeys(
+      try BoxKeys(parsing: "c2:" + base64URLEncoded([UInt8](repeating: 9, count: 32))))
   }
 
   func withShop(
@@ -144,15 +151,36 @@ import Testing
   @Test func withAnotherKeyItWaits() throws {
     try withShop { delivery, shop, merchant throws in
       delivery.addWebhook(of: merchant.id)
-      let other = CompanionKeys(
-        try BoxKeys(parsing: "c2:" + base64URLEncoded([UInt8](repeating: 9, count: 32))))
-      let companion = delivery.companion(mailer: nil, keys: other)
+      let companion = delivery.companion(mailer: nil, keys: try otherKeys())
       try companion.pass()
       #expect(row("state, reason", delivery) == "open no key opens the merchant's secret")
       #expect(
         delivery.sql("SELECT reason FROM problems WHERE name = 'keys'")
           == "The webhook secret of the merchant \(merchant.id) cannot be opened.")
       #expect(shop.received.isEmpty)
+    }
+  }
+
+  /// The lost secret would still sign: for a day after each rotation.
+  @Test(arguments: [1, 2]) func afterALossOfKeysANewSecretIsEnough(rotations: Int) throws {
+    try withShop { delivery, shop, merchant throws in
+      let keys = try otherKeys()
+      let new = "whsec_" + base64Encoded(randomBytes(32))
+      Evidence.keep(secret: new)
+      for _ in 1...rotations {
+        #expect(
+          try delivery.records().merchants.rotateSecret(
+            of: merchant.id, to: sealed(new, of: merchant.id, for: keys)))
+      }
+      delivery.addWebhook(of: merchant.id)
+      try delivery.companion(mailer: nil, keys: keys).pass()
+      let message = try #require(shop.received.first)
+      #expect(message.signatures == [message.signature(by: new)])
+      #expect(delivery.sql("SELECT COUNT(*) FROM problems WHERE name = 'keys'") == "0")
+      #expect(
+        delivery.sql(
+          "SELECT webhook_secret LIKE 'box:c2.%' AND old_webhook_secret LIKE 'box:c1.%' FROM merchants"
+        ) == "1")
     }
   }
 
