@@ -29,15 +29,19 @@ package struct VAPIDKeyFile {
     publicKey = base64URLEncoded(try key.publicKey().uncompressedPoint)
   }
 
-  /// Writes a file that only its owner can access.
+  /// Makes a file that only its owner can access. It gets its name when it is complete.
   private static func write(_ key: P256PrivateKey, toPath path: String) throws {
     let pem = try key.pem()
-    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let temporary = "\(path).\(hexEncoded(randomBytes(4)))"
+    let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw KeyFileError.unwritable(path) }
-    defer { close(file) }
-    guard Glibc.write(file, pem, pem.count) == pem.count, fsync(file) == 0 else {
-      unlink(path)
-      throw KeyFileError.unwritable(path)
+    defer {
+      close(file)
+      unlink(temporary)
     }
+    guard
+      Glibc.write(file, pem, pem.count) == pem.count && fsync(file) == 0
+        && link(temporary, path) == 0
+    else { throw KeyFileError.unwritable(path) }
   }
 }

@@ -10,7 +10,8 @@ struct Keys: ParsableCommand {
     abstract: "Rotates the keys in a file while the site runs.",
     discussion: """
       A rotation has three steps; no request is lost.
-      1. Add a key, and restart the responder on every host: the key only verifies then.
+      1. Add a key, copy the file to the other hosts, and restart the responder on every host: the key only verifies \
+      then. Do not add a key on each host: those would be different keys with one id.
       2. Use it, for payment-keys after at least 5 minutes, and restart them again: it signs then.
       3. When everything that the old key signed has expired, remove the old key, and restart them again. That takes \
       30 days for jwt-keys, hmac-keys and companion-keys, 90 days for credential-keys, and an hour for payment-keys.
@@ -131,8 +132,8 @@ struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Prints the public halves of the companion's keys, for the responder.",
       discussion: """
-        Example: switchboard-companion keys public /etc/switchboard/secrets/companion-keys \
-        >/etc/switchboard/secrets/companion-public-keys
+        Example, in /etc/switchboard/secrets: switchboard-companion keys public companion-keys >new && \
+        mv new companion-public-keys
         """)
 
     @Argument(
