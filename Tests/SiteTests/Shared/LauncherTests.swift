@@ -45,6 +45,26 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: file))
   }
 
+  /// The companion compares them with its own keys.
+  @Test(.enabled(if: geteuid() == 0)) func aCheckGetsThePublicKeysOfTheResponder() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // It is in the temporary folder.
+    let source = try String(contentsOfFile: "\(Self.folder)/switchboard", encoding: .utf8)
+    try writeScript(
+      source.replacing("/etc/switchboard", with: "\(folder)/etc"), to: "\(folder)/bin/switchboard")
+    try writeScript(
+      "#!/bin/sh\necho \"$SWITCHBOARD_COMPANION_PUBLIC_KEYS\"\n", to: "\(folder)/bin/setpriv")
+    for (name, text) in [
+      ("etc/environment", ""), ("etc/secrets/companion-public-keys", "public:c1:k"),
+      (
+        "share/switchboard/environment.sh",
+        try String(contentsOfFile: "\(Self.folder)/environment.sh", encoding: .utf8)
+      ),
+    ] { try writeScript(text, to: "\(folder)/\(name)") }
+    let outcome = Site.run(["\(folder)/bin/switchboard", "check"])
+    #expect(outcome.output == "public:c1:k\n")
+  }
+
   @Test(.enabled(if: geteuid() == 0)) func itSaysThatItNeedsRoot() {
     let outcome = Site.run([
       "setpriv", "--reuid=65534", "--clear-groups", "bash", "\(Self.folder)/switchboard", "check",
