@@ -7,7 +7,10 @@ import Store
 
 /// Options for the site's database and files. Both commands run as root.
 struct SiteOptions: ParsableArguments {
-  @Option(help: "Name of the database. By default SWITCHBOARD_DB_NAME, or else switchboard.")
+  @Option(
+    help:
+      "Name of the database. By default that of the settings for a backup, and that of the backup for a restore."
+  )
   var database: String?
   @Option(
     help: "Options file of MariaDB's clients, for a server on another host.", completion: .file())

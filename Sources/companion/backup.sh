@@ -129,7 +129,7 @@ check_database_name() {
 pack_files() {
   local path paths=()
   for path in "$root"/etc/switchboard "$root"/etc/nginx/sites-{available,enabled}/switchboard \
-    "$root"/etc/nginx/switchboard/pairing.allow "$root"/etc/systemd/system/switchboard-*.d ${root:+"$root/secrets"}; do
+    "$root"/etc/nginx/switchboard/{pairing.allow,uncounted} "$root"/etc/systemd/system/switchboard-*.d ${root:+"$root/secrets"}; do
     [[ ! -e $path && ! -L $path ]] || paths+=("${path#"$root/"}")
   done
   ((${#paths[@]})) || return

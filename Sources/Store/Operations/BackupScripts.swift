@@ -105,7 +105,7 @@ package enum BackupScripts {
       START TRANSACTION;
       \(statements.joined(separator: ";\n"));
       INSERT INTO audit_log (at, event, request_id, address, detail)
-        VALUES (UTC_TIMESTAMP(3), '\(event)', '\(Origin.companion.requestID)', '', @detail);
+        VALUES (UTC_TIMESTAMP(3), '\(event)', '\(Origin.administrator.requestID)', '', @detail);
       COMMIT;
       """
   }

@@ -25,7 +25,8 @@ struct TestBackup {
     recipient = try #require(made.output.firstMatch(of: #/age1\w+/#)).output.description
     try FileManager.default.createDirectory(
       atPath: folder + "/root/etc/switchboard/secrets", withIntermediateDirectories: true)
-    try write("SWITCHBOARD_PUBLIC_URL=https://a.example\n", to: "../environment")
+    try write(
+      "SWITCHBOARD_PUBLIC_URL=https://a.example\nSWITCHBOARD_DB_NAME=own\n", to: "../environment")
     for name in ["jwt-keys", "hmac-keys", "credential-keys", "payment-keys"] {
       try write("k1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)) + "\n", to: name)
     }

@@ -11,6 +11,9 @@ import Testing
       let delivery = backup.delivery
       try delivery.requestCode()
       delivery.sql("INSERT INTO banks (bsim_id, name) VALUES ('bank-1', 'Bänk 🏦')")
+      backup.shell(
+        "cd $FOLDER/root/etc; mkdir -p nginx/switchboard; echo '192.0.2.7 \"\";' >nginx/switchboard/uncounted"
+      )
       let made = backup.backUp()
       #expect(made.status == 0, "\(made.output)")
       #expect(made.output.hasSuffix("The backup is \(backup.file).\n"))
@@ -20,6 +23,9 @@ import Testing
       try FileManager.default.removeItem(atPath: backup.root + "/etc")
       let restored = backup.restore(["--yes"])
       #expect(restored.status == 0, "\(restored.output)")
+      #expect(!restored.output.contains("settings"), "\(restored.output)")
+      #expect(
+        backup.shell("cat $FOLDER/root/etc/nginx/switchboard/uncounted") == "192.0.2.7 \"\";\n")
       #expect(delivery.sql("SELECT email FROM accounts") == "ann@example.org")
       #expect(delivery.sql("SELECT name FROM banks") == "Bänk 🏦")
       #expect(try backup.secret("companion-keys").hasPrefix("c1:"))

@@ -91,7 +91,9 @@ import Testing
         delivery.sql(Self.open).split(separator: "\n") == [
           "new_device", "session", "browser", "phone", "confirmed payment", "delivery",
         ])
-      #expect(delivery.sql("SELECT event FROM audit_trail") == "restored")
+      #expect(
+        delivery.sql("SELECT CONCAT_WS(' ', event, request_id) FROM audit_trail")
+          == "restored administrator")
     }
   }
 
@@ -131,6 +133,28 @@ import Testing
       #expect(backup.shell("stat -c %a \(kept)") == "600\n")
       #expect(
         backup.shell("tar -xOf \(kept) etc/switchboard/secrets/jwt-keys") == "k2:later\n")
+    }
+  }
+
+  /// The programs would use that database, which nobody has restored.
+  @Test func settingsThatNameAnotherDatabaseAreSaid() throws {
+    try withBackup { backup throws in
+      try backup.write(
+        "SWITCHBOARD_DB_NAME=other\nSWITCHBOARD_DB_HOST=192.0.2.10\n", to: "../environment")
+      #expect(backup.backUp().status == 0)
+      let name = "The restored settings name the database other, not own."
+      let server = "The restored settings name the database server 192.0.2.10"
+      let restored = backup.restore()
+      #expect(restored.status == 0, "\(restored.output)")
+      #expect(restored.output.split(separator: name).count == 3, "before and after")
+      #expect(!restored.output.contains(server), "it may be the server of the options file")
+      let here = runProgram(
+        "env",
+        ["SWITCHBOARD_DB_SOCKET=\(backup.delivery.root.socket!)"]
+          + [builtProgram("switchboard-companion").path(), "restore", backup.file, "--dry-run"]
+          + ["--identity", backup.identity, "--schema", projectSchema.path(), "--replace"]
+          + ["--root", backup.root])
+      #expect(here.status == 0 && here.output.contains(server), "\(here.output)")
     }
   }
 
