@@ -40,15 +40,18 @@ struct Limits: ParsableCommand {
 
     @Argument(help: "The name of the limit.")
     var name: String
-    @Argument(help: "Subject of the count, as the list shows it.")
-    var subject: String
+    @Argument(
+      help:
+        "Subject of the count, as the list shows it. Without its network, the counts with each network are deleted."
+    )
+    var subject: [String]
     @OptionGroup var rehearsal: Rehearsal
     @OptionGroup var output: Output
 
     func run() throws {
       let limits = LimitAdministration(records: try .ofCommand(isRehearsal: rehearsal.dryRun))
       try output.print(
-        limits.lift(name, of: subject),
+        limits.lift(name, of: subject.joined(separator: " ")),
         orNotFound: "Nothing is counted under this name for this subject.")
     }
   }

@@ -54,15 +54,16 @@ package struct CountedLimits: Sendable {
     return FirstRows(found, limit: limit)
   }
 
-  /// Deletes a count.
+  /// Deletes a count, and those of the subject together with a network.
   ///
   /// - Returns: false if nothing is counted under this name and subject.
   package func lift(_ name: String, of subject: String) throws -> Bool {
     let subject = counted(subject)
     return try records.transaction { transaction in
       let lifted = try transaction.connection.execute(
-        "DELETE FROM rate_limits WHERE name = ? AND subject = ?", [.text(name), .text(subject)])
-      guard lifted == 1 else { return false }
+        "DELETE FROM rate_limits WHERE name = ? AND subject BETWEEN ? AND ?",
+        [.text(name), .text(subject), .text(lastSubject(of: subject))])
+      guard lifted > 0 else { return false }
       try transaction.audit.write(.limitLifted, detail: name)
       return true
     }
@@ -113,6 +114,9 @@ extension Transaction {
   }
 }
 
+/// The end of the range that begins with `subject`, and has it together with each network.
+private func lastSubject(of subject: String) -> String { subject + " \u{10FFFF}" }
+
 /// Statements on `rate_limits` for administrators.
 private struct CountedLimitStatements: ~Copyable {
   let transaction: Transaction
@@ -144,7 +148,7 @@ private struct CountedLimitStatements: ~Copyable {
       ORDER BY subject LIMIT ?
       """,
       [
-        .text(name), .text(subject ?? ""), .text((subject.map { $0 + " " } ?? "") + "\u{10FFFF}"),
+        .text(name), .text(subject ?? ""), .text(subject.map(lastSubject) ?? "\u{10FFFF}"),
         .time(transaction.now), .boolean(isUsedUp), .integer(Int64(limit)),
       ]
     ) { row in CountedLimit(row: row) }
