@@ -27,6 +27,8 @@ set_variable() {
     match($0, "^[ \t]*" name "[ \t]*=") { if (!done) print ENVIRON["line"]; done = 1; next }
     { print }
     END { if (!done) print ENVIRON["line"] }' "$file" >"$file.new"
+  chown --reference="$file" "$file.new"
+  chmod --reference="$file" "$file.new"
   mv "$file.new" "$file"
 }
 
@@ -53,8 +55,8 @@ make_keys() {
   for key in jwt-keys hmac-keys credential-keys payment-keys companion-keys; do
     [[ ! -s $secrets/$key ]] || continue
     say "Making $secrets/$key. Copy it to a safe place."
-    switchboard-companion keys add "$secrets/$key" >/dev/null
     [[ $key != companion-keys ]] || rm -f "$secrets/companion-public-keys"
+    switchboard-companion keys add "$secrets/$key" >/dev/null
   done
   [[ -s $secrets/companion-public-keys ]] || (
     umask 077

@@ -1,3 +1,4 @@
+import Glibc
 import Support
 import Testing
 
@@ -35,6 +36,17 @@ import Testing
     #expect(outcome.status == 0, "\(outcome.output)")
     #expect(
       scripts.settings == "SWITCHBOARD_PUBLIC_URL=\"https://b.example.org:8443/a\"\(Self.rest)")
+  }
+
+  /// An administrator closes the file if it holds secrets.
+  @Test func settingsThatWereClosedStayClosed() throws {
+    let scripts = try PackageScripts(settings: Self.address)
+    let file = "\(scripts.folder)/etc/switchboard/environment"
+    try #require(chmod(file, 0o600) == 0)
+    let outcome = scripts.setUp(["--name", "b.example.org"])
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(scripts.settings?.contains("https://b.example.org") == true)
+    #expect(runProgram("stat", ["--format=%a", file]).output == "600\n")
   }
 
   @Test func aNewSiteGetsTheNameOfTheHost() throws {
