@@ -66,7 +66,7 @@ need_swift() {
     directory=$(mktemp -d)
     if ! curl -fsSL --connect-timeout 20 "$archive" 2>/dev/null | tar -xz -C "$directory" swiftly 2>/dev/null; then
       rm -rf "$directory"
-      die "cannot reach the Swift installer: install Swift 6.2 or later and put it on the PATH, see swift.org/install"
+      die "cannot reach the Swift installer: install Swift 6.3 or later and put it on the PATH, see swift.org/install"
     fi
     need_packages "${swift_packages[@]}"
     "$directory/swiftly" init --assume-yes --quiet-shell-followup </dev/null || die 'swiftly cannot install Swift'

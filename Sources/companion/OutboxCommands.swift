@@ -45,8 +45,11 @@ struct Outbox: ParsableCommand {
 
   struct Discard: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Discards a waiting mail or notification: it is never sent.",
-      discussion: "Example: switchboard outbox discard 01890a5d-ac96-774b-bcce-b302099a8008")
+      abstract: "Discards a waiting mail or notification.",
+      discussion: """
+        One that is being sent now still goes out.
+        Example: switchboard outbox discard 01890a5d-ac96-774b-bcce-b302099a8008
+        """)
 
     @OptionGroup var message: MessageID
     @OptionGroup var rehearsal: Rehearsal

@@ -28,13 +28,13 @@ package struct OutboxAdministration: Sendable {
     ) { try records.deliveries.retry(id) }
   }
 
-  /// Discards a message: it is never sent.
+  /// Discards a message. One that is being sent now still goes out.
   ///
   /// - Returns: nil if no message has this id.
   /// - Throws: ``BadArguments`` if the message no longer waits.
   package func discard(_ id: String) throws -> Change? {
     try change(
-      "Discarded", or: "discard", "the message \(id): it is never sent.",
+      "Discarded", or: "discard", "the message \(id): no later pass sends it.",
       try records.mails.discard(id)
     ) { try records.deliveries.discard(id) }
   }
