@@ -47,7 +47,8 @@ package struct Biometrics: Sendable {
   let records: Records
 
   /// Makes `key` the only biometric key of the caller's device. The first key needs no fresh proof,
-  /// but without one it never counts as a proof, and confirms payments only after a day.
+  /// but without one it never counts as a proof, and confirms payments only after a day. A key that
+  /// the device has already stays as it is: the request is repeated, because its answer was lost.
   ///
   /// - Throws: ``Refusal``, also if it would replace a key and the caller shows no fresh proof;
   ///   ``RateLimited`` at more than 10 keys an hour, each of which is mailed to the owner.
@@ -64,8 +65,9 @@ package struct Biometrics: Sendable {
       let isProven =
         try transaction.sessions.hasFreshProof(caller)
         || transaction.sessions.spendSignUp(caller, within: Session.proofLifetime)
-      if !isProven, try transaction.biometrics.isSet(on: session.deviceID) {
-        throw Refusal.noFreshProof
+      if !isProven, let present = try transaction.biometrics.key(on: session.deviceID) {
+        guard present.publicKey == key.publicKey else { throw Refusal.noFreshProof }
+        return present.id
       }
       let trustedAt = isProven ? transaction.now : transaction.now + NewBiometricKey.probation
       guard
@@ -116,9 +118,16 @@ struct BiometricStatements: ~Copyable {
 
   /// Whether the device has a biometric key.
   func isSet(on deviceID: String) throws(DatabaseError) -> Bool {
+    try key(on: deviceID) != nil
+  }
+
+  /// The biometric key of the device; nil if it has none.
+  fileprivate func key(
+    on deviceID: String
+  ) throws(DatabaseError) -> (id: String, publicKey: String)? {
     try transaction.connection.row(
-      "SELECT TRUE FROM biometric_keys WHERE device_id = ?", [.text(deviceID)]
-    ) { row in row.boolean(0) } ?? false
+      "SELECT id, public_key FROM biometric_keys WHERE device_id = ?", [.text(deviceID)]
+    ) { row in (id: row.text(0), publicKey: row.text(1)) }
   }
 
   /// The keys of all accounts on the device, the newest first.
