@@ -28,9 +28,9 @@ extension AccountData {
     """
     SELECT d.id, d.name, d.platform, d.client_device_id, d.created_at, d.last_used_at, s.id, s.expires_at
     FROM devices d LEFT JOIN sessions s
-      ON s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3)
+      ON s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > ?
     WHERE d.account_id = ? AND d.revoked_at IS NULL ORDER BY d.last_used_at DESC, d.id LIMIT ?
-    """
+    """, selectsUnexpired: true
   ) { transaction, id, account in
     let locked = try transaction.connection.row(
       """
@@ -53,10 +53,10 @@ extension AccountData {
     ],
     """
     SELECT s.id, d.name, s.created_at, s.began_by, s.rotated_at, s.expires_at
-    FROM devices d JOIN sessions s ON s.device_id = d.id
-    WHERE d.account_id = ? AND s.ended_at IS NULL AND s.expires_at > UTC_TIMESTAMP(3)
-    ORDER BY s.rotated_at DESC, s.id LIMIT ?
-    """
+    FROM devices d JOIN sessions s
+      ON s.device_id = d.id AND s.ended_at IS NULL AND s.expires_at > ?
+    WHERE d.account_id = ? ORDER BY s.rotated_at DESC, s.id LIMIT ?
+    """, selectsUnexpired: true
   ) { transaction, id, account in
     try transaction.sessions.end(session: id, of: account)
   }

@@ -76,8 +76,8 @@ extension AccountData {
         HEX(SUBSTR(id, 9, 2)), HEX(SUBSTR(id, 11, 6)))),
       NULLIF(address, ''), proved_at, expires_at
     FROM account_visits
-    WHERE account_id = ? AND expires_at > UTC_TIMESTAMP(3) ORDER BY proved_at DESC LIMIT ?
-    """
+    WHERE expires_at > ? AND account_id = ? ORDER BY proved_at DESC LIMIT ?
+    """, selectsUnexpired: true
   ) { transaction, id, account in
     let ended = try transaction.connection.execute(
       """

@@ -42,8 +42,9 @@ extension Transaction {
   func accountData(of account: String, limit: Int64) throws(DatabaseError) -> [AccountItems] {
     var all: [AccountItems] = []
     for data in rooms.flatMap(\.accountData) {
+      let time: [Parameter] = data.selectsUnexpired ? [.time(now)] : []
       let items = try connection.rows(
-        data.statement, [.text(account), .integer(limit)]
+        data.statement, time + [.text(account), .integer(limit)]
       ) { row in AccountItem(row: row, columns: data.columns) }
       all.append(AccountItems(data: data, items: items))
     }

@@ -131,8 +131,10 @@ package struct AccountData: Sendable {
   /// The name of the member in the download, and of the kind in the page's forms.
   package let name: StaticString
   package let columns: [Column]
-  /// Selects the id and the columns. Parameters: account id, LIMIT.
+  /// Selects the id and the columns. Parameters: now, if it selects only what has not expired; account id, LIMIT.
   let statement: StaticString
+  /// Whether the statement selects only what has not expired.
+  let selectsUnexpired: Bool
   /// Whether removing an item needs a sign-in of the last ten minutes.
   package let removalNeedsProof: Bool
   /// Removes an item of an account; false if the account has no such item. The account is locked.
@@ -140,13 +142,14 @@ package struct AccountData: Sendable {
 
   init(
     _ name: StaticString, _ columns: [Column], _ statement: StaticString,
-    removalNeedsProof: Bool = false,
+    selectsUnexpired: Bool = false, removalNeedsProof: Bool = false,
     remove: (@Sendable (borrowing Transaction, _ id: String, _ account: String) throws -> Bool)? =
       nil
   ) {
     self.name = name
     self.columns = columns
     self.statement = statement
+    self.selectsUnexpired = selectsUnexpired
     self.removalNeedsProof = removalNeedsProof
     self.remove = remove
   }

@@ -87,7 +87,6 @@ import Testing
   func theButtonAsksOnceAndChangesNothing(kind: String, name: String, title: String) throws {
     try withVisitor { site, ann, visitor in
       try site.fill(ann)
-      site.sql("UPDATE account_visits SET expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR")
       let shown = visitor.open()
       let id =
         kind == "browsers"
