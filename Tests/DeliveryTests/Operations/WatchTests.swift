@@ -223,9 +223,12 @@ final class RunningCompanion {
     let arguments = command.split(separator: " ").map(String.init)
     if socketIsSystemds {
       unlink(path)
-      process.executableURL = URL(filePath: "/usr/bin/systemd-socket-activate")
+      // The shell stays. systemd-socket-activate closes the descriptor by which Foundation learns
+      // of the end of a process, and Foundation would then learn of no other process's end.
+      process.executableURL = URL(filePath: "/bin/sh")
       process.arguments =
-        ["--listen=\(path)"] + environment.keys.map { "--setenv=\($0)" }
+        ["-c", "\"$0\" \"$@\"; exit $?", "/usr/bin/systemd-socket-activate", "--listen=\(path)"]
+        + environment.keys.map { "--setenv=\($0)" }
         + [builtProgram("switchboard-companion").path()] + arguments
       process.standardInput = FileHandle.nullDevice
     } else if let umask {
@@ -253,7 +256,8 @@ final class RunningCompanion {
   }
 
   func end() {
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    // Foundation gives each process a group of its own.
+    if process.isRunning { kill(-process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
   }
 
