@@ -1,6 +1,7 @@
 import Foundation
 import MariaDB
 import Support
+import Testing
 
 extension TestApplication {
   /// The answer to a request that has read rows when another transaction commits a change of them.
@@ -25,7 +26,8 @@ extension TestApplication {
         _ = try connection.execute("SET autocommit = 0")
         _ = try connection.execute(change)
       }
-      while !isWaitingForALock {}
+      let isWaiting = holds { isWaitingForALock }
+      try #require(isWaiting)
       _ = try connection.execute("COMMIT")
       return nil
     }

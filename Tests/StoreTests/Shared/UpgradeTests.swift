@@ -98,9 +98,13 @@ import Testing
           WHERE DB = DATABASE() AND STATE LIKE 'Waiting for table%'
           """
         var id = "0"
-        while id == "0" { id = store.sql(waiting) }
+        let isWaiting = holds {
+          id = store.sql(waiting)
+          return id != "0"
+        }
+        try #require(isWaiting)
         let attempt = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = \(id)"
-        while store.sql(attempt) != "0" { usleep(10_000) }
+        try #require(holds { store.sql(attempt) == "0" })
         return ""
       }
       #expect(outcomes.joined().contains("A table is in use; trying again for a minute"))
