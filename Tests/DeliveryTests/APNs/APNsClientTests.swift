@@ -212,7 +212,7 @@ import Testing
 
   @Test func anAnswerAfterItsTimeIsNone() throws {
     try withAPNs("late 60000 every 10") { fake in
-      let limits = quickLimits { $0.engine.requestLifetime = .seconds(3) }
+      let limits = quickLimits { $0.engine.requestLifetime = .seconds(10) }
       let sent = try send(100, to: fake, limits: limits)
       #expect(sent.isComplete(100))
       #expect(sent.run.accepted == 90)

@@ -181,7 +181,7 @@ import Testing
       try withFCM { fake throws in
         delivery.insertAndroid((1...16).map(androidToken))
         fake.gate.close(androidToken(1))
-        let report = try delivery.send(by: fake, answerLimit: .seconds(2))
+        let report = try delivery.send(by: fake, answerLimit: .seconds(5))
         #expect(report.problem == nil)
         // The next delivery on the same connection, if any, is not sent to the silent server.
         #expect((1...2).contains(report.later) && report.later + report.delivered == 16)

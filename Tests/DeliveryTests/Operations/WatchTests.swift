@@ -165,7 +165,8 @@ import Testing
     try withPolling { polling throws in
       for user in 7...8 as ClosedRange<Int64> {
         try polling.register(user)
-        polling.site.answer(user, .slow(full([FakeGame]())))
+        // The answer takes more than four seconds, and an answer may take seven.
+        polling.site.answer(user, .slow(full([FakeGame]()) + String(repeating: " ", count: 40)))
       }
       let companion = try RunningCompanion(
         polling.delivery, "run", changing: polling.environment)

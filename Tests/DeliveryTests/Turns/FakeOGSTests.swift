@@ -28,12 +28,14 @@ import Testing
     let site = try #require(FakeOGS(requestsPerSecond: 2))
     defer { site.end() }
     let client = HTTPClient(userAgent: "test")
-    let statuses = try (1...3).map { _ in
+    // A slow machine sends them in several seconds; only within 25 would none be above the rate.
+    let statuses = try (1...50).map { _ in
       try client.get(
         .configured("\(site.url)/api/v1/players/7/full"), entityTag: nil, limits: .init()
       ).status
     }
-    #expect(statuses == [404, 404, 429])
+    #expect(Array(statuses.prefix(2)) == [404, 404])
+    #expect(statuses.contains(429))
   }
 
   private func withGames(
