@@ -134,7 +134,9 @@ let package = Package(
       path: "Tests/Benchmarks/sender", swiftSettings: settings),
     .target(
       name: "Support",
-      dependencies: ["Base", "CMariaDB", "COpenSSL", "Cryptography", "MariaDB", "Store", log],
+      dependencies: [
+        "Base", "CGlibc", "CMariaDB", "COpenSSL", "Cryptography", "MariaDB", "Store", log,
+      ],
       path: "Tests/Support", swiftSettings: settings),
     tests("BaseTests", of: ["Base"]),
     tests("HTTPTests", of: ["Base", "HTTP"]),

@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func onATCPSocketNothingElseIsAnswered() throws {
-    let listening = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    let listening = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let port = withLoopbackAddress(port: 0) { address in
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
       #expect(bind(listening, address, length) == 0 && listen(listening, 8) == 0)

@@ -88,7 +88,7 @@ final class Connection {
   let descriptor: CInt
 
   init(_ family: CInt = AF_UNIX) {
-    descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
+    descriptor = socket(family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var timeout = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))

@@ -1,3 +1,4 @@
+import CGlibc
 import Foundation
 import Synchronization
 
@@ -17,7 +18,7 @@ final class Acceptor: Sendable {
     guard let listener = descriptor.withLock({ $0 }) else { return }
     Thread.detachNewThread { [self] in
       while true {
-        let connection = accept(listener, nil, nil)
+        let connection = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
         if connection >= 0 {
           Thread.detachNewThread { serve(connection) }
         } else if errno == EINVAL {

@@ -125,7 +125,8 @@ import Testing
     try withDelivery { delivery throws in
       try withFCM { fake throws in
         let path = "/tmp/switchboard-frozen-\(UUID().uuidString.prefix(8))"
-        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = Glibc.socket(
+          AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer {
           close(socket)
           unlink(path)
