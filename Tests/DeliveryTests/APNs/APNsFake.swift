@@ -4,6 +4,7 @@ import Foundation
 import ProcessSupport
 import SharedSettings
 import Store
+import Support
 import Testing
 
 @testable import Delivery
@@ -42,10 +43,8 @@ final class FakeAPNs: @unchecked Sendable {
       .path()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try testPublicKey.write(toFile: "\(folder)/provider.pem", atomically: true, encoding: .utf8)
-    var ends: [Int32] = [-1, -1]
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-    precondition(socketpair(AF_UNIX, type, 0, &ends) == 0, "no socket pair")
-    lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    let ends = makeLifeline()
+    lifeline = ends.lifeline
     let output = Pipe()
     process.executableURL = Bundle.main.executableURL!.deletingLastPathComponent()
       .appending(path: "switchboard-fakes")
@@ -58,7 +57,7 @@ final class FakeAPNs: @unchecked Sendable {
       try "\(clock.seconds)".write(toFile: "\(folder)/clock", atomically: true, encoding: .utf8)
       process.arguments! += ["--clock", "\(folder)/clock"]
     }
-    process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    process.standardInput = ends.input
     process.standardOutput = output
     try process.run()
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)

@@ -92,10 +92,14 @@ import Testing
     let browsers: FakePushService
     private let ogs: FakeOGS
     private let apple = Process()
+    /// Apple's fake ends when this handle closes, however this process ends.
+    private let lifeline: FileHandle
     private let folder = makeTemporaryFolder()
     private let vapidKey: String
 
     init() throws {
+      let ends = makeLifeline()
+      lifeline = ends.lifeline
       ogs = try #require(FakeOGS())
       vapidKey =
         Site.run(
@@ -114,8 +118,9 @@ import Testing
       apple.arguments = [
         "apns", "--folder", "\(folder)/apns", "--topic",
         TurnDevicesTests.apps.joined(separator: ","),
-        "--public-key", "\(folder)/public.pem",
+        "--public-key", "\(folder)/public.pem", "--until-input-ends",
       ]
+      apple.standardInput = ends.input
       apple.standardOutput = FileHandle.nullDevice
       try apple.run()
       try #require(holds { FileManager.default.fileExists(atPath: "\(folder)/apns/port") })
