@@ -112,7 +112,7 @@ import Testing
 
   @Test func aDeadlockIsTriedNineTimesInAll() throws {
     let always = Array(
-      repeating: (Command.query("COMMIT"), MariaDBProxy.Action.refuse(1213)), count: 12)
+      repeating: (Command.query("COMMIT"), MariaDBProxy.Action.refuse(1213)), count: 9)
     try withFaults(always) { pool in
       var calls = 0
       let error = #expect(throws: DatabaseError.self) {
@@ -160,19 +160,15 @@ private func withFaults(
     let proxy = MariaDBProxy(settings) { command in script.action(for: command) }
     try withExtendedLifetime(proxy) { try body(Pool(proxy.settings)) }
   }
-  #expect(script.hasBegun)
+  #expect(script.isDone)
 }
 
 private final class Script: Sendable {
   private let faults: Mutex<[(MariaDBProxy.Command, MariaDBProxy.Action)]>
-  private let count: Int
 
-  init(_ faults: [(MariaDBProxy.Command, MariaDBProxy.Action)]) {
-    count = faults.count
-    self.faults = Mutex(faults)
-  }
+  init(_ faults: [(MariaDBProxy.Command, MariaDBProxy.Action)]) { self.faults = Mutex(faults) }
 
-  var hasBegun: Bool { faults.withLock { $0.count < count } }
+  var isDone: Bool { faults.withLock { $0.isEmpty } }
 
   func action(for command: MariaDBProxy.Command) -> MariaDBProxy.Action {
     faults.withLock { faults in
