@@ -13,7 +13,8 @@ import Testing
       let page = visitor.open()
       #expect(page.status == 200)
       for text in [
-        "<h2 id=\"section-devices\">Devices</h2>", "<bdi>Phone</bdi>", "Signed in", "Blue key",
+        "<h2 id=\"section-devices\">Devices</h2>", "<bdi>Phone</bdi>",
+        "<dt>Signed in</dt><dd>until <time", "Blue key",
         "<bdi>Bank</bdi>", "<bdi>Shop</bdi>", "99.99", "order-xyz", "4242", "A passkey was added.",
         "18 November 2026, 11:06 UTC", "<dd>iOS</dd>",
       ] { #expect(page.text.contains(text), "\(text)") }
