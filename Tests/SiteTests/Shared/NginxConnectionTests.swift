@@ -34,15 +34,21 @@ import Testing
 
   private static let debians = "events {\n\tworker_connections 768;\n\t# multi_accept on;\n}"
 
+  /// With a limit of its own, and the brace in another line.
+  private static let unusual =
+    "worker_rlimit_nofile 4096;\nevents\n{\n  worker_connections   512; # few\n}"
+
   @Test func setupGivesNginxTheConnectionsThatTheSiteNeeds() throws {
     let raised = try edit(Self.debians, by: "raise; raise")
     #expect(raised.contains("\tworker_connections 8192; # switchboard: was 768;\n"))
     #expect(raised.contains("\nworker_rlimit_nofile 16384; # switchboard: added\nevents {\n"))
+    #expect(
+      try edit(Self.unusual, by: "raise").contains(
+        "  worker_connections   8192; # switchboard: was 512; # few\n"))
   }
 
   @Test(arguments: [
-    debians, "events { }", "events {\n  worker_connections 10000;\n}",
-    "worker_rlimit_nofile 4096;\nevents\n{\n  worker_connections   512; # few\n}",
+    debians, unusual, "events { }", "events {\n  worker_connections 10000;\n}",
   ])
   func aPurgeTakesItBack(_ configuration: String) throws {
     #expect(try edit(configuration, by: "raise; restore") == configuration)
