@@ -134,9 +134,7 @@ let package = Package(
       path: "Tests/Benchmarks/sender", swiftSettings: settings),
     .target(
       name: "Support",
-      dependencies: [
-        "Base", "CGlibc", "CMariaDB", "COpenSSL", "Cryptography", "MariaDB", "Store", log,
-      ],
+      dependencies: ["Base", "CMariaDB", "COpenSSL", "Cryptography", "MariaDB", "Store", log],
       path: "Tests/Support", swiftSettings: settings),
     tests("BaseTests", of: ["Base"]),
     tests("HTTPTests", of: ["Base", "HTTP"]),

@@ -1,4 +1,3 @@
-import CGlibc
 import Foundation
 import Synchronization
 
@@ -18,8 +17,9 @@ final class Acceptor: Sendable {
     guard let listener = descriptor.withLock({ $0 }) else { return }
     Thread.detachNewThread { [self] in
       while true {
-        let connection = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+        let connection = accept(listener, nil, nil)
         if connection >= 0 {
+          _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
           Thread.detachNewThread { serve(connection) }
         } else if errno == EINVAL {
           break  // `end` was called
