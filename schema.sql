@@ -1356,7 +1356,7 @@ GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO responder;
-GRANT SELECT, UPDATE (removed_at) ON enrollments TO responder;
+GRANT SELECT, UPDATE (removed_at), DELETE ON enrollments TO responder;
 GRANT SELECT, UPDATE (active, is_default) ON cards TO responder;
 GRANT SELECT, INSERT, UPDATE (spent_at, result), DELETE ON enrollment_states TO responder;
 GRANT SELECT (id, name, api_key_hash, revoked_at, return_origins, largest_amount, hourly_requests, webhook_url)

@@ -19,14 +19,8 @@ extension Room {
     ],
     whenAuthenticatorsEnd: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     whenAccountGoesToAnotherPhone: [
-      """
-      UPDATE enrollments e JOIN cards c ON c.enrollment_id = e.id
-      SET c.active = FALSE, c.is_default = FALSE WHERE e.account_id = ?
-      """,
-      """
-      UPDATE enrollments SET removed_at = UTC_TIMESTAMP(3)
-      WHERE account_id = ? AND removed_at IS NULL
-      """,
+      // Deletes their cards too. No payment names one: a payer's address is proven.
+      "DELETE FROM enrollments WHERE account_id = ?"
     ],
     whenAccountIsBanned: ["DELETE FROM enrollment_states WHERE account_id = ?"],
     seals: [

@@ -72,16 +72,28 @@ import Testing
       #expect(owner.accountID == attack.session.accountID)
       #expect(try !attack.works())
       let rows = [
-        "passkeys", "biometric_keys", "push_tokens", "enrollment_states", "cards WHERE active",
+        "passkeys", "biometric_keys", "push_tokens", "enrollment_states", "enrollments", "cards",
       ]
-      #expect(rows.map { site.count($0) } == [0, 0, 0, 0, 0])
-      #expect(site.count("enrollments WHERE removed_at IS NULL") == 0)
+      #expect(rows.map { site.count($0) } == [0, 0, 0, 0, 0, 0])
       #expect(site.count("sessions WHERE end_reason = 'handed_over'") == 1)
       #expect(site.summary(owner.accessToken).text.contains(#""cards":[]"#))
       #expect(events(site) == ["account_created", "account_handed_over"])
       #expect(
         site.sql("SELECT detail FROM audit_log WHERE event = 'account_handed_over'")
           .contains("another phone"))
+    }
+  }
+
+  @Test func theDownloadHasNoCardOfTheEarlierPerson() throws {
+    try withApplication { site in
+      _ = try Attack(on: site)
+      var visitor = PageVisitor(site)
+      _ = try visitor.signIn()
+      let file = visitor.open("/account/export")
+      #expect(file.status == 200)
+      #expect(file["cards"] as? [Any] != nil)
+      #expect(file["cards", 0] == nil)
+      #expect(!file.text.contains("lastFour"))
     }
   }
 
