@@ -25,11 +25,10 @@ extension Room {
       ),
       RetentionRule(.afterAuditLifetime, "DELETE FROM audit_log WHERE at < ? LIMIT ?"),
     ] + Room.goneHosts,
+    // A bank that is being asked must add no cards afterward.
+    whenAuthenticatorsEnd: [Room.endOfJobs],
     whenAccountIsBanned: [
-      """
-      UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
-      WHERE account_id = ? AND state = 'open'
-      """,
+      Room.endOfJobs,
       """
       UPDATE notifications n JOIN deliveries d ON d.notification_id = n.id
       SET d.state = 'dead', d.reason = 'banned', d.finished_at = UTC_TIMESTAMP(3)
@@ -93,6 +92,12 @@ extension AccountData {
 }
 
 extension Room {
+  /// Gives up the open jobs of an account.
+  fileprivate static let endOfJobs: StaticString = """
+    UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+    WHERE account_id = ? AND state = 'open'
+    """
+
   /// Rows of hosts where no companion has run for thirty days.
   fileprivate static let goneHosts = [
     RetentionRule(

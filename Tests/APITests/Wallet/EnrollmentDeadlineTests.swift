@@ -70,6 +70,38 @@ import Testing
     }
   }
 
+  enum Ending: CaseIterable { case handover, removalOfAuthenticators }
+
+  /// The account is handed over to the owner of its address, or its authenticators are removed, while the
+  /// bank is being asked.
+  @Test(arguments: Ending.allCases)
+  func anEnrollmentThatEndsMeanwhileStoresNothing(ending: Ending) throws {
+    let bank = try #require(FakeBank())
+    defer { bank.end() }
+    try withApplication { site in
+      try site.connect(bank)
+      let person = try site.signUp(isProven: ending == .removalOfAuthenticators)
+      bank.play {
+        $0.beforeCards = {
+          switch ending {
+          case .handover:
+            do { _ = try site.signIn(device: "device-owner") } catch { Issue.record("\(error)") }
+          case .removalOfAuthenticators:
+            let answer = site.send(
+              "POST", AccountPath.logout, token: person.accessToken,
+              query: "revokeAll=true&authenticators=true")
+            if answer.status != 200 { Issue.record("\(answer.text)") }
+          }
+        }
+      }
+      let location = try site.enroll(person, at: bank)
+      #expect(failedEnrollment("no_answer", in: location))
+      #expect(bank.exchanges == 1)
+      #expect(site.stored == 0)
+      #expect(site.count("audit_log WHERE event = 'bank_enrolled'") == 0)
+    }
+  }
+
   @Test func anOldJobDoesNotAskTheBank() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
