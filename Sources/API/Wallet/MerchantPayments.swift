@@ -33,7 +33,7 @@ func requestPayment(_ request: Request, in context: borrowing Context) throws ->
 }
 
 /// `GET /api/merchant/payment/:requestId`: the state of one of the merchant's payments. A confirmed one has
-/// the statement `token`.
+/// the statement `token`, unless it is refunded.
 ///
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``; ``Failure/unknownPayment``.
 func getMerchantPayment(_ request: Request, in context: borrowing Context) throws -> Response {
@@ -118,6 +118,7 @@ func verifyStatement(_ request: Request, in context: borrowing Context) throws -
     guard let received = try context.records.merchantPayments.receive(id, by: merchant) else {
       return worthless("payment_gone")
     }
+    guard received.payment.refundedAt == nil else { return worthless("refunded") }
     return .json { json in
       json.member("valid", true)
       json.member("alreadyReceived", received.wasReceived)
@@ -162,7 +163,7 @@ extension Context {
     let expiresAt = now + statementLifetime
     return .json { json in
       write(payment, to: &json)
-      guard withStatement, payment.confirmedAt != nil else { return }
+      guard withStatement, payment.confirmedAt != nil, payment.refundedAt == nil else { return }
       json.member("token", statement(of: payment, until: expiresAt))
       json.member("tokenExpiresAt", expiresAt.rfc3339)
     }
@@ -255,7 +256,7 @@ extension Endpoint {
   static var getMerchantPayment: Endpoint {
     Endpoint(API.getMerchantPayment) {
       Operation(
-        "Returns one of the merchant's payments. A confirmed one has the statement `token`.",
+        "Returns one of the merchant's payments. A confirmed one that is not refunded has the statement `token`.",
         .merchant, item: .payment, answers: .json(.merchantPayment.merging(.statement)),
         errors: [.unknownPayment])
     }

@@ -139,6 +139,8 @@ extension Context {
       return payment
     case .repeated:
       guard let payment = try records.payments.find(id) else { throw Failure.unknownPayment }
+      // A statement would be worth the goods.
+      guard payment.refundedAt == nil else { throw Failure.conflict(\.paymentConfirmed) }
       return payment
     case .notOpen: throw Failure.badRequest(\.paymentGone)
     case .closed: throw Failure.paymentClosed

@@ -153,7 +153,7 @@ package struct MerchantPayments: Sendable {
     }
   }
 
-  /// Marks a confirmed payment as received by its merchant.
+  /// Marks a confirmed payment as received by its merchant, unless it is refunded.
   ///
   /// - Returns: nil if the merchant has no such confirmed payment.
   package func receive(_ id: String, by merchant: MerchantCaller) throws -> ReceivedPayment? {
@@ -162,7 +162,8 @@ package struct MerchantPayments: Sendable {
         try transaction.connection.execute(
           """
           UPDATE payments SET received_at = ?
-          WHERE id = ? AND merchant_id = ? AND confirmed_at IS NOT NULL AND received_at IS NULL
+          WHERE id = ? AND merchant_id = ? AND confirmed_at IS NOT NULL AND refunded_at IS NULL
+            AND received_at IS NULL
           """,
           [.time(transaction.now), .text(id), .text(merchant.id)]) == 1
       guard let payment = try transaction.payments.find(id), payment.merchantID == merchant.id,

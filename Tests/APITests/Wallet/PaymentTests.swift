@@ -215,6 +215,25 @@ import Testing
     }
   }
 
+  /// The customer shows the shop a statement of a payment that the shop has paid back.
+  @Test func aRefundedPaymentHasNoStatement() throws {
+    try withCheckout { shop in
+      let id = try shop.requested()
+      let payment = try shop.begun(shop.approve(id))
+      let body: [String: Any?] = [
+        "requestId": id, "deviceId": shop.ann.deviceID, "signature": PhoneKey.one.sign(payment),
+      ]
+      let token = try #require(
+        shop.site.confirm(body, key: nil, token: shop.ann.accessToken).string("token"))
+      #expect(shop.post("\(id)/refund").string("status") == "refunded")
+      #expect(shop.verify(token).text == #"{"valid":false,"reason":"refunded"}"#)
+      #expect(shop.state(id).string("token") == nil)
+      #expect(shop.site.count("payments WHERE received_at IS NOT NULL") == 0)
+      let again = shop.site.confirm(body, key: nil, token: shop.ann.accessToken)
+      #expect(again.isError(409, "conflict"), "\(again.text)")
+    }
+  }
+
   @Test func aCardTokenIsTheSameForOneMerchantOnly() throws {
     try withCheckout { shop in
       let rival = try shop.site.merchants.add("Rival").key
