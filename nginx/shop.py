@@ -35,9 +35,11 @@ def request_payment():
 
 
 def receive(event):
-    """Keeps the outcome. Webhooks may arrive twice and in another order, and nothing follows a refund."""
+    """Keeps the outcome. Webhooks may arrive twice and in another order, also those of an earlier request for the order, and
+    nothing follows a refund.
+    """
     order = orders.get(event["data"]["orderId"], {})
-    if order.get("status") != "refunded":
+    if order.get("requestId") == event["data"]["requestId"] and order["status"] != "refunded":
         order["status"] = event["data"]["status"]
 
 

@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import Support
 import Testing
@@ -72,6 +73,22 @@ import Testing
     }
   }
 
+  /// The order was requested twice, and its second payment is confirmed.
+  @Test func theExpiryOfAnEarlierRequestLeavesAnOrderPaid() async throws {
+    try await withSite(hasFakes: true) { site in
+      let ann = try site.signUpPayer()
+      let order = try site.order()
+      try site.pay(order.requestID, by: ann)
+      #expect(holds { site.isPaid(order) })
+      let event =
+        #"{"type":"payment.expired","timestamp":"2026-01-01T00:00:00Z","data":{"requestId":"#
+        + #""pay_AAAAAAAAAAAAAAAAAAAAAA","orderId":"\#(order.url.suffix(36))","status":"expired"}}"#
+      let status = try site.tellShop(event)
+      #expect(status == "200")
+      #expect(site.isPaid(order))
+    }
+  }
+
   /// A start that was killed has not kept a secret that was printed only once.
   @Test(arguments: [(nil, 1), ("webhook-secret", 1), ("api-key", 2)])
   func aSecondStartTakesPaymentsToo(lost file: String?, merchants: Int) async throws {
@@ -139,6 +156,22 @@ extension Site {
     let page = visit(url)
     let id = try #require(page.firstMatch(of: /pay_[A-Za-z0-9_-]{22}/)?.output, "\(url): \(page)")
     return Order(url: url, requestID: String(id))
+  }
+
+  /// Sends the shop a webhook, signed as the site does.
+  ///
+  /// - Returns: the status of the answer.
+  fileprivate func tellShop(_ event: String) throws -> String {
+    let file = try shopFile("webhook-secret")
+    let secret = try #require(base64Decoded(String(file.dropFirst("whsec_".count))))
+    let key = try Key(id: "webhook", secret: Secret(copying: secret.span))
+    let time = Int(Date().timeIntervalSince1970)
+    let code = base64Encoded(hmacSHA256("1.\(time).\(event)", with: key))
+    return Self.run([
+      "curl", "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out", "%{http_code}",
+      "--header", "webhook-id: 1", "--header", "webhook-timestamp: \(time)",
+      "--header", "webhook-signature: v1,\(code)", "--data", event, "\(try shop)/webhook",
+    ]).output
   }
 
   fileprivate func isPaid(_ order: Order) -> Bool { visit(order.url).contains("Paid. Thank you.") }
