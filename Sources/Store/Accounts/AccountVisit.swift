@@ -150,7 +150,7 @@ struct StoredVisit {
   }
 
   func isFresh(at now: Timestamp) -> Bool {
-    provedAt.map { $0 > now - Session.proofLifetime } ?? false
+    provedAt.map { $0 > now - Session.proofLifetime && $0 <= now + Session.clockTolerance } ?? false
   }
 }
 

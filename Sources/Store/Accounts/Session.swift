@@ -16,6 +16,9 @@ package struct Session: Sendable, Equatable {
 
   /// The time for which the beginning of a session counts as a proof.
   static let proofLifetime = Duration.seconds(600)
+  /// How far in the future a proof may be, because the clocks of hosts differ. Without a bound, a clock
+  /// that was ahead would lengthen the time of the proof when it is set back.
+  static let clockTolerance = Duration.seconds(60)
   /// Lifetime of a refresh token that is not used.
   static let idleLifetime = Duration.seconds(30 * 86_400)
   /// Lifetime of a family, however often it is refreshed.

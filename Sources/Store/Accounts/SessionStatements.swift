@@ -84,11 +84,16 @@ struct SessionStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
+  private var latestProof: Timestamp { transaction.now + Session.clockTolerance }
+
   /// Whether a mailed code, a passkey or a trusted key began the session within the last ten minutes.
   func isFreshlyProven(_ caller: Caller) throws(DatabaseError) -> Bool {
     try transaction.connection.row(
-      "SELECT TRUE FROM sessions WHERE id = ? AND began_by <> 'sign_up' AND proved_at > ?",
-      [.text(caller.sessionID), .time(transaction.now - Session.proofLifetime)]
+      """
+      SELECT TRUE FROM sessions
+      WHERE id = ? AND began_by <> 'sign_up' AND proved_at > ? AND proved_at <= ?
+      """,
+      [.text(caller.sessionID), .time(transaction.now - Session.proofLifetime), .time(latestProof)]
     ) { row in row.boolean(0) } ?? false
   }
 
@@ -101,12 +106,12 @@ struct SessionStatements: ~Copyable {
     let isFirst = try transaction.connection.row(
       """
       SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id
-      WHERE s.id = ? AND s.began_by = 'sign_up' AND s.proved_at > ?
+      WHERE s.id = ? AND s.began_by = 'sign_up' AND s.proved_at > ? AND s.proved_at <= ?
         AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = d.account_id)
         AND NOT EXISTS (SELECT 1 FROM devices o JOIN biometric_keys k ON k.device_id = o.id
           WHERE o.account_id = d.account_id)
       """,
-      [.text(caller.sessionID), .time(transaction.now - Session.proofLifetime)]
+      [.text(caller.sessionID), .time(transaction.now - Session.proofLifetime), .time(latestProof)]
     ) { row in row.boolean(0) }
     guard isFirst == true else { throw Refusal.noFreshProof }
   }
@@ -121,12 +126,12 @@ struct SessionStatements: ~Copyable {
     try transaction.connection.execute(
       """
       UPDATE sessions s JOIN devices d ON d.id = s.device_id SET s.proved_at = NULL
-      WHERE s.id = ? AND s.began_by = 'sign_up' AND s.proved_at > ?
+      WHERE s.id = ? AND s.began_by = 'sign_up' AND s.proved_at > ? AND s.proved_at <= ?
         AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = d.account_id)
         AND NOT EXISTS (SELECT 1 FROM devices o JOIN biometric_keys k ON k.device_id = o.id
           WHERE o.account_id = d.account_id)
       """,
-      [.text(caller.sessionID), .time(transaction.now - age)]) == 1
+      [.text(caller.sessionID), .time(transaction.now - age), .time(latestProof)]) == 1
   }
 
   /// Whether a sign-up began the session.

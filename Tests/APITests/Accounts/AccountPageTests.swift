@@ -139,6 +139,19 @@ import Testing
     }
   }
 
+  /// The clock was ahead at the sign-in.
+  @Test(arguments: ["/email", "/delete"])
+  func anAddressAndADeletionNeedASignInOfThePast(path: String) throws {
+    try withVisitor { site, _, visitor in
+      site.advance(by: .seconds(-3600))
+      let page = visitor.send(path, ["email": "new@example.org"])
+      #expect(page.status == 403)
+      #expect(page.text.contains("Please sign in again"))
+      #expect(site.count("address_changes") == 0)
+      #expect(site.count("accounts") == 1)
+    }
+  }
+
   // Download and deletion ----------------------------------------------------------------------------
 
   @Test func theDownloadHasEverythingButSecrets() throws {

@@ -42,6 +42,20 @@ import Testing
     }
   }
 
+  /// The clock was ahead at the sign-in. The clocks of hosts may differ by a minute.
+  @Test(arguments: [(60, 200), (61, 403), (3600, 403)])
+  func aProofOfTheFutureIsNone(seconds: Int, status: Int) throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      site.advance(by: .seconds(-seconds))
+      let token = try #require(site.refresh(ann.refreshToken).accessToken)
+      let options = site.send("POST", AccountPath.passkeyOptions, token: token)
+      #expect(options.status == status, "\(options.text)")
+      let again = try site.signIn()
+      #expect(site.passkeyOptions(of: again).status == 200)
+    }
+  }
+
   @Test func aSignUpCountsForTheFirstAuthenticator() throws {
     try withApplication { site in
       let ann = try site.signUp(isProven: false)
