@@ -83,11 +83,12 @@ extension PaymentStatements {
   /// Confirms a payment whose proof has been verified.
   ///
   /// - Parameter challenge: what the proof signs; the payer may have chosen another card since.
+  /// - Throws: ``Refusal`` if the caller's session has ended since the try was counted.
   /// - Returns: if it is not ``PaymentOutcome/confirmed(_:)``, roll back.
   func confirm(
     _ confirmation: PaymentConfirmation, of challenge: [UInt8], by proof: PaymentProof,
     of caller: Caller, on deviceID: String
-  ) throws(DatabaseError) -> PaymentOutcome {
+  ) throws -> PaymentOutcome {
     // Locks the payment before the card: the other order would be a deadlock with a cancellation.
     if let outcome = try outcome(of: confirmation, for: caller) { return outcome }
     guard let token = try storeCardToken(for: confirmation) else { return .notOpen }
@@ -107,6 +108,8 @@ extension PaymentStatements {
     try transaction.audit.write(
       .paymentConfirmed, account: caller.accountID, device: deviceID,
       detail: "\(confirmation.id) \(proof.rawValue)")
+    // Last, because an earlier read would fix what the statements above see.
+    _ = try transaction.sessions.live(caller)
     return try find(confirmation.id).map { .confirmed($0) } ?? .notOpen
   }
 

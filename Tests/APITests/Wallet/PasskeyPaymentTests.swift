@@ -27,6 +27,29 @@ import Testing
     }
   }
 
+  enum Proof: CaseIterable { case passkey, biometric }
+
+  /// A ban or a sign-out comes after the try was counted.
+  @Test(arguments: Proof.allCases)
+  func aSessionThatEndsMeanwhileConfirmsNothing(proof: Proof) throws {
+    try withPasskey { shop, authenticator in
+      let payment = try shop.begin()
+      shop.site.sql(
+        """
+        CREATE TRIGGER meanwhile AFTER UPDATE ON payments FOR EACH ROW
+        UPDATE sessions SET ended_at = UTC_TIMESTAMP(3), end_reason = 'logout'
+        WHERE NEW.attempts > OLD.attempts AND ended_at IS NULL
+        """)
+      let answer =
+        switch proof {
+        case .passkey: shop.confirm(payment, authenticator.asserted(answering: payment.challenge))
+        case .biometric: shop.confirm(payment)
+        }
+      #expect(answer.isError(401, "unauthorized"), "\(answer.text)")
+      #expect(shop.site.sql("SELECT attempts, confirmed_at FROM payments") == "1\tNULL")
+    }
+  }
+
   /// The sign count rises, or the passkey is removed, after the passkey was read.
   @Test(
     arguments: [
