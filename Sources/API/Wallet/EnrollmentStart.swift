@@ -115,7 +115,7 @@ extension Endpoint {
         Sends a browser to the bank. With `mobile` the app gets the result. A cookie binds the enrollment to the browser.
         """, .bearer, item: .bank,
         query: [.init("mobile", "`true` for the app.", .words(["true", "false"]))],
-        answers: .redirect(302, "To the bank."), errors: [.unknownBank, .addressNotProven],
+        answers: .redirect(302, "To the bank."), errors: [.unknownBank],
         limits: [.enrollments])
     }
   }
@@ -127,7 +127,7 @@ extension Endpoint {
         answers: .json([
           "authUrl": .uri, "enrollmentId": .string, "bsimId": .string, "bankName": .string,
           "callbackUrlPattern": .string,
-        ]), errors: [.unknownBank, .addressNotProven], limits: [.enrollments])
+        ]), errors: [.unknownBank], limits: [.enrollments])
     }
   }
 }

@@ -259,7 +259,6 @@ extension Endpoint {
         errors: [
           .badRequest(\.paymentGone), .paymentClosed, .conflict(\.paymentConfirmed),
           .notFound(\.noPaymentKey), .keyTooNew, .forbidden(\.paymentNotConfirmed),
-          .addressNotProven,
         ], limits: [.biometricFailures])
     }
   }

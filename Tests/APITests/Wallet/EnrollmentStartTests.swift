@@ -117,6 +117,22 @@ import Testing
     }
   }
 
+  /// Only who pays must have proven the address.
+  @Test(arguments: [
+    ("POST", "/api/mobile/enrollment/start/"), ("GET", "/api/enrollment/start/"),
+  ])
+  func anAccountMayEnrollBeforeItsAddressIsProven(method: String, path: String) throws {
+    try withBank { site, _, _ throws in
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2", isProven: false)
+      let answer = site.send(method, path + "test-bank", token: bob.accessToken)
+      #expect(answer.status == (method == "GET" ? 302 : 200), "\(answer.text)")
+      let described = DescribedAnswers.ofTests.document[
+        "paths", path + "{bsimId}", method.lowercased(), "responses"]
+      #expect(described?["404"] != nil)
+      #expect(described?["403"] == nil)
+    }
+  }
+
   @Test func withoutASessionNothingBegins() throws {
     try withBank { site, ann, _ throws in
       site.sql("UPDATE sessions SET ended_at = NOW(3), end_reason = 'logout'")
