@@ -132,8 +132,8 @@ struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Prints the public halves of the companion's keys, for the responder.",
       discussion: """
-        Example, in /etc/switchboard/secrets: switchboard-companion keys public companion-keys >new && \
-        mv new companion-public-keys
+        Example: switchboard-companion keys public /etc/switchboard/secrets/companion-keys >new && \
+        mv new /etc/switchboard/secrets/companion-public-keys
         """)
 
     @Argument(
