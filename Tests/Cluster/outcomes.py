@@ -93,7 +93,7 @@ class Payments:
         assert columns in ALLOWED, columns
         assert told == audited == sorted(columns), found[0]
         assert status == said == ("refunded" if "refunded" in columns else min(columns)), found[0]
-        assert has_statement == ("confirmed" in columns), found[0]
+        assert has_statement == (columns == {"confirmed"}), found[0]
         self.rounds += 1
         self.outcomes[status] = self.outcomes.get(status, 0) + 1
 
