@@ -1005,6 +1005,10 @@ IF @found < 2 THEN
     ADD COLUMN IF NOT EXISTS request_hash BINARY(32) NULL COMMENT 'SHA-256 of the body that came with the key',
     ALGORITHM = INSTANT;
   UPDATE payments SET approved_at = created_at WHERE approved_at IS NULL;
+  -- Version 1 only marked the cards of an earlier person when it handed an account over. No such person could pay.
+  DELETE c FROM cards c JOIN enrollments e ON e.id = c.enrollment_id JOIN accounts a ON a.id = e.account_id
+    WHERE NOT c.active AND c.added_at < a.email_verified_at
+      AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.card_id = c.id);
   UPDATE payments p JOIN card_tokens t ON t.card_id = p.card_id AND t.merchant_id = p.merchant_id
     SET p.card_token = t.token WHERE p.confirmed_at IS NOT NULL AND p.card_token IS NULL;
   ALTER TABLE payments

@@ -60,6 +60,24 @@ import Testing
     }
   }
 
+  /// Of the inactive cards that were added before the proof of the address, only those with a payment stay.
+  @Test func cardsOfAnEarlierPersonAreDeleted() throws {
+    try ReleasedSchema(number: 1).withRows { store in
+      store.sql(
+        """
+        UPDATE accounts SET email_verified_at = NOW(3);
+        UPDATE cards SET active = FALSE, added_at = NOW(3) - INTERVAL 1 DAY;
+        INSERT INTO cards (id, enrollment_id, last_four, card_type, active, added_at)
+          VALUES (UUID(), '\(SampleRows.enrollment)', '1111', 'VISA', FALSE, NOW(3) - INTERVAL 1 DAY),
+            (UUID(), '\(SampleRows.enrollment)', '2222', 'VISA', FALSE, NOW(3) + INTERVAL 1 DAY),
+            (UUID(), '\(SampleRows.enrollment)', '3333', 'VISA', TRUE, NOW(3) - INTERVAL 1 DAY)
+        """)
+      #expect(store.applySchema(SchemaText.all).status == 0)
+      let left = store.sql("SELECT GROUP_CONCAT(last_four ORDER BY last_four) FROM cards")
+      #expect(left == "2222,3333,4242")
+    }
+  }
+
   @Test func aChangedSchemaHasAnotherVersion() throws {
     #expect(ReleasedSchema.all.map(\.number) == Array(1...SchemaText.version))
     #expect(try ReleasedSchema.all.last?.text == SchemaText.all)
