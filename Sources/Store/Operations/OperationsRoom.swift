@@ -92,9 +92,9 @@ extension AccountData {
 }
 
 extension Room {
-  /// Gives up the open jobs of an account.
+  /// Gives up the open jobs of an account. By the index on the state, it would lock those of all accounts.
   fileprivate static let endOfJobs: StaticString = """
-    UPDATE jobs SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
+    UPDATE jobs FORCE INDEX (jobs_account) SET state = 'dead', finished_at = UTC_TIMESTAMP(3)
     WHERE account_id = ? AND state = 'open'
     """
 

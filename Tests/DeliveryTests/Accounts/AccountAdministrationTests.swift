@@ -1,6 +1,7 @@
 import Administration
 import Base
 import Foundation
+import MariaDB
 import Store
 import Support
 import Testing
@@ -184,6 +185,26 @@ import Testing
         .ban("ann@example.org", because: "Spam")
       #expect(change?.text.hasSuffix("No mail is sent: the address is not confirmed.") == true)
       #expect(delivery.sql("SELECT COUNT(*) FROM outbox") == "0")
+    }
+  }
+
+  /// A companion has claimed it.
+  @Test func aBanDoesNotWaitForAJobOfAnotherAccount() throws {
+    try withDelivery { delivery throws in
+      delivery.addDevice(String(repeating: "a", count: 64))
+      delivery.sql(
+        """
+        INSERT INTO jobs (id, kind, request, request_id, state, finished_at)
+          SELECT UUID(), 'turn_check', '{}', 'r', IF(seq = 1, 'open', 'done'), IF(seq = 1, NULL, NOW(3))
+          FROM seq_1_to_10
+        """)
+      let holder = try Connection(delivery.root)
+      _ = try holder.execute("SET autocommit = 0")
+      _ = try holder.execute("SELECT id FROM jobs WHERE state = 'open' FOR UPDATE")
+      // It would fail, because the lock stays until it has returned.
+      let change = try directoryWithMails(delivery, isRehearsal: false)
+        .ban("ann@example.org", because: "Spam")
+      #expect(change != nil)
     }
   }
 
