@@ -155,6 +155,14 @@ import Testing
           + ["--identity", backup.identity, "--schema", projectSchema.path(), "--replace"]
           + ["--root", backup.root])
       #expect(here.status == 0 && here.output.contains(server), "\(here.output)")
+
+      try backup.write("SWITCHBOARD_DB_NAME=own\n", to: "../environment")
+      #expect(backup.backUp(to: backup.file + ".2").status == 0)
+      // The client uses the socket, which is in the file too.
+      backup.shell("echo host=192.0.2.10 >>$OPTIONS")
+      let there = backup.restore(["--dry-run", "--replace"], of: backup.file + ".2")
+      #expect(
+        there.output.contains("but the database is restored on 192.0.2.10."), "\(there.output)")
     }
   }
 
