@@ -35,12 +35,15 @@ def request_payment():
 
 
 def receive(event):
-    """Keeps the outcome. Webhooks may arrive twice and in another order, also those of an earlier request for the order, and
-    nothing follows a refund.
+    """Keeps the outcome. Webhooks may arrive twice and in another order. An order may have several requests: it is paid by
+    whichever is confirmed, other outcomes count for the newest one only, and nothing follows a refund.
     """
-    order = orders.get(event["data"]["orderId"], {})
-    if order.get("requestId") == event["data"]["requestId"] and order["status"] != "refunded":
-        order["status"] = event["data"]["status"]
+    order = orders.get(event["data"]["orderId"])
+    outcome = {key: event["data"][key] for key in ("requestId", "status")}
+    if order and order["status"] != "refunded" and (
+        outcome["status"] == "confirmed" or outcome["requestId"] == order["requestId"]
+    ):
+        order.update(outcome)
 
 
 def order_page(order):

@@ -89,6 +89,18 @@ import Testing
     }
   }
 
+  @Test func theConfirmationOfAnEarlierRequestPaysAnOrder() async throws {
+    try await withSite(hasFakes: true) { site in
+      let order = try site.order()
+      let event =
+        #"{"type":"payment.confirmed","timestamp":"2026-01-01T00:00:00Z","data":{"requestId":"#
+        + #""pay_AAAAAAAAAAAAAAAAAAAAAA","orderId":"\#(order.url.suffix(36))","status":"confirmed"}}"#
+      let status = try site.tellShop(event)
+      #expect(status == "200")
+      #expect(site.isPaid(order))
+    }
+  }
+
   /// A start that was killed has not kept a secret that was printed only once.
   @Test(arguments: [(nil, 1), ("webhook-secret", 1), ("api-key", 2)])
   func aSecondStartTakesPaymentsToo(lost file: String?, merchants: Int) async throws {
