@@ -23,10 +23,11 @@ set_variable() {
   [[ $value != none ]] || value=''
   [[ ${environment[$1]-} != "$value" ]] || return 0
   value=${value//\\/\\\\}
-  line="$1=\"${value//\"/\\\"}\"" awk -v name="$1" '
+  rm -f "$file.new"
+  (umask 077 && line="$1=\"${value//\"/\\\"}\"" awk -v name="$1" '
     match($0, "^[ \t]*" name "[ \t]*=") { if (!done) print ENVIRON["line"]; done = 1; next }
     { print }
-    END { if (!done) print ENVIRON["line"] }' "$file" >"$file.new"
+    END { if (!done) print ENVIRON["line"] }' "$file" >"$file.new")
   chown --reference="$file" "$file.new"
   chmod --reference="$file" "$file.new"
   mv "$file.new" "$file"
