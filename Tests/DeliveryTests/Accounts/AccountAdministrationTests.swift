@@ -195,7 +195,7 @@ import Testing
       delivery.sql(
         """
         INSERT INTO jobs (id, kind, request, request_id, state, finished_at)
-          SELECT UUID(), 'turn_check', '{}', 'r', IF(seq = 1, 'open', 'done'), IF(seq = 1, NULL, NOW(3))
+          SELECT UUID(), 'turn_check', '{}', 'r', IF(seq = 1, 'open', 'dead'), IF(seq = 1, NULL, NOW(3))
           FROM seq_1_to_10
         """)
       let holder = try Connection(delivery.root)
