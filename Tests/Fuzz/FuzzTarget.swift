@@ -35,12 +35,12 @@ extension FuzzTarget {
   /// Runs the chosen target on one input.
   static let run: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt = { bytes, count in
     let input = Array(UnsafeBufferPointer(start: bytes, count: count))
-    let begin = processorTime()
-    chosen!.test(input)
-    let time = processorTime() - begin
+    var time = timeTaken(by: input)
     runs += 1
     // The first run also initializes what the program initializes at its start.
     guard runs > 1 else { return 0 }
+    // A virtual machine may count time that others took. A slow input is slow again.
+    if time > timeLimit { time = min(timeTaken(by: input), timeTaken(by: input)) }
     slowest = max(slowest, time)
     require(time <= timeLimit, "the input took \(time) s of the processor")
     return 0
@@ -48,6 +48,13 @@ extension FuzzTarget {
 
   static func reportSlowest() {
     print("slowest input: \(Int(slowest * 1_000_000)) µs")
+  }
+
+  /// Seconds of the processor.
+  private static func timeTaken(by input: [UInt8]) -> Double {
+    let begin = processorTime()
+    chosen!.test(input)
+    return processorTime() - begin
   }
 
   private static func processorTime() -> Double {
