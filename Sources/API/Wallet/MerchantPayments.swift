@@ -15,7 +15,7 @@ func requestPayment(_ request: Request, in context: borrowing Context) throws ->
   let wanted = PaymentRequest(
     id: context.newPaymentID(), amount: try order.amount.amount(in: order.currency),
     orderID: order.orderId.text, description: order.description?.text,
-    items: try order.storedItems(), returnURL: try order.checkedReturnURL(of: merchant),
+    items: try order.storedItems(), returnURL: try order.returnPage(),
     expiresAt: context.now + MerchantPayments.lifetime,
     idempotency: try request.idempotencyKey().map { ($0, sha256(request.body)) })
   switch try context.records.merchantPayments.request(wanted, by: merchant) {
@@ -29,6 +29,8 @@ func requestPayment(_ request: Request, in context: borrowing Context) throws ->
   case .otherBody: throw Failure.idempotencyKeyReused
   case .openOrder(let id): throw Failure.openOrder(id)
   case .tooLarge: throw Failure.amountOverLimit
+  case .foreignReturnURL:
+    throw Failure.validation(field: "returnUrl", reason: "origin_not_allowed")
   }
 }
 

@@ -53,18 +53,15 @@ struct MerchantOrder: Decodable {
     }
   }
 
-  /// The page to return to, if it belongs to one of the merchant's origins.
+  /// The page to which the payer returns.
   ///
   /// - Throws: ``Failure/validation``.
-  func checkedReturnURL(of merchant: MerchantCaller) throws -> String? {
+  func returnPage() throws -> WebURL? {
     guard let returnUrl else { return nil }
     guard returnUrl.utf8.count <= 2000, let url = WebURL(returnUrl), url.isHTTP else {
       throw Failure.validation(field: "returnUrl", reason: "not_a_url")
     }
-    guard merchant.returnOrigins.contains(url.origin) else {
-      throw Failure.validation(field: "returnUrl", reason: "origin_not_allowed")
-    }
-    return url.text
+    return url
   }
 }
 

@@ -12,15 +12,15 @@ package struct PaymentRequest: Sendable {
   package let description: String?
   /// JSON: an array.
   package let items: [UInt8]?
-  /// The URL of a page, checked against the merchant's origins.
-  package let returnURL: String?
+  /// The page to which the payer returns.
+  package let returnURL: WebURL?
   package let expiresAt: Timestamp
   /// The field `Idempotency-Key`, and SHA-256 of the body that came with it.
   package let idempotency: (key: String, bodyHash: [UInt8])?
 
   package init(
     id: String, amount: Amount, orderID: String, description: String?, items: [UInt8]?,
-    returnURL: String?, expiresAt: Timestamp, idempotency: (key: String, bodyHash: [UInt8])?
+    returnURL: WebURL?, expiresAt: Timestamp, idempotency: (key: String, bodyHash: [UInt8])?
   ) {
     self.id = id
     self.amount = amount
@@ -44,6 +44,8 @@ package enum PaymentRequestOutcome: Sendable {
   case openOrder(id: String)
   /// The amount is over the merchant's limit.
   case tooLarge
+  /// The page to which the payer returns has none of the merchant's origins.
+  case foreignReturnURL
 }
 
 package enum RefundOutcome: Sendable {
@@ -76,6 +78,9 @@ package struct MerchantPayments: Sendable {
     try records.repeatingLostRaces { transaction in
       if let earlier = try transaction.payments.answer(to: request, of: merchant.id) {
         return earlier
+      }
+      if let page = request.returnURL, !merchant.returnOrigins.contains(page.origin) {
+        return .foreignReturnURL
       }
       try transaction.limits.count(.requests(of: merchant), of: merchant.id)
       guard try transaction.payments.isWithinLimit(request.amount, of: merchant.id) else {
@@ -228,7 +233,7 @@ extension PaymentStatements {
         .text(request.id), .text(merchant), .text(request.amount.text),
         .text(request.amount.currency.code), .text(request.orderID), .time(transaction.now),
         .time(request.expiresAt), .text(request.description),
-        request.items.map { .bytes($0) } ?? .null, .text(request.returnURL),
+        request.items.map { .bytes($0) } ?? .null, .text(request.returnURL?.text),
         request.idempotency.map { .bytes(sha256($0.key)) } ?? .null,
         request.idempotency.map { .bytes($0.bodyHash) } ?? .null,
       ])
