@@ -85,16 +85,20 @@ extension Enrollments {
 
   /// Stores the result for a person who comes back again.
   package func keep(_ result: EnrollmentResult, of enrollment: ResumedEnrollment) throws {
-    let text = String(decoding: result.json, as: UTF8.self)
     try records.write { transaction in
-      _ = try transaction.connection.execute(
-        "UPDATE enrollment_states SET result = ? WHERE id = ? AND result IS NULL",
-        [.text(text), .text(enrollment.id)])
+      try transaction.keep(result.json, ofEnrollment: enrollment.id)
     }
   }
 }
 
 extension Transaction {
+  /// Stores the result for a person who comes back again, unless there is one.
+  func keep(_ result: [UInt8], ofEnrollment id: String) throws(DatabaseError) {
+    _ = try connection.execute(
+      "UPDATE enrollment_states SET result = ? WHERE id = ? AND result IS NULL",
+      [.text(String(decoding: result, as: UTF8.self)), .text(id)])
+  }
+
   /// Spends the state, if it is valid and this is the browser that began, or the person has
   /// confirmed an enrollment that the app began. A refusal stores nothing, so it may come from any
   /// browser.

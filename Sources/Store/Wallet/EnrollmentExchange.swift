@@ -28,7 +28,7 @@ extension Enrollments {
   }
 
   /// Enrolls the account with these cards and finishes the job, in one transaction: the person is
-  /// told of exactly what is stored.
+  /// told of exactly what is stored, also one whose request has ended and who comes back.
   ///
   /// If the account was enrolled at the bank before, its cards are updated: cards that the bank no
   /// longer lists leave the wallet, cards that it lists again return, and the default stays if it
@@ -42,6 +42,7 @@ extension Enrollments {
   ) throws -> Bool {
     let result = EnrollmentResult.enrolled(cards: cards.count).json
     return try records.jobs.finish(job, with: result) { transaction in
+      try transaction.keep(result, ofEnrollment: exchange.enrollmentID)
       let account = enrollment.accountID
       try transaction.cards.lock(of: account)
       let id = try transaction.storeEnrollment(of: account, at: enrollment.bsimID)
@@ -65,6 +66,7 @@ extension Enrollments {
   ) throws -> Bool {
     let result = EnrollmentResult.failed(failure).json
     return try records.jobs.finish(job, with: result) { transaction in
+      try transaction.keep(result, ofEnrollment: exchange.enrollmentID)
       try transaction.audit.write(
         .bankRefused, account: enrollment?.accountID, device: exchange.deviceID,
         detail: "\(enrollment?.bsimID ?? "no bank"): \(failure.rawValue), \(reason)")

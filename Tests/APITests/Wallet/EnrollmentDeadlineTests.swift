@@ -58,6 +58,25 @@ import Testing
     }
   }
 
+  @Test func whoeverComesBackAfterALostAnswerIsToldOfTheCards() throws {
+    try withBank { site, ann, bank throws in
+      // The responder cannot store the result that the companion has reported.
+      let proxy = MariaDBProxy(accountSettings(of: "responder", in: site.root)) { command in
+        if case .prepare(let sql) = command, sql.contains("SET result = ?") { return .cutBefore }
+        return .pass
+      }
+      let application = Application.ofTests(
+        Database(proxy.settings, mailKeys: API.Settings.ofTests().mailKeys),
+        log: Evidence.log(of: site.root.database), clock: site.clock.read)
+      let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let answer = try site.withCompanion(of: .banks) {
+        site.comeBack(to: location, application: application)
+      }
+      #expect(answer.status == 503, "\(answer.text)")
+      #expect(site.comeBack(to: location).field("Location") == EnrollmentTests.success)
+    }
+  }
+
   @Test func aJobWhoseLeaseIsLostStoresNothing() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
