@@ -124,8 +124,7 @@ package struct JSONWriter: ~Copyable {
   package mutating func string(_ value: String) {
     begin()
     bytes.append(UInt8(ascii: "\""))
-    var value = value
-    value.withUTF8 { escape($0) }
+    value.utf8.span.withUnsafeBufferPointer { escape($0) }
     bytes.append(UInt8(ascii: "\""))
   }
 

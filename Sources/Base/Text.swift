@@ -57,7 +57,6 @@ extension Unicode.Scalar {
 extension [UInt8] {
   /// Appends the UTF-8 of `text`.
   package mutating func append(text: String) {
-    var text = text
-    text.withUTF8 { append(contentsOf: $0) }
+    text.utf8.span.withUnsafeBufferPointer { append(contentsOf: $0) }
   }
 }

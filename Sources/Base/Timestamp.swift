@@ -36,7 +36,9 @@ extension Timestamp {
   package var rfc3339: String {
     let (days, second) = seconds.quotientAndRemainder(flooredBy: 86_400)
     let date = CivilDate(dayNumber: days)
-    return String(unsafeUninitializedCapacity: 20) { buffer in
+    let form: StaticString = "0000-00-00T00:00:00Z"
+    return String(unsafeUninitializedCapacity: form.utf8CodeUnitCount) { buffer in
+      buffer.baseAddress!.initialize(from: form.utf8Start, count: form.utf8CodeUnitCount)
       func put(_ value: Int64, at start: Int, digits: Int) {
         var rest = value
         for index in stride(from: start + digits - 1, through: start, by: -1) {
@@ -50,10 +52,7 @@ extension Timestamp {
       put(second / 3600, at: 11, digits: 2)
       put(second / 60 % 60, at: 14, digits: 2)
       put(second % 60, at: 17, digits: 2)
-      for (index, mark) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "Z")] {
-        buffer[index] = mark.utf8.first!
-      }
-      return 20
+      return form.utf8CodeUnitCount
     }
   }
 }

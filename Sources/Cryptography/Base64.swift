@@ -72,14 +72,14 @@ private struct Base64 {
 
   func decode(_ text: Span<UInt8>) -> [UInt8]? {
     guard let count = symbolCount(of: text) else { return nil }
-    var isWhole = true
-    let bytes = [UInt8](unsafeUninitializedCapacity: count * 6 / 8) { bytes, size in
+    // Swift 6.3 does not specialize the initializer with a capacity: each call would look up the array's type.
+    var bytes = [UInt8](repeating: 0, count: count * 6 / 8)
+    let isWhole = bytes.withUnsafeMutableBufferPointer { bytes in
       text.withUnsafeBufferPointer { text in
         values.withUnsafeBufferPointer { values in
-          isWhole = Self.decode(text.prefix(count), by: values, into: bytes)
+          Self.decode(text.prefix(count), by: values, into: bytes)
         }
       }
-      size = count * 6 / 8
     }
     return isWhole ? bytes : nil
   }

@@ -36,13 +36,14 @@ struct MessageAuthenticator: ~Copyable {
 
   /// The tag of `message`, 32 bytes.
   mutating func tag(of message: Span<UInt8>) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: digestSize) { tag, size in
-      let isDone = message.withUnsafeBufferPointer { message in
-        EVP_MAC_init(context, nil, 0, nil) == 1
-          && EVP_MAC_update(context, message.baseAddress, message.count) == 1
-          && EVP_MAC_final(context, tag.baseAddress, &size, digestSize) == 1
-      }
-      precondition(isDone, "libcrypto cannot compute HMAC-SHA256")
+    var tag = [UInt8](repeating: 0, count: digestSize)
+    var size = 0
+    let isDone = message.withUnsafeBufferPointer { message in
+      EVP_MAC_init(context, nil, 0, nil) == 1
+        && EVP_MAC_update(context, message.baseAddress, message.count) == 1
+        && EVP_MAC_final(context, &tag, &size, digestSize) == 1
     }
+    precondition(isDone && size == digestSize, "libcrypto cannot compute HMAC-SHA256")
+    return tag
   }
 }

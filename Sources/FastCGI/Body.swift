@@ -11,11 +11,14 @@ struct Body {
   init(
     _ parameters: Parameters, limit: Int, read: (UnsafeMutableBufferPointer<UInt8>) -> Int
   ) {
-    if Self.isChunked(parameters) {
-      readToEnd(limit: limit, read)
+    let text = parameters.text("CONTENT_LENGTH") ?? ""
+    if text.isEmpty {
+      // Chunks (RFC 9112 §7.1), for which the web server passes on no length, or no content (RFC 3875 §4.1.2).
+      let encoding = parameters.text("TRANSFER_ENCODING", after: .http) ?? ""
+      if !encoding.isEmpty { readToEnd(limit: limit, read) }
       return
     }
-    guard let length = Self.contentLength(parameters) else {
+    guard let length = Self.length(text) else {
       defect = .bodyIncomplete
       return
     }
@@ -24,8 +27,8 @@ struct Body {
       return
     }
     guard length > 0 else { return }
-    bytes = Array(unsafeUninitializedCapacity: length) { $1 = read($0) }
-    if bytes.count < length { refuse() }
+    bytes = [UInt8](repeating: 0, count: length)
+    if bytes.withUnsafeMutableBufferPointer({ read($0) }) < length { refuse() }
   }
 
   /// Reads a body of unknown length; refuses more than `limit` octets.
@@ -44,16 +47,8 @@ struct Body {
     defect = .bodyIncomplete
   }
 
-  /// Whether the client sent chunks (RFC 9112 §7.1), so that the web server passes on no length.
-  private static func isChunked(_ parameters: Parameters) -> Bool {
-    (parameters.text("CONTENT_LENGTH") ?? "").isEmpty
-      && !(parameters.text("TRANSFER_ENCODING", after: .http) ?? "").isEmpty
-  }
-
-  /// The value of `CONTENT_LENGTH`: 0 if it is absent (RFC 3875 §4.1.2), nil if it is malformed.
-  private static func contentLength(_ parameters: Parameters) -> Int? {
-    let text = parameters.text("CONTENT_LENGTH") ?? ""
-    guard !text.isEmpty else { return 0 }
+  /// The value of `CONTENT_LENGTH`; nil if it is malformed.
+  private static func length(_ text: String) -> Int? {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     else { return nil }
     return Int(text) ?? .max

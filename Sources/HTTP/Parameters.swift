@@ -8,6 +8,8 @@ package struct Parameters: Sendable {
   package typealias Bytes = UnsafeBufferPointer<UInt8>
 
   private var bytes: [UInt8] = []
+  /// The start of the first entry with ``Prefix/http``: web servers put the fields after their own parameters.
+  private var fieldsBegin = 0
 
   /// The prefix of an HTTP field's meta-variable (RFC 3875 §4.1.18).
   package enum Prefix {
@@ -31,17 +33,22 @@ package struct Parameters: Sendable {
       total += MemoryLayout<UInt32>.size + strlen(text)
       entry += 1
     }
-    bytes = Array(unsafeUninitializedCapacity: total) { buffer, size in
+    bytes = [UInt8](repeating: 0, count: total)
+    var fields = total
+    bytes.withUnsafeMutableBytes { buffer in
+      var size = 0
       var entry = environment
       while let text = entry.pointee {
+        if fields == total, strncmp(text, "HTTP_", 5) == 0 { fields = size }
         let length = strlen(text)
-        let target = UnsafeMutableRawPointer(buffer.baseAddress! + size)
+        let target = buffer.baseAddress! + size
         target.storeBytes(of: UInt32(length), as: UInt32.self)
         memcpy(target + MemoryLayout<UInt32>.size, text, length)
         size += MemoryLayout<UInt32>.size + length
         entry += 1
       }
     }
+    fieldsBegin = fields
   }
 
   /// Adds a parameter at the end.
@@ -81,7 +88,7 @@ package struct Parameters: Sendable {
     var name = name
     name.withUTF8 { name in
       bytes.withUnsafeBufferPointer { bytes in
-        var begin = 0
+        var begin = prefix == .http ? fieldsBegin : 0
         while begin < bytes.count {
           let length = UnsafeRawBufferPointer(bytes)
             .loadUnaligned(fromByteOffset: begin, as: UInt32.self)

@@ -62,11 +62,25 @@ package struct Request: Sendable {
     self.method = method
     self.path = path
     self.isAuthorization = isAuthorization
-    requestID = parameters.text("REQUEST_ID").flatMap { $0.isRequestID ? $0 : nil } ?? ""
+    requestID =
+      parameters.value("REQUEST_ID") { id in
+        Self.isRequestID(id) ? String(decoding: id, as: UTF8.self) : ""
+      } ?? ""
     self.body = body
     self.parameters = parameters
     self.paths = paths
     defect = bodyDefect ?? (Self.isPathAmbiguous(parameters, path) ? .ambiguousPath : nil)
+  }
+
+  /// Whether `text` is 1 to 64 letters, digits, `-`, `_` and `.`: a web server may copy a client's field.
+  private static func isRequestID(_ text: Bytes) -> Bool {
+    (1...64).contains(text.count)
+      && text.allSatisfy { octet in
+        switch octet {
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        default: octet.isAlphanumeric
+        }
+      }
   }
 
   private static func isPathAmbiguous(_ parameters: Parameters, _ path: String) -> Bool {
@@ -102,11 +116,19 @@ package struct Request: Sendable {
     parameters.text(name, after: Self.prefix(ofField: name))
   }
 
-  /// The result of `body` for the octets of the first value of the HTTP field `name`; nil if there is no value.
-  package func field<Result>(
-    _ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
-  ) -> Result? {
-    parameters.value(name, after: Self.prefix(ofField: name), body)
+  /// The credentials of the `Authorization` field, if its scheme is `scheme`, in any case (RFC 9110 §11.4).
+  ///
+  /// - Parameter scheme: Lower-case letters.
+  package func credentials(_ scheme: StaticString) -> String? {
+    let credentials = parameters.value("AUTHORIZATION", after: .http) { value -> String? in
+      let scheme = Bytes(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount)
+      guard value.count > scheme.count, value[scheme.count] == UInt8(ascii: " ") else { return nil }
+      // The bit 0x20 makes a letter lower case.
+      for index in scheme.indices where value[index] | 0x20 != scheme[index] { return nil }
+      let credentials = value.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+      return credentials.isEmpty ? nil : String(decoding: credentials, as: UTF8.self)
+    }
+    return credentials ?? nil
   }
 
   /// All values of the HTTP field `name`, also empty ones. There is one per field line if the web
@@ -161,18 +183,5 @@ extension Request {
       preconditionFailure("a request has a method")
     }
     self = request
-  }
-}
-
-extension String {
-  /// Whether the text is 1 to 64 letters, digits, `-`, `_` and `.`: a web server may copy a client's field.
-  fileprivate var isRequestID: Bool {
-    (1...64).contains(utf8.count)
-      && utf8.allSatisfy { octet in
-        switch octet {
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
-        default: octet.isAlphanumeric
-        }
-      }
   }
 }

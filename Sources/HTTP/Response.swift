@@ -31,7 +31,7 @@ package struct Response: Sendable {
     // 204 and 304 have no content and therefore no Content-Length (RFC 9110 §8.6).
     let hasContent = status != 204 && status != 304
     if hasContent { Self.append("Content-Length", String(body.count), to: &bytes) }
-    bytes.append(text: "\r\n")
+    Self.endLine(&bytes)
     if hasContent, method != "HEAD" { bytes.append(contentsOf: body) }
     return bytes
   }
@@ -70,7 +70,8 @@ package struct Response: Sendable {
       bytes.count > start
         && !bytes[start...].contains { breaksFields($0) || $0 == UInt8(ascii: ":") },
       "a field must have a name, without CR, LF, NUL or a colon")
-    bytes.append(text: ": ")
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(UInt8(ascii: " "))
     let valueStart = bytes.count
     bytes.append(text: value)
     if let more {
@@ -80,7 +81,12 @@ package struct Response: Sendable {
     for index in valueStart..<bytes.count where breaksFields(bytes[index]) {
       bytes[index] = UInt8(ascii: " ")
     }
-    bytes.append(text: "\r\n")
+    endLine(&bytes)
+  }
+
+  private static func endLine(_ bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\r"))
+    bytes.append(UInt8(ascii: "\n"))
   }
 
   private static func breaksFields(_ octet: UInt8) -> Bool {

@@ -19,6 +19,8 @@ package final class Connection {
   private var current: (first: StaticString, learned: LearnedStatements)?
   /// Whether the transaction has prepared a statement. Then it must not be committed.
   private(set) var hasPrepared = false
+  /// Whether the transaction must run again, with all its statements prepared.
+  var mustRepeat: Bool { hasPrepared && abortion == nil }
   /// Whether the server commits each statement by itself.
   private(set) var hasAutocommit = true
   /// Whether the connection can only be closed.

@@ -25,9 +25,8 @@ struct ParameterBuffers: ~Copyable {
 
   mutating func store(_ parameters: [Parameter]) {
     precondition(parameters.count == count, "one parameter for each ? of the statement")
-    for (index, parameter) in parameters.enumerated() {
-      store(parameter, at: index)
-    }
+    let parameters = parameters.span  // lends each parameter; an iterator would copy it
+    for index in parameters.indices { store(parameters[index], at: index) }
   }
 
   private mutating func store(_ parameter: Parameter, at index: Int) {
@@ -45,8 +44,8 @@ struct ParameterBuffers: ~Copyable {
       }
     case .bytes(let bytes):
       bytes.withUnsafeBytes { store($0, MYSQL_TYPE_BLOB, at: index) }
-    case .text(var text):
-      text.withUTF8 { store(UnsafeRawBufferPointer($0), MYSQL_TYPE_STRING, at: index) }
+    case .text(let text):
+      text.utf8.span.withUnsafeBytes { store($0, MYSQL_TYPE_STRING, at: index) }
     }
   }
 

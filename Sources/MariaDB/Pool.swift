@@ -83,20 +83,20 @@ package final class Pool: Sendable {
     try repeating(inTransaction: true) { connection in
       while true {
         connection.startTransaction(isolation, learned)
-        let result = Result { try connection.attempt(body) }
-        if connection.hasPrepared && connection.abortion == nil {
-          try connection.rollBack()
-          continue
-        }
         do {
-          let value = try result.get()
-          try connection.commit()
-          return value
+          let value = try connection.attempt(body)
+          if !connection.mustRepeat {
+            try connection.commit()
+            return value
+          }
         } catch {
-          // A connection whose rollback fails is closed; the first error holds the cause.
-          if !connection.isBroken { try? connection.rollBack() }
-          throw error
+          if !connection.mustRepeat {
+            // A connection whose rollback fails is closed; the first error holds the cause.
+            if !connection.isBroken { try? connection.rollBack() }
+            throw error
+          }
         }
+        try connection.rollBack()
       }
     }
   }
@@ -180,8 +180,9 @@ package final class Pool: Sendable {
   /// program that only reads would get no error, and would read old data after another server took
   /// over. A donor commits nothing at the end of a copy, and reads there wait for it.
   private func isFit(_ lease: Lease) -> Bool {
+    guard servers.areSeveral else { return true }
     let start = ContinuousClock.now
-    guard servers.areSeveral, start - lease.checkedAt > .seconds(1) else { return true }
+    guard start - lease.checkedAt > .seconds(1) else { return true }
     do throws(DatabaseError) {
       let state = try lease.connection.serverState()
       let haveOther = servers.haveOther(than: lease.connection.host)

@@ -88,18 +88,7 @@ extension Request {
   var deviceCredentialHash: [UInt8]? { field("X-Device-Credential").map { sha256($0) } }
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
-  var bearerToken: String? {
-    let token = field("Authorization") { value -> String? in
-      let scheme = "bearer ".utf8
-      // The bit 0x20 makes a letter lower case; the space has this bit already.
-      guard value.lazy.prefix(scheme.count).map({ $0 | 0x20 }).elementsEqual(scheme) else {
-        return nil
-      }
-      let token = value.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
-      return token.isEmpty ? nil : String(decoding: token, as: UTF8.self)
-    }
-    return token ?? nil
-  }
+  var bearerToken: String? { credentials("bearer") }
 }
 
 extension Failure {

@@ -57,7 +57,8 @@ package final class Application: Sendable {
 
   /// The group of a request, for ``respond(toGroup:)``; nil if its read is no ``GroupedRead``.
   package func group(of request: Request) -> String? {
-    guard request.defect == nil,
+    // Other requests, which are not reads, need no look at the routes.
+    guard request.defect == nil, request.method == "GET" || request.method == "HEAD",
       let route = router.match(request.path)?.routes.route(ifAnyFor: request.method)
     else { return nil }
     return route.endpoint.grouped == nil ? nil : route.endpoint.name
@@ -98,7 +99,7 @@ package final class Application: Sendable {
     _ running: RunningRequest, _ result: Result<Response, any Error>, _ context: borrowing Context
   ) -> Response {
     let request = running.request
-    let family = families[running.match?.family ?? family(of: request.path)]
+    let index = running.match?.family ?? family(of: request.path)
     var response: Response
     switch result {
     case .success(let made): response = made
@@ -106,9 +107,9 @@ package final class Application: Sendable {
       let error = writeAudit(of: cause, in: context)
       let failure = Failure(describing: error)
       report(error, as: failure, to: request)
-      response = family.response(to: failure, of: request)
+      response = families[index].response(to: failure, of: request)
     }
-    family.after?(&response, request, context)
+    families[index].after?(&response, request, context)
     if !response.fields.contains(where: { $0.name == "Cache-Control" }) {
       response.fields.append(("Cache-Control", "no-store"))
     }

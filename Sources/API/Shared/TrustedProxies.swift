@@ -21,8 +21,8 @@ struct TrustedProxies: Sendable {
   /// The client's address for limits and the audit log: the address from a trusted proxy, or else the address that the web
   /// server sees.
   func clientAddress(of request: Request) -> String {
-    guard include(senderOf: request) else { return request.remoteAddress }
-    return namedClient(of: request) ?? request.remoteAddress
+    let sender = request.remoteAddress
+    return include(sender) ? namedClient(of: request) ?? sender : sender
   }
 
   private func include(_ address: String) -> Bool { networks.contains { $0.contains(address) } }

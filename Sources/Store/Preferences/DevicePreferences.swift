@@ -10,7 +10,7 @@ package struct DevicePreferences: Sendable {
   ///
   /// - Throws: ``Refusal``.
   package func find(of caller: Caller) throws -> Preferences {
-    try records.read { transaction in try transaction.preferences.find(of: caller).preferences }
+    try records.read { transaction in try transaction.preferences.find(of: caller) }
   }
 
   /// The preferences of the callers' devices, in the order of the callers; for each, the result of ``find(of:)-(Caller)``.
@@ -95,18 +95,19 @@ struct PreferencesStatements: ~Copyable {
   let transaction: Transaction
 
   /// - Throws: ``Refusal``.
-  fileprivate func find(of caller: Caller) throws -> StoredPreferences {
-    try find(
+  fileprivate func find(of caller: Caller) throws -> Preferences {
+    try row(
       of: caller,
       """
       SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
         p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
-        p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform
+        p.last_updated_at, p.version
       FROM sessions s
       JOIN devices d ON d.id = s.device_id
       JOIN device_preferences p ON p.device_id = d.id
       WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
-      """)
+      """
+    ) { row in Preferences(row: row, accountID: caller.accountID) }
   }
 
   /// Like ``find(of:)-(Caller)``, but session, device and preferences do not change before the transaction's end: no push token
@@ -114,7 +115,7 @@ struct PreferencesStatements: ~Copyable {
   ///
   /// - Throws: ``Refusal``.
   fileprivate func lock(of caller: Caller) throws -> StoredPreferences {
-    try find(
+    try row(
       of: caller,
       """
       SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
@@ -125,21 +126,19 @@ struct PreferencesStatements: ~Copyable {
       JOIN device_preferences p ON p.device_id = d.id
       WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
       FOR UPDATE
-      """)
+      """
+    ) { row in StoredPreferences(row: row, accountID: caller.accountID) }
   }
 
-  private func find(of caller: Caller, _ statement: StaticString) throws -> StoredPreferences {
+  private func row<T>(
+    of caller: Caller, _ statement: StaticString, _ decode: (borrowing Row) -> T
+  ) throws -> T {
     let found = try transaction.connection.row(
       statement, [.text(caller.sessionID), .time(transaction.now)]
-    ) { row in
-      (
-        session: LiveSession(row: row),
-        preferences: StoredPreferences(row: row, accountID: caller.accountID)
-      )
-    }
+    ) { row in (session: LiveSession(row: row), value: decode(row)) }
     guard let found else { throw Refusal.sessionEnded }
     try transaction.sessions.admit(caller, to: found.session)
-    return found.preferences
+    return found.value
   }
 
   /// The rows of up to 32 callers whose sessions are alive. The statement always has 32 keys, so that the server keeps one
@@ -154,7 +153,7 @@ struct PreferencesStatements: ~Copyable {
       SET STATEMENT eq_range_index_dive_limit = 1 FOR
       SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
         p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
-        p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform, s.id
+        p.last_updated_at, p.version, s.id
       FROM sessions s
       JOIN devices d ON d.id = s.device_id
       JOIN device_preferences p ON p.device_id = d.id
@@ -162,10 +161,9 @@ struct PreferencesStatements: ~Copyable {
         AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
       """, keys + [.time(transaction.now)]
     ) { row in
-      let sessionID = row.text(14)
+      let sessionID = row.text(11)
       let accountID = callers.first { $0.sessionID == sessionID }?.accountID ?? ""
-      let stored = StoredPreferences(row: row, accountID: accountID)
-      return (sessionID, LiveSession(row: row), stored.preferences)
+      return (sessionID, LiveSession(row: row), Preferences(row: row, accountID: accountID))
     }
   }
 
@@ -238,6 +236,18 @@ extension Transaction {
   }
 }
 
+extension Preferences {
+  /// The columns device_id, of device_preferences from push_enabled to version: 0, and 5 to 10.
+  fileprivate init(row: borrowing Row, accountID: String) {
+    let version = row.integer(10)
+    self.init(
+      push: version == 0 ? .unnamed : Push(rawValue: row.integer(5)) ?? .on,
+      pushToken: row.optionalText(6), preferredModels: row.bytes(7),
+      archiveCacheQuota: row.integer(8), lastUpdatedAt: row.timestamp(9), deviceID: row.text(0),
+      accountID: accountID, version: version)
+  }
+}
+
 /// The row, with the digest and the base of its last write.
 private struct StoredPreferences {
   let preferences: Preferences
@@ -246,12 +256,7 @@ private struct StoredPreferences {
   let platform: DevicePlatform
 
   init(row: borrowing Row, accountID: String) {
-    let version = row.integer(10)
-    preferences = Preferences(
-      push: version == 0 ? .unnamed : Preferences.Push(rawValue: row.integer(5)) ?? .on,
-      pushToken: row.optionalText(6), preferredModels: row.bytes(7),
-      archiveCacheQuota: row.integer(8), lastUpdatedAt: row.timestamp(9), deviceID: row.text(0),
-      accountID: accountID, version: version)
+    preferences = Preferences(row: row, accountID: accountID)
     lastWriteDigest = row.isNull(11) ? nil : row.bytes(11)
     lastWriteBase = row.isNull(12) ? nil : row.integer(12)
     platform = DevicePlatform(row: row, 13)
