@@ -160,6 +160,10 @@ class Stage:
         return self
 
     def __exit__(self, *_):
+        self.end()
+
+    def end(self):
+        """Ends the programs."""
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
         for process in self.processes:
@@ -167,17 +171,18 @@ class Stage:
                 process.wait(15)
             except subprocess.TimeoutExpired:
                 process.kill()
+        self.processes = []
 
-    def fastcgi(self, name, program, environment):
-        """A program with its listening socket as fd 0. Also for a responder: the site's own runs in another session, to which
-        the scheduler may give another share."""
-        path, process = self._listening(name, [program], environment)
+    def fastcgi(self, name, program, environment, under=()):
+        """A program with its listening socket as fd 0, started by the command `under`. Also for a responder: the site's own runs in
+        another session, to which the scheduler may give another share."""
+        path, process = self._listening(name, [*under, program], environment)
         return Contender(self.site, name, self._nginx(name, responder=path), lambda: [process.pid])
 
-    def relay(self, name, program, agent):
-        """A relay to the agent at `agent`, HOST:PORT."""
+    def relay(self, name, program, agent, under=()):
+        """A relay to the agent at `agent`, HOST:PORT, started by the command `under`."""
         environment = self.site.environment(program="relay") | {"SWITCHBOARD_AGENT": agent}
-        path, process = self._listening(name, [program], environment)
+        path, process = self._listening(name, [*under, program], environment)
         return Contender(self.site, name, self._nginx(name, relay=f"unix:{path}"), lambda: [process.pid])
 
     def without_relay(self, name, agent):

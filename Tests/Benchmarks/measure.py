@@ -12,7 +12,8 @@ from contenders import Site, Stage
 
 # The modules of each part. Only they are loaded, because each part needs other packages.
 PARTS = {"requests": ["preferences"], "delivery": ["apns", "deliveries", "polls", "sizes"], "logins": ["logins"],
-         "purge": ["purge"], "relay": ["relay"], "edge": ["edge"], "routes": ["routes"], "capacity": ["capacity"]}
+         "purge": ["purge"], "relay": ["relay"], "edge": ["edge"], "routes": ["routes"], "capacity": ["capacity"],
+         "layout": ["layout"]}
 
 
 def options():
