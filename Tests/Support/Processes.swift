@@ -38,17 +38,8 @@ final class GuardedProgram: @unchecked Sendable {
     if let pid { kill(pid, signal) }
   }
 
-  /// Stops the process and waits until each of its threads has stopped.
   func freeze() {
-    guard let pid else { return }
-    signal(SIGSTOP)
-    let tasks = "/proc/\(pid)/task"
-    while true {
-      let states = (try? FileManager.default.contentsOfDirectory(atPath: tasks))?.map {
-        try? String(contentsOfFile: "\(tasks)/\($0)/status", encoding: .utf8)
-      }
-      guard let states, !states.allSatisfy({ $0?.contains("State:\tT") != false }) else { return }
-    }
+    if let pid { Support.freeze(pid) }
   }
 
   /// Waits for the end of the process, whatever its cause.
@@ -62,6 +53,18 @@ final class GuardedProgram: @unchecked Sendable {
     lifeline.write(Data("\(word)\n".utf8))
     let answer = String(decoding: lifeline.availableData, as: UTF8.self)
     return String(answer.dropLast())
+  }
+}
+
+/// Stops a process and waits until each of its threads has stopped.
+package func freeze(_ pid: pid_t) {
+  kill(pid, SIGSTOP)
+  let tasks = "/proc/\(pid)/task"
+  while true {
+    let states = (try? FileManager.default.contentsOfDirectory(atPath: tasks))?.map {
+      try? String(contentsOfFile: "\(tasks)/\($0)/status", encoding: .utf8)
+    }
+    guard let states, !states.allSatisfy({ $0?.contains("State:\tT") != false }) else { return }
   }
 }
 

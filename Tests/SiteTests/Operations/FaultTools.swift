@@ -6,7 +6,7 @@ import Testing
 extension FaultSite {
   /// Kills a program, and prevents its restart until ``revive(_:)``.
   func end(_ program: String) throws {
-    kill(try #require(site.keeper(of: program)), SIGSTOP)
+    Support.freeze(try #require(site.keeper(of: program)))
     kill(try #require(site.pid(of: program)), SIGKILL)
   }
 
@@ -14,7 +14,7 @@ extension FaultSite {
     kill(try #require(site.keeper(of: program)), SIGCONT)
   }
 
-  func freeze(_ program: String) throws { kill(try #require(site.pid(of: program)), SIGSTOP) }
+  func freeze(_ program: String) throws { Support.freeze(try #require(site.pid(of: program))) }
 
   func thaw(_ program: String) throws { kill(try #require(site.pid(of: program)), SIGCONT) }
 

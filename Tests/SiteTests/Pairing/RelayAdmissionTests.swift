@@ -59,7 +59,7 @@ import Testing
       _ = try site.pair()
       let id = try site.sql("SELECT id FROM pairings").trimmed
       let database = try #require(site.pid(of: "mariadb"))
-      kill(database, SIGSTOP)
+      freeze(database)
       #expect(status(site, admittedBy: "phone \(id) x") == 503)
       kill(database, SIGCONT)
       #expect(holds { status(site, admittedBy: "phone \(id) x") == 200 })

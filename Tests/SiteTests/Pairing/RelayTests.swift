@@ -91,7 +91,7 @@ import Testing
       let phone = try site.pair()
       let wire = try site.webSocket(phone.access)
       let database = try #require(site.pid(of: "mariadb"))
-      kill(database, SIGSTOP)
+      freeze(database)
       #expect(try holds(within: .seconds(60)) { try site.log("relay").contains("stay open") })
       #expect(wire.echoes("still here"))
       kill(database, SIGCONT)

@@ -329,7 +329,7 @@ import Testing
         }
       }
       let responder = try #require(site.pid(of: "responder"))
-      kill(responder, SIGSTOP)
+      freeze(responder)
       expect(504, of: shapes.prefix(1))  // after 15 s
       kill(try #require(site.keeper(of: "responder")), SIGKILL)
       kill(responder, SIGKILL)

@@ -99,7 +99,7 @@ import Testing
     try await withSite { site in
       let person = try site.signUp()
       let server = try #require(site.pid(of: "mariadb"))
-      kill(server, SIGSTOP)
+      freeze(server)
       defer { kill(server, SIGCONT) }
       let answers = inParallel(16) { _ in
         site.curl("/api/v1/device-prefs", "--header", person.bearer).status
