@@ -8,7 +8,7 @@ package struct Parameters: Sendable {
   package typealias Bytes = UnsafeBufferPointer<UInt8>
 
   private var bytes: [UInt8] = []
-  /// The start of the first entry with ``Prefix/http``: web servers put the fields after their own parameters.
+  /// Where the first entry with ``Prefix/http`` begins. A lookup of a field starts there.
   private var fieldsBegin = 0
 
   /// The prefix of an HTTP field's meta-variable (RFC 3875 §4.1.18).

@@ -96,7 +96,7 @@ package final class Pool: Sendable {
             throw error
           }
         }
-        try connection.rollBack()
+        try connection.rollBack()  // and again, with all statements prepared
       }
     }
   }

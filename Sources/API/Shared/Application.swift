@@ -57,7 +57,7 @@ package final class Application: Sendable {
 
   /// The group of a request, for ``respond(toGroup:)``; nil if its read is no ``GroupedRead``.
   package func group(of request: Request) -> String? {
-    // Other requests, which are not reads, need no look at the routes.
+    // Only reads have groups, so a write needs no look at the routes.
     guard request.defect == nil, request.method == "GET" || request.method == "HEAD",
       let route = router.match(request.path)?.routes.route(ifAnyFor: request.method)
     else { return nil }
