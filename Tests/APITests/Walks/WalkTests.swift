@@ -10,14 +10,14 @@ import Testing
 ///
 /// `SWITCHBOARD_WALKS` sets the number of walks per actor, with a random seed; `SWITCHBOARD_SEED`
 /// repeats a run, and `SWITCHBOARD_ACTORS` selects actors. Without these variables the walks are
-/// the same in each run.
+/// the same in each run. `Tests/run --all` takes more of them.
 @Suite struct WalkTests {
   private static func setting(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
   private static let chosen = setting("SWITCHBOARD_WALKS")
-  static let walks = Int(chosen ?? 50)
+  static let walks = Int(chosen ?? 12)
   static let seed =
     setting("SWITCHBOARD_SEED") ?? (chosen == nil ? 1 : UInt64.random(in: 1...999_999))
   static let actors: [Actor] =

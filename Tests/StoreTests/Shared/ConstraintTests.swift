@@ -5,7 +5,7 @@ import Testing
 /// Every constraint of `schema.sql` rejects a row that violates it.
 @Suite struct ConstraintTests {
   /// A statement that violates one constraint of a database with the ``SampleRows``.
-  struct Case: Sendable, CustomTestStringConvertible {
+  struct Case: Sendable {
     /// `table.constraint`
     let constraint: String
     let statement: String
@@ -17,18 +17,18 @@ import Testing
       self.statement = statement
       self.words = words
     }
-
-    var testDescription: String { "\(constraint): \(statement)" }
   }
 
-  @Test(arguments: cases)
-  func isRefused(_ violation: Case) throws {
+  @Test func eachViolationIsRefused() throws {
     try withStore { store throws in
       store.sql(SampleRows.statements)
-      let name = violation.constraint.split(separator: ".").last.map(String.init)
-      let words = try #require(violation.words ?? name)
-      let error = store.error(of: violation.statement)
-      #expect(error?.contains(words) == true, "\(error ?? "accepted")")
+      let errors = store.errors(of: Self.cases.map(\.statement))
+      try #require(errors.count == Self.cases.count)
+      for (violation, error) in zip(Self.cases, errors) {
+        let name = violation.constraint.split(separator: ".").last.map(String.init)
+        let words = try #require(violation.words ?? name)
+        #expect(error?.contains(words) == true, "\(violation.statement): \(error ?? "accepted")")
+      }
     }
   }
 

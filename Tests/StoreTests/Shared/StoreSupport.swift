@@ -41,21 +41,25 @@ struct TestStore: Sendable {
     sql(query).split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
   }
 
-  /// The first error of `statements`: number and text; nil without an error.
-  func error(of statements: String) -> String? {
-    let printed = sql(
+  /// The error of each statement: number and text; nil without an error. No change of a statement stays.
+  func errors(of statements: [String]) -> [String?] {
+    let blocks = statements.map { statement in
       """
-      DELIMITER //
+      START TRANSACTION //
       BEGIN NOT ATOMIC
         DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
           GET DIAGNOSTICS CONDITION 1 @number = MYSQL_ERRNO, @words = MESSAGE_TEXT;
           SELECT CONCAT(@number, ' ', @words);
         END;
-        \(statements);
+        \(statement);
         SELECT 'no error';
       END //
-      """)
-    return printed.hasSuffix("no error") ? nil : printed
+      ROLLBACK //
+      """
+    }
+    let printed = sql("DELIMITER //\n" + blocks.joined(separator: "\n"))
+    return printed.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0 == "no error" ? nil : String($0) }
   }
 
   /// The server's refusal of `statement` for the account; nil if it is allowed.
