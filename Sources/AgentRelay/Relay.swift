@@ -13,7 +13,6 @@ package struct Relay {
   private static let mostConnections = 4096
   /// Descriptors that are not of connections, such as those of idle agents and of the database.
   private static let ownDescriptors = 64
-  private static let drainLimit = Duration.seconds(5)
 
   private static let interval = Duration.seconds(1)
 
@@ -44,16 +43,14 @@ package struct Relay {
   ///   - listener: a listening socket to which only the web server and the responder may connect.
   ///   - agent: the agent's addresses; not empty.
   ///   - requiresAuth: false admits clients without a token that the responder has admitted.
-  ///   - idleLimit: time that an idle connection to the agent is kept. Short, because some agents
-  ///     serve no one else while a connection is open.
   package init(
     listener: CInt, agent: [AgentAddress], requiresAuth: Bool,
-    idleLimit: Duration = .seconds(1), ended: @escaping EndedClients,
+    limits: RelayLimits = RelayLimits(), ended: @escaping EndedClients,
     log: Logger
   ) {
     self.listener = listener
     self.log = log
-    resources = RelayResources(addresses: agent, idleLimit: idleLimit)
+    resources = RelayResources(addresses: agent, limits: limits)
     pairings = EndedPairings(ended: ended, log: log)
     admissions = ClientAdmissions(ended: ended, requiresAuth: requiresAuth, log: log)
     _ = fcntl(listener, F_SETFD, FD_CLOEXEC)
@@ -62,8 +59,8 @@ package struct Relay {
     connectionLimit = max(1, (raiseDescriptorLimit(to: wanted) - Self.ownDescriptors) / 2)
   }
 
-  /// Serves until `stop` is set. Then closes web sockets, and gives other requests five seconds
-  /// to end. Meanwhile a connection takes at most one further request, because the web server may
+  /// Serves until `stop` is set. Then closes web sockets, and gives other requests
+  /// ``RelayLimits/drain`` to end. Meanwhile a connection takes at most one further request, because the web server may
   /// have sent it before it learns of the end.
   ///
   /// - Parameter isAlive: called about once a second, for the first time when the relay is ready.
@@ -81,7 +78,7 @@ package struct Relay {
     isAlive()
     while !resources.isStopping { if turn() { isAlive() } }
     poller.watch(stop.reader, from: .input, to: nil, tag: Tag.stop)
-    let end = ContinuousClock.now + Self.drainLimit
+    let end = ContinuousClock.now + resources.limits.drain
     for connection in connections.values where connection.isUpgrade { connection.close() }
     removeClosed()
     while !connections.isEmpty, ContinuousClock.now < end { turn() }

@@ -21,11 +21,6 @@ final class RelayConnection {
     case closed
   }
 
-  private static let headLimit = Duration.seconds(10)
-  private static let askLimit = Duration.seconds(5)
-  private static let connectLimit = Duration.seconds(2)
-  private static let answerLimit = Duration.seconds(10)
-
   /// Even, for the events of the web server; the next number is for those of the agent.
   let tag: UInt64
   private let front: RelaySocket
@@ -49,7 +44,7 @@ final class RelayConnection {
     self.front = front
     self.tag = tag
     self.resources = resources
-    deadline = .now + Self.headLimit
+    deadline = .now + resources.limits.head
     watch()
   }
 
@@ -172,7 +167,7 @@ final class RelayConnection {
     }
     phase = .asking
     hasQuestion = true
-    deadline = .now + Self.askLimit
+    deadline = .now + resources.limits.ask
   }
 
   /// Passes the request on if the client is admitted.
@@ -206,7 +201,7 @@ final class RelayConnection {
     guard descriptor >= 0 else { return connect(to: number + 1) }
     agent = RelaySocket(descriptor, poller: resources.poller)
     phase = .connecting(to: number)
-    deadline = .now + Self.connectLimit
+    deadline = .now + resources.limits.connect
   }
 
   private func finishConnecting(_ agent: RelaySocket, to number: Int) {
@@ -271,7 +266,7 @@ final class RelayConnection {
   private func finish(with answer: RelayAnswer) {
     toFront = answer.bytes
     finish(isLast: true)
-    deadline = .now + Self.answerLimit
+    deadline = .now + resources.limits.answer
   }
 
   /// Sends the remaining bytes to the web server. Keeps reading from the web server after the last
@@ -290,7 +285,7 @@ final class RelayConnection {
     guard front.send(&toFront) else { return false }
     if case .answered(let isLast) = phase, toFront.isEmpty {
       if isLast { front.endOutput() } else { awaitRequest() }
-      deadline = .now + Self.answerLimit
+      deadline = .now + resources.limits.answer
     }
     return true
   }

@@ -3,12 +3,14 @@ final class RelayResources {
   let poller = SocketPoller()
   /// Not empty.
   let addresses: [AgentAddress]
+  let limits: RelayLimits
   var idleAgents: IdleAgents
   /// Whether no connection takes a further request.
   var isStopping = false
 
-  init(addresses: [AgentAddress], idleLimit: Duration) {
+  init(addresses: [AgentAddress], limits: RelayLimits) {
     self.addresses = addresses
-    idleAgents = IdleAgents(lifetime: idleLimit)
+    self.limits = limits
+    idleAgents = IdleAgents(lifetime: limits.idle)
   }
 }

@@ -42,8 +42,9 @@ package struct Companion: Sendable {
         database: database, settings: $0, log: log, stopping: stopping, problemLog: problemLog)
     }
     bankEnrollments = BankEnrollments(
-      database: database, keys: keys, publicURL: settings.publicURL, outbound: settings.outbound,
-      log: log, problemLog: problemLog)
+      database: database, keys: keys, publicURL: settings.publicURL,
+      waitLimit: settings.bankWaitLimit, outbound: settings.outbound, log: log,
+      problemLog: problemLog)
     webhooks = WebhookDelivery(
       database: database, keys: keys, outbound: settings.outbound, log: log, stopping: stopping,
       problemLog: problemLog)

@@ -13,6 +13,8 @@ package struct Settings: Sendable {
   package let senderName: String
   /// URL of the site without a final slash; nil if mails cannot have links.
   package let publicURL: String?
+  /// Time after a callback in which we may ask the bank: less than the ten seconds that the request waits.
+  package let bankWaitLimit: Duration
   /// Retention time of the audit log.
   package let auditLifetime: Duration
   /// Time between the starts of two passes of `watch`.
@@ -42,6 +44,7 @@ package struct Settings: Sendable {
     interval: Duration, polling: PollSettings? = nil, apns: [APNsSettings] = [],
     fcm: FCMSettings? = nil, webPush: WebPushSettings? = nil,
     missingForPushes: [String] = [], publicURL: String? = nil,
+    bankWaitLimit: Duration = .seconds(9),
     outbound: OutboundRule = OutboundRule(), metricsFile: String? = nil,
     secretFiles: SecretFiles = SecretFiles(), certificateFingerprint: [UInt8]? = nil
   ) {
@@ -57,6 +60,7 @@ package struct Settings: Sendable {
     self.webPush = webPush
     self.missingForPushes = missingForPushes
     self.publicURL = publicURL
+    self.bankWaitLimit = bankWaitLimit
     self.outbound = outbound
     self.metricsFile = metricsFile
     self.secretFiles = secretFiles

@@ -20,7 +20,7 @@ package func respondAsCGI(
 /// Like ``respondAsCGI(bodyLimit:below:_:)``, but with explicit environment, input and output.
 func respond(
   to parameters: Parameters, input: CInt, output: CInt, bodyLimit: Int, below basePath: String = "",
-  _ handler: (Request) -> Response
+  restLimit: Duration = .seconds(2), _ handler: (Request) -> Response
 ) throws(FastCGIError) {
   let body = Body(parameters, limit: bodyLimit) { buffer in
     var count = 0
@@ -47,13 +47,13 @@ func respond(
     guard written > 0 else { throw FastCGIError("write", errno) }
     sent += written
   }
-  if body.defect != nil { dropInput(from: input) }
+  if body.defect != nil { dropInput(from: input, within: restLimit) }
 }
 
-/// Reads the content that was not accepted, for two seconds and up to 16 MiB. A web server may lose
-/// the response if the program ends while content is unread or unsent.
-private func dropInput(from input: CInt) {
-  let deadline = ContinuousClock.now + .seconds(2)
+/// Reads the content that was not accepted, up to 16 MiB. A web server may lose the response if the
+/// program ends while content is unread or unsent.
+private func dropInput(from input: CInt, within limit: Duration) {
+  let deadline = ContinuousClock.now + limit
   var left = 16 << 20
   withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { room in
     while left > 0 {

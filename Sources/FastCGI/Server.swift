@@ -52,6 +52,7 @@ package final class Server: Sendable {
   /// The limit of partial requests at once: of most a few hundred octets are in memory, of some 64 KiB. Over this
   /// limit the server closes the oldest, because an honest request arrives within a moment.
   let partialRequestLimit: Int
+  private let drainDelays: DrainDelays
   private let threadCount: Int
   /// Wakes the supervisor: see ``isDrainWanted``, ``connections``, ``threads``.
   private let progress: WakeEvent
@@ -69,19 +70,22 @@ package final class Server: Sendable {
   ///   - basePath: The base path of the site, see ``RequestPaths``.
   ///   - requestTimeLimit: The time within which a request must arrive; enforced after 1 to 1.5 times this.
   ///   - partialRequestLimit: The number of requests that may be partial at once.
+  ///   - drainDelays: The times of a shutdown.
   ///   - aliveInterval: The time between two reports ``ServerEvent/alive``.
   ///   - report: Called on any thread of the server; must not wait.
   /// - Throws: ``FastCGIError`` if the process cannot open the few descriptors that it needs.
   package init(
     listener: consuming Listener, workers: Int, waiters: Int, bodyLimit: Int,
     below basePath: String = "", requestTimeLimit: Duration = .seconds(20),
-    partialRequestLimit: Int = 512, aliveInterval: Duration? = nil,
+    partialRequestLimit: Int = 512, drainDelays: DrainDelays = DrainDelays(),
+    aliveInterval: Duration? = nil,
     report: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(FastCGIError) {
     isForAuthorizersOnly = !listener.isUnixSocket
     self.listener = listener
     self.requestTimeLimit = requestTimeLimit
     self.partialRequestLimit = partialRequestLimit
+    self.drainDelays = drainDelays
     paths = RequestPaths(basePath: basePath)
     lateTimer = try IntervalTimer(every: requestTimeLimit / 2)
     self.bodyLimit = bodyLimit
@@ -131,12 +135,6 @@ extension Server {
 // MARK: - Running
 
 extension Server {
-  /// Delays after the first signal: then the server closes each connection after its response, and those whose
-  /// request is still arriving; then it drops idle connections; then it drops running requests too. systemd waits 15 s (`TimeoutStopSec`).
-  private static let closingDelay: Duration = .seconds(3)
-  private static let stopDelay: Duration = .seconds(6)
-  private static let endDelay: Duration = .seconds(9)
-
   /// A thread's stack, in octets.
   private static let stackSize = 512 << 10
 
@@ -176,14 +174,14 @@ extension Server {
     beginPhase(.draining)
     report(.stopping)
     let isDrained = { [self] in connections.load(ordering: .sequentiallyConsistent) == 0 }
-    guard signals.wait(progress, until: begin + Self.closingDelay, for: isDrained)
+    guard signals.wait(progress, until: begin + drainDelays.closing, for: isDrained)
     else { return end() }
     beginPhase(.closing)
     endPartialRequests(begunBy: .now)
-    guard signals.wait(progress, until: begin + Self.stopDelay, for: isDrained)
+    guard signals.wait(progress, until: begin + drainDelays.stop, for: isDrained)
     else { return end() }
     end()
-    _ = signals.wait(progress, until: begin + Self.endDelay) {
+    _ = signals.wait(progress, until: begin + drainDelays.end) {
       threads.load(ordering: .acquiring) == 0
     }
   }

@@ -25,19 +25,18 @@ import Testing
     admissions.start()
     defer { admissions.stop() }
     let first = admissions.ask(about: [Self.phone])
-    #expect(holds { gate.isHolding("database") })
+    wait(for: "the question to the database") { gate.isHolding("database") }
     ended.withLock { _ = $0.insert(Self.phone) }
     let second = admissions.ask(about: [Self.phone])
     #expect(admissions.take().question < first)
     gate.open("database")
     var verdicts = ClientAdmissions.Verdicts()
     var seen: [Int: ClientAdmissions.Verdict] = [:]
-    #expect(
-      holds {
-        verdicts = admissions.take()
-        if let verdict = verdicts.ofClients[Self.phone] { seen[verdicts.question] = verdict }
-        return verdicts.question >= second
-      })
+    wait(for: "the answer to the second question") {
+      verdicts = admissions.take()
+      if let verdict = verdicts.ofClients[Self.phone] { seen[verdicts.question] = verdict }
+      return verdicts.question >= second
+    }
     #expect(seen[second] == .ended)
     #expect(seen[first] != .ended)
   }

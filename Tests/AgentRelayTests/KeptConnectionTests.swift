@@ -24,11 +24,10 @@ import Testing
   }
 
   /// Whether the next answer is the agent's, and the connection then ends. An idle connection would
-  /// end after 10 s.
+  /// not end.
   private func isAnsweredLast(_ front: Wire) -> Bool {
     guard let head = front.head(), front.bytes(2).elementsEqual("ok".utf8) else { return false }
-    let began = ContinuousClock.now
-    return head.hasPrefix("HTTP/1.1 200 ") && front.byte() == nil && .now - began < .seconds(5)
+    return head.hasPrefix("HTTP/1.1 200 ") && front.byte() == nil
   }
 
   // MARK: From the web server
@@ -107,7 +106,9 @@ import Testing
     withRelay(script) { relay in
       let front = relay.connection()
       front.write(get("first"))
-      #expect(holds { relay.agent.seen.count == 1 && gate.isHolding("answer") })
+      wait(for: "the first request at the agent") {
+        relay.agent.seen.count == 1 && gate.isHolding("answer")
+      }
       front.write(get("second"))
       gate.openAll()
       #expect(isAnsweredLast(front))
@@ -151,18 +152,16 @@ import Testing
       front.write(get("first"))
       #expect(isAnswered(front))
     }
-    let began = ContinuousClock.now
     relay.beginStopping()
     var head = ""
     repeat {
       fronts[0].write(get("next"))
       head = fronts[0].head() ?? "none"
       #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && fronts[0].bytes(2).elementsEqual("ok".utf8))
-    } while !head.contains("Connection: close") && ContinuousClock.now - began < .seconds(3)
+    } while head.hasPrefix("HTTP/1.1 200 OK\r\n") && !head.contains("Connection: close")
     #expect(fronts[0].byte() == nil)
     fronts = []
-    relay.awaitEnd()
-    #expect(ContinuousClock.now - began < .seconds(4), "the web server's end is enough")
+    relay.awaitEnd()  // The web server's end is enough.
   }
 
   // MARK: To the agent
@@ -283,20 +282,21 @@ import Testing
   }
 
   @Test func anIdleConnectionToTheAgentEndsSoon() {
-    let span = Mutex<Duration?>(nil)
+    let ends = Gate()
+    ends.close("end")
     let script: RunningRelay.Script = { connection in
       _ = connection.request()
       connection.wire.write(ScriptedAgent.ok)
-      let began = ContinuousClock.now
       _ = connection.wire.byte()
-      span.withLock { $0 = .now - began }
+      ends.open("end")
     }
-    withRelay(idleLimit: .seconds(1), script) { relay in
+    var limits = RelayLimits.never
+    limits.idle = .seconds(1)
+    withRelay(limits: limits, script) { relay in
       let front = relay.connection()
       front.write(get("x"))
       #expect(isAnswered(front))
-      #expect(holds(within: .seconds(10)) { span.withLock { $0 != nil } })
-      #expect(span.withLock { $0 ?? .seconds(10) } < .seconds(8))
+      waiting(for: "the end of the idle connection") { ends.pass("end") }
     }
   }
 }

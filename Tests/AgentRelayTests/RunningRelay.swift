@@ -21,18 +21,18 @@ final class RunningRelay: Sendable {
   private let path = "/tmp/switchboard-relay-\(UUID().uuidString.prefix(8)).sock"
   private let stop = Latch()
   private let thread: Mutex<pthread_t?>
+  private let work = WatchedWork("runs a relay")
 
-  /// - Parameter idleLimit: by default longer than a test.
-  init(idleLimit: Duration = .seconds(60), _ script: @escaping Script = ScriptedAgent.answersOK) {
+  init(limits: RelayLimits = .never, _ script: @escaping Script = ScriptedAgent.answersOK) {
     agent = ScriptedAgent(script)
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let isBound = withAddress(of: path) { bind(listener, $0, $1) == 0 }
-    precondition(isBound && listen(listener, 64) == 0)
+    if !isBound || listen(listener, 64) != 0 { recordIssue("no socket at \(path)") }
     thread = Mutex(nil)
     let addresses = AgentAddress.addresses(of: agent.address)
     let running = startThread { [self] in
       var relay = Relay(
-        listener: listener, agent: addresses, requiresAuth: true, idleLimit: idleLimit,
+        listener: listener, agent: addresses, requiresAuth: true, limits: limits,
         ended: { [self] clients in
           let read = ended.withLock { $0 }.intersection(clients)
           let question = questions.withLock { count in
@@ -63,19 +63,30 @@ final class RunningRelay: Sendable {
       defer { thread = nil }
       return thread
     }
-    if let running { pthread_join(running, nil) }
+    if let running { waiting(for: "the end of the relay") { _ = pthread_join(running, nil) } }
     unlink(path)
     agent.end()
   }
 }
 
+extension RelayLimits {
+  /// Limits longer than a test.
+  static let never: RelayLimits = {
+    let long = Duration.seconds(86_400)
+    var limits = RelayLimits()
+    (limits.head, limits.ask, limits.connect) = (long, long, long)
+    (limits.answer, limits.idle, limits.drain) = (long, long, long)
+    return limits
+  }()
+}
+
 /// Calls `body` with a relay, which ends afterwards.
 func withRelay(
-  idleLimit: Duration = .seconds(60),
+  limits: RelayLimits = .never,
   _ script: @escaping RunningRelay.Script = ScriptedAgent.answersOK,
   _ body: (RunningRelay) throws -> Void
 ) rethrows {
-  let relay = RunningRelay(idleLimit: idleLimit, script)
+  let relay = RunningRelay(limits: limits, script)
   defer {
     relay.beginStopping()
     relay.awaitEnd()

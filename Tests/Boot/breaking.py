@@ -68,7 +68,7 @@ mariadb -e 'SET GLOBAL max_connections = 10'
 systemctl stop {RESPONDER}.service switchboard-relay.service
 systemd-run --quiet --unit crowd bash -c \
   'for n in {{1..16}}; do while :; do mariadb -e "SELECT SLEEP(600)"; sleep 0.1; done & done; wait'
-sleep 2
+while mariadb -e 'DO 0'; do sleep 0.1; done
 systemctl start {RESPONDER}.service switchboard-relay.service
 """
 DATABASE = [

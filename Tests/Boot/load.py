@@ -5,6 +5,7 @@ import threading
 import time
 
 from phone import Client, Phone
+from waiting import wait
 
 CLIENTS = 8
 
@@ -34,12 +35,10 @@ class Load:
         for thread in self.threads:
             thread.join()
 
-    def wait_for(self, count, limit=60):
+    def wait_for(self, count):
         """Waits for `count` more answers."""
-        wanted, deadline = len(self.answers) + count, time.monotonic() + limit
-        while len(self.answers) < wanted:
-            assert time.monotonic() < deadline, f"{len(self.answers)} of {wanted} answers after {limit} s"
-            time.sleep(0.05)
+        wanted = len(self.answers) + count
+        wait(f"{wanted} answers", lambda: len(self.answers) >= wanted)
 
     @property
     def failures(self):

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import time
 
+from waiting import LIMIT, wait
+
 HERE = pathlib.Path(__file__).parent
 NAMESPACES = ["--pid", "--mount", "--net", "--uts", "--ipc", "--cgroup"]
 ENVIRONMENT = {
@@ -28,7 +30,7 @@ class Machine:
         self.keeper = None  # the process outside that ends with the machine
         self.init = 0  # systemd's process id outside
 
-    def boot(self, limit=60):
+    def boot(self):
         """Boots, waits for the end of the boot, and returns systemd's word for its state."""
         self.cgroup.mkdir(exist_ok=True)
 
@@ -39,19 +41,17 @@ class Machine:
             ["setpriv", "--pdeathsig", "KILL", "unshare", *NAMESPACES, "--fork", "--kill-child",
              HERE / "init", self.tree],
             preexec_fn=enter_cgroup, start_new_session=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + limit
-        while not self._find_init():
-            if self.keeper.poll() is not None or time.monotonic() > deadline:
-                self.kill()
-                raise RuntimeError(f"systemd does not start: {self.keeper.stderr.read().decode()}")
-            time.sleep(0.05)
+        wait("the start of systemd", lambda: self.keeper.poll() is not None or self._find_init())
+        if self.keeper.poll() is not None:
+            self.kill()
+            raise RuntimeError(f"systemd does not start: {self.keeper.stderr.read().decode()}")
         self._enter_network()
-        while time.monotonic() < deadline:
-            state = self.run("systemctl is-system-running --wait", check=False).strip()
-            if state in ("running", "degraded"):
-                return state
-            time.sleep(0.1)
-        raise RuntimeError(f"the boot has not ended after {limit} s")
+        return wait("the end of the boot", self._state_after_boot, 0.1)
+
+    def _state_after_boot(self):
+        """systemd's word for its state; None while it boots."""
+        state = self.run("systemctl is-system-running --wait", check=False).strip()
+        return state if state in ("running", "degraded") else None
 
     def _find_init(self):
         path = pathlib.Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children")
@@ -73,11 +73,11 @@ class Machine:
         return ["nsenter", "--target", str(self.init), "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup",
                 "env", "-i", "--chdir=/root", *names, "bash", "-c", command]
 
-    def run(self, command, check=True, text=None, limit=300):
+    def run(self, command, check=True, text=None):
         """Runs `command` with `text` as input, and returns its standard output and error."""
         done = subprocess.run(
             self.argv(command), input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=limit, check=False)
+            timeout=LIMIT, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"status {done.returncode} of: {command}\n{done.stdout}")
         return done.stdout
@@ -86,10 +86,10 @@ class Machine:
         """The exit status of `command`."""
         return subprocess.run(self.argv(command), capture_output=True, check=False).returncode
 
-    def power_off(self, limit=60):
+    def power_off(self):
         """Shuts down, like an administrator."""
         self.run("systemctl poweroff", check=False)
-        self.keeper.wait(limit)
+        self.keeper.wait(LIMIT)
         self.init = 0
 
     def kill(self):

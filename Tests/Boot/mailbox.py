@@ -3,6 +3,8 @@
 import socketserver
 import threading
 
+from waiting import wait
+
 
 class Mailbox:
     """Listens on port 25 of the machine whose network this process has entered."""
@@ -24,7 +26,7 @@ class Mailbox:
         self.server.shutdown()
         self.server.server_close()
 
-    def wait(self, recipient, pattern, limit=20):
+    def wait(self, recipient, pattern):
         """Waits for a mail to `recipient` with `pattern`, removes it and earlier mails, and returns the first group."""
         def take():
             for index in reversed(range(len(self.mails))):
@@ -34,10 +36,10 @@ class Mailbox:
                     del self.mails[: index + 1]
                     return found.group(1)
             return None
-        with self.arrived:
-            text = self.arrived.wait_for(take, limit)
-        assert text, f"no mail to {recipient} within {limit} s"
-        return text
+        def look():
+            with self.arrived:
+                return take()
+        return wait(f"a mail to {recipient}", look)
 
     def _handler(self):
         mailbox = self

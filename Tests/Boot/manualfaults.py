@@ -15,7 +15,6 @@ from phone import NAME, Client, Phone
 PAGE = pathlib.Path(__file__).parents[2] / "Sources/Manual/faults.md"
 PREFERENCES = "/api/v1/device-prefs"
 CODE = "code is [0-9]{6}"
-LIMIT = 150
 # Shortens two waits: the site is checked once a minute, and a pass is missing after a minute.
 SOONER = ("timeout 3 mariadb switchboard -e \"UPDATE problems SET seen_at = seen_at - INTERVAL 1 HOUR WHERE name = 'site'; "
           "UPDATE companion_status SET last_pass_at = last_pass_at - INTERVAL 50 SECOND\"")
@@ -132,7 +131,7 @@ def _compare(site, row, person):
     site.machine.run(SOONER, check=False)  # not needed to notice an unavailable database
     told = {}
     try:
-        site.wait("named", lambda: _is_told(site, row, told), LIMIT)
+        site.wait("named", lambda: _is_told(site, row, told))
     except AssertionError:
         raise AssertionError(f"{told}: {row.status.pattern}, {row.health}, {row.alert}; but:\n"
                              f"{_status(site)}\n{_health(site)} {_alerts(site)}") from None
@@ -151,14 +150,14 @@ def _try(site, fault, row, number):
             breaking.do(site, fault.mend)
         mended = time.monotonic()
         site.machine.run(SOONER, check=False)
-        site.wait(f"all is well after: {row.mended}", lambda: _is_well(site), LIMIT)
-        site.wait("the mails", person.has_codes, LIMIT)
+        site.wait(f"all is well after: {row.mended}", lambda: _is_well(site))
+        site.wait("the mails", person.has_codes)
         well = time.monotonic()
     finally:
         breaking.do(site, fault.tidy)
-        site.wait("all is well without what the test has left", lambda: _is_well(site), LIMIT)
+        site.wait("all is well without what the test has left", lambda: _is_well(site))
     person.expect_service()
-    site.wait("the last mail", person.has_codes, LIMIT)
+    site.wait("the last mail", person.has_codes)
     return named - began, well - mended
 
 
@@ -167,7 +166,7 @@ def manual_faults(site):
     rows = {cells[0]: Row(cells) for cells in page.table(PAGE)}
     failed, tried = [], []
     with breaking.short_intervals(site):
-        site.wait("all is well before", lambda: _is_well(site), LIMIT)
+        site.wait("all is well before", lambda: _is_well(site))
         for number, fault in enumerate(breaking.FAULTS):
             try:
                 named, well = _try(site, fault, rows[fault.name], number)

@@ -8,6 +8,8 @@ import select
 import sys
 import textwrap
 
+from waiting import wait
+
 
 def blocks(page, language="sh"):
     """The text of each block in `language` on the page's main path, with its heading."""
@@ -36,7 +38,7 @@ def table(page):
     return [[cell.strip().replace("`", "") for cell in line.strip("| ").split(" | ")] for line in lines[1:]]
 
 
-def type_at(argv, answers, limit=60):
+def type_at(argv, answers):
     """Runs `argv` on a terminal, and types the answer of the first pattern of `answers` that matches the output.
 
     Returns the terminal's output, and the number of typed answers.
@@ -46,8 +48,7 @@ def type_at(argv, answers, limit=60):
         os.execvp(argv[0], argv)
     shown, asked, typed = "", 0, 0
     while True:
-        ready, _, _ = select.select([terminal], [], [], limit)
-        assert ready, f"nothing happens for {limit} s after:\n{shown[-1000:]}"
+        wait(f"an output after:\n{shown[-1000:]}", lambda: select.select([terminal], [], [], 0)[0])
         try:
             shown += os.read(terminal, 65536).decode(errors="replace")
         except OSError:  # the other side has closed

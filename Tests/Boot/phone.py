@@ -13,6 +13,8 @@ import uuid
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from waiting import LIMIT
+
 NAME = "switchboard.example.org"
 
 
@@ -40,7 +42,7 @@ class Client:
         self.address, self.port = address, port
         self.below = below  # the site's path
 
-    def send(self, method, path, body=None, token=None, limit=30, **fields):
+    def send(self, method, path, body=None, token=None, limit=LIMIT, **fields):
         connection = _Connection(self, limit)
         fields = {name.replace("_", "-"): value for name, value in fields.items()}
         if token:

@@ -6,6 +6,7 @@ import socket
 import time
 
 from phone import NAME
+from waiting import LIMIT
 
 RELAY, AGENT = "switchboard-relay.service", "test-agent.service"
 ADDRESS = "127.0.0.1:8799"
@@ -27,7 +28,7 @@ class Wire:
     """An upgraded connection to the agent."""
 
     def __init__(self, client, token):
-        plain = socket.create_connection(("127.0.0.1", 443), timeout=30)
+        plain = socket.create_connection(("127.0.0.1", 443), timeout=LIMIT)
         self.wire = client.context.wrap_socket(plain, server_hostname=NAME)
         self.wire.sendall(
             f"GET /ws HTTP/1.1\r\nHost: {NAME}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -19,6 +19,7 @@ from load import Load
 from machine import Machine, now
 from mailbox import Mailbox
 from phone import NAME, Client, Phone
+from waiting import wait
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = ROOT / "Sources/Manual/install.md"
@@ -85,12 +86,9 @@ class Site:
         """The process id of the responder inside."""
         return self.machine.run("systemctl show --property MainPID --value switchboard-responder.service").strip()
 
-    def wait(self, what, holds, limit=40):
+    def wait(self, what, holds):
         """Waits until `holds()`."""
-        deadline = time.monotonic() + limit
-        while not holds():
-            assert time.monotonic() < deadline, f"{what}: not after {limit} s"
-            time.sleep(0.1)
+        wait(what, holds, 0.1)
 
     def wait_for_pass(self, since):
         """Waits for the end of a companion's pass after `since`, a time in UTC."""

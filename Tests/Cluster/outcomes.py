@@ -9,6 +9,7 @@ import uuid
 from fastcgi import Client
 from programs import DATABASE
 from races import Race
+from waiting import LIMIT
 from wallet import Shop, enroll
 
 CALLS = 64
@@ -56,7 +57,7 @@ class Payments:
 
         def call(number):
             client, chosen = Client(random.choice(self.race.responders).path), calls[number % len(calls)]
-            gate.wait(60)
+            gate.wait(LIMIT)
             if chosen in cancels:
                 time.sleep(random.uniform(0, lead))
             try:
@@ -66,7 +67,7 @@ class Payments:
 
         with concurrent.futures.ThreadPoolExecutor(CALLS) as threads:
             answers = threads.map(call, range(CALLS))
-            gate.wait(60)
+            gate.wait(LIMIT)
             if kills:
                 self.kill_a_responder()
             answers = list(answers)

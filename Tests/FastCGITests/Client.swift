@@ -83,15 +83,12 @@ struct Answer: Equatable {
   }
 }
 
-/// A connection to the server, closed at the end. It stops waiting after 20 s of silence.
+/// A connection to the server, closed at the end.
 final class Connection {
   let descriptor: CInt
 
   init(_ family: CInt = AF_UNIX) {
     descriptor = socket(family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var timeout = timeval(tv_sec: 20, tv_usec: 0)
-    setsockopt(
-      descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
   }
 
   convenience init(to path: String) throws {
@@ -134,19 +131,15 @@ final class Connection {
   /// Closes this side of the connection.
   func endSending() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-  /// Whether data arrive in time.
-  func isReadable(within milliseconds: CInt) -> Bool {
-    var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&polled, 1, milliseconds) == 1
-  }
-
   /// Reads `count` octets.
   func receive(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var received = 0
     while received < count {
-      let size = bytes.withUnsafeMutableBytes {
-        recv(descriptor, $0.baseAddress! + received, count - received, 0)
+      let size = waiting(for: "octets of the server") {
+        bytes.withUnsafeMutableBytes {
+          recv(descriptor, $0.baseAddress! + received, count - received, 0)
+        }
       }
       if size < 0, errno != ECONNRESET { throw ClientError.system("recv", errno) }
       guard size > 0 else { throw ClientError.closed }
@@ -176,8 +169,7 @@ final class Connection {
     return try answer()
   }
 
-  /// Waits until the server closes the connection; throws ``ClientError/system(_:_:)`` if it does
-  /// not.
+  /// Waits until the server closes the connection.
   func waitForClose() throws {
     while true {
       do { _ = try receive(1) } catch ClientError.closed { return }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Support
 import Testing
 
 @testable import FastCGI
@@ -77,8 +78,7 @@ import Testing
     try withServer(workers: 2) { server in
       let idle = try (0..<20).map { _ in try server.connect() }
       for connection in idle { _ = try connection.answer(to: requestBytes(keep: true)) }
-      let elapsed = try ContinuousClock().measure { _ = try server.answer() }
-      #expect(elapsed < .seconds(20))
+      _ = try server.answer()
       for connection in idle { _ = try connection.answer(to: requestBytes(keep: true)) }
     }
   }
@@ -86,8 +86,7 @@ import Testing
   @Test func muteConnectionsDoNotDelayOthers() throws {
     try withServer(workers: 1) { server in
       let mute = try (0..<3).map { _ in try server.connect() }
-      let elapsed = try ContinuousClock().measure { _ = try server.answer() }
-      #expect(elapsed < .seconds(20))
+      _ = try server.answer()
       #expect(try mute[0].answer(to: requestBytes()).body == "GET /   -")
     }
   }
@@ -99,8 +98,8 @@ import Testing
       workers: 3,
       handler: { _, _ in
         together.leave()
-        let met = together.wait(timeout: .now() + 10) == .success
-        return Response(status: met ? 200 : 500)
+        waiting(for: "a request for each worker") { together.wait() }
+        return Response(status: 200)
       },
       { server in
         concurrently(3) { _ in

@@ -37,7 +37,7 @@ import Testing
     }
     defer {
       running.server.drain()
-      #expect(running.waitForEnd())
+      running.waitForEnd()
     }
     try body(running)
   }

@@ -134,7 +134,7 @@ import Testing
     }
     defer {
       running.server.drain()
-      #expect(running.waitForEnd())
+      running.waitForEnd()
     }
     var slow: [Connection] = []
     for index in 0..<20 {
@@ -178,6 +178,6 @@ import Testing
       #expect(paths.get() == ["/busy", "/slow"])
     }
     running.server.drain()
-    #expect(running.waitForEnd())
+    running.waitForEnd()
   }
 }

@@ -79,11 +79,13 @@ import Testing
     DispatchQueue.global().async(group: sent) {
       for _ in 0..<10 {
         try? server.write(contentsOf: Data(count: 10_000))
-        usleep(10_000)
+        usleep(10_000)  // so that the program mostly waits for the next piece
       }
       shutdown(server.fileDescriptor, CInt(SHUT_WR))
     }
-    try respond(to: environment, input: program, output: program, bodyLimit: 1000, describe)
+    try respond(
+      to: environment, input: program, output: program, bodyLimit: 1000, restLimit: .never, describe
+    )
     close(program)
     sent.wait()
     let answer = Answer(Array(try server.readToEnd() ?? Data()))

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Support
 import Testing
 
 @testable import FastCGI
@@ -12,32 +13,35 @@ final class RunningServer: Sendable {
   let server: Server
   private let ended = DispatchSemaphore(value: 0)
   private let runner = Locked<pthread_t?>(nil)
+  private let work = WatchedWork("runs a server")
 
   /// Starts a server on `endpoint`, which keeps its own descriptor for the next server.
   convenience init(
     on endpoint: Endpoint, workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
-    requestTimeLimit: Duration = .seconds(20), partialRequestLimit: Int = 512,
-    aliveInterval: Duration? = nil, reports: Locked<[ServerEvent]> = Locked([]),
+    requestTimeLimit: Duration = .never, partialRequestLimit: Int = 512,
+    drainDelays: DrainDelays = .never, aliveInterval: Duration? = nil,
+    reports: Locked<[ServerEvent]> = Locked([]),
     _ handler: @escaping Handler
   ) throws {
     try self.init(
       on: endpoint, workers: workers, waiters: waiters, bodyLimit: bodyLimit,
       requestTimeLimit: requestTimeLimit, partialRequestLimit: partialRequestLimit,
-      aliveInterval: aliveInterval, reports: reports
+      drainDelays: drainDelays, aliveInterval: aliveInterval, reports: reports
     ) { server in FastCGI.Handler { handler($0, server) } }
   }
 
   init(
     on endpoint: Endpoint, workers: Int, waiters: Int, bodyLimit: Int = 1000,
-    requestTimeLimit: Duration = .seconds(20), partialRequestLimit: Int = 512,
-    aliveInterval: Duration? = nil, reports: Locked<[ServerEvent]> = Locked([]),
+    requestTimeLimit: Duration = .never, partialRequestLimit: Int = 512,
+    drainDelays: DrainDelays = .never, aliveInterval: Duration? = nil,
+    reports: Locked<[ServerEvent]> = Locked([]),
     making handler: @escaping @Sendable (Server) -> FastCGI.Handler
   ) throws {
     self.endpoint = endpoint
     let server = try Server(
       listener: Listener(descriptor: dup(endpoint.descriptor)), workers: workers, waiters: waiters,
       bodyLimit: bodyLimit, requestTimeLimit: requestTimeLimit,
-      partialRequestLimit: partialRequestLimit,
+      partialRequestLimit: partialRequestLimit, drainDelays: drainDelays,
       aliveInterval: aliveInterval
     ) { report in reports.update { $0.append(report) } }
     self.server = server
@@ -68,16 +72,45 @@ final class RunningServer: Sendable {
     while server.phase < phase { sched_yield() }
   }
 
-  /// Waits for the return of `run`; false if it does not return within some seconds. True once.
-  func waitForEnd(within seconds: Double = 60) -> Bool {
-    ended.wait(timeout: .now() + seconds) == .success
-  }
+  /// Whether `run` has returned. True once.
+  func hasEnded() -> Bool { ended.wait(timeout: .now()) == .success }
+
+  /// Waits for the return of `run`.
+  func waitForEnd() { waiting(for: "the end of the server") { ended.wait() } }
+}
+
+extension Duration {
+  /// Longer than a test.
+  static let never = seconds(86_400)
+}
+
+extension DrainDelays {
+  /// A server that drains until its last connection ends.
+  static let never: DrainDelays = {
+    var delays = DrainDelays()
+    (delays.closing, delays.stop, delays.end) = (.never, .never, .never)
+    return delays
+  }()
+
+  /// A server that soon closes its connections after their responses.
+  static let closingSoon: DrainDelays = {
+    var delays = never
+    delays.closing = .milliseconds(50)
+    return delays
+  }()
+
+  /// A server that, after a second signal, soon drops running requests.
+  static let endingSoon: DrainDelays = {
+    var delays = never
+    delays.end = .milliseconds(50)
+    return delays
+  }()
 }
 
 /// Runs `body` with a server, and then drains it.
 func withServer(
   workers: Int = 2, waiters: Int = 0, bodyLimit: Int = 1000,
-  requestTimeLimit: Duration = .seconds(20),
+  requestTimeLimit: Duration = .never,
   handler: @escaping RunningServer.Handler = { request, _ in describe(request) },
   _ body: (RunningServer) throws -> Void
 ) throws {
@@ -87,7 +120,7 @@ func withServer(
     handler)
   defer {
     running.server.drain()
-    #expect(running.waitForEnd())
+    running.waitForEnd()
   }
   try body(running)
 }
@@ -123,5 +156,5 @@ func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void
       group.leave()
     }.start()
   }
-  group.wait()
+  waiting(for: "the end of \(count) threads") { group.wait() }
 }

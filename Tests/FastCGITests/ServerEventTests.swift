@@ -13,7 +13,7 @@ import Testing
     _ = try running.answer()
     #expect(reports.get() == [.ready])
     running.server.drain()
-    #expect(running.waitForEnd())
+    running.waitForEnd()
     #expect(reports.get() == [.ready, .stopping])
   }
 
@@ -40,7 +40,7 @@ import Testing
     for _ in connections { release.signal() }
     wait(for: reports)
     running.server.drain()
-    #expect(running.waitForEnd())
+    running.waitForEnd()
   }
 
   private func wait(for reports: Locked<[ServerEvent]>) {

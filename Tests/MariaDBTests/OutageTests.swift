@@ -10,7 +10,7 @@ import Testing
   @Test func aServerThatComesBackInTimeIsWaitedFor() throws {
     try withServer { server in
       let waits = Atomic(0)
-      let pool = Pool(server.settings(database: "test"), waitLimit: .seconds(60)) {
+      let pool = Pool(server.settings(database: "test"), waitLimit: .seconds(86_400)) {
         waits.add(1, ordering: .relaxed)
         server.startWithoutWaiting()
         return true
@@ -30,7 +30,7 @@ import Testing
   @Test func anOperationThatMayNotWaitFailsAtOnce() throws {
     try withServer { server in
       let asked = Atomic(0)
-      let pool = Pool(server.settings(database: "test"), waitLimit: .seconds(600)) {
+      let pool = Pool(server.settings(database: "test"), waitLimit: .seconds(86_400)) {
         asked.add(1, ordering: .relaxed)
         return false
       }
@@ -60,7 +60,7 @@ import Testing
     #expect(error?.isUnreachable == true)
     #expect(error?.description.contains("/nowhere/at/all") == true)
     #expect(asked.load(ordering: .relaxed) == 1)
-    #expect(time > .milliseconds(200) && time < .seconds(30))
+    #expect(time > .milliseconds(200))
   }
 
   @Test func aFrozenServerIsGivenUp() throws {
@@ -78,6 +78,7 @@ import Testing
       }
       #expect(writing?.isUnreachable == true)
       server.thaw()
+      pool.awaitAnswer()
       try pool.expect([])
     }
   }
@@ -87,15 +88,15 @@ import Testing
     try withServer { server in
       var settings = server.settings(database: "test")
       settings.readTimeout = .seconds(5)
-      settings.connectTimeout = .seconds(60)
-      let pool = Pool(settings, waitLimit: .seconds(60))
+      settings.connectTimeout = .seconds(86_400)
+      let pool = Pool(settings, waitLimit: .seconds(86_400))
       try pool.expect([])
       server.freeze()
       #expect(throws: DatabaseError.self) { try pool.expect([]) }
       let refusals = Atomic(0)
       let answers = inParallel(9) { number in
         if number == 8 {
-          while refusals.load(ordering: .relaxed) < 7 { usleep(1000) }
+          wait(for: "seven refusals") { refusals.load(ordering: .relaxed) == 7 }
           server.thaw()
           return true
         }
@@ -126,6 +127,7 @@ import Testing
       // Preparing comes first and changes nothing, so its loss is no reason to give up.
       #expect(error?.isOutcomeUnknown == false && error?.isUnreachable == true)
       server.thaw()
+      pool.awaitAnswer()
       _ = try pool.write { try $0.execute("DELETE FROM t") }
       server.freeze()
       let unknown = #expect(throws: DatabaseError.self) {
@@ -164,7 +166,7 @@ import Testing
       }
       #expect(error?.code == .tooManyConnections)
       #expect(error?.isUnreachable == true)
-      let pool = Pool(settings, waitLimit: .seconds(60)) {
+      let pool = Pool(settings, waitLimit: .seconds(86_400)) {
         guests.go()
         return true
       }
@@ -205,6 +207,12 @@ private func withServer(
   defer { server.kill() }
   server.run("CREATE DATABASE test; USE test; " + table("n BIGINT"))
   try body(server)
+}
+
+extension Pool {
+  fileprivate func awaitAnswer() {
+    wait(for: "an answer of the server") { (try? read { _ in }) != nil }
+  }
 }
 
 /// Connections that stay open.
@@ -251,7 +259,7 @@ private final class Load: Sendable {
   /// Waits until 100 more rows have been acknowledged.
   func awaitProgress() {
     let goal = notes.withLock { $0.acknowledged.count } + 100
-    while notes.withLock({ $0.acknowledged.count }) < goal { usleep(1000) }
+    wait(for: "100 more rows", pause: 1000) { notes.withLock { $0.acknowledged.count } >= goal }
   }
 
   func run(_ writer: Int) {

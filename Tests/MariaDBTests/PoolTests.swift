@@ -262,5 +262,5 @@ private func killConnection(of pool: Pool) throws {
 /// Waits until `server` has closed the connection.
 func awaitEnd(ofConnection id: Int64, of server: MariaDBServer = .shared) {
   let query = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = \(id)"
-  while server.run(query) != "0\n" {}
+  wait(for: "the end of connection \(id)", pause: 0) { server.run(query) == "0\n" }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import Synchronization
 
 /// A barrier where threads wait for each other.
@@ -20,7 +21,7 @@ final class Meeting: Sendable {
     if isLast {
       for _ in 1..<size { complete.signal() }
     } else {
-      complete.wait()
+      waiting(for: "the other threads") { complete.wait() }
     }
   }
 }

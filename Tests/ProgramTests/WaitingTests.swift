@@ -25,9 +25,11 @@ import Testing
         "swift-testing", "--filter", "WaitingTests/(a|another)TestWaitsInVain",
       ])
     #expect(outcome.status == 1)
-    for (test, event) in [("a", "a sign"), ("another", "an answer")] {
-      let sentence = try? Regex("✘ \(test)TestWaitsInVain\\(\\) \\(\\S+:\\d+\\) waits for \(event)\n")
-      #expect(sentence.map(outcome.output.contains) == true, "\(outcome.output.suffix(500))")
+    for sentence in [
+      /✘ aTestWaitsInVain\(\) \(\S+:\d+\) waits for a sign\n/,
+      /✘ anotherTestWaitsInVain\(\) \(\S+:\d+\) waits for an answer\n/,
+    ] {
+      #expect(outcome.output.contains(sentence), "\(outcome.output.suffix(500))")
     }
   }
 

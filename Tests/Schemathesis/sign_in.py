@@ -22,7 +22,7 @@ def post(path, body, fields={}):
 
 
 def mailed_code():
-    for _ in range(200):
+    for _ in range(12_000):
         for mail in (state / "mail").glob("*.eml"):
             text = mail.read_text()
             code = re.search(r"code is (\d{6})$", text, re.MULTILINE)

@@ -21,9 +21,9 @@ class Mailbox(Folder):
         super().__init__([site.host.mails])
         self.site = site
 
-    def wait(self, recipient, pattern, limit=20):
+    def wait(self, recipient, pattern):
         self.site.run_pass()
-        return super().wait(recipient, pattern, limit)
+        return super().wait(recipient, pattern)
 
 
 class Site:

@@ -16,3 +16,12 @@ package func accountSettings(
   return ConnectionSettings(
     socket: root.socket, database: root.database, user: program, password: nil)
 }
+
+extension ConnectionSettings {
+  /// These settings with waits that are longer than a test.
+  package var patient: ConnectionSettings {
+    var settings = answering(within: .seconds(86_400))
+    settings.lockTimeout = .seconds(86_000)
+    return settings
+  }
+}

@@ -157,7 +157,10 @@ package func es256Signature(of message: [UInt8], by pem: String) -> [UInt8] {
     if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
     return [2, UInt8(digits.count)] + digits
   }
-  let raw = try! P256PrivateKey(pem: pem).signES256(message.span)
+  guard let raw = try? P256PrivateKey(pem: pem).signES256(message.span) else {
+    recordIssue("no signature")
+    return []
+  }
   let content = integer(raw.prefix(32)) + integer(raw.suffix(32))
   return [0x30, UInt8(content.count)] + content
 }

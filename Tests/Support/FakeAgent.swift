@@ -43,7 +43,7 @@ package final class FakeAgent: Sendable {
         wire.write(Self.hostileAnswer)
         continue
       }
-      // Longer than the responder may take.
+      // Longer than the responder may take. The answer may come later still.
       if head.contains("/late") { sleep(16) }
       let status = head.contains("/broken") ? "500 Internal Server Error" : "200 OK"
       let fields = "Content-Type: application/json\r\nContent-Length: 14"
@@ -89,9 +89,8 @@ package final class Wire {
     let descriptor = descriptor
     _ = withLoopbackAddress(port: port) { address in
       let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      precondition(connect(descriptor, address, length) == 0, "nobody listens on \(port)")
+      if connect(descriptor, address, length) != 0 { recordIssue("nobody listens on \(port)") }
     }
-    setWaitLimit()
   }
 
   /// Connects to a unix socket.
@@ -99,17 +98,11 @@ package final class Wire {
     signal(SIGPIPE, SIG_IGN)
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let isConnected = withAddress(of: path) { connect(descriptor, $0, $1) == 0 }
-    precondition(isConnected, "nobody listens on \(path)")
+    if !isConnected { recordIssue("nobody listens on \(path)") }
     self.init(descriptor)
-    setWaitLimit()
   }
 
   deinit { close(descriptor) }
-
-  private func setWaitLimit() {
-    var limit = timeval(tv_sec: 30, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-  }
 
   package func write(_ text: String) { _ = takes(text) }
 

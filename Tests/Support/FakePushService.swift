@@ -150,7 +150,7 @@ private final class TLSFront: Sendable {
         "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-days", "2",
         "-keyout", "\(folder)/key.pem", "-out", "\(folder)/certificate.pem",
       ])
-    precondition(made.status == 0, made.output)
+    guard made.status == 0 else { throw ProgramError(description: made.output) }
     try """
     \(geteuid() == 0 ? "user root root;" : "")
     pid \(folder)/pid; daemon off; error_log \(folder)/error.log;
@@ -175,12 +175,12 @@ private final class TLSFront: Sendable {
     process.environment = ["PATH": "/usr/sbin:/sbin:/usr/bin:/bin"]
     try process.run()
     nginx.withLock { $0 = process }
-    let isUp = holds {
-      runProgram(
+    try wait(for: "the start of nginx") {
+      guard process.isRunning else { throw ProgramError(description: "nginx does not start") }
+      return runProgram(
         "curl", ["--silent", "--insecure", "--noproxy", "*", "https://127.0.0.1:\(port)/"]
       ).status == 0
     }
-    precondition(isUp, "nginx does not start")
   }
 
   func end() {

@@ -122,8 +122,8 @@ private struct ProxiedConnection {
       if case .prepare(let original) = command { preparing = original }
       let content = [packet[4]] + Array(sql.utf8)
       let size = content.count
-      precondition(size < 1 << 16, "one packet with a short length")
-      return transmit([UInt8(size & 0xFF), UInt8(size >> 8), 0, 0] + content, to: server)
+      let length = (0..<3).map { UInt8(size >> (8 * $0) & 0xFF) }
+      return transmit(length + [0] + content, to: server)
     case .loseTransaction:
       if case .prepare(let sql) = command { preparing = sql }
       return rollBack() && transmit(packet, to: server)

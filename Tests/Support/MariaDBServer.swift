@@ -57,14 +57,13 @@ package final class MariaDBServer: Sendable {
   /// Starts the server again and returns when it accepts connections.
   package func start() {
     startWithoutWaiting()
-    let deadline = ContinuousClock.now + .seconds(300)
-    while !isAnswering {
-      guard ContinuousClock.now < deadline else {
-        let log = try? String(contentsOfFile: folder + "/error.log", encoding: .utf8)
-        fatalError("MariaDB does not start: \(log ?? "no log")")
-      }
-      usleep(5000)
+    wait(for: "the start of MariaDB", pause: 5000) {
+      isAnswering || !program.withLock { $0.isRunning }
     }
+    if program.withLock({ $0.isRunning }) { return }
+    let log = try? String(contentsOfFile: folder + "/error.log", encoding: .utf8)
+    let lines = (log ?? "no log").split(separator: "\n").suffix(8).joined(separator: "\n")
+    recordIssue("MariaDB does not start: \(lines)")
   }
 
   private var isAnswering: Bool {
@@ -90,13 +89,20 @@ package final class MariaDBServer: Sendable {
 
   package func thaw() { program.withLock { $0.signal(SIGCONT) } }
 
-  /// Runs SQL; it may contain `DELIMITER`.
+  /// Runs SQL; it may contain `DELIMITER`. An error of the SQL is an issue of the test.
   ///
   /// - Returns: the output: one line per row, tabs between columns, no column names.
   @discardableResult
-  package func run(_ sql: String, database: String? = nil) -> String {
+  package func run(
+    _ sql: String, database: String? = nil, fileID: String = #fileID, filePath: String = #filePath,
+    line: Int = #line
+  ) -> String {
     let (isDone, printed) = tryRun(sql, database: database)
-    precondition(isDone, "\(sql.prefix(300)): \(printed)")
+    if !isDone {
+      recordIssue(
+        "\(sql.prefix(300)): \(printed.suffix(300))", fileID: fileID, filePath: filePath, line: line
+      )
+    }
     return printed
   }
 
@@ -116,17 +122,27 @@ package final class MariaDBServer: Sendable {
     return (status == 0, printed)
   }
 
-  /// Creates a database and applies a schema, again after a wait for a lock (1205, ER_LOCK_WAIT_TIMEOUT): the
+  /// Creates a database and applies a schema, again after each wait for a lock (1205, ER_LOCK_WAIT_TIMEOUT): the
   /// project's schema waits only a second, and on a busy machine a lock may be held for longer.
-  package func createDatabase(_ name: String, schema: String) {
+  func makeDatabase(_ name: String, schema: String) throws {
     run("CREATE DATABASE \(name)")
-    for attempt in 1...5 {
+    try wait(for: "a database of which no other test holds a lock") {
       let (isDone, printed) = tryRun(schema, database: name)
-      if isDone { return }
-      guard printed.contains("ERROR 1205 "), attempt < 5 else {
-        fatalError("the schema of \(name) cannot be applied: \(printed)")
+      if !isDone, !printed.contains("ERROR 1205 ") {
+        throw ServerError(
+          description: "the schema of \(name) cannot be applied: \(printed.suffix(500))")
       }
+      return isDone
     }
+  }
+
+  struct ServerError: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Creates a database and applies a schema. An error of the schema is an issue of the test.
+  package func createDatabase(_ name: String, schema: String) {
+    do { try makeDatabase(name, schema: schema) } catch { recordIssue("\(error)") }
   }
 
   /// Drops a database.
@@ -139,7 +155,7 @@ package final class MariaDBServer: Sendable {
     // No folder is left of a dropped database.
     guard let left = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
     let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '\(name)'"
-    precondition(run(tables) == "0\n", "\(name) was not dropped")
+    guard run(tables) == "0\n" else { return recordIssue("\(name) was not dropped") }
     print("DROP DATABASE \(name) left \(left)")
     for file in left { try? FileManager.default.removeItem(atPath: "\(folder)/\(file)") }
     run("DROP DATABASE \(name)")

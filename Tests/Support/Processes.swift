@@ -30,8 +30,15 @@ final class GuardedProgram: @unchecked Sendable {
   }
 
   func start() {
-    precondition(pid == nil, "it runs already")
+    guard pid == nil else { return recordIssue("the program runs already") }
     pid = pid_t(tell("start"))!
+  }
+
+  /// False if the program has ended by itself, too.
+  var isRunning: Bool {
+    guard let pid, let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    else { return false }
+    return !stat.contains(") Z ")
   }
 
   func signal(_ signal: Int32) {

@@ -14,7 +14,12 @@ package func writeScript(_ text: String, to path: String) throws {
   try text.write(to: file, atomically: true, encoding: .utf8)
   defer { try? FileManager.default.removeItem(at: file) }
   let outcome = runProgram("install", ["-D", "--mode=755", file.path(), path])
-  precondition(outcome.status == 0, outcome.output)
+  guard outcome.status == 0 else { throw ProgramError(description: outcome.output) }
+}
+
+/// A program that prepares something for a test failed.
+package struct ProgramError: Error, CustomStringConvertible {
+  package let description: String
 }
 
 /// Runs a program to its end.
@@ -32,8 +37,8 @@ package func runProgram(_ name: String, _ arguments: [String]) -> (status: Int32
   process.standardInput = FileHandle.nullDevice
   process.standardOutput = output
   process.standardError = output
-  do { try process.run() } catch { fatalError("\(name): \(error)") }
-  process.waitUntilExit()
+  do { try process.run() } catch { return (127, "\(name): \(error)") }
+  waiting(for: "the end of \(name)") { process.waitUntilExit() }
   let printed = FileManager.default.contents(atPath: file.path()) ?? Data()
   return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
 }

@@ -131,7 +131,7 @@ package struct Site: Sendable {
     // A frozen server still accepts connections.
     let outcome = SQLClient.run(
       statement, socket: databaseSocket, user: NSUserName(), database: "switchboard",
-      connectingWithin: 10)
+      connectingWhile: { !isFrozen("mariadb") })
     guard outcome.isDone else {
       throw SiteError(doing: statement, Outcome(status: 1, output: outcome.printed))
     }
@@ -144,6 +144,12 @@ package struct Site: Sendable {
 
   /// The process that restarts the program.
   package func keeper(of program: String) -> pid_t? { pid(in: "\(program).keeper") }
+
+  /// Whether a test has stopped the program by a signal.
+  private func isFrozen(_ program: String) -> Bool {
+    pid(of: program).flatMap { try? String(contentsOfFile: "/proc/\($0)/stat", encoding: .utf8) }?
+      .contains(") T ") == true
+  }
 
   private func pid(in file: String) -> pid_t? {
     // Without the file there is no process.
@@ -188,7 +194,7 @@ package struct Site: Sendable {
   package func socket(_ program: String) -> String { "\(state)/run/\(program).sock" }
 
   static let script = projectFolder.appending(path: "nginx/run").path()
-  private static let quietly = ["--silent", "--noproxy", "*", "--max-time", "60"]
+  private static let quietly = ["--silent", "--noproxy", "*"]
 
   /// Runs a command to its end.
   package static func run(
@@ -208,8 +214,12 @@ package struct Site: Sendable {
     process.standardInput = FileHandle(forReadingAtPath: typed.path())
     process.standardOutput = output
     process.standardError = output
-    do { try process.run() } catch { fatalError("\(command[0]): \(error)") }
-    process.waitUntilExit()
+    do { try process.run() } catch {
+      return Outcome(status: 127, output: "\(command[0]): \(error)")
+    }
+    waiting(for: "the end of \(command.joined(separator: " ").prefix(200))") {
+      process.waitUntilExit()
+    }
     let printed = FileManager.default.contents(atPath: file.path()) ?? Data()
     return Outcome(
       status: process.terminationStatus, output: String(decoding: printed, as: UTF8.self))
@@ -229,7 +239,7 @@ package struct Site: Sendable {
 
   fileprivate init(
     host: String, environment: [String: String], options: [String], hasOwnMounts: Bool
-  ) {
+  ) throws {
     port = freePort()
     url = "http://\(host):\(port)"
     state = makeTemporaryFolder()
@@ -242,7 +252,7 @@ package struct Site: Sendable {
     ]
     self.environment = environment.merging(own) { given, _ in given }
     // On a full disk, a copy could not write the pages that it left out.
-    self.options = options + (hasOwnMounts ? [] : ["--model", SiteModel.shared.state])
+    self.options = try options + (hasOwnMounts ? [] : ["--model", SiteModel.shared.get().state])
     runner = hasOwnMounts ? ["unshare", "--mount"] : []
   }
 }
@@ -271,7 +281,7 @@ package func withSite<T>(
   _ body: (Site) async throws -> T
 ) async throws -> T {
   let options = (hasFakes ? ["--fakes"] : []) + (agent.map { ["--agent", $0] } ?? [])
-  let site = Site(
+  let site = try Site(
     host: host, environment: environment, options: options, hasOwnMounts: hasOwnMounts)
   let guardian = SiteGuardian(of: site.state)
   defer { guardian.end() }

@@ -39,6 +39,7 @@ struct TestDatabase {
   let settings: ConnectionSettings
   /// Set for a database with the project's schema; nil for others.
   private let definitions: String?
+  private var work: WatchedWork?
 
   init(schema: String?) throws {
     if schema == nil, let spare = SpareDatabases.take() {
@@ -47,15 +48,18 @@ struct TestDatabase {
       let text = schema ?? schemaOfTests
       let name = "test_\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
       settings = MariaDBServer.shared.settings(database: name)
-      MariaDBServer.shared.createDatabase(name, schema: text)
+      try MariaDBServer.shared.makeDatabase(name, schema: text)
       definitions = schema == nil ? SpareDatabases.definitions(of: name) : nil
     }
+    work = WatchedWork("uses a database")
     Evidence.beginTest(on: settings.database)
   }
 
   func drop() {
     let name = settings.database
-    if let definitions, SpareDatabases.giveBack(self, madeWith: definitions) { return }
+    var spare = self
+    spare.work = nil
+    if let definitions, SpareDatabases.giveBack(spare, madeWith: definitions) { return }
     Evidence.keep(database: name, of: MariaDBServer.shared.socket, user: settings.user, as: name)
     // The server keeps the grants of a dropped database and searches all grants at each GRANT.
     MariaDBServer.shared.dropDatabase(name)

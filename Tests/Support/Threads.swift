@@ -6,7 +6,8 @@ import Synchronization
 /// - Throws: the error of the first call that fails.
 @discardableResult
 package func inParallel<T: Sendable, Failure: Error>(
-  _ count: Int, _ work: @escaping @Sendable (Int) throws(Failure) -> T
+  _ count: Int, file: StaticString = #fileID, line: Int = #line,
+  _ work: @escaping @Sendable (Int) throws(Failure) -> T
 ) throws(Failure) -> [T] {
   let results = Mutex<[Int: Result<T, Failure>]>([:])
   let isReady = DispatchSemaphore(value: 0)
@@ -23,9 +24,11 @@ package func inParallel<T: Sendable, Failure: Error>(
   }
   for _ in 0..<count { isReady.wait() }
   for _ in 0..<count { start.signal() }
+  let all = WatchedWork("runs \(count) threads", file: file, line: line)
   for _ in 0..<count { isDone.wait() }
-  let all = results.withLock { $0 }
+  withExtendedLifetime(all) {}
+  let ended = results.withLock { $0 }
   var values: [T] = []
-  for number in 0..<count { values.append(try all[number]!.get()) }
+  for number in 0..<count { values.append(try ended[number]!.get()) }
   return values
 }

@@ -8,14 +8,19 @@ import Synchronization
 /// Waits for an event: until `condition` holds.
 ///
 /// There is no limit of time, because no test may depend on how fast the machine is. If the event never comes,
-/// ``Watchdog`` ends the process and prints `event`.
+/// ``Watchdog`` ends the process and prints `event`, with what it says about a second before.
+///
+/// - Parameter pause: microseconds between two looks.
 package func wait(
-  for event: @autoclosure () -> String, file: StaticString = #fileID, line: Int = #line,
-  until condition: () throws -> Bool
+  for event: @autoclosure () -> String, pause: UInt32 = 20_000, file: StaticString = #fileID,
+  line: Int = #line, until condition: () throws -> Bool
 ) rethrows {
   if try condition() { return }
-  try waiting(for: event(), file: file, line: line) {
-    while try !condition() { usleep(20_000) }
+  let wait = Watchdog.begin("waits for \(event())", file, line)
+  defer { Watchdog.end(wait) }
+  while try !condition() {
+    usleep(pause)
+    if Watchdog.isOld(wait) { Watchdog.replace(wait, by: "waits for \(event())", file, line) }
   }
 }
 
@@ -27,6 +32,32 @@ package func waiting<T>(
   let wait = Watchdog.begin("waits for \(event())", file, line)
   defer { Watchdog.end(wait) }
   return try body()
+}
+
+/// What a test does from the beginning to the end of this object. It may take long: ``Watchdog`` ends the process only if
+/// meanwhile no other wait or work begins or ends.
+package final class WatchedWork: Sendable {
+  private let wait: Int
+
+  package init(_ what: String, file: StaticString = #fileID, line: Int = #line) {
+    wait = Watchdog.begin(what, file, line, isLimited: false)
+  }
+
+  deinit { Watchdog.end(wait) }
+}
+
+/// Records an issue of the running test, for what has no other way to fail.
+package func recordIssue(
+  _ what: String, fileID: String = #fileID, filePath: String = #filePath, line: Int = #line
+) {
+  #if canImport(Testing)
+    Issue.record(
+      "\(what)",
+      sourceLocation: SourceLocation(
+        fileID: fileID, filePath: filePath, line: line, column: 1))
+  #else
+    fatalError(what)
+  #endif
 }
 
 /// The name of the running test; nil on a thread that is not the test's own.
@@ -59,17 +90,30 @@ package enum Watchdog {
   static func begin(
     _ what: String, _ file: StaticString, _ line: Int, isLimited: Bool = true
   ) -> Int {
-    let test = nameOfTest.map { "\($0) " } ?? ""
+    let sentence = sentence(what, file, line)
     return state.withLock { state in
       if !state.isRunning {
         state.isRunning = true
         Thread.detachNewThread { watch() }
       }
-      return state.clock.begin("\(test)(\(file):\(line)) \(what)", isLimited: isLimited)
+      return state.clock.begin(sentence, isLimited: isLimited)
     }
   }
 
   static func end(_ wait: Int) { state.withLock { $0.clock.end(wait) } }
+
+  /// Whether the words of the wait are a second old.
+  static func isOld(_ wait: Int) -> Bool { state.withLock { $0.clock.isOld(wait, ticks: 100) } }
+
+  /// Gives the wait new words.
+  static func replace(_ wait: Int, by what: String, _ file: StaticString, _ line: Int) {
+    let sentence = sentence(what, file, line)
+    state.withLock { $0.clock.replace(wait, by: sentence) }
+  }
+
+  private static func sentence(_ what: String, _ file: StaticString, _ line: Int) -> String {
+    (nameOfTest.map { "\($0) " } ?? "") + "(\(file):\(line)) \(what)"
+  }
 
   private static func watch() {
     while true {
@@ -92,9 +136,10 @@ package enum Watchdog {
 /// Counts for how long each wait has lasted, in ticks during which the process ran.
 package struct WaitClock {
   private struct Wait {
-    let what: String
+    var what: String
     let isLimited: Bool
     let since: Int
+    var saidAt: Int
   }
 
   private var waits: [Int: Wait] = [:]
@@ -108,13 +153,22 @@ package struct WaitClock {
   package mutating func begin(_ what: String, isLimited: Bool = true) -> Int {
     count += 1
     changedAt = now
-    waits[count] = Wait(what: what, isLimited: isLimited, since: now)
+    waits[count] = Wait(what: what, isLimited: isLimited, since: now, saidAt: now)
     return count
   }
 
   package mutating func end(_ wait: Int) {
     changedAt = now
     waits[wait] = nil
+  }
+
+  func isOld(_ wait: Int, ticks: Int) -> Bool {
+    waits[wait].map { now - $0.saidAt >= ticks } ?? false
+  }
+
+  mutating func replace(_ wait: Int, by what: String) {
+    waits[wait]?.what = what
+    waits[wait]?.saidAt = now
   }
 
   package mutating func tick() { now += 1 }

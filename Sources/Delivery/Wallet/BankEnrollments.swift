@@ -10,14 +10,12 @@ struct BankEnrollments: Sendable {
   let keys: CompanionKeys
   /// The site's main URL; nil if it is not configured.
   var publicURL: String?
+  /// Time after a callback in which we may ask the bank.
+  let waitLimit: Duration
   /// Rule for connections to banks.
   let outbound: OutboundRule
   let log: Logger
   var problemLog = ProblemLog()
-
-  /// Time after a callback in which we may ask the bank: less than the ten seconds that the request
-  /// waits.
-  private static let waitLimit = Duration.seconds(9)
 
   var handler: JobHandler { JobHandler(kind: .bankEnrollment, perform: enroll) }
 
@@ -65,14 +63,14 @@ struct BankEnrollments: Sendable {
   private func cards(
     of enrollment: PendingEnrollment, by exchange: BankExchange
   ) throws(BankFailure) -> [BankCard] {
-    guard enrollment.age < Self.waitLimit else {
+    guard enrollment.age < waitLimit else {
       throw BankFailure(failure: .noAnswer, reason: "the person has waited too long")
     }
     guard isOfSite(exchange.redirectURI, bank: enrollment.bsimID) else {
       throw .bankUnavailable("the job names a page of another site")
     }
     let bank = Bank(
-      of: enrollment, under: outbound, until: .now + (Self.waitLimit - enrollment.age))
+      of: enrollment, under: outbound, until: .now + (waitLimit - enrollment.age))
     let token = try bank.accessToken(
       for: opened(
         exchange.sealedCode, BankExchange.sealingContext(ofCode: exchange.enrollmentID)),

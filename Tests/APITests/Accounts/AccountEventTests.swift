@@ -56,24 +56,31 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let texts = EventTexts(in: language)
-      site.sql("DELETE FROM audit_log")
-      for event in AccountEvent.allCases.map(\.rawValue) + ["an_event_of_tomorrow"] {
-        site.sql(
-          """
-          INSERT INTO audit_log (at, event, account_id, request_id, address, detail)
-          VALUES (UTC_TIMESTAMP(3), '\(event)', '\(ann.accountID)', '', '', 'secret of administrators')
-          """)
-      }
       var visitor = PageVisitor(site, language: language.rawValue)
-      let page = try visitor.signIn()
-      for event in AccountEvent.allCases {
-        #expect(page.text.contains(">\(texts.sentence(event))</h3>"), "\(event)")
+      _ = try visitor.signIn()
+      let events = AccountEvent.allCases.map(\.rawValue) + ["an_event_of_tomorrow"]
+      let expected = Set(AccountEvent.allCases.map { texts.sentence($0) } + [texts.other])
+      var (told, secrets, reasons): (Set<String>, Int, Int) = ([], 0, 0)
+      // A page shows at most 50 events.
+      for start in stride(from: 0, to: events.count, by: 20) {
+        site.sql("DELETE FROM audit_log")
+        for event in events[start...].prefix(20) {
+          site.sql(
+            """
+            INSERT INTO audit_log (at, event, account_id, request_id, address, detail)
+            VALUES (UTC_TIMESTAMP(3), '\(event)', '\(ann.accountID)', '', '', 'secret of administrators')
+            """)
+        }
+        let page = visitor.open().text
+        told.formUnion(page.matches(of: /<h3[^>]*>(.*?)<\/h3>/).map { String($0.1) })
+        secrets += page.components(separatedBy: "secret of administrators").count - 1
+        reasons += page.components(separatedBy: texts.reason).count - 1
+        let names = events.filter { $0.hasSuffix("_of_tomorrow") && page.contains($0) }
+        #expect(names == [])
       }
-      #expect(page.text.contains(">\(texts.other)</h3>"))
-      let bans = page.text.components(separatedBy: "secret of administrators")
-      #expect(bans.count == 3, "only the reasons of the ban and of its end")
-      #expect(page.text.components(separatedBy: texts.reason).count == 3)
-      #expect(!page.text.contains("an_event_of_tomorrow"))
+      #expect(expected.subtracting(told) == [])
+      #expect(secrets == 2, "only the reasons of the ban and of its end")
+      #expect(reasons == 2)
     }
   }
 

@@ -93,7 +93,7 @@ import Testing
       }
       thread.stackSize = 512 << 10
       thread.start()
-      isDone.wait()
+      waiting(for: "the answer") { isDone.wait() }
       #expect(status.withLock { $0 } == 400)
     }
   }

@@ -12,6 +12,9 @@ extension TestApplication {
   /// The address range of the tests' servers.
   static let loopback = OutboundRule(allowing: [IPNetwork("127.0.0.0/8")!])
 
+  /// The time after a callback in which a companion may ask the bank.
+  static let bankWaitLimit = Duration.seconds(86_400)
+
   /// A companion with only its own rights, which sends to `platforms` with `sender`.
   func companion(
     _ sender: DirectSender? = nil, to platforms: Set<PushPlatform> = [.ios, .macos],
@@ -19,11 +22,11 @@ extension TestApplication {
     outbound: OutboundRule = loopback, publicURL: String? = nil
   ) -> Companion {
     Companion(
-      database: Database(accountSettings(of: "companion", in: root)),
+      database: Database(accountSettings(of: "companion", in: root).patient),
       settings: Settings(
         keys: keys, mailer: nil, sender: "s@example.org",
         auditLifetime: .seconds(1), interval: .seconds(1), missingForPushes: ["APNS_KEY_ID"],
-        publicURL: publicURL, outbound: outbound),
+        publicURL: publicURL, bankWaitLimit: Self.bankWaitLimit, outbound: outbound),
       log: Evidence.log(of: root.database),
       channels: sender.map { [.sending(to: platforms, with: $0)] } ?? [])
   }
@@ -52,7 +55,7 @@ private final class CompanionThread: Sendable {
     Thread.detachNewThread {
       while !self.isStopped.load(ordering: .relaxed) {
         do { try companion.jobs.only(worker).run() } catch { Issue.record("\(error)") }
-        usleep(2_000)
+        usleep(2_000)  // leaves the processor to the test
       }
       do { try companion.storeProblems() } catch { Issue.record("\(error)") }
       self.isDone.signal()
@@ -61,7 +64,7 @@ private final class CompanionThread: Sendable {
 
   func stop() {
     isStopped.store(true, ordering: .relaxed)
-    isDone.wait()
+    waiting(for: "the end of the companion") { isDone.wait() }
   }
 }
 

@@ -16,7 +16,7 @@ extension TestApplication {
     let isChanged = DispatchSemaphore(value: 0)
     let answers = try inParallel(2) { [self] number -> Answer? in
       if number == 0 {
-        isChanged.wait()
+        waiting(for: "the change of the other transaction") { isChanged.wait() }
         return request()
       }
       let connection: Connection
@@ -26,8 +26,7 @@ extension TestApplication {
         _ = try connection.execute("SET autocommit = 0")
         _ = try connection.execute(change)
       }
-      let isWaiting = holds { isWaitingForALock }
-      try #require(isWaiting)
+      wait(for: "a transaction that waits for a lock") { isWaitingForALock }
       _ = try connection.execute("COMMIT")
       return nil
     }

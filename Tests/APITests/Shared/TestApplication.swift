@@ -57,10 +57,8 @@ final class TestApplication: Sendable {
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes
   ) {
     self.root = root
-    // Longer than 64 transactions on one row take on a busy machine.
-    var patient = accountSettings(of: "responder", in: root).answering(within: .seconds(60))
-    patient.lockTimeout = .seconds(50)
-    database = Database(patient, mailKeys: settings.mailKeys)
+    database = Database(
+      accountSettings(of: "responder", in: root).patient, mailKeys: settings.mailKeys)
     clock = Clock()
     application = .ofTests(
       database, settings: settings, log: Evidence.log(of: root.database),
@@ -80,7 +78,7 @@ final class TestApplication: Sendable {
   func sibling(
     settings: API.Settings = .ofTests(),
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
-    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
+    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(86_400)
   ) -> Application {
     .ofTests(
       database, settings: settings, log: Evidence.log(of: root.database), clock: clock.read,
@@ -89,9 +87,13 @@ final class TestApplication: Sendable {
 
   /// The result of SQL for the database's root: one line per row, tabs between columns.
   @discardableResult
-  func sql(_ statement: String) -> String {
-    MariaDBServer.shared.run(statement, database: root.database)
-      .trimmingCharacters(in: .whitespacesAndNewlines)
+  func sql(
+    _ statement: String, fileID: String = #fileID, filePath: String = #filePath, line: Int = #line
+  ) -> String {
+    MariaDBServer.shared.run(
+      statement, database: root.database, fileID: fileID, filePath: filePath, line: line
+    )
+    .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   /// The time that `query` selects.
@@ -101,7 +103,11 @@ final class TestApplication: Sendable {
   }
 
   /// The number of rows of `rest`, a table with an optional condition.
-  func count(_ rest: String) -> Int { Int(sql("SELECT COUNT(*) FROM \(rest)")) ?? -1 }
+  func count(
+    _ rest: String, fileID: String = #fileID, filePath: String = #filePath, line: Int = #line
+  ) -> Int {
+    Int(sql("SELECT COUNT(*) FROM \(rest)", fileID: fileID, filePath: filePath, line: line)) ?? -1
+  }
 
   /// All rows of the tables, for a comparison.
   func rows(_ tables: String...) -> String {
@@ -154,7 +160,7 @@ extension Application {
     _ database: Database, settings: API.Settings = .ofTests(), log: Logger,
     clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
     random: @escaping @Sendable (Int) -> [UInt8] = randomBytes,
-    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(10)
+    beginWaiting: @escaping @Sendable () -> Bool = { true }, waitLimit: Duration = .seconds(86_400)
   ) -> Application {
     Application(
       database: database, settings: settings, log: log, clock: clock, random: random,

@@ -192,14 +192,14 @@ import Testing
       answer.withLock { $0 = given }
       done.signal()
     }
-    #expect(holds { site.sql("SELECT COUNT(*) FROM jobs WHERE state = 'open'") == "1" })
+    wait(for: "an open job") { site.sql("SELECT COUNT(*) FROM jobs WHERE state = 'open'") == "1" }
     #expect(
       site.sql("SELECT kind, request FROM jobs WHERE state = 'open'")
         == "turn_check\t{\"user_id\":1783478}")
     site.sql(
       "UPDATE jobs SET state = 'done', finished_at = NOW(3), result = '\(result)' WHERE state = 'open'"
     )
-    done.wait()
+    waiting(for: "the answer to the check") { done.wait() }
     return try #require(answer.withLock { $0 })
   }
 

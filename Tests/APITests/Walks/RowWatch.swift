@@ -54,7 +54,7 @@ final class RowWatch {
     schema = WatchedSchema(of: root.database)
     copies = "\(root.database)_first"
     MariaDBServer.shared.run(Self.script(schema, copies: copies), database: root.database)
-    connection = try Connection(root.answering(within: .seconds(60)))
+    connection = try Connection(root.patient)
     _ = try connection.execute("SET @walk_is_quiet = 1")
     _ = try connection.execute("SET foreign_key_checks = 0")
     for change in try readChanges() { apply(change) }

@@ -31,14 +31,14 @@ import Testing
       bank.play {
         $0.beforeCards = {
           isAsked.signal()
-          hasGone.wait()
+          waiting(for: "the answer to the browser") { hasGone.wait() }
         }
       }
       // The responder withdraws the job as soon as the bank is asked.
-      let patient = accountSettings(of: "responder", in: site.root).answering(within: .seconds(60))
+      let patient = accountSettings(of: "responder", in: site.root).patient
       let proxy = MariaDBProxy(patient) { command in
         if case .prepare(let sql) = command, sql.contains("SET state = 'dead'") {
-          _ = isAsked.wait(timeout: .now() + 50)
+          waiting(for: "the request to the bank") { isAsked.wait() }
           isAsked.signal()
         }
         return .pass
@@ -124,13 +124,15 @@ import Testing
     }
   }
 
+  private static let tooOld = TestApplication.bankWaitLimit.components.seconds
+
   @Test func anOldJobDoesNotAskTheBank() throws {
     try withBank { site, ann, bank throws in
       let location = try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
       site.sql(
         """
         CREATE TRIGGER age BEFORE INSERT ON jobs FOR EACH ROW
-        SET NEW.created_at = UTC_TIMESTAMP(3) - INTERVAL 9 SECOND
+        SET NEW.created_at = UTC_TIMESTAMP(3) - INTERVAL \(Self.tooOld) SECOND
         """)
       let answer = try site.withCompanion(of: .banks) { site.comeBack(to: location) }
       #expect(failedEnrollment("no_answer", in: answer.field("Location")))
@@ -176,7 +178,7 @@ import Testing
       }
       let asked = Mutex(0)
       let application = site.impatientSibling(
-        waitLimit: .seconds(60),
+        waitLimit: .seconds(86_400),
         beginWaiting: {
           asked.withLock { $0 += 1 }
           return true
@@ -186,7 +188,7 @@ import Testing
         guard number == BankPlaces.count else {
           return site.comeBack(to: locations[number], application: application).field("Location")
         }
-        guard holds({ site.count("jobs") == BankPlaces.count }) else { return "no jobs" }
+        wait(for: "a job for each place") { site.count("jobs") == BankPlaces.count }
         let before = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 })
         let answer = site.comeBack(to: last, application: application)
         let isSame = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 }) == before

@@ -8,6 +8,7 @@ import Support
 ///
 /// The threads of the server take their own time, so one seed has many histories.
 final class ExchangeHistory {
+  private let seed: UInt64
   private var chance: SeededGenerator
   private let site: SimulatedSite
   private var server: RunningServer!
@@ -15,8 +16,7 @@ final class ExchangeHistory {
   private let before: Set<CInt>
   private var connections: [SimulatedConnection] = []
   private var nextNumber = 0
-  /// Since when the server drains.
-  private var drainedAt: ContinuousClock.Instant?
+  private var isDraining = false
   /// Connections that are older than the last stop: the stop may have cut them.
   private var beforeStop: Set<ObjectIdentifier> = []
   private var isStopped = false
@@ -24,6 +24,7 @@ final class ExchangeHistory {
   private var problem: String?
 
   init(seed: UInt64) throws {
+    self.seed = seed
     chance = SeededGenerator(state: seed)
     site = try SimulatedSite(&chance)
     before = openConnections()
@@ -32,6 +33,10 @@ final class ExchangeHistory {
 
   /// - Returns: the first problem.
   func play() throws -> String? {
+    try waiting(for: "the end of the history of seed \(seed)") { try playToTheEnd() }
+  }
+
+  private func playToTheEnd() throws -> String? {
     let most = Int.random(in: 1...8, using: &chance)
     for _ in 0..<Int.random(in: 5...60, using: &chance) where problem == nil {
       try step(most)
@@ -50,9 +55,9 @@ final class ExchangeHistory {
     server.server.drain()
     while server.server.phase == .serving { sched_yield() }
     server.terminate()
-    _ = waitUntil {
+    awaitEvent("the end of the server after: \(problem ?? "")") {
       site.openGate()
-      return server.waitForEnd(within: 0)
+      return server.hasEnded()
     }
   }
 
@@ -111,7 +116,7 @@ final class ExchangeHistory {
 
   private func drain() {
     server.server.drain()
-    drainedAt = drainedAt ?? .now
+    isDraining = true
   }
 
   private func stop() {
@@ -151,7 +156,7 @@ extension ExchangeHistory {
 
   /// Checks whether the server was allowed to close the connection.
   private func checkEnd(of connection: SimulatedConnection) {
-    let isCut = beforeStop.contains(ObjectIdentifier(connection)) || isClosing
+    let isCut = beforeStop.contains(ObjectIdentifier(connection))
     let isLate = connection.isBegun && .now - connection.begunAt >= site.requestTimeLimit
     let mayBeDropped = connection.mayBeDropped || isLate
     if connection.hasPartOfAnswer, !isCut {
@@ -168,9 +173,6 @@ extension ExchangeHistory {
     remove(connection)
   }
 
-  /// Whether the server closes connections because it has been draining for some time.
-  private var isClosing: Bool { drainedAt.map { .now - $0 > .seconds(2) } ?? false }
-
   private func describe(_ connection: SimulatedConnection) -> String {
     guard let request = connection.request else { return "idle connection" }
     return "request \(request.number) (\(request.defect ?? "well-formed"), kept \(request.isKept), "
@@ -183,12 +185,8 @@ extension ExchangeHistory {
 extension ExchangeHistory {
   /// Sends the rest of all requests, and waits for what must come.
   private func settle() throws {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while problem == nil, site.problem == nil, !connections.isEmpty {
-      if ContinuousClock.now > deadline {
-        problem = "no answer: \(connections.map(describe))"
-        return
-      }
+    try awaitEvent("answers: \(connections.map(describe))") {
+      guard problem == nil, site.problem == nil, !connections.isEmpty else { return true }
       site.openGate()
       try replaceEndedServer()
       for connection in connections {
@@ -206,15 +204,22 @@ extension ExchangeHistory {
         pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
       }
       poll(&polled, nfds_t(polled.count), 1)
+      return false
     }
+  }
+
+  private func awaitEvent(
+    _ event: @autoclosure () -> String, _ condition: () throws -> Bool
+  ) rethrows {
+    try wait(for: "seed \(seed): \(event())", pause: 0, until: condition)
   }
 
   /// Starts the next server when this one has ended.
   private func replaceEndedServer() throws {
-    guard drainedAt != nil, server.waitForEnd(within: 0) else { return }
+    guard isDraining, server.hasEnded() else { return }
     closeLeftConnections()
     server = try site.start()
-    drainedAt = nil
+    isDraining = false
     isStopped = false
   }
 
@@ -224,38 +229,30 @@ extension ExchangeHistory {
     server = nil
     let ours = before.union(connections.map(\.descriptor))
     let left = openConnections().subtracting(ours)
-    if !left.isEmpty, !isStopped, !isClosing { problem = "\(left.count) connections are left open" }
-    let isGone = waitUntil {
+    if !left.isEmpty, !isStopped { problem = "\(left.count) connections are left open" }
+    awaitEvent("the end of the server's threads") {
       site.openGate()
       for descriptor in openConnections().subtracting(ours) {
         shutdown(descriptor, CInt(SHUT_RDWR))
       }
       return ended == nil
     }
-    if !isGone { problem = "threads of the server do not end" }
     for descriptor in openConnections().subtracting(ours) { close(descriptor) }
   }
 
   /// Lets as many requests meet as there are workers, while as many wait as may: so no thread is lost.
   private func meet() throws {
-    if drainedAt != nil {
-      let hasEnded = try waitUntil {
-        try replaceEndedServer()
-        return drainedAt == nil
-      }
-      if !hasEnded { problem = "the server does not end" }
+    try awaitEvent("the end of the server") {
+      if isDraining { try replaceEndedServer() }
+      return !isDraining
     }
-    let isFree = waitUntil {
+    awaitEvent("the end of partial requests and of waits") {
       site.openGate()  // for handlers whose connection is closed
       return server.server.partialRequests.withLock { $0.isEmpty } && areWaitersFree
     }
-    if !isFree {
-      problem = "a partial request or a waiter's slot is lost"
-      return
-    }
     let held = try send("/hold", site.waiters)
-    let isHeld = waitUntil { site.holding == site.waiters }
-    let fresh = isHeld ? try send("/meet", site.workers) : []
+    awaitEvent("waiting requests") { site.holding == site.waiters }
+    let fresh = try send("/meet", site.workers)
     for connection in fresh { try expectSuccess(on: connection) }
     site.releaseAll()
     for connection in held { try expectSuccess(on: connection) }
@@ -271,12 +268,10 @@ extension ExchangeHistory {
   }
 
   private func expectSuccess(on connection: Connection) throws {
-    guard connection.isReadable(within: 20_000),
-      try connection.answer().head.hasPrefix("Status: 200")
-    else {
-      problem = "a worker is lost"
-      return
+    let answer = try waiting(for: "seed \(seed): as many workers as before") {
+      try connection.answer()
     }
+    if !answer.head.hasPrefix("Status: 200") { problem = "a worker is lost" }
   }
 
   private var areWaitersFree: Bool {
@@ -288,26 +283,10 @@ extension ExchangeHistory {
 
   /// Drains the server, which has no connection any more.
   private func end() {
-    let begin = ContinuousClock.now
     server.server.drain()
-    guard server.waitForEnd(within: 20) else {
-      problem = "the server does not end"
-      return
-    }
-    // It closes connections after 3 seconds only if it still has one.
-    if .now - begin > .seconds(2.9) { problem = "the server waits for a connection" }
+    awaitEvent("the end of the server without connections") { server.hasEnded() }
     closeLeftConnections()
   }
-}
-
-/// Waits until `condition` is true; false if it is not within 10 s.
-func waitUntil(_ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = ContinuousClock.now + .seconds(10)
-  while try !condition() {
-    if ContinuousClock.now > deadline { return false }
-    sched_yield()
-  }
-  return true
 }
 
 /// Descriptors of this process.

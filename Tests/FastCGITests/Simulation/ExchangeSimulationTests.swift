@@ -13,8 +13,8 @@ import Testing
       let problems = try simulate(1_000) { seed in
         if first != nil { return nil }  // a broken server may disturb the next ones
         first = try ExchangeHistory(seed: seed).play()
-        if first == nil, !waitUntil({ openDescriptors().count <= most }) {
-          first = "descriptors are left open"
+        wait(for: "seed \(seed): the end of \(openDescriptors().count - most) descriptors") {
+          first != nil || openDescriptors().count <= most
         }
         return first
       }

@@ -98,7 +98,7 @@ import Testing
           """
         ])
       try browser.open("\(site.url)/account")
-      #expect(try holds { try notes(in: browser) == "conditional " })
+      try wait(for: "the request for a passkey") { try notes(in: browser) == "conditional " }
       try browser.awaiting("Page.loadEventFired") {
         if hand == "mouse" {
           try browser.click("#passkey button")
@@ -107,7 +107,9 @@ import Testing
           #expect(try browser.style("outline-style", of: "#passkey button") == "solid")
           try browser.press("Enter", code: 13, text: "\r")
         }
-        #expect(try holds { try notes(in: browser) == "conditional aborted " })
+        try wait(for: "the end of the request for a passkey") {
+          try notes(in: browser) == "conditional aborted "
+        }
         try setPresence(true, of: authenticator, in: browser)
         _ = try browser.text(of: "new Promise((done) => { setTimeout(go); done(''); })")
       }
@@ -123,7 +125,7 @@ import Testing
       // The user chooses the passkey that the field offers.
       try setPresence(true, of: authenticator, in: browser)
       try browser.open("\(site.url)/account")
-      #expect(holds { isSignedIn(browser) })
+      wait(for: "the sign-in") { isSignedIn(browser) }
       #expect(try notes(in: browser) == "conditional ")
       #expect(try site.sql("SELECT uses FROM passkeys").trimmed == "1")
     }
@@ -148,14 +150,14 @@ import Testing
   @Test func aMailedCodeWorksBesideTheOffer() async throws {
     try await withPasskey { site, browser, _ in
       try browser.open("\(site.url)/account")
-      #expect(try holds { try notes(in: browser) == "conditional " })
+      try wait(for: "the request for a passkey") { try notes(in: browser) == "conditional " }
       try browser.click("#email")
       try browser.type("ann@example.org")
       try browser.awaiting("Page.loadEventFired") {
         try browser.click("form[action='/account/code'] button")
       }
       #expect(try browser.html().contains("Type the code"))
-      try #require(try holds { try site.mailedCode(to: "ann@example.org") != nil })
+      try wait(for: "a mail with a code") { try site.mailedCode(to: "ann@example.org") != nil }
       let code = try #require(try site.mailedCode(to: "ann@example.org"))
       try browser.click("#code")
       try browser.type(code)
@@ -171,7 +173,7 @@ import Testing
     try await withPasskey { site, browser, authenticator in
       try setPresence(true, of: authenticator, in: browser)
       try browser.open("\(site.url)/account")
-      #expect(holds { isSignedIn(browser) })
+      wait(for: "the sign-in") { isSignedIn(browser) }
       _ = try site.sql("UPDATE account_visits SET proved_at = proved_at - INTERVAL 1 HOUR")
       try browser.open("\(site.url)/account/delete")
       #expect(try notes(in: browser) == "conditional ")
@@ -189,19 +191,18 @@ import Testing
   @Test func aPersonWhoRefusesIsToldWhatToDo() async throws {
     try await withPasskey { site, browser, _ in
       try browser.open("\(site.url)/account")
-      #expect(try holds { try notes(in: browser) == "conditional " })
+      try wait(for: "the request for a passkey") { try notes(in: browser) == "conditional " }
       try browser.call("WebAuthn.disable")
       _ = try browser.text(
         of: """
           (navigator.credentials.get = () => Promise.reject(new Error("no")), Promise.resolve(""))
           """)
       try browser.click("#passkey button")
-      #expect(
-        try holds {
-          try browser.text(
-            of: "Promise.resolve(document.getElementById('passkey-error').textContent)")
-            == "Your browser gave no passkey. Try again, or take a code."
-        })
+      try wait(for: "the sentence about the refused passkey") {
+        try browser.text(
+          of: "Promise.resolve(document.getElementById('passkey-error').textContent)")
+          == "Your browser gave no passkey. Try again, or take a code."
+      }
     }
   }
 }

@@ -48,7 +48,9 @@ extension Site {
   func mailedToken(
     _ pattern: Regex<(Substring, Substring)>, to recipient: String
   ) throws -> String {
-    #expect(try holds { try firstMatch(of: pattern, inMailTo: recipient) != nil })
+    try wait(for: "a mail to \(recipient)") {
+      try firstMatch(of: pattern, inMailTo: recipient) != nil
+    }
     let token = try #require(try firstMatch(of: pattern, inMailTo: recipient))
     Evidence.keep(secret: token)
     return token

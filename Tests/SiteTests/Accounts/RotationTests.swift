@@ -93,7 +93,7 @@ private struct Journey {
 
     rotate()
 
-    #expect(try holds { try site.mailedCode(to: "\(step)@example.org") != nil })
+    try wait(for: "a mail with a code") { try site.mailedCode(to: "\(step)@example.org") != nil }
     let code = try #require(try site.mailedCode(to: "\(step)@example.org"))
     let verify = #"{"email":"\#(step)@example.org","deviceId":"\#(step)","code":"\#(code)"}"#
     let signedIn = site.curl(

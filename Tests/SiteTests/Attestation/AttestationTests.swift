@@ -52,7 +52,7 @@ import Testing
       "X-iOS-App-Bundle-ID: \(Self.bundle)",
     ]
     let printed = Site.run(
-      ["curl", "--silent", "--noproxy", "*", "--max-time", "60", "--write-out", "%{http_code}\n"]
+      ["curl", "--silent", "--noproxy", "*", "--write-out", "%{http_code}\n"]
         + ["--parallel", "--parallel-immediate", "--request", method]
         + (method == "POST" ? ["--data", "{}"] : []) + fields.flatMap { ["--header", $0] }
         + Array(repeating: ["--output", "/dev/null", url], count: count).joined()

@@ -86,17 +86,16 @@ extension FaultSite {
     let held = """
       SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(600)'
       """
-    let isFull = holds {
+    wait(for: "ten connections of others") {
       _ = try? site.sql(closeConnections)
       return (try? site.sql(held)) == "10\n"
     }
-    try #require(isFull)
   }
 
   fileprivate func giveConnectionsBack() throws {
     try FileManager.default.removeItem(atPath: "\(folder)/crowd")
     let open = "SET GLOBAL max_connections = 151; KILL USER switchboard_administrator@localhost"
     // The extra connection for administrators may be in use.
-    try #require(holds { (try? site.sql(open)) != nil })
+    wait(for: "the extra connection of administrators") { (try? site.sql(open)) != nil }
   }
 }

@@ -22,7 +22,7 @@ extension FaultSite {
       fi
       """)
     try revive("mariadb")
-    try #require(holds(within: .seconds(60)) { (try? site.sql("SELECT 1")) != nil })
+    wait(for: "the database on the small disk") { (try? site.sql("SELECT 1")) != nil }
     try fill(data)
     try #require(fillAuditLog() == "1114\n")
   }
@@ -64,11 +64,10 @@ extension FaultSite {
   /// Frees space, waits for all mails, and moves them to those of the mail command.
   func makeRoomForMails() throws {
     try site.mount("rm \(files)/filler")
-    let isWell = try holds(within: .seconds(120)) {
+    try wait(for: "a site without problems: \(site.companion("status").output)") {
       try self.isWell()
         && site.sql("SELECT COUNT(*) FROM outbox WHERE state IN ('open', 'dead')") == "0\n"
     }
-    #expect(isWell, "\(site.companion("status").output)")
     try site.mount("cp \(files)/*.eml \(folder)/mails; umount \(files)")
     try restart("companion")
   }
@@ -86,13 +85,12 @@ extension FaultSite {
     // Apple accepts one new provider token in 20 minutes; the restart makes it forget the earlier
     // tokens.
     try restart("apns")
-    let isSeen = holds(within: .seconds(60)) {
+    wait(for: "the end of a pass with the clock of the database") {
       (try? site.sql(
         """
         SELECT COUNT(*) FROM companion_status
         WHERE last_pass_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE AND UTC_TIMESTAMP(3)
         """)) == "1\n"
     }
-    #expect(isSeen, "no pass ended")
   }
 }

@@ -23,10 +23,9 @@ import Testing
     try await withSite(environment: environment, hasFakes: true, hasOwnMounts: true) { site in
       let broken = try FaultSite(site, folder: folder, securePort: securePort)
       if group == .parts { try broken.showCertificate(from: "env") }
-      try #require(try holds { try broken.isWell() })
+      try wait(for: "a site without problems") { try broken.isWell() }
       for fault in FaultTable.areAllTried ? group.faults : Array(group.faults.prefix(2)) {
-        guard let row = try broken.row(of: fault) else { continue }
-        try FaultTable.expect(row)
+        try FaultTable.expect(broken.row(of: fault))
       }
     }
   }
@@ -42,38 +41,35 @@ import Testing
 extension FaultSite {
   /// Causes `fault`, waits for the reports, repairs it, and waits until all is well.
   ///
-  /// - Returns: the row of the table; nil after an issue.
-  fileprivate func row(of fault: Fault) throws -> String? {
+  /// - Returns: the row of the table.
+  fileprivate func row(of fault: Fault) throws -> String {
     hurry()
     // A mail that is being sent when the fault begins may be sent twice.
-    try #require(holds { try site.sql("SELECT 1 FROM outbox WHERE state = 'open'").isEmpty })
+    try wait(for: "the end of all open mails") {
+      try site.sql("SELECT 1 FROM outbox WHERE state = 'open'").isEmpty
+    }
     try fault.inject(self)
-    let deadline = ContinuousClock.now + .seconds(120)
     try move()
     hurry()
     let clients = try answers(to: fault.requests)
     agePasses()
     var told = Told()
-    let isTold = try holds(within: deadline - .now) {
+    try wait(for: "reports of “\(fault.name)”, so far \(told)", pause: 300_000) {
       told.status = told.status ?? sentence(about: fault)
       told.health = told.health ?? health(about: fault)
       told.alert = try told.alert ?? alert(about: fault)
-      if told.isWhole { return true }
-      usleep(300_000)
-      return false
+      return told.isWhole
     }
-    #expect(isTold, "\(fault.name): \(clients), \(told)")
     try fault.mend(self)
-    let isMended = try holds(within: .seconds(120)) { try isWell() }
-    #expect(isMended, "\(fault.name): \(site.companion("status").output)")
+    try wait(for: "the repair of “\(fault.name)”: \(site.companion("status").output)") {
+      try isWell()
+    }
     var unsent: [String] = []
     // A sender that could not record its outcomes keeps its lease for two minutes.
-    let isSent = try holds(within: .seconds(180)) {
+    try wait(for: "what “\(fault.name)” has delayed: \(unsent)") {
       unsent = try self.unsent()
       return unsent.isEmpty
     }
-    #expect(isSent, "\(fault.name): \(unsent)")
-    guard isTold, isMended else { return nil }
     let cells = [fault.name, clients] + told.cells(in: site) + [fault.mended]
     return "| \(cells.joined(separator: " | ")) |"
   }

@@ -40,7 +40,9 @@ extension FaultSite {
   func restartAsItIs(_ program: String) throws {
     let ended = try #require(site.pid(of: program))
     kill(ended, SIGTERM)
-    #expect(holds { site.pid(of: program) != ended && kill(ended, 0) != 0 })
+    wait(for: "another process of \(program)") {
+      site.pid(of: program) != ended && kill(ended, 0) != 0
+    }
   }
 
   /// Replaces a file of the site's secrets, or restores it.

@@ -126,7 +126,7 @@ import Testing
       kill(try #require(site.keeper(of: Self.web.authorizer)), SIGKILL)
       let responder = try #require(site.pid(of: Self.web.authorizer))
       kill(responder, SIGKILL)
-      #expect(holds { kill(responder, 0) != 0 })
+      wait(for: "the end of the responder") { kill(responder, 0) != 0 }
       for path in ["/api/git/status", "/ws"] {
         let unasked = site.curl(path, "--header", bearer)
         #expect(unasked.status == (Self.web.isApache ? 500 : 503))
@@ -217,7 +217,9 @@ import Testing
       _ = site.curl("/api/status?token=\(phone.access)")
       let last = site.curl("/api/pair/info")
       let id = try #require(last.fields["x-request-id"])
-      #expect(try holds { try site.log("web-access").contains(id) })
+      try wait(for: "the request in the log of the web server") {
+        try site.log("web-access").contains(id)
+      }
       for log in ["web-access", "web-error", "companion", "mariadb"]
         + (Self.web.hasResponder ? ["responder"] : [])
       {

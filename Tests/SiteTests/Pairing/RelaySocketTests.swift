@@ -14,14 +14,14 @@ import Testing
       #expect(Site.run(limit).status == 0)
       kill(try #require(old), SIGKILL)
       let bearer = ["--header", "Authorization: Bearer \(token)"]
-      #expect(holds { site.curl("/api/file", bearer).status == 200 })
+      wait(for: "an answer of the agent") { site.curl("/api/file", bearer).status == 200 }
       let new = try #require(site.pid(of: "relay"))
       #expect(new != old)
       do {
         let wires = (0..<150).map { _ in Wire(unixSocket: site.socket("relay")) }
-        #expect(try holds { try openFiles(of: new) > 35 }, "it accepts as many as it may")
+        try wait(for: "as many connections as the relay may have") { try openFiles(of: new) > 35 }
         let before = try processorTicks(of: new)
-        usleep(1_000_000)
+        usleep(1_000_000)  // A slow or stopped machine makes the result smaller, not larger.
         let used = try processorTicks(of: new) - before
         #expect(used < 50, "\(used) of 100 ticks: it tries again and again to accept one more")
         withExtendedLifetime(wires) {}

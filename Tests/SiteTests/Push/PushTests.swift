@@ -56,7 +56,9 @@ import Testing
       #expect(post("register", "{}", origin: "http://evil.example").status == 403)
 
       // The companion's first pass records that the settings of APNs are missing.
-      #expect(try holds { try site.sql("SELECT COUNT(*) FROM companion_status") == "1\n" })
+      try wait(for: "the first pass of the companion") {
+        try site.sql("SELECT COUNT(*) FROM companion_status") == "1\n"
+      }
       let tested = post("test", "{}")
       #expect(tested.status == 500)
       #expect(

@@ -36,7 +36,7 @@ import Testing
       let browser = try Browser(size: (400, 400))
       let registration = try subscribe(browser, page, ann, at: site, service, key)
       try addPasskey(of: ann, on: site)
-      #expect(holds { !service.accepted.isEmpty })
+      wait(for: "a notification at the push service") { !service.accepted.isEmpty }
       let message = try #require(service.accepted.first)
       let body = base64URLEncoded(message.body)
       #expect(!String(decoding: message.body, as: UTF8.self).contains("passkey"))

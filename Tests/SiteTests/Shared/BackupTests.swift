@@ -55,7 +55,7 @@ import Testing
         ])
       #expect(restored.status == 0, "\(restored.output)")
       restart(site, "up")
-      #expect(holds { site.curl("/health").status == 200 })
+      wait(for: "a healthy site") { site.curl("/health").status == 200 }
 
       #expect(summary(quiet, at: site) == 200)
       #expect(refresh(quiet, at: site) == 200)
@@ -98,7 +98,7 @@ import Testing
       #expect(renewed.status == phone)
       // People can sign in again with a mailed code, and pair a phone again.
       #expect(site.post("/api/mobile/auth/login", person.body).status == 200)
-      #expect(try holds { try site.mailedCode(to: person.email) != nil })
+      try wait(for: "a mail with a code") { try site.mailedCode(to: person.email) != nil }
       let code = try #require(try site.mailedCode(to: person.email))
       let verify = #"{"email":"\#(person.email)","deviceId":"phone-1","code":"\#(code)"}"#
       #expect(site.post("/api/mobile/auth/login/verify", verify).status == 200)

@@ -23,7 +23,9 @@ import Testing
             let answer = read()
             #expect(answer.status == 503 || answer.body == right.body, "\(answer.body)")
           }
-          #expect(holds { site.pid(of: "mariadb") != server && site.curl("/health").status == 200 })
+          wait(for: "another MariaDB and a healthy site") {
+            site.pid(of: "mariadb") != server && site.curl("/health").status == 200
+          }
         }
       }
       #expect(statuses.keys.allSatisfy { [200, 503].contains($0) }, "\(statuses)")
@@ -48,7 +50,7 @@ import Testing
         return answer.status == 200
       }
       for _ in 1...rounds(default: 10) {
-        #expect(holds { write() })
+        wait(for: "a write that succeeds") { write() }
         _ = try site.sql("DELETE FROM rate_limits")
         let server = try #require(site.pid(of: "mariadb"))
         let killer = Thread {
@@ -57,12 +59,13 @@ import Testing
         }
         killer.start()
         while !killer.isFinished { _ = write() }
-        #expect(
-          holds { site.pid(of: "mariadb") != server && (try? site.sql("SELECT 1")) != nil })
+        wait(for: "another MariaDB that answers") {
+          site.pid(of: "mariadb") != server && (try? site.sql("SELECT 1")) != nil
+        }
         // Before the next write, which may commit without an answer and hide a lost one.
         #expect(try storedVersion() >= acknowledged)
       }
-      #expect(holds { write() })
+      wait(for: "a write that succeeds") { write() }
       #expect(try storedVersion() >= acknowledged)
     }
   }
@@ -106,7 +109,9 @@ import Testing
       }
       #expect(answers.allSatisfy { $0 == 503 }, "\(answers)")
       kill(server, SIGCONT)
-      #expect(holds { site.curl("/api/v1/device-prefs", "--header", person.bearer).status == 200 })
+      wait(for: "preferences of the thawed database") {
+        site.curl("/api/v1/device-prefs", "--header", person.bearer).status == 200
+      }
     }
   }
 }

@@ -25,7 +25,9 @@ import Testing
       let pids = ["web", "companion", "responder", "mariadb"].map { site.pid(of: $0) }
       #expect(!pids.contains(nil))
       #expect(site.stop().status == 0)
-      for pid in pids.compactMap({ $0 }) { #expect(holds { kill(pid, 0) != 0 }) }
+      for pid in pids.compactMap({ $0 }) {
+        wait(for: "the end of process \(pid)") { kill(pid, 0) != 0 }
+      }
       #expect(site.curl("/health").status == 0)
       #expect(site.stop().status == 0)
       #expect(site.start().status == 0)
@@ -39,8 +41,8 @@ import Testing
     try await withSite { site in
       let killed = try #require(site.pid(of: program))
       kill(killed, SIGKILL)
-      #expect(holds { site.pid(of: program) != killed })
-      #expect(holds { site.curl("/health").status == 200 })
+      wait(for: "another process of \(program)") { site.pid(of: program) != killed }
+      wait(for: "a healthy site") { site.curl("/health").status == 200 }
     }
   }
 
@@ -58,14 +60,14 @@ import Testing
       }
       for thread in threads { thread.start() }
       defer { restarted.store(true, ordering: .relaxed) }
-      try #require(holds { statuses.withLock { $0.count } == 2 })
+      wait(for: "two answers") { statuses.withLock { $0.count } == 2 }
       for _ in 1...5 {
         let pid = try #require(site.pid(of: "responder"))
         kill(pid, SIGTERM)
-        #expect(holds { site.pid(of: "responder").map { $0 != pid } ?? false })
+        wait(for: "another responder") { site.pid(of: "responder").map { $0 != pid } ?? false }
       }
       restarted.store(true, ordering: .relaxed)
-      while !threads.allSatisfy(\.isFinished) { usleep(10_000) }
+      wait(for: "the end of the clients") { threads.allSatisfy(\.isFinished) }
       #expect(statuses.withLock { $0 } == ["/health": [200], "/nothing": [404]])
     }
   }
@@ -79,7 +81,7 @@ import Testing
       #expect(kill(orphan, 0) == 0)
       let again = site.start()
       #expect(again.status == 0, "\(again.output)")
-      #expect(holds { kill(orphan, 0) != 0 })
+      wait(for: "the end of process \(orphan)") { kill(orphan, 0) != 0 }
       #expect(site.curl("/health").status == 200)
     }
   }

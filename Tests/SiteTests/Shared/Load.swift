@@ -15,19 +15,19 @@ extension Site {
       let write = ["--data", #"{"push_enabled":true,"if_version":0}"#]
       let options = ["--header", "Authorization: Bearer \(person.token)"]
       return Thread {
-        while !isOver.load(ordering: .relaxed) {
+        repeat {
           let batch = statuses(
             of: 100, "/api/v1/device-prefs", index < 4 ? options : options + write)
           counts.withLock { counts in
             for status in batch { counts[status, default: 0] += 1 }
           }
-        }
+        } while !isOver.load(ordering: .relaxed)
       }
     }
     for thread in threads { thread.start() }
     let outcome = Result { try body() }
     isOver.store(true, ordering: .relaxed)
-    while !threads.allSatisfy(\.isFinished) { usleep(10_000) }
+    wait(for: "the end of the clients") { threads.allSatisfy(\.isFinished) }
     try outcome.get()
     return counts.withLock { $0 }
   }
@@ -39,10 +39,9 @@ extension Site {
       return
     }
     kill(ended, SIGTERM)
-    let isReplaced = holds {
+    wait(for: "another process of \(program)") {
       let successor = pid(of: program)
       return successor != nil && successor != ended
     }
-    #expect(isReplaced, sourceLocation: sourceLocation)
   }
 }

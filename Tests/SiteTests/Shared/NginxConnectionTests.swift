@@ -119,7 +119,7 @@ import Testing
         "curl -s --noproxy '*' -H 'X-Client: \(address)' http://127.0.0.1:\(port)/ | od -An -tx1",
       ]).output
     }
-    try #require(holds { !network("192.0.2.1").isEmpty })
+    wait(for: "the address in the log of the web server") { !network("192.0.2.1").isEmpty }
     try body(network)
   }
 

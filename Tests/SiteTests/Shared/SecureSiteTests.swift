@@ -18,7 +18,7 @@ import Testing
     {
       let port = scheme == "http" ? http : https
       let options = [
-        "curl", "--silent", "--include", "--insecure", "--noproxy", "*", "--max-time", "20",
+        "curl", "--silent", "--include", "--insecure", "--noproxy", "*",
         "--resolve", "\(host):\(port):127.0.0.1", "--header", "Host: \(host)",
       ]
       let outcome = Site.run(options + more + ["\(scheme)://\(host):\(port)\(path)"])
@@ -54,7 +54,7 @@ import Testing
       nginx.terminate()
       nginx.waitUntilExit()
     }
-    try #require(holds { secure.curl("http", "/").answer.status == 301 })
+    wait(for: "the redirection to HTTPS") { secure.curl("http", "/").answer.status == 301 }
     try body(secure)
   }
 
@@ -175,7 +175,7 @@ import Testing
       #expect(first.contains("New, TLS"), "\(first)")
       let old = workers()
       kill(try #require(pid_t(master)), SIGHUP)
-      #expect(holds { !workers().isEmpty && workers().isDisjoint(with: old) })
+      wait(for: "new workers of nginx") { !workers().isEmpty && workers().isDisjoint(with: old) }
       let second = connect("sess_in")
       #expect(second.contains("Reused, TLS"), "\(second)")
     }

@@ -19,7 +19,9 @@ import Testing
     try await withSite { site in
       let slow = SlowClients(Self.count, from: "127.0.0.2", to: site.port)
       defer { slow.end() }
-      #expect(holds(within: .seconds(60)) { slow.begun >= Self.count })
+      wait(for: "\(Self.count) slow clients, of which \(slow.begun) are connected") {
+        slow.begun >= Self.count
+      }
       var slowest = Duration.zero
       for _ in 1...5 {
         let begin = ContinuousClock.now
@@ -38,12 +40,11 @@ import Testing
         150, sending: [SlowClients.ofBody], from: "127.0.0.2", to: site.port)
       defer { slow.end() }
       var refused: Site.Answer?
-      #expect(
-        holds(within: .seconds(60)) {
-          let answer = site.curl("/api/v1/models", "--interface", "127.0.0.2")
-          if ![200, 401].contains(answer.status) { refused = answer }
-          return refused != nil
-        })
+      wait(for: "a refusal of one connection too many") {
+        let answer = site.curl("/api/v1/models", "--interface", "127.0.0.2")
+        if ![200, 401].contains(answer.status) { refused = answer }
+        return refused != nil
+      }
       // Apache closes the connection without an answer.
       #expect(refused?.status == (Self.web.isApache ? 0 : 429))
       if !Self.web.isApache {
@@ -63,7 +64,7 @@ import Testing
       let slow = SlowClients(
         1, sending: [SlowClients.ofBody], from: "127.0.0.2", to: site.port)
       defer { slow.end() }
-      #expect(holds(within: .seconds(90)) { slow.ended > 0 })
+      wait(for: "the end of the slow connection") { slow.ended > 0 }
     }
   }
 }

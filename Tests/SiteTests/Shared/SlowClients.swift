@@ -46,7 +46,7 @@ final class SlowClients: Sendable {
 
   func end() {
     isOver.store(true, ordering: .releasing)
-    thread.wait()
+    waiting(for: "the end of the slow clients") { thread.wait() }
   }
 
   private func run(_ count: Int) {

@@ -76,7 +76,7 @@ import Testing
         let end = "\nready http://localhost:\(site.port)\n"
         let printed = output.text(until: end)
         #expect(printed.hasSuffix(end), "\(printed)")
-        #expect(holds { site.curl("/health").status == 200 })
+        wait(for: "a healthy site") { site.curl("/health").status == 200 }
         kill(pid, signal)
         #expect(awaitStatus(of: pid) == 0)
         #expect(site.curl("/health").status == 0)

@@ -29,12 +29,12 @@ extension Site {
   }
 
   /// Polls `player` twice, so that the result of the first poll is sent.
-  func pollTwice(_ player: Player) throws -> Bool {
-    try (1...2).allSatisfy { _ in
+  func pollTwice(_ player: Player) throws {
+    for _ in 1...2 {
       let polled = "SELECT checked_at FROM ogs_users WHERE id = \(player.userID)"
       let before = try sql(polled)
       _ = try sql("UPDATE ogs_users SET due_at = UTC_TIMESTAMP(3)")
-      return try holds { try sql(polled) != before }
+      try wait(for: "a poll of \(player.userID)") { try sql(polled) != before }
     }
   }
 

@@ -41,11 +41,10 @@ import Testing
         """)
       // A device that registers after the notification of a turn gets no notification of that turn.
       outside.play([FakeGame(name: "test game", lastMove: "1000")])
-      #expect(
-        try holds(within: .seconds(60)) {
-          try outside.pushes().count == 2 && !outside.google.received.isEmpty
-            && !outside.browsers.accepted.isEmpty
-        })
+      try wait(for: "a notification of each device") {
+        try outside.pushes().count == 2 && !outside.google.received.isEmpty
+          && !outside.browsers.accepted.isEmpty
+      }
       let pushes = try outside.pushes().sorted { $0.token < $1.token }
       #expect(pushes.map(\.token) == Self.tokens)
       #expect(pushes.map(\.topic) == Self.apps)
@@ -64,20 +63,18 @@ import Testing
           == "نوبت شماست: \u{2068}test game\u{2069}")
 
       outside.play([FakeGame(name: "test game", player: "8", lastMove: "2000")])
-      #expect(
-        try holds(within: .seconds(60)) {
-          try outside.pushes().count == 4 && outside.google.received.count == 2
-        })
+      try wait(for: "a removal on each device") {
+        try outside.pushes().count == 4 && outside.google.received.count == 2
+      }
       let removal = #""notifications":[{"id":"turn-7-1","last_move":1000}]"#
       let removals = try outside.pushes().suffix(2)
       #expect(removals.allSatisfy { $0.payload.contains(removal) })
       #expect(Set(removals.map(\.token)) == Set(Self.tokens))
       #expect(outside.google.received.last?.message.contains("remove_notifications") == true)
       #expect(outside.browsers.accepted.count == 1, "a browser would have to show it")
-      #expect(
-        try holds(within: .seconds(60)) {
-          try site.sql("SELECT COUNT(*) FROM deliveries WHERE state <> 'delivered'") == "0\n"
-        })
+      try wait(for: "the end of all deliveries") {
+        try site.sql("SELECT COUNT(*) FROM deliveries WHERE state <> 'delivered'") == "0\n"
+      }
     }
   }
 
@@ -123,7 +120,9 @@ import Testing
       apple.standardInput = ends.input
       apple.standardOutput = FileHandle.nullDevice
       try apple.run()
-      try #require(holds { FileManager.default.fileExists(atPath: "\(folder)/apns/port") })
+      wait(for: "the port of the fake of APNs") {
+        FileManager.default.fileExists(atPath: "\(folder)/apns/port")
+      }
     }
 
     func end() {

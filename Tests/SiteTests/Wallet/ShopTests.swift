@@ -16,12 +16,14 @@ import Testing
       #expect(code == ["\(site.url)/pay/\(order.requestID)#mwsim://payment/\(order.requestID)"])
 
       try site.pay(order.requestID, by: ann)
-      #expect(holds { site.isPaid(order) })
+      wait(for: "the paid order") { site.isPaid(order) }
       let outcome = """
         SELECT event, state, w.attempts, received_at IS NOT NULL
         FROM webhooks w JOIN payments p ON p.id = w.payment_id
         """
-      #expect(try holds { try site.sql(outcome) == "payment.confirmed\tdelivered\t1\t1\n" })
+      try wait(for: "the delivered webhook") {
+        try site.sql(outcome) == "payment.confirmed\tdelivered\t1\t1\n"
+      }
       try site.expectNoShopSecrets()
     }
   }
@@ -79,7 +81,7 @@ import Testing
       let ann = try site.signUpPayer()
       let order = try site.order()
       try site.pay(order.requestID, by: ann)
-      #expect(holds { site.isPaid(order) })
+      wait(for: "the paid order") { site.isPaid(order) }
       let event =
         #"{"type":"payment.expired","timestamp":"2026-01-01T00:00:00Z","data":{"requestId":"#
         + #""pay_AAAAAAAAAAAAAAAAAAAAAA","orderId":"\#(order.url.suffix(36))","status":"expired"}}"#
@@ -113,7 +115,7 @@ import Testing
         try #require(again.status == 0, "\(again.output)")
         let order = try site.order()
         try site.pay(order.requestID, by: ann)
-        #expect(holds { site.isPaid(order) })
+        wait(for: "the paid order") { site.isPaid(order) }
         #expect(site.stop().status == 0)
       }
       #expect(site.start().status == 0)
@@ -130,11 +132,13 @@ import Testing
       let ann = try site.signUpPayer()
       let killed = try #require(site.pid(of: "shop"))
       kill(killed, SIGKILL)
-      #expect(holds { site.pid(of: "shop").map { $0 != killed } ?? false })
-      #expect(try holds { site.visit(try site.shop).contains("Buy a mug") })
+      wait(for: "another process of the shop") {
+        site.pid(of: "shop").map { $0 != killed } ?? false
+      }
+      try wait(for: "a page of the shop") { site.visit(try site.shop).contains("Buy a mug") }
       let order = try site.order()
       try site.pay(order.requestID, by: ann)
-      #expect(holds { site.isPaid(order) })
+      wait(for: "the paid order") { site.isPaid(order) }
     }
   }
 }

@@ -153,8 +153,7 @@ import Testing
         recorder.waitUntilExit()
       }
       let database = remote.database(port: port, encryption)
-      let isAnswered = holds { (try? database.now()) != nil }
-      try #require(isAnswered)
+      wait(for: "an answer of the database") { (try? database.now()) != nil }
       return try [record, record + "-back"].map {
         String(decoding: try Data(contentsOf: URL(filePath: $0)), as: UTF8.self)
       }.joined()

@@ -21,7 +21,7 @@ struct TestStore: Sendable {
   /// The database with the rights of `account`: `responder`, `companion`, `administrator`.
   func database(_ account: String) -> Database {
     Database(
-      accountSettings(of: account, in: root, on: server), mailKeys: Self.mailKeys)
+      accountSettings(of: account, in: root, on: server).patient, mailKeys: Self.mailKeys)
   }
 
   /// The records with the rights of `account`, at one time and with one origin.
@@ -31,9 +31,13 @@ struct TestStore: Sendable {
 
   /// The result of SQL as root: one line per row, tabs between columns.
   @discardableResult
-  func sql(_ statements: String) -> String {
-    server.run(statements, database: root.database)
-      .trimmingCharacters(in: .newlines)
+  func sql(
+    _ statements: String, fileID: String = #fileID, filePath: String = #filePath, line: Int = #line
+  ) -> String {
+    server.run(
+      statements, database: root.database, fileID: fileID, filePath: filePath, line: line
+    )
+    .trimmingCharacters(in: .newlines)
   }
 
   /// The rows of one column.

@@ -58,13 +58,11 @@ final class UpgradeClients: Sendable {
   /// Waits until each client has executed ten more statements, or one has failed.
   func awaitTenStatements() {
     let target = records.withLock { $0.map { $0.count + 10 } }
-    while true {
-      let isDone = records.withLock { records in
+    wait(for: "ten more statements of each client", pause: 1000) {
+      records.withLock { records in
         !records.allSatisfy { $0.failures.isEmpty }
           || zip(records, target).allSatisfy { $0.count >= $1 }
       }
-      if isDone { return }
-      usleep(1000)
     }
   }
 
@@ -72,7 +70,7 @@ final class UpgradeClients: Sendable {
   func stop() -> [Record] {
     isStopped.store(true, ordering: .relaxed)
     let count = records.withLock(\.count)
-    for _ in 0..<count { ended.wait() }
+    waiting(for: "the end of \(count) clients") { for _ in 0..<count { ended.wait() } }
     return records.withLock { $0 }
   }
 }
