@@ -22,6 +22,10 @@ import Testing
       let report = try delivery.companion(mailer: nil).statusReport()
       #expect(!report.text.contains("Not set, so something is left out"))
       #expect(report.text.contains("\nmail, since 2026-01-02T00:00:00Z\n"))
+      #expect(
+        report.text.hasSuffix(
+          "\n  Android: not set (FCM_SERVICE_ACCOUNT)\n  Browsers: not set (WEBPUSH_VAPID_KEY)"))
+      #expect(report.text.contains("\n  Apple: not set ("))
       #expect(json(report).contains(#""missing":[],"#))
       #expect(json(report).contains(#""channels":{"apns":[],"fcm":null,"webpush":null}"#))
     }

@@ -23,9 +23,11 @@ import Testing
   }
 
   @Test(arguments: [
-    "MODIFY b VARCHAR(21) NOT NULL", "MODIFY b VARCHAR(20) NULL",
+    "MODIFY b VARCHAR(21) NOT NULL COLLATE utf8mb4_general_ci",
+    "MODIFY b VARCHAR(20) NULL COLLATE utf8mb4_general_ci",
     "MODIFY b VARCHAR(20) NOT NULL COLLATE utf8mb4_bin",
-    "CHANGE b c VARCHAR(20) NOT NULL", "ADD KEY more (b)", "DROP KEY two, ADD KEY two (b, a)",
+    "CHANGE b c VARCHAR(20) NOT NULL COLLATE utf8mb4_general_ci", "ADD KEY more (b)",
+    "DROP KEY two, ADD KEY two (b, a)",
     "DROP KEY two, ADD UNIQUE KEY two (a, b)", "DROP KEY two, ADD KEY three (a, b)",
     "DROP PRIMARY KEY",
   ])

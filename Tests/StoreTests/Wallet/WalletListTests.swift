@@ -160,6 +160,10 @@ import Testing
       }
       site.expect(try webhooks.list(of: id(53), limit: 4).rows, [Self.lines[3]])
       #expect(try webhooks.list(of: id(52), limit: 4).rows.isEmpty)
+      // All of one merchant.
+      site.sql("DELETE FROM webhooks WHERE id = \(Site.id(64))")
+      #expect(try webhooks.list(limit: 2).isMore)
+      #expect(try !webhooks.list(limit: 3).isMore)
     }
   }
 
