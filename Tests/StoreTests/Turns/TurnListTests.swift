@@ -172,21 +172,4 @@ import Testing
       ] { site.expect(try deliveries.removedTokens(beginning: prefix, limit: limit), lines) }
     }
   }
-
-  @Test func phonesAreListedThatMayReachTheAgentTheLastUsedFirst() throws {
-    let rows = """
-      INSERT INTO pairings (id, name, user_agent, address, paired_at, last_used_at, rotated_at, expires_at, ended_at, end_reason)
-        VALUES
-        (\(Site.id(2)), '', 'app/2', 'a2', '2026-11-02', '2026-11-05', '2026-11-01', \(Site.justAfter), NULL, NULL),
-        (\(Site.id(1)), 'Given', 'app/1', 'a1', '2026-11-01', '2026-11-05', '2026-11-01', '2026-11-19', NULL, NULL),
-        (\(Site.id(3)), '', 'app/3', 'a3', '2026-11-02', '2026-11-06', '2026-11-01', '2026-11-19', NULL, NULL),
-        (\(Site.id(4)), 'expires', 'u', 'a', '2026-11-01', '2026-11-01', '2026-11-01', \(Site.now), NULL, NULL),
-        (\(Site.id(5)), 'ended', 'u', 'a', '2026-11-01', '2026-11-01', '2026-11-01', '2026-11-19', '2026-11-02', 'phone');
-      """
-    try withViewedSite(rows) { site throws in
-      site.expect(
-        try site.records().pairedDevices.list(),
-        ["03 - app/3 a3 11-02 11-06", "01 Given app/1 a1 11-01 11-05", "02 - app/2 a2 11-02 11-05"])
-    }
-  }
 }

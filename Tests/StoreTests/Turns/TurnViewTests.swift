@@ -1,24 +1,9 @@
 import Support
 import Testing
 
-/// What administrators see in the views of paired phones, registrations and polls.
+/// What administrators see in the views of registrations and polls.
 @Suite struct TurnViewTests {
   private typealias Site = ViewedSite
-
-  @Test func aPairedPhoneIsLiveUntilItEndsOrExpires() throws {
-    let rows = """
-      INSERT INTO pairings (id, name, user_agent, address, paired_at, last_used_at, rotated_at, expires_at, ended_at, end_reason)
-        VALUES
-        (\(Site.id(1)), 'live', 'u', 'a', '2026-11-01', '2026-11-01', '2026-11-01', \(Site.justAfter), NULL, NULL),
-        (\(Site.id(2)), 'expires', 'u', 'a', '2026-11-01', '2026-11-01', '2026-11-01', \(Site.now), NULL, NULL),
-        (\(Site.id(3)), 'ended', 'u', 'a', '2026-11-01', '2026-11-01', '2026-11-01', \(Site.justAfter), '2026-11-02', 'phone');
-      """
-    try withViewedSite(rows) { site throws in
-      site.expect(
-        "paired_devices", "name, is_live", ["live 1", "expires 0", "ended 0"],
-        sortedBy: "device_id")
-    }
-  }
 
   /// Sorted by the view itself. Apple's host is the one that was learned last.
   @Test func whoWasNotifiedLastIsShownFirst() throws {
