@@ -45,7 +45,8 @@ extension Companion {
 
   private func problem(to endpoint: APNsEndpoint, _ apns: APNsSettings) -> String? {
     do throws(APNsConnectionError) {
-      _ = try TLSConnection.establish(to: endpoint, with: apns.trust, within: .seconds(5))
+      _ = try TLSConnection.establish(
+        to: endpoint, with: apns.trust, within: .seconds(5), by: clock)
       return nil
     } catch {
       return "\(endpoint): \(error)"
@@ -60,7 +61,8 @@ extension Companion {
   /// Gets an access token for notifications, and asks FCM for an answer.
   private func fcmChecks() -> [CheckLine] {
     guard let fcm = settings.fcm else { return [] }
-    let tokens = GoogleTokens(database: database, settings: fcm, sealingKeys: settings.keys)
+    let tokens = GoogleTokens(
+      database: database, settings: fcm, sealingKeys: settings.keys, clock: clock)
     let failure = "notifications are not sent to Android"
     do {
       _ = try tokens.current(insteadOf: nil)
@@ -107,7 +109,8 @@ extension Companion {
   private func problem(
     to destination: Destination, trusting certificates: String? = nil
   ) -> String? {
-    let client = HTTPClient(userAgent: "switchboard/\(Product.version)", trusting: certificates)
+    let client = HTTPClient(
+      userAgent: "switchboard/\(Product.version)", trusting: certificates, clock: clock)
     var limits = HTTPClient.Limits()
     (limits.connecting, limits.total) = (.seconds(3), .seconds(5))
     do throws(HTTPError) {

@@ -14,9 +14,15 @@ extension DeliveryChannel {
   static func configured(by settings: Settings, _ database: Database) -> [DeliveryChannel] {
     [
       settings.apns.isEmpty
-        ? nil : DeliveryChannel.apns(settings.apns, database, sealingKeys: settings.keys),
-      settings.fcm.map { DeliveryChannel.fcm($0, database, sealingKeys: settings.keys) },
-      settings.webPush.map { DeliveryChannel.webPush($0, database, keys: settings.keys) },
+        ? nil
+        : DeliveryChannel.apns(
+          settings.apns, database, sealingKeys: settings.keys, clock: settings.clock),
+      settings.fcm.map {
+        DeliveryChannel.fcm($0, database, sealingKeys: settings.keys, clock: settings.clock)
+      },
+      settings.webPush.map {
+        DeliveryChannel.webPush($0, database, keys: settings.keys, clock: settings.clock)
+      },
     ].compactMap { $0 }
   }
 }

@@ -31,29 +31,31 @@ package struct Companion: Sendable {
     self.settings = settings
     self.log = log
     failures = FailureLog(log)
-    let (stopping, problemLog) = (stopping, problemLog)
+    let (stopping, problemLog, clock) = (stopping, problemLog, settings.clock)
     let keys = settings.keys
     let channels = channels ?? DeliveryChannel.configured(by: settings, database)
     senders = channels.map {
-      DeliverySender($0, database, log: log, stopping: stopping, problemLog: problemLog)
+      DeliverySender(
+        $0, database, log: log, stopping: stopping, problemLog: problemLog, clock: clock)
     }
     polling = settings.polling.map {
       TurnPolling(
-        database: database, settings: $0, log: log, stopping: stopping, problemLog: problemLog)
+        database: database, settings: $0, log: log, stopping: stopping, problemLog: problemLog,
+        clock: clock)
     }
     bankEnrollments = BankEnrollments(
-      database: database, keys: keys, publicURL: settings.publicURL,
-      waitLimit: settings.bankWaitLimit, outbound: settings.outbound, log: log,
-      problemLog: problemLog)
+        database: database, keys: keys, publicURL: settings.publicURL,
+        waitLimit: settings.bankWaitLimit, outbound: settings.outbound, log: log,
+        problemLog: problemLog, clock: clock)
     webhooks = WebhookDelivery(
       database: database, keys: keys, outbound: settings.outbound, log: log, stopping: stopping,
-      problemLog: problemLog)
+      problemLog: problemLog, clock: clock)
     let message = Message(
       sender: settings.sender, named: settings.senderName, publicURL: settings.publicURL)
     mails = MailDelivery(
       database: database, mailer: settings.mailer, keys: keys, log: log, stopping: stopping,
       compose: message.text, announce: SecurityMailPush.announcement,
-      channels: channels.byPlatform, problemLog: problemLog)
+      channels: channels.byPlatform, problemLog: problemLog, clock: clock)
     demoPushes = DemoPushSender(
       database: database, channels: channels, missing: settings.missingForPushes)
     jobs = JobRunner(
@@ -62,8 +64,11 @@ package struct Companion: Sendable {
         demoPushes.handler,
         TurnChecks(database: database, polling: polling).handler,
         bankEnrollments.handler,
-      ], log: log, stopping: stopping, problemLog: problemLog)
+      ], log: log, stopping: stopping, problemLog: problemLog, clock: clock)
   }
+
+  /// Clock for limits of time.
+  var clock: LimitClock { settings.clock }
 
   /// Runs one pass: does the due work, polls online-go.com for at most `limit` (nil: the interval),
   /// records the pass, and deletes expired rows.
@@ -85,7 +90,7 @@ package struct Companion: Sendable {
   ///
   /// - Throws: if the database does not answer.
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
-    let began = ContinuousClock.now
+    let began = clock.now()
     if try records.companions.shortenWaitsIfClockWasSetBack() {
       log.warning("The database's clock was set back: the waits that grew are shortened")
     }
@@ -104,17 +109,17 @@ package struct Companion: Sendable {
     try webhooks.resealSecrets()
     try WebSubscriptionSeals(database: database, keys: settings.keys, log: log).renew()
     try recordPass(begunAt: began)
-    try purge(until: max(began + Self.roundTime, .now + .seconds(5)))
+    try purge(until: max(began + Self.roundTime, clock.now() + .seconds(5)))
   }
 
   /// Records the expiry of payments, for at most a few seconds.
   ///
   /// - Returns: how many.
   private func expirePayments() throws -> Int {
-    let end = ContinuousClock.now + .seconds(5)
+    let end = clock.now() + .seconds(5)
     let slice = 100
     var total = 0
-    while !stopping.isSet, ContinuousClock.now < end {
+    while !stopping.isSet, clock.now() < end {
       let expired = try records.payments.expire(limit: slice)
       total += expired
       if expired < slice { break }
@@ -144,7 +149,7 @@ package struct Companion: Sendable {
   private func purge(until end: ContinuousClock.Instant) throws {
     guard clockProblem(.now() - (try database.now()), from: "the database's") == nil else { return }
     let retention = records.retention(auditLifetime: settings.auditLifetime)
-    let report = try retention.sweep { stopping.isSet || ContinuousClock.now >= end }
+    let report = try retention.sweep { stopping.isSet || clock.now() >= end }
     for error in report.failures { log.warning("Old rows were not deleted: \(error)") }
     guard report.deleted > 0 else { return }
     log.debug(

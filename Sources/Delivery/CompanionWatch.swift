@@ -1,4 +1,4 @@
-import Base
+package import Base
 import Glibc
 import Logging
 
@@ -6,8 +6,15 @@ extension Companion {
   /// Runs a pass in each interval until SIGTERM or SIGINT, and does urgent work whenever it is
   /// woken, also during a pass. Finishes current work before it returns. Repeats a failed pass
   /// soon.
-  package func watch(every interval: Duration, wakeSocket: WakeSocket?) {
-    let stop = stopSignal()
+  ///
+  /// - Parameters:
+  ///   - stop: nil: the latch that SIGTERM and SIGINT set.
+  ///   - stopLimit: time limit from the stop to the end.
+  package func watch(
+    every interval: Duration, wakeSocket: WakeSocket?, stop: Latch? = nil,
+    stopLimit: Duration = Self.stopLimit
+  ) {
+    let stop = stop ?? stopSignal()
     let work = UrgentWork(of: self)
     var nextPass = ContinuousClock.now
     var pass: RunningPass?
@@ -26,35 +33,40 @@ extension Companion {
         atMost: pass == nil ? nextPass - .now : .seconds(1), for: [stop, pass?.end],
         or: wakeSocket)
     }
-    stopping.set()
-    end(pass, work, by: .now + Self.stopLimit)
+    noteStop()
+    end(pass, work, by: clock.now() + stopLimit)
   }
 
   /// Runs one pass, and does urgent work whenever it is woken during the pass. SIGTERM and SIGINT
   /// end it after the current work.
   ///
+  /// - Parameters:
+  ///   - stop: nil: the latch that SIGTERM and SIGINT set.
+  ///   - stopLimit: time limit from the stop to the end.
   /// - Returns: true if the pass and the urgent work did not fail.
-  package func run(wakeSocket: WakeSocket?) -> Bool {
-    let stop = stopSignal()
+  package func run(
+    wakeSocket: WakeSocket?, stop: Latch? = nil, stopLimit: Duration = Self.stopLimit
+  ) -> Bool {
+    let stop = stop ?? stopSignal()
     let work = UrgentWork(of: self)
     // The next run polls the users for whom this one has no time.
     let pass = RunningPass(of: self, pollingAtMost: min(settings.interval, .seconds(30)), work)
-    let passLimit = ContinuousClock.now + Self.longestPass
-    while !pass.end.isSet, !stop.isSet, ContinuousClock.now < passLimit {
+    let passLimit = clock.now() + Self.longestPass
+    while !pass.end.isSet, !stop.isSet, clock.now() < passLimit {
       let wasWoken = wait(atMost: .seconds(1), for: [pass.end, stop], or: wakeSocket)
       if wasWoken || !pass.end.isSet { work.wake() }
     }
     // New urgent work is accepted while slow work goes on, but not so long that the next pass is
     // late.
-    let passEnd = ContinuousClock.now
+    let passEnd = clock.now()
     let deadline = passEnd + UrgentWork.longest
-    while !stop.isSet, ContinuousClock.now < deadline,
+    while !stop.isSet, clock.now() < deadline,
       !work.waitUntilIdle(until: .now + .milliseconds(250))
     {
-      if ContinuousClock.now < passEnd + .seconds(30), wakeSocket?.accept() == true { work.wake() }
+      if clock.now() < passEnd + .seconds(30), wakeSocket?.accept() == true { work.wake() }
     }
-    if stop.isSet { stopping.set() }
-    let isDone = end(pass, work, by: stop.isSet ? .now + Self.stopLimit : deadline)
+    if stop.isSet { noteStop() }
+    let isDone = end(pass, work, by: stop.isSet ? clock.now() + stopLimit : deadline)
     closeConnections()
     do { try storeProblems() } catch {
       log.error("Cannot store the problems of this pass: \(error)")
@@ -65,7 +77,12 @@ extension Companion {
   /// Time limit for a pass, whose polls and deletions take half a minute or a little longer. Together with ``UrgentWork/longest`` it is less than the unit's `TimeoutStartSec`.
   private static let longestPass = Duration.seconds(150)
   /// Time from SIGTERM to the end, even if a service does not answer. All work has shorter limits.
-  private static let stopLimit = Duration.seconds(9)
+  package static let stopLimit = Duration.seconds(9)
+
+  private func noteStop() {
+    stopping.set()
+    log.info("Stopping: the companion finishes its current work")
+  }
 
   /// Waits for the pass and for urgent work until `deadline`. Work that is unfinished then ends
   /// with the process: its leases expire, and the next pass repeats it.
@@ -75,7 +92,10 @@ extension Companion {
   private func end(
     _ pass: RunningPass?, _ work: UrgentWork, by deadline: ContinuousClock.Instant
   ) -> Bool {
-    if let pass { wait(atMost: max(.zero, deadline - .now), for: [pass.end], or: nil) }
+    if let pass {
+      let rest = max(.zero, deadline - clock.now())
+      wait(atMost: clock.realTime(of: rest), for: [pass.end], or: nil)
+    }
     let urgent = Result { try work.finish(until: deadline) }
     var unfinished: String?
     if let pass, !pass.end.isSet { unfinished = "The pass has not ended in time" }

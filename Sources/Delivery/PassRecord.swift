@@ -11,7 +11,7 @@ extension Companion {
     try storeProblems()
     try records.companions.recordPass(
       host: hostName(), version: Product.version, missing: settings.missing,
-      interval: settings.interval, duration: .now - began)
+      interval: settings.interval, duration: clock.now() - began)
     writeMetrics()
   }
 
@@ -54,10 +54,11 @@ extension Companion {
     guard let url = settings.publicURL,
       try records.problems.lastGoodLook(at: .site, by: hostName(), within: .seconds(60)) == nil
     else { return }
-    let answer = SiteAnswer(at: url, stopping: stopping)
+    let answer = SiteAnswer(at: url, stopping: stopping, clock: clock)
     if stopping.isSet { return }  // the answer may be missing because we stop
     problemLog.note(.site, answer.problem)
-    guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else { return }
+    guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url, clock: clock)
+    else { return }
     problemLog.note(
       .certificate,
       answer.isTrusted

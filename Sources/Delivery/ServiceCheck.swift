@@ -18,10 +18,11 @@ extension Companion {
   /// - Returns: an empty array if the site's URL is not configured.
   private func siteChecks() -> [CheckLine] {
     guard let url = settings.publicURL else { return [] }
-    let answer = SiteAnswer(at: url, triesFor: .zero)
+    let answer = SiteAnswer(at: url, triesFor: .zero, clock: clock)
     let line =
       answer.problem.map { CheckLine.problem($0) } ?? .ok("the site answers at \(url)")
-    guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url) else {
+    guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url, clock: clock)
+    else {
       return [line]
     }
     return [

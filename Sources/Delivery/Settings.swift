@@ -37,6 +37,8 @@ package struct Settings: Sendable {
   package let secretFiles: SecretFiles
   /// SHA-256 of the site's certificate if the system does not trust it; nil if none is configured.
   package let certificateFingerprint: [UInt8]?
+  /// Clock for limits of time.
+  package let clock: LimitClock
 
   package init(
     keys: CompanionKeys, mailer: Mailer?, sender: String,
@@ -46,7 +48,8 @@ package struct Settings: Sendable {
     missingForPushes: [String] = [], publicURL: String? = nil,
     bankWaitLimit: Duration = .seconds(9),
     outbound: OutboundRule = OutboundRule(), metricsFile: String? = nil,
-    secretFiles: SecretFiles = SecretFiles(), certificateFingerprint: [UInt8]? = nil
+    secretFiles: SecretFiles = SecretFiles(), certificateFingerprint: [UInt8]? = nil,
+    clock: LimitClock = .system
   ) {
     self.keys = keys
     self.mailer = mailer
@@ -65,6 +68,7 @@ package struct Settings: Sendable {
     self.metricsFile = metricsFile
     self.secretFiles = secretFiles
     self.certificateFingerprint = certificateFingerprint
+    self.clock = clock
   }
 
   /// Names of the unset variables that `channel`, which is not configured, requires.

@@ -10,6 +10,7 @@ final class UrgentWork: Sendable {
   private let mails: [WakeableThread]
   private let webhooks: [WakeableThread]
   private let deliveries: [WakeableThread]
+  private let clock: LimitClock
 
   /// Several workers, because each waits for a slow bank, mail command or merchant.
   private static let bankWorkers = 4
@@ -18,6 +19,7 @@ final class UrgentWork: Sendable {
 
   /// Starts the threads.
   init(of companion: Companion) {
+    clock = companion.clock
     let failures = companion.failures
     let senders = companion.senders
     let deliveries = senders.map { sender in
@@ -77,16 +79,18 @@ final class UrgentWork: Sendable {
 
   func wakeDeliveries() { deliveries.wake() }
 
-  /// - Returns: false if a worker is still busy at `deadline`.
+  /// - Parameter deadline: by the system's clock.
+  /// - Returns: false if a worker is still busy then.
   func waitUntilIdle(until deadline: ContinuousClock.Instant) -> Bool {
     all.allSatisfy { $0.waitUntilIdle(until: deadline) }
   }
 
-  /// Waits until all workers are idle, or until `deadline`. Called once.
+  /// Waits until all workers are idle, or until `deadline`; nil: as long as they may take. Called once.
   ///
   /// - Throws: ``WakeableThread/Unfinished`` if a worker is still busy, or else the error of a worker's
   ///   last work.
-  func finish(until deadline: ContinuousClock.Instant = .now + UrgentWork.longest) throws {
+  func finish(until deadline: ContinuousClock.Instant? = nil) throws {
+    let deadline = clock.realInstant(of: deadline ?? clock.now() + Self.longest)
     let failures = all.compactMap { $0.finish(until: deadline) }
     if let failure = failures.first(where: { $0 is WakeableThread.Unfinished }) ?? failures.first {
       throw failure

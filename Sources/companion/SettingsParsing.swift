@@ -41,7 +41,8 @@ extension Settings {
       fcm: FCMSettings(from: &environment, substitutes: substitutes),
       webPush: webPush, missingForPushes: missingForPushes,
       publicURL: publicURL, outbound: outbound, metricsFile: metricsFile,
-      secretFiles: secretFiles, certificateFingerprint: fingerprint)
+      secretFiles: secretFiles, certificateFingerprint: fingerprint,
+      clock: substitutes.clock)
   }
 }
 

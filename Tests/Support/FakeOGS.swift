@@ -18,8 +18,8 @@ package final class FakeOGS: Sendable {
     case truncated(String)
     /// No answer until the client closes the connection.
     case silence
-    /// One byte every 50 ms.
-    case slow(String)
+    /// A header, and then one byte every 50 ms without an end.
+    case drip
 
     package static let notFound = status(404, body: #"{"detail":"Not found."}"#)
     static let throttled = status(429, body: #"{"detail":"Request was throttled."}"#)
@@ -40,18 +40,24 @@ package final class FakeOGS: Sendable {
   private let state: Mutex<State>
   private let listener: LoopbackListener
   private let requestsPerSecond: Int
+  private let now: @Sendable () -> ContinuousClock.Instant
+  /// Holds the answers for a user while the gate with the user's id is closed.
+  package let gate = Gate()
 
   /// - Parameters:
   ///   - wanted: 0 takes a free port.
   ///   - requestsPerSecond: the limit; requests above it are throttled.
+  ///   - now: the clock of this limit.
   ///   - fallback: the answer for every other player.
   /// - Returns: nil if the port cannot be used.
   package init?(
     port wanted: UInt16 = 0, requestsPerSecond: Int = .max,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
     answer fallback: @escaping @Sendable (Int64) -> Answer = { _ in .notFound }
   ) {
     state = Mutex(State(fallback: fallback))
     self.requestsPerSecond = requestsPerSecond
+    self.now = now
     guard let listener = LoopbackListener(port: wanted) else { return nil }
     self.listener = listener
     listener.begin { [self] connection in
@@ -61,7 +67,10 @@ package final class FakeOGS: Sendable {
   }
 
   /// Stops listening. A connection ends when the client closes it.
-  package func end() { listener.end() }
+  package func end() {
+    gate.openAll()
+    listener.end()
+  }
 
   package var port: UInt16 { listener.port }
   package var url: String { "http://127.0.0.1:\(port)" }
@@ -107,6 +116,7 @@ package final class FakeOGS: Sendable {
         if state.running[user]! > 1 { state.overlapped = true }
         return isThrottled(&state) ? .throttled : state.answers[user] ?? state.fallback(user)
       }
+      gate.pass("\(user)")
       let isKept = give(
         answer, on: connection, accepting: field("accept-encoding") ?? "",
         tag: field("if-none-match"))
@@ -116,7 +126,7 @@ package final class FakeOGS: Sendable {
   }
 
   private func isThrottled(_ state: inout State) -> Bool {
-    let now = ContinuousClock.now
+    let now = now()
     state.answered.removeAll { $0 <= now - .seconds(1) }
     if state.answered.count >= requestsPerSecond { return true }
     if requestsPerSecond < .max { state.answered.append(now) }
@@ -187,12 +197,10 @@ package final class FakeOGS: Sendable {
       var byte: UInt8 = 0
       _ = read(connection, &byte, 1)
       return false
-    case .slow(let text):
-      send(connection, status: 200, fields: [json], body: [], length: text.utf8.count)
-      for byte in text.utf8 {
-        usleep(50_000)
-        guard write(connection, [byte], 1) == 1 else { return false }
-      }
+    case .drip:
+      send(connection, status: 200, fields: [json], body: [], length: 1 << 30)
+      while write(connection, [32], 1) == 1 { usleep(50_000) }
+      return false
     }
     return true
   }

@@ -11,13 +11,14 @@ struct APNsApp: Sendable {
 
   init(
     _ settings: APNsSettings, _ database: Database, sealingKeys: CompanionKeys,
-    limits: APNsClient.Limits
+    limits: APNsClient.Limits, clock: LimitClock
   ) {
     self.settings = settings
     self.database = database
-    first = settings.client(database, sealingKeys: sealingKeys, limits: limits)
+    first = settings.client(database, sealingKeys: sealingKeys, limits: limits, clock: clock)
     other = settings.otherEndpoint.map {
-      settings.client(database, sealingKeys: sealingKeys, limits: limits, at: $0)
+      settings.client(
+        database, sealingKeys: sealingKeys, limits: limits, clock: clock, at: $0)
     }
   }
 
@@ -62,6 +63,7 @@ struct APNsApp: Sendable {
 /// before, or else to the first app.
 struct APNsApps: Sendable {
   let all: [APNsApp]
+  let clock: LimitClock
 
   /// The app of a delivery, and Apple's host if it is known.
   struct Route: Equatable {

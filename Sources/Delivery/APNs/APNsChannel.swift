@@ -7,9 +7,9 @@ extension DeliveryChannel {
   /// - Parameter keys: keys that seal the provider token, which all processes share.
   package static func apns(
     _ settings: APNsSettings, _ database: Database, sealingKeys keys: CompanionKeys,
-    limits: APNsClient.Limits = APNsClient.Limits()
+    limits: APNsClient.Limits = APNsClient.Limits(), clock: LimitClock = .system
   ) -> DeliveryChannel {
-    apns([settings], database, sealingKeys: keys, limits: limits)
+    apns([settings], database, sealingKeys: keys, limits: limits, clock: clock)
   }
 
   /// Apple Push Notification service, for several apps.
@@ -19,11 +19,12 @@ extension DeliveryChannel {
   ///   - keys: keys that seal the provider tokens, which all processes share.
   package static func apns(
     _ family: [APNsSettings], _ database: Database, sealingKeys keys: CompanionKeys,
-    limits: APNsClient.Limits = APNsClient.Limits()
+    limits: APNsClient.Limits = APNsClient.Limits(), clock: LimitClock = .system
   ) -> DeliveryChannel {
     let apps = APNsApps(
-      all: family.map { APNsApp($0, database, sealingKeys: keys, limits: limits) })
-    let direct = APNsApps(directly: family, database, sealingKeys: keys)
+      all: family.map { APNsApp($0, database, sealingKeys: keys, limits: limits, clock: clock) },
+      clock: clock)
+    let direct = APNsApps(directly: family, database, sealingKeys: keys, clock: clock)
     return DeliveryChannel(
       name: .apns, platforms: [.ios, .macos],
       routes: { try apps.findRoutes(to: $0) },

@@ -40,19 +40,23 @@ package final class APNsClient: Sendable {
   let endpoint: APNsEndpoint
   let trust: TLSContext
   let limits: Limits
+  let clock: LimitClock
   /// Returns the provider token. Its argument is the token that Apple has just called expired; nil
   /// at first. Returning the argument means that there is no newer token.
   let providerToken: @Sendable (_ refused: String?) throws -> String
   private let kept = Mutex<[APNsConnection]>([])
-  private let addsConnectionsFrom = Mutex(ContinuousClock.now)
+  /// End of the time without connections beside others; nil if there was none.
+  private let addsConnectionsFrom = Mutex<ContinuousClock.Instant?>(nil)
 
   package init(
     endpoint: APNsEndpoint, trust: TLSContext, limits: Limits = Limits(),
+    clock: LimitClock = .system,
     providerToken: @escaping @Sendable (_ refused: String?) throws -> String
   ) {
     self.endpoint = endpoint
     self.trust = trust
     self.limits = limits
+    self.clock = clock
     self.providerToken = providerToken
   }
 
@@ -105,11 +109,13 @@ extension APNsClient {
 
 extension APNsClient {
   /// Whether a connection may be opened beside others.
-  var mayAddConnections: Bool { addsConnectionsFrom.withLock { .now >= $0 } }
+  var mayAddConnections: Bool {
+    addsConnectionsFrom.withLock { $0.map { clock.now() >= $0 } ?? true }
+  }
 
   /// Called after a connection beside others that was of no use.
   func pauseAddingConnections() {
-    addsConnectionsFrom.withLock { $0 = .now + limits.pauseOfAdding }
+    addsConnectionsFrom.withLock { $0 = clock.now() + limits.pauseOfAdding }
   }
 }
 

@@ -5,8 +5,9 @@ final class APNsConnection: @unchecked Sendable {
   /// Provider token of all requests on this connection.
   let providerToken: String
   private var socket: TLSConnection
-  private let openedAt = ContinuousClock.now
-  private var lastUsedAt = ContinuousClock.now
+  private let clock: LimitClock
+  private let openedAt: ContinuousClock.Instant
+  private var lastUsedAt: ContinuousClock.Instant
   private var output: [UInt8] = []
   private var written = 0
   private var isWritable = true
@@ -18,12 +19,16 @@ final class APNsConnection: @unchecked Sendable {
 
   init(
     to endpoint: APNsEndpoint, with trust: TLSContext, providerToken: String,
-    limits: APNsEngine.Limits, within limit: Duration
+    limits: APNsEngine.Limits, within limit: Duration, by clock: LimitClock
   ) throws(APNsConnectionError) {
-    socket = try TLSConnection.establish(to: endpoint, with: trust, within: limit)
+    socket = try TLSConnection.establish(to: endpoint, with: trust, within: limit, by: clock)
+    self.clock = clock
+    openedAt = clock.now()
+    lastUsedAt = openedAt
     self.providerToken = providerToken
     engine = APNsEngine(
-      authority: endpoint.authority, providerToken: providerToken, limits: limits, now: .now)
+      authority: endpoint.authority, providerToken: providerToken, limits: limits,
+      now: openedAt)
     input = .allocate(byteCount: 65_536, alignment: 16)
     output.reserveCapacity(98_304)
   }
@@ -37,18 +42,18 @@ final class APNsConnection: @unchecked Sendable {
   /// Whether Apple has closed the connection, or it is too old to be used.
   func isOver(_ limits: APNsClient.Limits) -> Bool {
     readWithoutWaiting()
-    return engine.capacity == 0 || ContinuousClock.now >= openedAt + limits.connectionLifetime
+    return engine.capacity == 0 || clock.now() >= openedAt + limits.connectionLifetime
   }
 
   /// Whether the connection, which is not over, still works. Asks Apple by PING after a long idle time, because idle
   /// connections die silently.
   func isUsable(_ limits: APNsClient.Limits) -> Bool {
-    if ContinuousClock.now >= lastUsedAt + limits.idle {
-      engine.ping(at: .now)
+    if clock.now() >= lastUsedAt + limits.idle {
+      engine.ping(at: clock.now())
       write(isMoreComing: false)
-      let deadline = ContinuousClock.now + limits.pingAnswer
-      while engine.isPinging, engine.capacity > 0, .now < deadline {
-        Self.read([self], until: deadline)
+      let deadline = clock.now() + limits.pingAnswer
+      while engine.isPinging, engine.capacity > 0, clock.now() < deadline {
+        Self.read([self], until: deadline, by: clock)
       }
     }
     return engine.capacity > 0 && !engine.isPinging
@@ -78,15 +83,17 @@ final class APNsConnection: @unchecked Sendable {
   }
 
   /// Waits for bytes on any of `connections`, or for the next tick of an engine, and passes available bytes to the engines.
-  static func read(_ connections: [APNsConnection], until deadline: ContinuousClock.Instant) {
-    let next = connections.map { $0.hasMore ? .now : $0.engine.nextTick }.min()!
+  static func read(
+    _ connections: [APNsConnection], until deadline: ContinuousClock.Instant, by clock: LimitClock
+  ) {
+    let next = connections.map { $0.hasMore ? clock.now() : $0.engine.nextTick }.min()!
     var polled = connections.map {
       $0.socket.polled(forWriting: $0.isWritable && !$0.output.isEmpty)
     }
-    wait(for: &polled, until: min(deadline, next))
+    wait(for: &polled, until: min(deadline, next), by: clock)
     for (connection, polled) in zip(connections, polled)
     where connection.hasMore || polled.revents != 0 || !connection.isWritable {
-      connection.lastUsedAt = .now
+      connection.lastUsedAt = clock.now()
       connection.readWithoutWaiting()
     }
   }
@@ -104,7 +111,7 @@ final class APNsConnection: @unchecked Sendable {
           if !isWritable { engine.markFailed("closed by the other side") }
           return
         }
-        engine.feed(UnsafeRawBufferPointer(rebasing: input[..<count]), at: .now)
+        engine.feed(UnsafeRawBufferPointer(rebasing: input[..<count]), at: clock.now())
       }
     } catch {
       engine.markFailed("\(error)")

@@ -3,7 +3,10 @@ import Store
 
 extension APNsApps {
   /// Clients with short time limits for a ``DirectSender``. They keep their connections between calls.
-  init(directly family: [APNsSettings], _ database: Database, sealingKeys: CompanionKeys) {
+  init(
+    directly family: [APNsSettings], _ database: Database, sealingKeys: CompanionKeys,
+    clock: LimitClock
+  ) {
     self.init(
       all: family.map {
         var limits = APNsClient.Limits()
@@ -11,8 +14,8 @@ extension APNsApps {
         limits.connections = 1
         limits.connecting = .seconds(3)
         limits.answersAtEnd = .seconds(4)
-        return APNsApp($0, database, sealingKeys: sealingKeys, limits: limits)
-      })
+        return APNsApp($0, database, sealingKeys: sealingKeys, limits: limits, clock: clock)
+      }, clock: clock)
   }
 }
 
@@ -21,7 +24,7 @@ extension DirectSender {
   init(_ apps: APNsApps) {
     self.init(concurrency: apps.all[0].settings.testConcurrency) { messages in
       // Shorter than the ten seconds that the request waits.
-      let end = ContinuousClock.now + .seconds(8)
+      let end = apps.clock.now() + .seconds(8)
       let routes = try apps.findRoutes(
         to: messages.map { PushAddress($0.token.text, by: .apns, bundleID: $0.bundleID) })
       let groups = Dictionary(grouping: messages) {
@@ -48,7 +51,7 @@ extension APNsApps {
     for step in 1..<max(all.count, 1) {
       strangers = strangers.filter { results[$0.id]?.isOfOtherTopic == true }
       if strangers.isEmpty { break }
-      if ContinuousClock.now >= end {
+      if clock.now() >= end {
         // Not every app was tried, so the token may still be valid.
         for message in strangers { results[message.id] = results[message.id]?.keepingToken }
         break
@@ -91,9 +94,8 @@ extension APNsApp {
   private func sendDirectly(
     _ notifications: [APNsNotification], until end: ContinuousClock.Instant
   ) throws -> [String: APNsOutcome] {
-    let (firstEnd, secondEnd) = (
-      min(end, ContinuousClock.now + .seconds(4)), min(end, ContinuousClock.now + .seconds(6))
-    )
+    let now = first.clock.now()
+    let (firstEnd, secondEnd) = (min(end, now + .seconds(4)), min(end, now + .seconds(6)))
     let known = try environments(of: notifications.map(\.token.text))
     let isElsewhere = { (notification: APNsNotification) in
       known[notification.token.text] == settings.environment.other && other != nil
@@ -127,7 +129,7 @@ extension APNsClient {
     var waiting = notifications[...]
     var outcomes: [String: APNsOutcome] = [:]
     if waiting.isEmpty { return outcomes }
-    func isOver() -> Bool { ContinuousClock.now >= deadline }
+    func isOver() -> Bool { clock.now() >= deadline }
     _ = run(until: deadline, isOver: isOver) { count in
       defer { waiting = waiting.dropFirst(count) }
       return Array(waiting.prefix(count))

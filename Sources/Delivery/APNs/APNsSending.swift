@@ -7,6 +7,7 @@ import Store
 /// Each notification taken from `next` is either in `waiting`, in the engine, or reported.
 final class APNsSending {
   private let client: APNsClient
+  private let clock: LimitClock
   private let deadline: ContinuousClock.Instant
   private let isOver: () -> Bool
   private let next: (Int) -> [APNsNotification]
@@ -60,6 +61,7 @@ final class APNsSending {
     report: @escaping (APNsNotification, APNsOutcome) -> Void
   ) {
     self.client = client
+    clock = client.clock
     self.deadline = deadline
     self.isOver = isOver
     self.next = next
@@ -75,7 +77,7 @@ final class APNsSending {
 
   /// Returns true if notifications wait, after asking for up to `count`.
   private func fillWaiting(_ count: Int) -> Bool {
-    if ContinuousClock.now >= deadline || isOver() { end = end ?? .overdue }
+    if clock.now() >= deadline || isOver() { end = end ?? .overdue }
     if end != nil { return false }
     if waiting.isEmpty, !isExhausted {
       waiting = next(count)
@@ -129,7 +131,8 @@ final class APNsSending {
         Line(
           try APNsConnection(
             to: client.endpoint, with: client.trust, providerToken: token,
-            limits: client.limits.engine, within: min(limit, max(.zero, deadline - .now)))))
+            limits: client.limits.engine,
+            within: min(limit, max(.zero, deadline - clock.now())), by: clock)))
     } catch {
       loss = error
       if !lines.isEmpty { client.pauseAddingConnections() }
@@ -139,8 +142,7 @@ final class APNsSending {
   private func pauseAfterFruitlessConnections() {
     guard fruitless > 0 else { return }
     let pause = client.limits.backOff * (1 << min(fruitless - 1, 6))
-    let rest = min(pause, max(.zero, deadline - .now))
-    usleep(UInt32(rest / .microseconds(1)))
+    clock.sleep(min(pause, max(.zero, deadline - clock.now())))
   }
 
   /// Sends until no notification is left, and then keeps the connections, or until none is usable.
@@ -163,15 +165,16 @@ final class APNsSending {
         open(token, within: client.limits.addingConnection)
         continue
       }
-      APNsConnection.read(lines.map(\.connection), until: .now + .seconds(1))
+      APNsConnection.read(
+        lines.map(\.connection), until: clock.now() + .seconds(1), by: clock)
       if lastAnswerAt == nil, isOver() {
-        lastAnswerAt = .now + client.limits.answersAtEnd
+        lastAnswerAt = clock.now() + client.limits.answersAtEnd
         end = end ?? .overdue
       }
-      let isLate = lastAnswerAt.map { .now >= $0 } ?? false
+      let isLate = lastAnswerAt.map { clock.now() >= $0 } ?? false
       for line in lines {
         if isLate, line.engine.inFlight > 0 { line.engine.markFailed("no answer in time") }
-        line.engine.tick(.now)
+        line.engine.tick(clock.now())
         settle(line)
       }
     }
@@ -213,7 +216,7 @@ final class APNsSending {
   private func submit(to engine: APNsEngine) -> Bool {
     let capacity = engine.capacity
     guard capacity > 0, fillWaiting(capacity) else { return false }
-    let now = ContinuousClock.now
+    let now = clock.now()
     // After a refusal, submits as many as allowed, because Apple may change its limit any time.
     let most = resends.isEmpty ? min(capacity, Self.batchCount) : capacity
     for _ in 0..<most {

@@ -63,12 +63,12 @@ extension APNsSettings {
   /// - Parameter other: the endpoint to use instead of ``endpoint``.
   func client(
     _ database: Database, sealingKeys: CompanionKeys, limits: APNsClient.Limits = .init(),
-    at other: APNsEndpoint? = nil
+    clock: LimitClock = .system, at other: APNsEndpoint? = nil
   ) -> APNsClient {
     let tokens = SharedProviderTokens(
       database: database, settings: self, sealingKeys: sealingKeys)
     return APNsClient(
-      endpoint: other ?? endpoint, trust: trust, limits: limits,
+      endpoint: other ?? endpoint, trust: trust, limits: limits, clock: clock,
       providerToken: tokens.currentToken(insteadOf:))
   }
 }

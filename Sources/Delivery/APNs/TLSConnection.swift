@@ -115,23 +115,26 @@ package final class TLSContext: @unchecked Sendable {
 struct TLSConnection: ~Copyable {
   private let ssl: OpaquePointer
   private let descriptor: CInt
+  private let clock: LimitClock
   private var readNeedsWriting = false
 
   /// - Parameter limit: for connecting and handshake together. The name lookup has the limit of the
   ///   system (resolv.conf(5)).
   static func establish(
-    to endpoint: APNsEndpoint, with context: TLSContext, within limit: Duration
+    to endpoint: APNsEndpoint, with context: TLSContext, within limit: Duration,
+    by clock: LimitClock
   ) throws(APNsConnectionError) -> TLSConnection {
     let addresses = try AddressList(endpoint)
-    let deadline = ContinuousClock.now + limit
-    let descriptor = try addresses.firstSocket(until: deadline)
-    let connection = TLSConnection(owning: descriptor, SSL_new(context.handle))
+    let deadline = clock.now() + limit
+    let descriptor = try addresses.firstSocket(until: deadline, by: clock)
+    let connection = TLSConnection(owning: descriptor, SSL_new(context.handle), clock)
     try connection.shakeHands(endpoint, until: deadline)
     return connection
   }
 
-  private init(owning descriptor: CInt, _ ssl: OpaquePointer) {
+  private init(owning descriptor: CInt, _ ssl: OpaquePointer, _ clock: LimitClock) {
     self.descriptor = descriptor
+    self.clock = clock
     self.ssl = ssl
   }
 
@@ -163,7 +166,9 @@ struct TLSConnection: ~Copyable {
         throw handshakeError(endpoint)
       }
       let event = failure == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT
-      guard wait(for: descriptor, event, until: deadline) else { throw .timedOut(endpoint) }
+      guard wait(for: descriptor, event, until: deadline, by: clock) else {
+        throw .timedOut(endpoint)
+      }
     }
     var name: UnsafePointer<UInt8>?
     var size: UInt32 = 0
@@ -241,19 +246,24 @@ struct TLSConnection: ~Copyable {
 
 /// Waits for an event of any of `polled`; returns false at `deadline`. The corresponding C function is `poll`.
 @discardableResult
-func wait(for polled: inout [pollfd], until deadline: ContinuousClock.Instant) -> Bool {
+func wait(
+  for polled: inout [pollfd], until deadline: ContinuousClock.Instant, by clock: LimitClock
+) -> Bool {
   while true {
-    let rest = max(.zero, deadline - .now) / .milliseconds(1)
-    let count = poll(&polled, nfds_t(polled.count), CInt(min(rest, 1e6).rounded(.up)))
-    if count >= 0 || errno != EINTR { return count > 0 }
+    let rest = min(max(.zero, clock.realTime(of: deadline - clock.now())), clock.step)
+    let count = poll(&polled, nfds_t(polled.count), CInt((rest / .milliseconds(1)).rounded(.up)))
+    if count > 0 { return true }
+    if count == 0, clock.now() >= deadline || rest == .zero { return false }
+    if count < 0, errno != EINTR { return false }
   }
 }
 
 private func wait(
-  for descriptor: CInt, _ event: Int32, until deadline: ContinuousClock.Instant
+  for descriptor: CInt, _ event: Int32, until deadline: ContinuousClock.Instant,
+  by clock: LimitClock
 ) -> Bool {
   var polled = [pollfd(fd: descriptor, events: Int16(event), revents: 0)]
-  return wait(for: &polled, until: deadline)
+  return wait(for: &polled, until: deadline, by: clock)
 }
 
 /// The addresses of a host.
@@ -279,13 +289,15 @@ private struct AddressList: ~Copyable {
   deinit { freeaddrinfo(first) }
 
   /// Connects to the first address that answers. Each address gets an equal share of the time.
-  func firstSocket(until deadline: ContinuousClock.Instant) throws(APNsConnectionError) -> CInt {
+  func firstSocket(
+    until deadline: ContinuousClock.Instant, by clock: LimitClock
+  ) throws(APNsConnectionError) -> CInt {
     let addresses = Array(sequence(first: first) { $0.pointee.ai_next })
     var failure = APNsConnectionError.timedOut(endpoint)
     for (index, address) in addresses.enumerated() {
-      let share = (deadline - .now) / (addresses.count - index)
+      let share = (deadline - clock.now()) / (addresses.count - index)
       do throws(APNsConnectionError) {
-        return try socket(connectedTo: address.pointee, until: .now + share)
+        return try socket(connectedTo: address.pointee, until: clock.now() + share, by: clock)
       } catch {
         failure = error
       }
@@ -294,7 +306,7 @@ private struct AddressList: ~Copyable {
   }
 
   private func socket(
-    connectedTo address: addrinfo, until deadline: ContinuousClock.Instant
+    connectedTo address: addrinfo, until deadline: ContinuousClock.Instant, by clock: LimitClock
   ) throws(APNsConnectionError) -> CInt {
     let type = address.ai_socktype | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = Glibc.socket(address.ai_family, type, address.ai_protocol)
@@ -303,7 +315,7 @@ private struct AddressList: ~Copyable {
       failure = errno
     }
     if failure == EINPROGRESS {
-      guard wait(for: descriptor, POLLOUT, until: deadline) else {
+      guard wait(for: descriptor, POLLOUT, until: deadline, by: clock) else {
         close(descriptor)
         throw .timedOut(endpoint)
       }

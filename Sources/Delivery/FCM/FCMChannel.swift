@@ -9,10 +9,11 @@ extension DeliveryChannel {
   ///   - answerLimit: time limit for one request; less than the companion's time to stop.
   package static func fcm(
     _ settings: FCMSettings, _ database: Database, sealingKeys keys: CompanionKeys,
-    answerLimit: Duration = .seconds(7)
+    answerLimit: Duration = .seconds(7), clock: LimitClock = .system
   ) -> DeliveryChannel {
-    let tokens = GoogleTokens(database: database, settings: settings, sealingKeys: keys)
-    let client = FCMClient(settings, tokens, answerLimit: answerLimit)
+    let tokens = GoogleTokens(
+      database: database, settings: settings, sealingKeys: keys, clock: clock)
+    let client = FCMClient(settings, tokens, answerLimit: answerLimit, clock: clock)
     return DeliveryChannel(
       name: .fcm, platforms: [.android],
       beginRun: { deadline in
@@ -20,7 +21,8 @@ extension DeliveryChannel {
       },
       describe: { _ in "\(settings.endpoint)  \(settings.project)" },
       close: { client.close() },
-      direct: DirectSender(through: FCMClient(settings, tokens, answerLimit: answerLimit)))
+      direct: DirectSender(
+        through: FCMClient(settings, tokens, answerLimit: answerLimit, clock: clock)))
   }
 }
 
@@ -29,10 +31,10 @@ extension DirectSender {
     self.init(concurrency: FCMClient.concurrency) { messages in
       defer { client.close() }
       // Shorter than the ten seconds that the request waits.
-      let deadline = ContinuousClock.now + .seconds(5)
+      let deadline = client.clock.now() + .seconds(5)
       var results: [String: DirectResult] = [:]
       var waiting = messages[...]
-      while !waiting.isEmpty, ContinuousClock.now < deadline {
+      while !waiting.isEmpty, client.clock.now() < deadline {
         let taken = waiting.prefix(FCMClient.concurrency)
         waiting = waiting.dropFirst(taken.count)
         do {

@@ -9,14 +9,21 @@ final class FCMClient: Sendable {
   private let settings: FCMSettings
   private let tokens: GoogleTokens
   private let limits: HTTPClient.Limits
+  let clock: LimitClock
   private let kept = Mutex<[FCMConnection]>([])
 
-  init(_ settings: FCMSettings, _ tokens: GoogleTokens, answerLimit: Duration) {
+  init(
+    _ settings: FCMSettings, _ tokens: GoogleTokens, answerLimit: Duration, clock: LimitClock
+  ) {
     self.settings = settings
     self.tokens = tokens
+    self.clock = clock
     limits = HTTPClient.Limits(
       connecting: min(answerLimit, .seconds(3)), total: answerLimit, body: 64 << 10)
   }
+
+  /// Number of kept connections, on which nothing is being sent.
+  var keptCount: Int { kept.withLock { $0.count } }
 
   /// Closes the kept connections.
   func close() { kept.withLock { $0 = [] } }
@@ -54,7 +61,7 @@ final class FCMClient: Sendable {
     let sent = try atOnce(
       shares.map { share in
         { [self] in
-          let connection = kept.withLock { $0.popLast() } ?? FCMConnection()
+          let connection = kept.withLock { $0.popLast() } ?? FCMConnection(clock)
           defer { kept.withLock { $0.append(connection) } }
           var isSilent = false
           return share.map { index -> (Int, FCMOutcome?) in
@@ -74,7 +81,11 @@ final class FCMClient: Sendable {
 /// Connection to FCM.
 // @unchecked: only the thread that took it from the client uses it.
 private final class FCMConnection: @unchecked Sendable {
-  private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
+  private let client: HTTPClient
+
+  init(_ clock: LimitClock) {
+    client = HTTPClient(userAgent: "Switchboard/\(Product.version)", clock: clock)
+  }
 
   func send(
     _ message: [UInt8], to url: String, _ token: String, _ limits: HTTPClient.Limits

@@ -24,7 +24,7 @@ final class FCMRun: ChannelRun {
   func send(
     isOver: () -> Bool, next: (Int) -> [OutgoingDelivery], report: (SentDelivery) -> Void
   ) {
-    while !isOver(), !isStopped, ContinuousClock.now < deadline {
+    while !isOver(), !isStopped, client.clock.now() < deadline {
       let taken = next(Self.batchSize)
       if taken.isEmpty { return }
       send(taken, isOver, report)

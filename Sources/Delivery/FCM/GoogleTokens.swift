@@ -27,6 +27,7 @@ struct GoogleTokens: Sendable {
   let database: Database
   let settings: FCMSettings
   let sealingKeys: CompanionKeys
+  var clock = LimitClock.system
 
   private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
   /// Remaining lifetimes of a usable token. A longer one means that the clock was set back.
@@ -40,7 +41,7 @@ struct GoogleTokens: Sendable {
   /// - Parameter refused: the token that Google has just refused; nil at first.
   /// - Throws: ``GoogleTokenError``; the database's error if it does not answer.
   func current(insteadOf refused: String?) throws -> String {
-    let deadline = ContinuousClock.now + Self.waitLimit
+    let deadline = clock.now() + Self.waitLimit
     repeat {
       let shared = try tokens.newest(of: settings.account)
       if let token = open(shared), token != refused { return token }
@@ -49,7 +50,7 @@ struct GoogleTokens: Sendable {
         return try exchange(claimID)
       }
       usleep(100_000)
-    } while ContinuousClock.now < deadline
+    } while clock.now() < deadline
     throw GoogleTokenError.awaited
   }
 
@@ -91,7 +92,7 @@ struct GoogleTokens: Sendable {
     guard let url = Destination(configured: settings.tokenURL), url.isConfidential else {
       throw .unreachable("it is not an https address")
     }
-    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
+    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)", clock: clock)
     var limits = HTTPClient.Limits()
     limits.connecting = .seconds(3)
     limits.total = .seconds(6)

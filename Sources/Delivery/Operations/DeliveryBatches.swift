@@ -31,7 +31,7 @@ final class DeliveryBatches: Sendable {
 
   private let database: Database
   private let channel: DeliveryChannel
-  /// Time after which no thread waits for a batch or for work.
+  /// Real time after which no thread waits for a batch or for work.
   private let deadline: ContinuousClock.Instant
   private let state = Monitor(State())
 
@@ -39,7 +39,7 @@ final class DeliveryBatches: Sendable {
   private static let batchesAhead = 2
   private static let threads = 2
 
-  /// - Parameter deadline: end of the run. Deliveries in flight are recorded after it.
+  /// - Parameter deadline: end of the run, by the system's clock. Deliveries in flight are recorded after it.
   init(
     _ database: Database, of channel: DeliveryChannel, until deadline: ContinuousClock.Instant
   ) {

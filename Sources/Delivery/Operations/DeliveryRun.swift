@@ -22,6 +22,7 @@ final class DeliveryRun {
   private let database: Database
   private let deadline: ContinuousClock.Instant
   private let stopping: Flag
+  private let clock: LimitClock
   private let source: DeliveryBatches
   private let run: any ChannelRun
 
@@ -46,12 +47,13 @@ final class DeliveryRun {
   ///   less than two minutes away, the length of a lease.
   init(
     _ database: Database, _ channel: DeliveryChannel, until deadline: ContinuousClock.Instant,
-    stopping: Flag
+    stopping: Flag, clock: LimitClock = .system
   ) {
     self.database = database
     self.deadline = deadline
     self.stopping = stopping
-    source = DeliveryBatches(database, of: channel, until: deadline)
+    self.clock = clock
+    source = DeliveryBatches(database, of: channel, until: clock.realInstant(of: deadline))
     run = channel.beginRun(deadline)
   }
 
@@ -76,7 +78,7 @@ final class DeliveryRun {
   }
 
   private var isOver: Bool {
-    run.isStopped || source.hasFailed || stopping.isSet || ContinuousClock.now >= deadline
+    run.isStopped || source.hasFailed || stopping.isSet || clock.now() >= deadline
   }
 
   /// At most `count` deliveries of the open batches, or of further ones.

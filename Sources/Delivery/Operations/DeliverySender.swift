@@ -11,6 +11,7 @@ final class DeliverySender: Sendable {
   private let log: Logger
   private let stopping: Flag
   private let problemLog: ProblemLog
+  private let clock: LimitClock
   /// Problem that an administrator must fix; locked while a thread sends.
   private let problem = Mutex<DeliveryProblem?>(nil)
   private let isWanted = Atomic(false)
@@ -21,13 +22,14 @@ final class DeliverySender: Sendable {
 
   init(
     _ channel: DeliveryChannel, _ database: Database, log: Logger, stopping: Flag,
-    problemLog: ProblemLog = ProblemLog()
+    problemLog: ProblemLog = ProblemLog(), clock: LimitClock = .system
   ) {
     self.channel = channel
     self.database = database
     self.log = log
     self.stopping = stopping
     self.problemLog = problemLog
+    self.clock = clock
   }
 
   /// Sends the due deliveries. If another thread is sending, that thread checks for new ones again.
@@ -36,7 +38,7 @@ final class DeliverySender: Sendable {
   /// - Throws: if the database does not answer.
   func send(waiting: Bool) throws {
     isWanted.store(true, ordering: .sequentiallyConsistent)
-    let deadline = ContinuousClock.now + Self.time
+    let deadline = clock.now() + Self.time
     repeat {
       if waiting {
         try problem.withLock { problem in try send(until: deadline, &problem) }
@@ -47,16 +49,17 @@ final class DeliverySender: Sendable {
         guard sent != nil else { return }
       }
       // Work that arrived before we unlocked is ours.
-    } while ContinuousClock.now < deadline && isWanted.load(ordering: .sequentiallyConsistent)
+    } while clock.now() < deadline && isWanted.load(ordering: .sequentiallyConsistent)
   }
 
   private func send(
     until deadline: ContinuousClock.Instant, _ problem: inout DeliveryProblem?
   ) throws {
-    while ContinuousClock.now < deadline,
+    while clock.now() < deadline,
       isWanted.exchange(false, ordering: .sequentiallyConsistent)
     {
-      let run = DeliveryRun(database, channel, until: deadline, stopping: stopping)
+      let run = DeliveryRun(
+        database, channel, until: deadline, stopping: stopping, clock: clock)
       let report = try run.send()
       for (outcome, number) in run.outcomes {
         problemLog.tally(.deliveries, "\(channel.name.name) \(outcome)", by: number)

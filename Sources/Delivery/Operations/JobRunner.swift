@@ -18,12 +18,13 @@ struct JobRunner: Sendable {
   let log: Logger
   let stopping: Flag
   var problemLog = ProblemLog()
+  var clock = LimitClock.system
 
   /// A runner for the kinds of one worker.
   func only(_ worker: Job.Kind.Worker) -> JobRunner {
     JobRunner(
       database: database, handlers: handlers.filter { $0.kind.worker == worker }, log: log,
-      stopping: stopping, problemLog: problemLog)
+      stopping: stopping, problemLog: problemLog, clock: clock)
   }
 
   /// Time after which no new job is begun.
@@ -34,8 +35,8 @@ struct JobRunner: Sendable {
   /// - Throws: if the database does not answer.
   func run() throws {
     let records = database.records(at: .now(), from: .companion)
-    let end = ContinuousClock.now + Self.time
-    while !stopping.isSet, ContinuousClock.now < end {
+    let end = clock.now() + Self.time
+    while !stopping.isSet, clock.now() < end {
       let job = try records.jobs.claim(of: handlers.map(\.kind), as: newClaimID())
       guard let job, let handler = handlers.first(where: { $0.kind == job.kind }) else { return }
       var metadata: Logger.Metadata = [

@@ -21,6 +21,7 @@ struct MailDelivery: Sendable {
   /// Channel of each platform; empty if no pushes are sent.
   let channels: [PushPlatform: Channel]
   var problemLog = ProblemLog()
+  var clock = LimitClock.system
 
   /// Time after which no new mail is begun.
   private static let time = Duration.seconds(60)
@@ -31,9 +32,9 @@ struct MailDelivery: Sendable {
   /// - Throws: if the database does not answer.
   func run() throws {
     guard let mailer else { return }
-    let end = ContinuousClock.now + Self.time
+    let end = clock.now() + Self.time
     let records = database.records(at: .now(), from: .companion)
-    while !stopping.isSet, ContinuousClock.now < end,
+    while !stopping.isSet, clock.now() < end,
       let mail = try records.mails.claim(limit: 1, as: newClaimID()).first
     {
       let outcome =
@@ -63,7 +64,7 @@ struct MailDelivery: Sendable {
     if !channels.isEmpty, let push = announce(opened, mail) {
       try records.notices.push(push, with: mail, by: channels)
     }
-    let outcome = mailer.send(message, named: mail.id, stopping: stopping)
+    let outcome = mailer.send(message, named: mail.id, stopping: stopping, clock: clock)
     if !stopping.isSet { observe(outcome) }
     return outcome
   }
@@ -99,7 +100,7 @@ struct MailDelivery: Sendable {
     guard let mailer else {
       return .problem("mails are not sent: SWITCHBOARD_MAIL_COMMAND is missing")
     }
-    if let problem = mailer.problem() { return .problem(problem) }
+    if let problem = mailer.problem(clock) { return .problem(problem) }
     return switch mailer {
     case .directory(let path): .ok("mails become files in \(path)")
     case .command(let line): .ok("mails are sent by \(line)")

@@ -17,11 +17,12 @@ package enum Mailer: Sendable, Equatable {
   /// - Parameter stopping: when it is set, the command has five seconds left.
   package func send(
     _ message: [UInt8], named id: String, within limit: Duration = .seconds(30),
-    stopping: Flag? = nil
+    stopping: Flag? = nil, clock: LimitClock = .system
   ) -> MailOutcome {
     switch self {
     case .command(let line):
-      Self.run(line.split(separator: " ").map(String.init), message, within: limit, stopping)
+      Self.run(
+        line.split(separator: " ").map(String.init), message, within: limit, stopping, clock)
     case .directory(let path): Self.write(message, to: path, id: id)
     }
   }
@@ -30,7 +31,7 @@ package enum Mailer: Sendable, Equatable {
   /// input.
   ///
   /// - Returns: the problem; nil if there is none.
-  func problem() -> String? {
+  func problem(_ clock: LimitClock) -> String? {
     switch self {
     case .directory(let path):
       guard case .delivered = Self.write([], to: path, id: "check"),
@@ -46,7 +47,7 @@ package enum Mailer: Sendable, Equatable {
         return "the mail command cannot be executed: \(line)"
       }
       // Commands refuse an empty mail with different statuses; only 126 and 127 come from a shell.
-      switch process.wait(atMost: .seconds(5)) {
+      switch process.wait(atMost: .seconds(5), clock: clock) {
       case .exited(126), .exited(127): return "the mail command cannot be executed: \(line)"
       case .exited: return nil
       case .signalled(let signal): return "the mail command was ended by signal \(signal): \(line)"
@@ -56,12 +57,13 @@ package enum Mailer: Sendable, Equatable {
   }
 
   private static func run(
-    _ words: [String], _ message: [UInt8], within limit: Duration, _ stopping: Flag?
+    _ words: [String], _ message: [UInt8], within limit: Duration, _ stopping: Flag?,
+    _ clock: LimitClock
   ) -> MailOutcome {
     guard let process = ChildProcess(words, input: message) else {
       return .failed(reason: "the mail command cannot be started")
     }
-    switch process.wait(atMost: limit, stopping: stopping) {
+    switch process.wait(atMost: limit, stopping: stopping, clock: clock) {
     case .exited(0):
       return process.readCount == message.count
         ? .delivered : .failed(reason: "the mail command read no message")

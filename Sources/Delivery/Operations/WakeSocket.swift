@@ -36,7 +36,7 @@ func wait(
   var polled = (latches.map { $0?.reader } + [wakeSocket?.descriptor]).map {
     pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0)
   }
-  let milliseconds = limit.map { CInt(max(0, ($0 / .milliseconds(1)).rounded(.up))) }
+  let milliseconds = limit.map { CInt(min(max(0, ($0 / .milliseconds(1)).rounded(.up)), 1e9)) }
   poll(&polled, nfds_t(polled.count), milliseconds ?? -1)
   return wakeSocket?.accept() ?? false
 }

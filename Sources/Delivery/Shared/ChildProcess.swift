@@ -65,8 +65,8 @@ struct ChildProcess: ~Copyable {
   /// Waits for the end. Kills the program and its child processes at `limit`.
   ///
   /// - Parameter stopping: when it is set, the program has five seconds left.
-  func wait(atMost limit: Duration, stopping: Flag? = nil) -> Ending {
-    var deadline = ContinuousClock.now + limit
+  func wait(atMost limit: Duration, stopping: Flag? = nil, clock: LimitClock = .system) -> Ending {
+    var deadline = clock.now() + limit
     var isStopping = false
     var status: CInt = 0
     while true {
@@ -74,11 +74,11 @@ struct ChildProcess: ~Copyable {
       if ended == process { break }
       if !isStopping, stopping?.isSet == true {
         isStopping = true
-        deadline = min(deadline, .now + .seconds(5))
+        deadline = min(deadline, clock.now() + .seconds(5))
       }
-      if ContinuousClock.now >= deadline {
+      if clock.now() >= deadline {
         kill(-process, SIGKILL)
-        waitAfterKill()
+        waitAfterKill(clock)
         return .overdue
       }
       usleep(5_000)
@@ -91,9 +91,9 @@ struct ChildProcess: ~Copyable {
 extension ChildProcess {
   /// Reaps a killed program. Gives up after a second, because the kernel may block the program, for
   /// example in a file system that does not answer.
-  private func waitAfterKill() {
-    let deadline = ContinuousClock.now + .seconds(1)
-    while waitpid(process, nil, WNOHANG) == 0, ContinuousClock.now < deadline { usleep(1_000) }
+  private func waitAfterKill(_ clock: LimitClock) {
+    let deadline = clock.now() + .seconds(1)
+    while waitpid(process, nil, WNOHANG) == 0, clock.now() < deadline { usleep(1_000) }
   }
 }
 

@@ -29,6 +29,7 @@ struct HTTPClient: ~Copyable {
   /// Path of a PEM file.
   private let certificatesFile: String?
   private let verifiesServers: Bool
+  private let clock: LimitClock
 
   /// Calls `curl_global_init` once, before any thread uses the library.
   private static let library: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
@@ -37,8 +38,10 @@ struct HTTPClient: ~Copyable {
   ///   - userAgent: our name, version and contact.
   ///   - certificatesFile: PEM file of certificates that are trusted in addition to the system's.
   ///   - verifiesServers: false accepts untrusted servers; then send nothing confidential.
+  ///   - clock: clock for the limits of a request.
   init(
-    userAgent: String, trusting certificatesFile: String? = nil, verifiesServers: Bool = true
+    userAgent: String, trusting certificatesFile: String? = nil, verifiesServers: Bool = true,
+    clock: LimitClock = .system
   ) {
     _ = Self.library
     guard let handle = curl_easy_init() else { fatalError("curl_easy_init: out of memory") }
@@ -46,6 +49,7 @@ struct HTTPClient: ~Copyable {
     self.userAgent = userAgent
     self.certificatesFile = certificatesFile
     self.verifiesServers = verifiesServers
+    self.clock = clock
   }
 
   deinit { curl_easy_cleanup(UnsafeMutableRawPointer(handle)) }
@@ -62,11 +66,11 @@ struct HTTPClient: ~Copyable {
   ) throws(HTTPError) -> HTTPAnswer {
     var destination = destination
     let fields = entityTag.map { ["If-None-Match: \($0)"] } ?? []
-    let deadline = ContinuousClock.now + limits.total
+    let deadline = clock.now() + limits.total
     var limits = limits
     for _ in 0...3 {
       // 0 would mean no limit.
-      limits.total = max(.milliseconds(1), deadline - .now)
+      limits.total = max(.milliseconds(1), deadline - clock.now())
       let answer = try perform(destination, fields: fields, limits: limits)
       guard destination.rule == nil, (300...399).contains(answer.status), answer.status != 304
       else { return answer }
@@ -128,7 +132,7 @@ struct HTTPClient: ~Copyable {
     _ destination: Destination, fields: [String], body sent: [UInt8]? = nil, limits: Limits,
     readsAll: Bool = true
   ) throws(HTTPError) -> HTTPAnswer {
-    try begin(with: destination, limits: limits)
+    let end = try begin(with: destination, limits: limits)
     let body = ReceivedBody(limit: limits.body)
     var list = curl_slist_append(nil, "Accept: application/json")
     for field in fields { list = curl_slist_append(list, field) }
@@ -149,7 +153,7 @@ struct HTTPClient: ~Copyable {
     }
     switchboard_set_pointer(
       curl, CURLOPT_WRITEDATA, Unmanaged.passUnretained(body).toOpaque())
-    let code = try transfer(to: destination)
+    let code = end.code(try transfer(to: destination))
     guard code == CURLE_OK || body.isTooLarge && !readsAll else {
       throw body.isTooLarge
         ? HTTPError(kind: .tooLarge, reason: "more than \(limits.body) bytes")
@@ -161,7 +165,10 @@ struct HTTPClient: ~Copyable {
   }
 
   /// Sets the options of every request.
-  private func begin(with destination: Destination, limits: Limits) throws(HTTPError) {
+  ///
+  /// - Returns: the end of the request, which must exist until then.
+  private func begin(with destination: Destination, limits: Limits) throws(HTTPError) -> TransferEnd
+  {
     curl_easy_reset(curl)  // keeps the connection
     set(CURLOPT_USERAGENT, userAgent)
     set(CURLOPT_PROTOCOLS_STR, destination.url.scheme)
@@ -170,22 +177,25 @@ struct HTTPClient: ~Copyable {
     // A name lookup without an answer must not exceed the time limits.
     switchboard_set_number(curl, CURLOPT_QUICK_EXIT, 1)
     switchboard_set_number(
-      curl, CURLOPT_CONNECTTIMEOUT_MS, Int(limits.connecting / .milliseconds(1)))
-    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, Int(limits.total / .milliseconds(1)))
-    if let stopping = limits.stopping {
-      switchboard_set_number(curl, CURLOPT_NOPROGRESS, 0)
-      switchboard_set_pointer(
-        curl, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(stopping).toOpaque())
-      switchboard_set_progress(curl) { flag, _, _, _, _ in
-        guard let flag else { return 0 }
-        return Unmanaged<Flag>.fromOpaque(flag).takeUnretainedValue().isSet ? 1 : 0
-      }
+      curl, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(limits.connecting))
+    switchboard_set_number(curl, CURLOPT_TIMEOUT_MS, milliseconds(limits.total))
+    let end = TransferEnd(at: clock.now() + limits.total, clock, stopping: limits.stopping)
+    switchboard_set_number(curl, CURLOPT_NOPROGRESS, 0)
+    switchboard_set_pointer(curl, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(end).toOpaque())
+    switchboard_set_progress(curl) { end, _, _, _, _ in
+      guard let end else { return 0 }
+      return Unmanaged<TransferEnd>.fromOpaque(end).takeUnretainedValue().isReached() ? 1 : 0
     }
     if destination.url.isOfThisMachine { set(CURLOPT_PROXY, "") }
     if !verifiesServers {
       switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)
       switchboard_set_number(curl, CURLOPT_SSL_VERIFYHOST, 0)
     }
+    return end
+  }
+
+  private func milliseconds(_ limit: Duration) -> Int {
+    Int(clock.realTime(of: limit) / .milliseconds(1))
   }
 
   /// Calls `curl_easy_perform` with the URL as we read it, and with a guard if the destination has
@@ -238,12 +248,12 @@ struct HTTPClient: ~Copyable {
   func certificate(of destination: Destination) -> SiteCertificate? {
     let limits = Limits(connecting: .seconds(3), total: .seconds(5))
     do throws(HTTPError) {
-      try begin(with: destination, limits: limits)
+      let end = try begin(with: destination, limits: limits)
       switchboard_set_number(curl, CURLOPT_CONNECT_ONLY, 1)
       switchboard_set_number(curl, CURLOPT_SSL_VERIFYPEER, 0)
       switchboard_set_number(curl, CURLOPT_SSL_VERIFYHOST, 0)
       switchboard_set_number(curl, CURLOPT_CERTINFO, 1)
-      guard try transfer(to: destination) == CURLE_OK else { return nil }
+      guard end.code(try transfer(to: destination)) == CURLE_OK else { return nil }
     } catch {
       return nil
     }

@@ -1,5 +1,4 @@
 import Base
-import Glibc
 
 /// Answer of the site to a request for its health.
 struct SiteAnswer {
@@ -16,20 +15,23 @@ struct SiteAnswer {
   /// - Parameters:
   ///   - triesFor: time to retry, because the web server may just be starting.
   ///   - stopping: ends the requests within a second when it is set; then there may be no answer.
-  init(at url: String, triesFor: Duration = .seconds(3), stopping: Flag? = nil) {
-    let end = ContinuousClock.now + triesFor
-    var answer = SiteAnswer(askedOnce: url, stopping)
-    while !answer.isAnswered, ContinuousClock.now < end, stopping?.isSet != true {
-      usleep(500_000)
-      answer = SiteAnswer(askedOnce: url, stopping)
+  init(
+    at url: String, triesFor: Duration = .seconds(3), stopping: Flag? = nil,
+    clock: LimitClock = .system
+  ) {
+    let end = clock.now() + triesFor
+    var answer = SiteAnswer(askedOnce: url, stopping, clock)
+    while !answer.isAnswered, clock.now() < end, stopping?.isSet != true {
+      clock.sleep(.milliseconds(500))
+      answer = SiteAnswer(askedOnce: url, stopping, clock)
     }
     self = answer
   }
 
-  private init(askedOnce url: String, _ stopping: Flag?) {
-    let verified = Self.ask(url, verifying: true, stopping)
+  private init(askedOnce url: String, _ stopping: Flag?, _ clock: LimitClock) {
+    let verified = Self.ask(url, verifying: true, stopping, clock)
     isTrusted = !Self.isUntrusted(verified)
-    switch isTrusted ? verified : Self.ask(url, verifying: false, stopping) {
+    switch isTrusted ? verified : Self.ask(url, verifying: false, stopping, clock) {
     case .success(let answer):
       status = answer.status
       reason = Self.reason(in: answer.body)
@@ -40,10 +42,10 @@ struct SiteAnswer {
   }
 
   private static func ask(
-    _ url: String, verifying: Bool, _ stopping: Flag?
+    _ url: String, verifying: Bool, _ stopping: Flag?, _ clock: LimitClock
   ) -> Result<HTTPAnswer, HTTPError> {
     let client = HTTPClient(
-      userAgent: "Switchboard/\(Product.version)", verifiesServers: verifying)
+      userAgent: "Switchboard/\(Product.version)", verifiesServers: verifying, clock: clock)
     // Longer than the web server waits for the responder.
     let limits = HTTPClient.Limits(
       connecting: .seconds(3), total: .seconds(20), body: 1 << 16, stopping: stopping)

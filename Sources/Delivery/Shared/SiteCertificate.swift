@@ -29,8 +29,8 @@ struct SiteCertificate {
 
 extension SiteCertificate {
   /// - Returns: nil if this host cannot reach the site.
-  init?(at url: String) {
-    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
+  init?(at url: String, clock: LimitClock = .system) {
+    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)", clock: clock)
     guard let destination = Destination(configured: url),
       let certificate = client.certificate(of: destination)
     else { return nil }

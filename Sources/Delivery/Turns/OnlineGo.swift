@@ -15,8 +15,8 @@ struct OnlineGo: ~Copyable {
   var date: Timestamp? { client.date }
   private let baseURL: String
 
-  init(_ settings: PollSettings) {
-    client = HTTPClient(userAgent: settings.userAgent)
+  init(_ settings: PollSettings, _ clock: LimitClock) {
+    client = HTTPClient(userAgent: settings.userAgent, clock: clock)
     baseURL = settings.baseURL
   }
 

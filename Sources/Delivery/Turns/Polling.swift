@@ -11,6 +11,7 @@ struct TurnPolling: Sendable {
   let log: Logger
   let stopping: Flag
   var problemLog = ProblemLog()
+  var clock = LimitClock.system
 
   /// Number of users claimed at once: all their fetches end before the lease expires, even if each
   /// one times out.
@@ -29,7 +30,7 @@ struct TurnPolling: Sendable {
   ///
   /// - Parameter deliver: called after each group of users, so that new turns are sent at once.
   func pollDueUsers(atMost limit: Duration, deliver: () -> Void = {}) throws {
-    let deadline = ContinuousClock.now + limit
+    let deadline = clock.now() + limit
     let gap = Duration.seconds(1) / settings.requestsPerSecond
     _ = try database.records(at: .now(), from: .companion).deviceBadges
       .correctStale(limit: Self.badgesAtOnce)
@@ -37,9 +38,9 @@ struct TurnPolling: Sendable {
     if forgotten > 0 {
       log.info("Users without a device forgotten", metadata: ["users": "\(forgotten)"])
     }
-    let site = OnlineGo(settings)
-    var nextFetch = ContinuousClock.now
-    while ContinuousClock.now < deadline {
+    let site = OnlineGo(settings, clock)
+    var nextFetch = clock.now()
+    while clock.now() < deadline {
       var users = try polls.claim(limit: Self.claimSize, as: newClaimID())[...]
       if users.isEmpty { return }
       while let user = users.popFirst() {
@@ -47,8 +48,8 @@ struct TurnPolling: Sendable {
           try polls.release([user] + users)
           return
         }
-        usleep(useconds_t(max(0, (nextFetch - .now) / .microseconds(1))))
-        nextFetch = .now + gap
+        clock.sleep(max(.zero, nextFetch - clock.now()))
+        nextFetch = clock.now() + gap
         let outcome = try pollUser(user, at: site, entityTag: user.entityTag)
         if case .allPaused = outcome {
           log.error("online-go.com refused several users in a row: all polls are paused")

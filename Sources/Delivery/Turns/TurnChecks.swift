@@ -1,5 +1,4 @@
 import Base
-import Glibc
 import Store
 
 /// Does the job of `/check/:user_id`: an immediate poll.
@@ -33,8 +32,8 @@ struct TurnChecks: Sendable {
   private func check(_ userID: Int64, by polling: TurnPolling) throws -> Turns? {
     // Shorter than the request waits, so that the client gets this answer instead of a timeout.
     let limits = HTTPClient.Limits(connecting: .seconds(5), total: .seconds(7))
-    let waitLimit = ContinuousClock.now + .seconds(2)
-    let site = OnlineGo(polling.settings)
+    let waitLimit = polling.clock.now() + .seconds(2)
+    let site = OnlineGo(polling.settings, polling.clock)
     let perMinute = Int64(polling.settings.requestsPerSecond) * 60
     // Counted here although the responder counts too, because its rows are not trusted.
     let isAdmitted = try database.records(at: .now(), from: .companion).polls
@@ -56,8 +55,8 @@ struct TurnChecks: Sendable {
         return Turns(in: seen.games, of: userID) { _ in 0 }
       case .paused: return nil
       case .busy:
-        guard ContinuousClock.now < waitLimit else { return nil }
-        usleep(50_000)
+        guard polling.clock.now() < waitLimit else { return nil }
+        polling.clock.sleep(.milliseconds(50))
       }
     }
   }

@@ -5,16 +5,19 @@ import Store
 /// Requests to a bank for one enrollment: exchanges a code for a token, then gets the cards with
 /// the token.
 struct Bank: ~Copyable {
-  private let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
+  private let client: HTTPClient
   private let enrollment: PendingEnrollment
   private let outbound: OutboundRule
   private let deadline: ContinuousClock.Instant
+  private let clock: LimitClock
 
   /// - Parameter outbound: rule for connections to the bank.
   init(
     of enrollment: PendingEnrollment, under outbound: OutboundRule,
-    until deadline: ContinuousClock.Instant
+    until deadline: ContinuousClock.Instant, _ clock: LimitClock
   ) {
+    client = HTTPClient(userAgent: "Switchboard/\(Product.version)", clock: clock)
+    self.clock = clock
     self.enrollment = enrollment
     self.outbound = outbound
     self.deadline = deadline
@@ -57,7 +60,7 @@ struct Bank: ~Copyable {
   ) throws(BankFailure) -> HTTPAnswer {
     var limits = HTTPClient.Limits()
     limits.connecting = .seconds(3)
-    limits.total = max(.milliseconds(1), min(.seconds(4), deadline - .now))
+    limits.total = max(.milliseconds(1), min(.seconds(4), deadline - clock.now()))
     limits.body = size
     do throws(HTTPError) {
       return try client.ask(

@@ -16,6 +16,7 @@ struct BankEnrollments: Sendable {
   let outbound: OutboundRule
   let log: Logger
   var problemLog = ProblemLog()
+  var clock = LimitClock.system
 
   var handler: JobHandler { JobHandler(kind: .bankEnrollment, perform: enroll) }
 
@@ -70,7 +71,7 @@ struct BankEnrollments: Sendable {
       throw .bankUnavailable("the job names a page of another site")
     }
     let bank = Bank(
-      of: enrollment, under: outbound, until: .now + (waitLimit - enrollment.age))
+        of: enrollment, under: outbound, until: clock.now() + (waitLimit - enrollment.age), clock)
     let token = try bank.accessToken(
       for: opened(
         exchange.sealedCode, BankExchange.sealingContext(ofCode: exchange.enrollmentID)),

@@ -15,9 +15,8 @@ final class MerchantSlots: Sendable {
 
   /// Ids of the merchants with any webhook that is being sent, and of those that can be sent no other now.
   /// Both have the merchants that pause.
-  var busyMerchants: (any: [String], full: [String]) {
-    let now = ContinuousClock.now
-    return state.withLock { state in
+  func busyMerchants(at now: ContinuousClock.Instant) -> (any: [String], full: [String]) {
+    state.withLock { state in
       state.pauses = state.pauses.filter { $0.value > now }
       let full = state.occupied.filter { $0.value >= Self.most }.map(\.key) + state.pauses.keys
       return (Array(state.occupied.keys) + state.pauses.keys, full)
@@ -43,7 +42,7 @@ final class MerchantSlots: Sendable {
   }
 
   /// Sends the merchant nothing more for a while, because it did not answer in time.
-  func pause(_ merchant: String) {
-    state.withLock { $0.pauses[merchant] = .now + Self.pause }
+  func pause(_ merchant: String, at now: ContinuousClock.Instant) {
+    state.withLock { $0.pauses[merchant] = now + Self.pause }
   }
 }

@@ -13,6 +13,7 @@ struct WebhookDelivery: Sendable {
   let log: Logger
   let stopping: Flag
   var problemLog = ProblemLog()
+  var clock = LimitClock.system
   let slots = MerchantSlots()
 
   /// Time after which no new webhook is begun.
@@ -29,12 +30,12 @@ struct WebhookDelivery: Sendable {
   ///
   /// - Throws: if the database does not answer.
   func run() throws {
-    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)")
-    let end = ContinuousClock.now + Self.time
-    while !stopping.isSet, ContinuousClock.now < end, let webhook = try claim() {
+    let client = HTTPClient(userAgent: "Switchboard/\(Product.version)", clock: clock)
+    let end = clock.now() + Self.time
+    while !stopping.isSet, clock.now() < end, let webhook = try claim() {
       defer { slots.leave(webhook.merchantID) }
       let outcome = send(webhook, with: client)
-      if case .failed(status: nil, _) = outcome { slots.pause(webhook.merchantID) }
+      if case .failed(status: nil, _) = outcome { slots.pause(webhook.merchantID, at: clock.now()) }
       if try records.webhooks.record(outcome, of: webhook) { report(outcome, of: webhook) }
     }
   }
@@ -42,7 +43,7 @@ struct WebhookDelivery: Sendable {
   /// - Returns: a webhook whose merchant has a slot, which the caller must leave; nil if there is none.
   private func claim() throws -> ClaimedWebhook? {
     while !stopping.isSet {
-      let busy = slots.busyMerchants
+      let busy = slots.busyMerchants(at: clock.now())
       // A merchant with no webhook under way goes first: others may have a long queue.
       var due = try records.webhooks.due(besidesThoseOf: busy.any, limit: 20)
       if due.isEmpty, !busy.any.isEmpty {

@@ -9,7 +9,7 @@ extension DeliveryChannel {
   ///   - answerLimit: time limit for one request; less than the companion's time to stop.
   package static func webPush(
     _ settings: WebPushSettings, _ database: Database, keys: CompanionKeys,
-    answerLimit: Duration = .seconds(7)
+    answerLimit: Duration = .seconds(7), clock: LimitClock = .system
   ) -> DeliveryChannel {
     @Sendable func sealed(_ tokens: [String]) throws -> [String: String] {
       try database.records(at: .now(), from: .companion).webSubscriptions.sealed(of: tokens)
@@ -18,10 +18,11 @@ extension DeliveryChannel {
       name: .webPush, platforms: [.web],
       routes: { try sealed($0.map(\.token)) },
       beginRun: { deadline in
-        WebPushRun(settings, keys: keys, until: deadline, answerLimit: answerLimit)
+        WebPushRun(
+          settings, keys: keys, until: deadline, answerLimit: answerLimit, clock: clock)
       },
       describe: { _ in "the push service of the browser" },
-      direct: DirectSender(settings, keys: keys, subscriptions: sealed))
+      direct: DirectSender(settings, keys: keys, subscriptions: sealed, clock))
   }
 }
 
@@ -29,7 +30,8 @@ extension DirectSender {
   /// Sends to browsers one after the other, until a time limit.
   fileprivate init(
     _ settings: WebPushSettings, keys: CompanionKeys,
-    subscriptions: @escaping @Sendable ([String]) throws -> [String: String]
+    subscriptions: @escaping @Sendable ([String]) throws -> [String: String],
+    _ clock: LimitClock
   ) {
     self.init(concurrency: 1) { messages in
       var limits = HTTPClient.Limits()
@@ -37,13 +39,13 @@ extension DirectSender {
       limits.total = .seconds(4)
       limits.body = 65_536
       // Shorter than the ten seconds that the request waits.
-      let deadline = ContinuousClock.now + .seconds(5)
-      let sender = WebPushSender(settings, keys: keys, limits: limits)
+      let deadline = clock.now() + .seconds(5)
+      let sender = WebPushSender(settings, keys: keys, limits: limits, clock: clock)
       // Other channels may have sent already, so an error of the database only means that this
       // channel has sent nothing.
       guard let found = try? subscriptions(messages.map(\.token.text)) else { return [:] }
       var results: [String: DirectResult] = [:]
-      for message in messages where ContinuousClock.now < deadline {
+      for message in messages where clock.now() < deadline {
         let outcome = sender.send(
           WebPushSender.Message(
             token: message.token.text, sealed: found[message.token.text],

@@ -23,6 +23,7 @@ final class WebPushRun: ChannelRun {
   private let deadline: ContinuousClock.Instant
   private let answerLimit: Duration
   private let waitLimit: Duration
+  private let clock: LimitClock
   private let silent = SilentOrigins()
   /// Origins that accepted a message.
   private var accepting: Set<String> = []
@@ -42,13 +43,14 @@ final class WebPushRun: ChannelRun {
   ///     `answerLimit`, so it passes only if a request hangs.
   init(
     _ settings: WebPushSettings, keys: CompanionKeys, until deadline: ContinuousClock.Instant,
-    answerLimit: Duration, waitLimit: Duration = .seconds(15)
+    answerLimit: Duration, waitLimit: Duration = .seconds(15), clock: LimitClock = .system
   ) {
     self.settings = settings
     self.keys = keys
     self.deadline = deadline
     self.answerLimit = answerLimit
     self.waitLimit = waitLimit
+    self.clock = clock
   }
 
   func send(
@@ -59,11 +61,12 @@ final class WebPushRun: ChannelRun {
     let threads = (0..<Self.threads).map { _ in startThread(worker(of: queue)) }
     var inHand: [String: OutgoingDelivery] = [:]
     while true {
-      let more = isOver() || .now >= deadline ? [] : next(Self.threads - inHand.count)
+      let more = isOver() || clock.now() >= deadline ? [] : next(Self.threads - inHand.count)
       for outgoing in more { inHand[outgoing.delivery.id] = outgoing }
       queue.with { $0.waiting += more }
       if inHand.isEmpty { break }
-      guard let answered = queue.wait(until: .now + waitLimit, Self.takeSent) else { break }
+      guard let answered = queue.wait(until: .now + clock.realTime(of: waitLimit), Self.takeSent)
+      else { break }
       for answer in answered {
         inHand[answer.outgoing.delivery.id] = nil
         note(answer, report)
@@ -99,11 +102,12 @@ final class WebPushRun: ChannelRun {
 
   /// Makes a worker that sends waiting messages until the queue is over.
   private func worker(of queue: Monitor<Queue>) -> @Sendable () -> Void {
-    let (settings, keys, silent) = (settings, keys, silent)
+    let (settings, keys, silent, clock) = (settings, keys, silent, clock)
     let limits = HTTPClient.Limits(
       connecting: min(answerLimit, .seconds(3)), total: answerLimit, body: 65_536)
     return {
-      let sender = WebPushSender(settings, keys: keys, limits: limits, silent: silent)
+      let sender = WebPushSender(
+        settings, keys: keys, limits: limits, silent: silent, clock: clock)
       while let outgoing = queue.wait(Self.takeWaiting) {
         let (outcome, origin) = sender.send(WebPushSender.Message(outgoing))
         queue.with {

@@ -31,14 +31,15 @@ struct WebPushSender: ~Copyable {
   /// - Parameter silent: the silent origins of the run.
   init(
     _ settings: WebPushSettings, keys: CompanionKeys, limits: HTTPClient.Limits,
-    silent: SilentOrigins = SilentOrigins()
+    silent: SilentOrigins = SilentOrigins(), clock: LimitClock
   ) {
     self.settings = settings
     self.keys = keys
     self.limits = limits
     self.silent = silent
     client = HTTPClient(
-      userAgent: "switchboard/\(Product.version)", trusting: settings.certificatesFile)
+      userAgent: "switchboard/\(Product.version)", trusting: settings.certificatesFile,
+      clock: clock)
   }
 
   /// Sends a message.

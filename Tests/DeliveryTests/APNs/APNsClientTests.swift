@@ -11,7 +11,7 @@ import Testing
 /// `SWITCHBOARD_ROUNDS` sets the number of notifications; with 20,000 of them 200 are in flight.
 @Suite(.serialized) struct APNsClientTests {
   static let count = rounds(default: 1_000)
-  private static let limits = quickLimits { $0.engine.window = max(100, count / 100) }
+  private static let limits = testLimits { $0.engine.window = max(100, count / 100) }
   /// One of so many notifications loses its connection, so that seven connections are enough.
   private static let every = count * 3 / 20
 
@@ -25,7 +25,7 @@ import Testing
     print(
       "\(fault): \(sent.outcomes.count) sent, \(sent.run.reported) reported,",
       "\(sent.run.accepted) accepted, \(failed) failed, \(sent.run.connections) connections,",
-      "\(sent.run.resent) sent again, \(received) received, \(sent.duration)")
+      "\(sent.run.resent) sent again, \(received) received")
   }
 
   @Test func everythingIsAcceptedOverOneConnection() throws {
@@ -54,11 +54,11 @@ import Testing
         payload: Array(#"{"aps":{"alert":"\#("ä" * 2000)"}}"#.utf8)))
     try withAPNs { fake in
       let client = APNsClient(
-        endpoint: fake.endpoint, trust: try fake.trust(),
+        endpoint: fake.endpoint, trust: try fake.trust(), clock: .still,
         providerToken: { _ in try providerToken() })
       var rest = [whole]
       var outcomes: [APNsOutcome] = []
-      _ = client.run(until: .now + .seconds(30)) { _ in
+      _ = client.run(until: .never) { _ in
         defer { rest = [] }
         return rest
       } report: {
@@ -201,19 +201,27 @@ import Testing
   }
 
   @Test func lateAnswersAreWaitedFor() throws {
-    try withAPNs("late 200 every 3") {
+    try withAPNs("late 20 every 3") {
       try sendAll(to: $0)
     } thenLook: { fake, sent in
       #expect(sent.isComplete(Self.count))
       #expect(sent.run.accepted == Self.count)
-      try tell("late 200 every 3", sent, fake)
+      try tell("late 20 every 3", sent, fake)
     }
   }
 
   @Test func anAnswerAfterItsTimeIsNone() throws {
-    try withAPNs("late 60000 every 10") { fake in
-      let limits = quickLimits { $0.engine.requestLifetime = .seconds(10) }
-      let sent = try send(100, to: fake, limits: limits)
+    try withAPNs("mute every 10") { fake in
+      let clock = TestClock()
+      let limits = testLimits {
+        $0.engine.requestLifetime = .seconds(10)
+        $0.engine.silence = .unlimited
+      }
+      let sent = try send(
+        100, to: fake, limits: limits, by: clock.limits,
+        noting: { reported in
+          if reported == 90 { clock.advance(by: .seconds(10)) }
+        })
       #expect(sent.isComplete(100))
       #expect(sent.run.accepted == 90)
       #expect(sent.count { $0 == .unanswered } == 10)
@@ -223,41 +231,52 @@ import Testing
 
   @Test func aSilentServerTakesNoMoreThanItsTime() throws {
     try withAPNs("silent after 0") { fake in
-      let limits = quickLimits {
+      let clock = TestClock()
+      clock.run(by: .milliseconds(100))
+      let limits = testLimits {
+        $0.connecting = .unlimited
         $0.engine.requestLifetime = .milliseconds(300)
         $0.fruitlessConnections = 2
       }
-      let sent = try send(Self.count, to: fake, limits: limits)
+      let sent = try send(Self.count, to: fake, limits: limits, by: clock.limits)
       // One notification on each connection; the others were never taken from their source.
       #expect(sent.isComplete(2))
       #expect(sent.count { $0 == .unanswered } == 2)
       #expect(sent.run.connections == 2)
-      #expect(sent.duration < .seconds(60))
     }
   }
 
   @Test func aServerThatStopsInAFrameIsFoundOut() throws {
     try withAPNs("half-frame after 100") { fake in
-      let limits = quickLimits {
-        $0.engine.silence = .seconds(3)
-        $0.engine.pingLifetime = .seconds(3)
+      let clock = TestClock()
+      let limits = testLimits {
+        $0.connecting = .unlimited
+        $0.engine.requestLifetime = .unlimited
         $0.fruitlessConnections = 2
       }
-      let sent = try send(Self.count, to: fake, limits: limits)
+      let sent = try send(
+        Self.count, to: fake, limits: limits, by: clock.limits,
+        noting: { reported in
+          if reported == 100 { clock.run(by: .seconds(1)) }
+        })
       #expect(sent.isComplete(sent.outcomes.count))
-      #expect(sent.run.accepted >= 100 - 1)
+      #expect(sent.run.accepted == 100)
       #expect(sent.count { $0 == .unanswered } > 0)
       #expect(sent.run.connections == 3)
-      #expect(sent.duration < .seconds(60))
     }
   }
 
   @Test func theTimeOfARunIsBounded() throws {
-    try withAPNs("late 400 every 1", "streams 1") { fake in
-      let sent = try send(Self.count, to: fake, atMost: .seconds(4))
+    try withAPNs("streams 1") { fake in
+      let clock = TestClock()
+      let end = clock.now + .seconds(4)
+      let sent = try send(
+        Self.count, to: fake, by: clock.limits, until: end,
+        noting: { reported in
+          if reported == 5 { clock.advance(by: .seconds(4)) }
+        })
       #expect(sent.isComplete(sent.outcomes.count))
-      #expect((1...11).contains(sent.run.accepted))
-      #expect(sent.duration < .seconds(20))
+      #expect(sent.run.accepted == 5)
       guard case .overdue = sent.run.end else {
         Issue.record("\(sent.run.end)")
         return

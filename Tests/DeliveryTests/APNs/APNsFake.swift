@@ -162,7 +162,6 @@ func withAPNs<T>(
 struct CountedRun {
   var run = APNsRun()
   var outcomes: [String: [APNsOutcome]] = [:]
-  var duration = Duration.zero
 
   /// Each of `count` notifications has exactly one outcome.
   func isComplete(_ count: Int) -> Bool {
@@ -193,38 +192,43 @@ func providerToken(issuedAt: Timestamp = .now()) throws -> String {
 }
 
 /// Sends `count` notifications to `fake`.
+///
+/// - Parameters:
+///   - clock: the clock of all limits.
+///   - deadline: the end of the run, by that clock.
+///   - note: called after each report with the number of reports.
 func send(
-  _ count: Int, to fake: FakeAPNs, limits: APNsClient.Limits = quickLimits(),
-  atMost lifetime: Duration = .seconds(60), endpoint: APNsEndpoint? = nil,
-  trust: TLSContext? = nil,
+  _ count: Int, to fake: FakeAPNs, limits: APNsClient.Limits = testLimits(),
+  by clock: LimitClock = .still, until deadline: ContinuousClock.Instant = .never,
+  endpoint: APNsEndpoint? = nil, trust: TLSContext? = nil,
   tokens: @escaping @Sendable (String?) throws -> String = { _ in
     try providerToken()
-  }
+  },
+  noting note: (_ reported: Int) -> Void = { _ in }
 ) throws -> CountedRun {
   let client = APNsClient(
     endpoint: endpoint ?? fake.endpoint, trust: try trust ?? fake.trust(), limits: limits,
-    providerToken: tokens)
+    clock: clock, providerToken: tokens)
   var counted = CountedRun()
-  var handedOut = 0
-  let start = ContinuousClock.now
-  counted.run = client.run(until: start + lifetime) { asked in
+  var (handedOut, reported) = (0, 0)
+  counted.run = client.run(until: deadline) { asked in
     let batch = (handedOut..<min(handedOut + asked, count)).map { notification($0) }
     handedOut += batch.count
     for notification in batch { counted.outcomes[notification.id] = [] }
     return batch
   } report: { notification, outcome in
     counted.outcomes[notification.id]!.append(outcome)
+    reported += 1
+    note(reported)
   }
-  counted.duration = .now - start
   return counted
 }
 
-func quickLimits(_ change: (inout APNsClient.Limits) -> Void = { _ in }) -> APNsClient.Limits {
+/// Limits for tests over one connection, whose clock stands still.
+func testLimits(_ change: (inout APNsClient.Limits) -> Void = { _ in }) -> APNsClient.Limits {
   var limits = APNsClient.Limits()
   limits.engine.window = 100
-  limits.connections = 1  // on a busy machine, answers take long too
-  limits.addingConnection = .seconds(30)
-  limits.backOff = .milliseconds(1)
+  limits.connections = 1
   change(&limits)
   return limits
 }

@@ -28,10 +28,11 @@ import Testing
     _ delivery: TestDelivery, _ family: [APNsSettings]
   ) throws -> DeliveryReport {
     let channel = DeliveryChannel.apns(
-      family, delivery.companionDatabase, sealingKeys: TestDelivery.keys, limits: quickLimits())
+      family, delivery.companionDatabase, sealingKeys: TestDelivery.keys, limits: testLimits(),
+      clock: .still)
     defer { channel.close() }
     return try DeliveryRun(
-      delivery.companionDatabase, channel, until: .now + .seconds(60), stopping: Flag()
+      delivery.companionDatabase, channel, until: .never, stopping: Flag()
     ).send()
   }
 
@@ -106,7 +107,7 @@ import Testing
         try withAPNs("answer every 1 400 BadDeviceToken") { production throws in
           let channel = DeliveryChannel.apns(
             try production.settings(other: sandbox), delivery.companionDatabase,
-            sealingKeys: TestDelivery.keys)
+            sealingKeys: TestDelivery.keys, clock: .still)
           let sender = DemoPushSender(
             database: delivery.companionDatabase, channels: [channel], missing: [])
           for _ in 1...2 {
@@ -136,7 +137,7 @@ import Testing
           second throws in
           let channel = DeliveryChannel.apns(
             [try first.settings(), try second.settings()], delivery.companionDatabase,
-            sealingKeys: TestDelivery.keys)
+            sealingKeys: TestDelivery.keys, clock: .still)
           let sender = DemoPushSender(
             database: delivery.companionDatabase, channels: [channel], missing: [])
           func send(to token: String, of bundleID: String? = nil) throws -> DemoPushOutcome {

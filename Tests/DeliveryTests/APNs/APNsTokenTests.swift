@@ -140,7 +140,7 @@ import Testing
   func aReasonOfTheConnectionEndsTheConnectionNotTheRun(_ reason: String) throws {
     let status = reason == "Shutdown" ? 503 : 400
     try withAPNs("answer every 20 \(status) \(reason)") { fake in
-      let sent = try send(50, to: fake, limits: quickLimits { $0.engine.window = 5 })
+      let sent = try send(50, to: fake, limits: testLimits { $0.engine.window = 5 })
       #expect(sent.isComplete(50))
       #expect((3...4).contains(sent.run.connections))
       let refused = sent.count {

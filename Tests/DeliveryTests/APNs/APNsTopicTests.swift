@@ -26,10 +26,11 @@ import Testing
 
   private func send(_ delivery: TestDelivery, _ family: [APNsSettings]) throws -> DeliveryReport {
     let channel = DeliveryChannel.apns(
-      family, delivery.companionDatabase, sealingKeys: TestDelivery.keys, limits: quickLimits())
+      family, delivery.companionDatabase, sealingKeys: TestDelivery.keys, limits: testLimits(),
+      clock: .still)
     defer { channel.close() }
     return try DeliveryRun(
-      delivery.companionDatabase, channel, until: .now + .seconds(60), stopping: Flag()
+      delivery.companionDatabase, channel, until: .never, stopping: Flag()
     ).send()
   }
 
@@ -49,7 +50,7 @@ import Testing
             channels: [
               .apns(
                 [try first.settings(), try second.settings()], delivery.companionDatabase,
-                sealingKeys: TestDelivery.keys)
+                sealingKeys: TestDelivery.keys, clock: .still)
             ], missing: [])
           let target = PushTarget(
             token: Self.token, platform: .ios, registeredAt: .now(), isEnabled: true)

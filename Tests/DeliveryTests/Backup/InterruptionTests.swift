@@ -20,7 +20,7 @@ import Testing
     let folder = backup.folder + "/bin"
     let script = """
       #!/bin/sh
-      case "$*" in \(pattern)) : >\(folder)/started; exec sleep 60 ;; esac
+      case "$*" in \(pattern)) : >\(folder)/started; exec sleep 3600 ;; esac
       exec /usr/bin/\(program) "$@"
       """
     try writeScript(script, to: "\(folder)/\(program)")

@@ -50,14 +50,19 @@ extension TestDelivery {
 
   /// Sends the due deliveries once.
   func send(
-    by fake: FakeFCM, answerLimit: Duration = .seconds(7)
+    by fake: FakeFCM
   ) throws -> DeliveryReport {
     let channel = DeliveryChannel.fcm(
-      try fake.settings(), companionDatabase, sealingKeys: Self.keys, answerLimit: answerLimit)
+      try fake.settings(), companionDatabase, sealingKeys: Self.keys, clock: .still)
     defer { channel.close() }
+    return try send(by: channel)
+  }
+
+  /// Sends the due deliveries once.
+  func send(by channel: DeliveryChannel) throws -> DeliveryReport {
     try deliveries.addLeases(of: .fcm)
     return try DeliveryRun(
-      companionDatabase, channel, until: .now + .seconds(60), stopping: Flag()
+      companionDatabase, channel, until: .never, stopping: Flag()
     ).send()
   }
 }

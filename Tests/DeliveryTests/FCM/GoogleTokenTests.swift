@@ -14,7 +14,7 @@ import Testing
   ) throws -> GoogleTokens {
     GoogleTokens(
       database: delivery.companionDatabase, settings: try change ?? fake.settings(),
-      sealingKeys: TestDelivery.keys)
+      sealingKeys: TestDelivery.keys, clock: .still)
   }
 
   @Test func ofSeveralCompanionsOneExchanges() throws {

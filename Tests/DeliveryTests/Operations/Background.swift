@@ -3,7 +3,7 @@ import Support
 import Synchronization
 import Testing
 
-/// Work on its own thread, for a test that acts in parallel and must not wait forever.
+/// Work on its own thread, for a test that acts in parallel.
 final class Background: Sendable {
   private let outcome: Outcome
 
@@ -24,9 +24,9 @@ final class Background: Sendable {
 
   /// Waits for the end of the work.
   ///
-  /// - Throws: the error of the work, or an error if the work does not end.
-  func finish(within limit: Duration = .seconds(20)) throws {
-    try #require(holds(within: limit) { isDone }, "it does not end")
+  /// - Throws: the error of the work.
+  func finish() throws {
+    wait(for: "the end of work in the background") { isDone }
     try outcome.value.withLock { $0 }?.get()
   }
 }

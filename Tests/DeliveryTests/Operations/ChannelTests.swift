@@ -69,7 +69,8 @@ import Testing
       let bells = Bells()
       try withAPNs { fake throws in
         let apns = DeliveryChannel.apns(
-          try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys)
+          try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys,
+          clock: .still)
         try delivery.companion(mailer: nil, channels: [apns, bells.channel]).pass()
       } thenLook: { fake, _ throws in
         #expect(try fake.received().count == 2)

@@ -46,7 +46,7 @@ struct TestDelivery: Sendable {
   func companion(
     mailer: Mailer?, keys: CompanionKeys = keys, polling: PollSettings? = polling,
     apns: APNsSettings? = nil, channels: [DeliveryChannel]? = nil, missingForPushes: [String] = [],
-    publicURL: String? = nil, outbound: OutboundRule = loopback
+    publicURL: String? = nil, outbound: OutboundRule = loopback, clock: LimitClock = .still
   ) -> Companion {
     Companion(
       database: Database(accountSettings(of: "companion", in: root)),
@@ -54,7 +54,7 @@ struct TestDelivery: Sendable {
         keys: keys, mailer: mailer, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30),
         polling: polling, apns: apns.map { [$0] } ?? [], missingForPushes: missingForPushes,
-        publicURL: publicURL, outbound: outbound),
+        publicURL: publicURL, outbound: outbound, clock: clock),
       log: Evidence.log(of: root.database), channels: channels)
   }
 

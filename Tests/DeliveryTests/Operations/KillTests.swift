@@ -154,7 +154,7 @@ final class TestTurns {
     let proxy = MariaDBProxy(delivery.account(of: "companion")) { _ in
       let number = count.add(1, ordering: .relaxed).newValue
       guard number == last else { return number < last ? .pass : .cutBefore }
-      while pid.withLock({ $0 == nil }) { usleep(1000) }
+      wait(for: "the process id") { pid.withLock { $0 != nil } }
       kill(pid.withLock { $0! }, SIGKILL)
       return isExecuted ? .cutAfter : .cutBefore
     }
@@ -237,12 +237,10 @@ private func withTurns(
 }
 
 extension RunningCompanion {
-  /// Waits for the program's end, at most two minutes.
+  /// Waits for the program's end.
   func end(expecting status: Int32) throws {
-    let hasEnded = holds(within: .seconds(120)) { !process.isRunning }
-    if !hasEnded { kill(process.processIdentifier, SIGKILL) }
+    wait(for: "the end of the companion") { !process.isRunning }
     process.waitUntilExit()
-    try #require(hasEnded, "it does not end: \(log)")
     try #require(
       process.terminationReason == .exit && process.terminationStatus == status, "\(log)")
   }

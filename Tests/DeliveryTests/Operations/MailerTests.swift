@@ -15,7 +15,7 @@ import Testing
   private func outcome(
     _ lines: String, message: [UInt8] = message, in folder: TestDelivery
   ) throws -> String {
-    text(of: Mailer.command(try folder.script(lines)).send(message, named: "id"))
+    text(of: Mailer.command(try folder.script(lines)).send(message, named: "id", clock: .still))
   }
 
   private func text(of outcome: MailOutcome) -> String {
@@ -43,13 +43,15 @@ import Testing
       let script = try folder.script(
         #"for word in "$@"; do echo "$word" >> \#(folder.folder)/words; done; cat > /dev/null"#)
       let line = "\(script)  -t -i $HOME *;x `id`"
-      #expect(text(of: Mailer.command(line).send(Self.message, named: "id")) == "delivered")
+      #expect(
+        text(of: Mailer.command(line).send(Self.message, named: "id", clock: .still)) == "delivered"
+      )
       #expect(try folder.text("words") == "-t\n-i\n$HOME\n*;x\n`id`\n")
     }
   }
 
   @Test func aCommandIsLookedUpInThePath() {
-    #expect(text(of: Mailer.command("cat").send([], named: "id")) == "delivered")
+    #expect(text(of: Mailer.command("cat").send([], named: "id", clock: .still)) == "delivered")
   }
 
   @Test(arguments: [
@@ -73,7 +75,7 @@ import Testing
   func aCommandThatCannotBeStartedIsTriedAgain(line: String) throws {
     try withFolder { _ throws in
       #expect(
-        text(of: Mailer.command(line).send(Self.message, named: "id"))
+        text(of: Mailer.command(line).send(Self.message, named: "id", clock: .still))
           == "failed: the mail command cannot be started")
     }
   }
@@ -93,29 +95,31 @@ import Testing
   @Test func aShortMessageThatNobodyReadIsNotSent() throws {
     try withFolder { folder throws in
       #expect(
-        try outcome("sleep 0.2; exit 0", in: folder)
+        try outcome("exit 0", in: folder)
           == "failed: the mail command read no message")
     }
   }
 
   @Test func aMailWhoseCommandHangsIsTriedAgain() throws {
     try withFolder { folder throws in
-      let mailer = Mailer.command(try folder.script("exec sleep 600"))
-      let outcome = mailer.send(Self.message, named: "id", within: .milliseconds(20))
-      #expect(text(of: outcome) == "failed: the mail command took more than 0.02 seconds")
+      let mailer = Mailer.command(try folder.script("exec sleep infinity"))
+      let clock = TestClock()
+      clock.run(by: .seconds(10))
+      let outcome = mailer.send(Self.message, named: "id", clock: clock.limits)
+      #expect(text(of: outcome) == "failed: the mail command took more than 30.0 seconds")
     }
   }
 
   @Test func aCommandThatTakesTooLongIsKilled() throws {
     try withFolder { folder throws in
-      let words = try folder.script("echo $$ > \(folder.folder)/pid; exec sleep 600")
+      let words = try folder.script("echo $$ > \(folder.folder)/pid; exec sleep infinity")
         .split(separator: " ").map(String.init)
       guard let child = ChildProcess(words, input: Self.message) else {
         Issue.record("not started")
         return
       }
-      #expect(holds { (try? folder.text("pid").hasSuffix("\n")) == true })
-      guard case .overdue = child.wait(atMost: .milliseconds(20)) else {
+      wait(for: "the program") { (try? folder.text("pid").hasSuffix("\n")) == true }
+      guard case .overdue = child.wait(atMost: .zero, clock: .still) else {
         Issue.record("it ended by itself")
         return
       }
@@ -127,20 +131,22 @@ import Testing
   @Test func whatAKilledCommandHasStartedIsKilledToo() throws {
     try withFolder { folder throws in
       let words = try folder.script(
-        "sleep 600 & echo $! > \(folder.folder)/pid; wait"
+        "sleep infinity & echo $! > \(folder.folder)/pid; wait"
       ).split(separator: " ").map(String.init)
       guard let child = ChildProcess(words, input: Self.message) else {
         Issue.record("not started")
         return
       }
-      #expect(holds { (try? folder.text("pid").hasSuffix("\n")) == true })
-      guard case .overdue = child.wait(atMost: .milliseconds(20)) else {
+      wait(for: "the program") { (try? folder.text("pid").hasSuffix("\n")) == true }
+      guard case .overdue = child.wait(atMost: .zero, clock: .still) else {
         Issue.record("it ended by itself")
         return
       }
       let pid = try #require(pid_t(folder.text("pid").dropLast()))
       // Its parent is dead, so another process reaps it.
-      #expect(holds { kill(pid, 0) == -1 || (try? status(of: pid)) == "Z" })
+      wait(for: "the end of the child") {
+        kill(pid, 0) == -1 || (try? status(of: pid)) == "Z"
+      }
     }
   }
 
@@ -201,7 +207,7 @@ import Testing
   @Test(arguments: ["/nonexistent/a/b", "/proc", "/dev/null"])
   func aDirectoryThatCannotBeWrittenIsTriedAgain(path: String) {
     #expect(
-      text(of: Mailer.directory(path).send(Self.message, named: "id"))
+      text(of: Mailer.directory(path).send(Self.message, named: "id", clock: .still))
         == "failed: the mail directory cannot be written")
   }
 }

@@ -188,7 +188,7 @@ import Testing
 
   @Test func aMailDirectoryAndACommandAreTried() throws {
     try withFolder { folder throws in
-      func problem(_ mailer: Mailer) -> String? { mailer.problem() }
+      func problem(_ mailer: Mailer) -> String? { mailer.problem(.still) }
       #expect(problem(.directory(folder.folder)) == nil)
       #expect(try folder.files == [])
       #expect(

@@ -37,10 +37,11 @@ extension TestDelivery {
     let settings = try fake.settings(other: other, otherEndpoint: otherEndpoint)
     let database = own ?? companionDatabase
     let channel = DeliveryChannel.apns(
-      settings, database, sealingKeys: Self.keys, limits: quickLimits())
+      settings, database, sealingKeys: Self.keys, limits: testLimits(),
+      clock: .still)
     defer { channel.close() }
     return try DeliveryRun(
-      database, channel, until: .now + .seconds(60), stopping: Flag()
+      database, channel, until: .never, stopping: Flag()
     ).send()
   }
 

@@ -26,7 +26,7 @@ import Testing
         OutgoingDelivery(delivery: $0, readAt: .now(), route: routes[$0.token])
       }
     }
-    let run = channel.beginRun(.now + .seconds(60))
+    let run = channel.beginRun(.never)
     var outcomes: [DeliveryOutcome] = []
     for delivery in due {
       var waiting = [delivery]
@@ -47,7 +47,7 @@ import Testing
       let outcomes = try sendOneByOne(delivery, by: channel)
       #expect(outcomes == Array(repeating: .delivered, count: count))
     }
-    try test.finish(within: .seconds(60))
+    try test.finish()
   }
 
   // MARK: Several calls of one run
@@ -64,7 +64,8 @@ import Testing
       try withFCM { fake throws in
         delivery.insertAndroid((1...5).map(androidToken))
         let channel = DeliveryChannel.fcm(
-          try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys)
+          try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys,
+          clock: .still)
         defer { channel.close() }
         try expectDelivery(delivery, of: 5, by: channel)
       }
@@ -80,7 +81,7 @@ import Testing
           let family = try [fake.settings(), other.settings()].prefix(apps)
           let channel = DeliveryChannel.apns(
             Array(family), delivery.companionDatabase, sealingKeys: TestDelivery.keys,
-            limits: quickLimits())
+            limits: testLimits(), clock: .still)
           defer { channel.close() }
           try expectDelivery(delivery, of: 5, by: channel)
         }
@@ -96,7 +97,7 @@ import Testing
       browsers.service.gate.close("a")
       browsers.notify(one)
       let pass = Background { try browsers.pass() }
-      #expect(holds { browsers.service.gate.isHolding("a") })
+      wait(for: "the request") { browsers.service.gate.isHolding("a") }
       browsers.notify(other, shard: 2)
       browsers.service.gate.open("a")
       try pass.finish()
@@ -113,7 +114,8 @@ import Testing
         browsers.service.gate.close(name)
         browsers.notify(try browsers.subscribe(name))
       }
-      let channel = browsers.channel(answerLimit: .milliseconds(300))
+      let clock = TestClock()
+      let channel = browsers.channel(by: clock.limits)
       browsers.delivery.sql("UPDATE deliveries SET shard = 2 LIMIT 1")
       let test = Background {
         let outcomes = try sendOneByOne(browsers.delivery, by: channel)
@@ -123,6 +125,8 @@ import Testing
               .later(delay: .seconds(60), status: nil, reason: "NoAnswer", countsAsAttempt: $0)
             })
       }
+      wait(for: "the request") { ["a", "b"].contains { browsers.service.gate.isHolding($0) } }
+      clock.advance(by: .seconds(7))
       try test.finish()
     }
   }
@@ -134,9 +138,13 @@ import Testing
         browsers.service.gate.close(browser.name)
         browsers.notify(browser)
       }
-      let channel = browsers.channel(answerLimit: .milliseconds(300))
+      let clock = TestClock()
+      let channel = browsers.channel(by: clock.limits)
       let companion = browsers.delivery.companion(mailer: nil, channels: [channel])
-      try Background { try companion.pass() }.finish()
+      let pass = Background { try companion.pass() }
+      wait(for: "both requests") { all.allSatisfy { browsers.service.gate.isHolding($0.name) } }
+      clock.advance(by: .seconds(7))
+      try pass.finish()
       for browser in all {
         #expect(browsers.state(of: browser).hasPrefix("open NoAnswer"))
         browsers.service.gate.open(browser.name)
@@ -158,8 +166,8 @@ import Testing
       let one = try #require(try deliveries.nextBatch(of: lease, limit: 1)?.first)
       let route = try browsers.channel.routes([PushAddress(one.token, by: .webPush)])[one.token]
       let run = WebPushRun(
-        browsers.settings, keys: TestDelivery.keys, until: .now + .seconds(60),
-        answerLimit: .seconds(60), waitLimit: .milliseconds(50))
+        browsers.settings, keys: TestDelivery.keys, until: .never,
+        answerLimit: .unlimited, waitLimit: .zero)
       var waiting = [OutgoingDelivery(delivery: one, readAt: .now(), route: route)]
       var sent: [SentDelivery] = []
       func next(_ count: Int) -> [OutgoingDelivery] {
@@ -181,10 +189,28 @@ import Testing
       try withFCM { fake throws in
         delivery.insertAndroid((1...16).map(androidToken))
         fake.gate.close(androidToken(1))
-        let report = try delivery.send(by: fake, answerLimit: .seconds(5))
-        #expect(report.problem == nil)
-        // The next delivery on the same connection, if any, is not sent to the silent server.
-        #expect((1...2).contains(report.later) && report.later + report.delivered == 16)
+        let clock = TestClock()
+        let tokens = GoogleTokens(
+          database: delivery.companionDatabase, settings: try fake.settings(),
+          sealingKeys: TestDelivery.keys, clock: .still)
+        let client = FCMClient(
+          try fake.settings(), tokens, answerLimit: .seconds(7), clock: clock.limits)
+        let refusedTokens = RefusedTokens(delivery.companionDatabase)
+        let channel = DeliveryChannel(
+          name: .fcm, platforms: [.android],
+          beginRun: { FCMRun(client, until: $0, refusedTokens: refusedTokens) },
+          describe: { _ in "" })
+        let run = Background {
+          let report = try delivery.send(by: channel)
+          #expect(report.problem == nil)
+          // The next delivery on the same connection, if any, is not sent to the silent server.
+          #expect((1...2).contains(report.later) && report.later + report.delivered == 16)
+        }
+        wait(for: "the end of all other requests") {
+          fake.gate.isHolding(androidToken(1)) && client.keptCount == FCMClient.concurrency - 1
+        }
+        clock.advance(by: .seconds(7))
+        try run.finish()
         let open = "SELECT reason, attempts FROM deliveries WHERE token = '\(androidToken(1))'"
         #expect(delivery.sql(open) == "no answer\t1")
         fake.gate.open(androidToken(1))
@@ -202,10 +228,10 @@ import Testing
       delivery.sql("UPDATE deliveries SET shard = 3")
       try withAPNs("silent after 1") { fake throws in
         let stopping = Flag()
-        let limits = quickLimits { $0.answersAtEnd = .milliseconds(100) }
+        let clock = TestClock()
         let channel = DeliveryChannel.apns(
           try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys,
-          limits: limits)
+          limits: testLimits(), clock: clock.limits)
         let database = delivery.companionDatabase
         let run = Background {
           let report = try DeliveryRun(
@@ -214,8 +240,9 @@ import Testing
           #expect(report.problem == nil)
         }
         let inHand = "SELECT COUNT(*) FROM delivery_leases WHERE batch <> '[]'"
-        #expect(holds { delivery.sql(inHand) == "1" })
+        wait(for: "a batch in hand") { delivery.sql(inHand) == "1" }
         stopping.set()
+        clock.run(by: .seconds(1))
         try run.finish()
         channel.close()
         // The reason depends on whether the stop came before or after Apple got the deliveries.
@@ -234,18 +261,21 @@ import Testing
 
   @Test func aStopEndsAMailCommandThatHangs() throws {
     try withFolder { folder throws in
-      let stopping = Flag()
+      let (stopping, clock) = (Flag(), TestClock())
       let mailer = Mailer.command(
         try folder.script("echo $$ > \(folder.folder)/pid; exec sleep 600"))
       let mail = Background {
-        guard case .failed(let reason) = mailer.send([1], named: "id", stopping: stopping) else {
+        let outcome = mailer.send([1], named: "id", stopping: stopping, clock: clock.limits)
+        guard case .failed(let reason) = outcome else {
           Issue.record("it did not fail")
           return
         }
         #expect(reason == "the companion was stopped before the mail command ended")
       }
-      #expect(holds { (try? folder.text("pid").hasSuffix("\n")) == true })
+      wait(for: "the mail command") { (try? folder.text("pid").hasSuffix("\n")) == true }
       stopping.set()
+      // Five seconds from the notice of the stop; then the killed command has all time to end.
+      clock.run(by: .seconds(1), atMost: .seconds(7))
       try mail.finish()
       let pid = try #require(pid_t(folder.text("pid").dropLast()))
       #expect(kill(pid, 0) == -1)
@@ -262,8 +292,8 @@ import Testing
       }
       worker.wake()
       began.wait()
-      #expect(!worker.waitUntilIdle(until: .now + .milliseconds(10)))
-      let failure = worker.finish(until: .now + .milliseconds(10))
+      #expect(!worker.waitUntilIdle(until: .now))
+      let failure = worker.finish(until: .now)
       #expect(failure.map { "\($0)" } == "The worker for slow things has not ended in time")
       gate.signal()
     }

@@ -1,7 +1,6 @@
 import Base
 import Cryptography
 import Foundation
-import ProcessSupport
 import SharedSettings
 import Store
 import Support
@@ -9,27 +8,52 @@ import Testing
 
 @testable import Delivery
 
-/// SIGTERM ends the companion's program within ten seconds, whatever service does not answer.
+/// A stop ends the companion within ten seconds, whatever service does not answer.
 @Suite struct StopTests {
-  /// Ten seconds, and the time that a busy machine needs to run the program.
-  private static let limit = Duration.seconds(15)
+  /// A companion that works in the background.
+  private struct Working {
+    let companion: Companion
+    let clock: TestClock
+    let stop = Latch()
+    let work: Background
 
-  private func stop(_ companion: RunningCompanion) throws {
-    companion.process.terminate()
-    try #require(holds(within: Self.limit) { !companion.process.isRunning }, "it does not end")
-    #expect(companion.process.terminationReason == .exit)
-    #expect(companion.process.terminationStatus == 0, "\(companion.log)")
+    init(_ command: String, _ clock: TestClock, _ companion: Companion) {
+      (self.companion, self.clock) = (companion, clock)
+      work = Background { [stop] in
+        if command == "watch" {
+          companion.watch(
+            every: .seconds(86_400), wakeSocket: nil, stop: stop, stopLimit: .unlimited)
+        } else {
+          #expect(companion.run(wakeSocket: nil, stop: stop, stopLimit: .unlimited))
+        }
+      }
+    }
+
+    func end() throws {
+      stop.set()
+      wait(for: "the companion's notice of the stop") { companion.stopping.isSet }
+      // The limit of each request.
+      clock.advance(by: HTTPClient.Limits().total)
+      // What is left to a mail command and to Apple's answers, which begins with the stop.
+      clock.run(by: .seconds(1))
+      try work.finish()
+    }
+  }
+
+  @Test func eachLimitOfTimeIsShorterThanThatOfAStop() {
+    #expect(HTTPClient.Limits().total < Companion.stopLimit)
+    #expect(APNsClient.Limits().answersAtEnd < Companion.stopLimit)
+    #expect(Companion.stopLimit < .seconds(10))
   }
 
   @Test func whileOnlineGoIsSilent() throws {
     try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
-      let companion = try RunningCompanion(
-        polling.delivery, "watch", changing: polling.environment)
-      defer { companion.end() }
-      #expect(holds { polling.site.isBeingAsked(7) })
-      try stop(companion)
+      let clock = TestClock()
+      let working = Working("watch", clock, polling.companion(clock: clock.limits))
+      wait(for: "the poll") { polling.site.isBeingAsked(7) }
+      try working.end()
     }
   }
 
@@ -37,13 +61,12 @@ import Testing
   func whileAMailCommandHangs(_ command: String) throws {
     try withDelivery { delivery throws in
       try delivery.requestCode()
-      let script = try delivery.script("echo $$ > \(delivery.folder)/pid; exec sleep 600")
-      let companion = try RunningCompanion(
-        delivery, command,
-        changing: ["SWITCHBOARD_MAIL_DIRECTORY": "", "SWITCHBOARD_MAIL_COMMAND": script])
-      defer { companion.end() }
-      #expect(holds { (try? delivery.text("pid").hasSuffix("\n")) == true })
-      try stop(companion)
+      let script = try delivery.script("echo $$ > \(delivery.folder)/pid; exec sleep infinity")
+      let clock = TestClock()
+      let working = Working(
+        command, clock, delivery.companion(mailer: .command(script), clock: clock.limits))
+      wait(for: "the mail command") { (try? delivery.text("pid").hasSuffix("\n")) == true }
+      try working.end()
       #expect(
         delivery.sql("SELECT state, reason FROM outbox")
           == "open\tthe companion was stopped before the mail command ended")
@@ -55,12 +78,13 @@ import Testing
       delivery.insert(2)
       delivery.sql("UPDATE deliveries SET shard = 3")
       try withAPNs("silent after 1") { fake throws in
-        let companion = try RunningCompanion(
-          delivery, "watch", changing: try fake.environment())
-        defer { companion.end() }
+        let clock = TestClock()
+        let working = Working(
+          "watch", clock,
+          delivery.companion(mailer: nil, apns: try fake.settings(), clock: clock.limits))
         let inHand = "SELECT COUNT(*) FROM delivery_leases WHERE batch <> '[]'"
-        #expect(holds { delivery.sql(inHand) == "1" })
-        try stop(companion)
+        wait(for: "a batch in hand") { delivery.sql(inHand) == "1" }
+        try working.end()
         #expect(delivery.sql(inHand) == "0")
       }
     }
@@ -71,15 +95,17 @@ import Testing
       try withFCM { fake throws in
         delivery.insertAndroid((1...16).map(androidToken))
         for number in 1...16 { fake.gate.close(androidToken(number)) }
-        let companion = try RunningCompanion(
-          delivery, "watch",
-          changing: [
-            "FCM_SERVICE_ACCOUNT": fake.serviceAccount,
-            "SWITCHBOARD_SUBSTITUTES": "fcm=\(fake.url)",
-          ])
-        defer { companion.end() }
-        #expect(holds { (1...16).contains { fake.gate.isHolding(androidToken($0)) } })
-        try stop(companion)
+        let clock = TestClock()
+        let channel = DeliveryChannel.fcm(
+          try fake.settings(), delivery.companionDatabase, sealingKeys: TestDelivery.keys,
+          clock: clock.limits)
+        let working = Working(
+          "watch", clock,
+          delivery.companion(mailer: nil, channels: [channel], clock: clock.limits))
+        wait(for: "eight requests") {
+          (1...16).count { fake.gate.isHolding(androidToken($0)) } == FCMClient.concurrency
+        }
+        try working.end()
       }
       #expect(delivery.sql("SELECT COUNT(*) FROM delivery_leases WHERE batch <> '[]'") == "0")
     }
@@ -97,11 +123,12 @@ import Testing
         while read(connection, &byte, 1) == 1 {}
         close(connection)
       }
-      let companion = try RunningCompanion(
-        delivery, command, changing: ["SWITCHBOARD_PUBLIC_URL": "http://127.0.0.1:\(site.port)"])
-      defer { companion.end() }
-      #expect(holds { isAsked.isSet })
-      try stop(companion)
+      let clock = TestClock()
+      let url = "http://127.0.0.1:\(site.port)"
+      let working = Working(
+        command, clock, delivery.companion(mailer: nil, publicURL: url, clock: clock.limits))
+      wait(for: "the look at the site") { isAsked.isSet }
+      try working.end()
       #expect(delivery.sql("SELECT COUNT(*) FROM problems WHERE name = 'site'") == "0")
     }
   }
@@ -109,21 +136,16 @@ import Testing
   @Test(arguments: ["watch", "run"])
   func whileAPushServiceOfBrowsersIsSilent(_ command: String) throws {
     try withBrowsers { browsers in
-      let delivery = browsers.delivery
       browsers.service.gate.close("a")
       let browser = try browsers.subscribe("a")
       browsers.notify(browser)
-      let companion = try RunningCompanion(
-        delivery, command,
-        changing: [
-          "WEBPUSH_VAPID_KEY": testPrivateKey, "SWITCHBOARD_ADMINISTRATOR": "a@example.org",
-          "WEBPUSH_HOSTS": browsers.service.host,
-          "WEBPUSH_CA_CERT": browsers.service.certificatesFile,
-          "SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8",
-        ])
-      defer { companion.end() }
-      #expect(holds { browsers.service.gate.isHolding("a") })
-      try stop(companion)
+      let clock = TestClock()
+      let channel = browsers.channel(by: clock.limits)
+      let working = Working(
+        command, clock,
+        browsers.delivery.companion(mailer: nil, channels: [channel], clock: clock.limits))
+      wait(for: "the request") { browsers.service.gate.isHolding("a") }
+      try working.end()
       #expect(browsers.state(of: browser) == "open NoAnswer 1")
     }
   }

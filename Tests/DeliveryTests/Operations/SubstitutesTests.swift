@@ -1,7 +1,7 @@
-import Delivery
 import ProcessSupport
 import Testing
 
+@testable import Delivery
 @testable import switchboard_companion
 
 @Suite struct SubstitutesTests {
@@ -21,15 +21,23 @@ import Testing
     #expect(none.fcm == nil && none.ogs == nil && none.otherAPNs == nil)
   }
 
+  @Test func aClockCanBeSlow() {
+    let (all, complaints) = read("slowness=1000,ogs=http://127.0.0.1:8080")
+    #expect(complaints == [] && all.ogs != nil)
+    #expect(all.clock.realTime(of: .seconds(7)) == .seconds(7000))
+    #expect(read("").0.clock.realTime(of: .seconds(7)) == .seconds(7))
+  }
+
   @Test(arguments: [
     "https://fcm.example.org", "fcm", "fcm=", "fcm=fcm.example.org", "fcm=https://fcm.example.org/",
     "ogs=ftp://ogs.example.org", "ogs=file:///etc", "apns-other=http://localhost",
-    "apns=https://localhost", "ogs=http://127.0.0.1,x",
+    "apns=https://localhost", "ogs=http://127.0.0.1,x", "slowness=0", "slowness=10001",
+    "slowness=x",
   ])
   func aMalformedListIsOneComplaint(text: String) {
     #expect(
       read(text).1 == [
-        "SWITCHBOARD_SUBSTITUTES must be a list of fcm=URL, ogs=URL and apns-other=URL, each without a final slash, separated by commas; apns-other needs https."
+        "SWITCHBOARD_SUBSTITUTES must be a list of fcm=URL, ogs=URL and apns-other=URL, each without a final slash, and slowness=NUMBER, separated by commas; apns-other needs https."
       ])
   }
 }

@@ -14,7 +14,7 @@ import Testing
       let companion = try RunningCompanion(delivery, "watch")
       defer { companion.end() }
       let passes = "SELECT COUNT(*) FROM companion_status"
-      #expect(holds { delivery.sql(passes) == "1" })
+      wait(for: "a pass") { delivery.sql(passes) == "1" }
       for number in 1...2 {
         try companion.expectMail(of: delivery.requestCode("00000\(number)"))
       }
@@ -30,17 +30,11 @@ import Testing
       delivery.sql("RENAME TABLE outbox TO hidden")
       let companion = try RunningCompanion(delivery, "watch")
       defer { companion.end() }
-      #expect(
-        holds {
-          companion.log.contains(
-            /<3>time=\S+ level=error msg="The pass failed: MariaDB error 1146/)
-        }
-      )
-      #expect(
-        holds {
-          companion.log.contains(
-            /<3>time=\S+ level=error msg="The worker for mails failed: MariaDB error 1146/)
-        })
+      for part in ["pass", "worker for mails"] {
+        let line = try Regex(
+          #"<3>time=\S+ level=error msg="The \#(part) failed: MariaDB error 1146"#)
+        wait(for: "the failure of the \(part) in the log") { companion.log.contains(line) }
+      }
       delivery.sql("RENAME TABLE hidden TO outbox")
       try companion.expectMail(of: delivery.requestCode())
     }
@@ -52,7 +46,7 @@ import Testing
       let companion = try RunningCompanion(
         delivery, "watch", changing: ["SWITCHBOARD_DB_SOCKET": "\(delivery.folder)/none"])
       defer { companion.end() }
-      #expect(holds { companion.log.contains(" failed: MariaDB error 2002") })
+      wait(for: "a failure in the log") { companion.log.contains(" failed: MariaDB error 2002") }
       for _ in 1...3 { companion.wake() }
       companion.process.terminate()
       companion.process.waitUntilExit()
@@ -98,12 +92,6 @@ import Testing
     }
   }
 
-  /// Expects that `attempt` returns true at least once: on a busy machine, the request to online-go.com, which waits 7 s,
-  /// may end before the mail is sent.
-  private func expectOnce(_ attempt: (TestPolling) throws -> Bool) throws {
-    #expect(try (1...3).contains { _ in try withPolling(attempt) })
-  }
-
   @Test(arguments: ["run", "watch"])
   func aSocketFromSystemdThatDoesNotListenIsAWrongConfiguration(_ command: String) {
     let (status, output) = runProgram(
@@ -118,46 +106,46 @@ import Testing
 
   /// Uses `systemd-socket-activate`, which passes a socket like systemd.
   @Test func aRunThatTheWakeSocketStartedIsWokenAgain() throws {
-    try expectOnce { polling throws in
+    try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
       let companion = try RunningCompanion(
         polling.delivery, "run", changing: polling.environment, socketIsSystemds: true)
       defer { companion.end() }
       companion.wake()
-      #expect(holds { polling.site.isBeingAsked(7) })
-      #expect(companion.acceptsConnection())
-      return try companion.sendsMail(of: polling.delivery.requestCode())
-        && polling.site.isBeingAsked(7)
+      wait(for: "the poll") { polling.site.isBeingAsked(7) }
+      companion.expectAccept()
+      try companion.expectMail(of: polling.delivery.requestCode())
+      #expect(polling.site.isBeingAsked(7))
     }
   }
 
   @Test(arguments: ["watch", "run"])
   func aMailIsSentWhileAPollWaits(_ command: String) throws {
-    try expectOnce { polling throws in
+    try withPolling { polling throws in
       try polling.register()
       polling.site.answer(7, .silence)
       let companion = try RunningCompanion(
         polling.delivery, command, changing: polling.environment)
       defer { companion.end() }
-      #expect(holds { polling.site.isBeingAsked(7) })
-      return try companion.sendsMail(of: polling.delivery.requestCode())
-        && polling.site.isBeingAsked(7)
+      wait(for: "the poll") { polling.site.isBeingAsked(7) }
+      try companion.expectMail(of: polling.delivery.requestCode())
+      #expect(polling.site.isBeingAsked(7))
     }
   }
 
   @Test func aMailIsSentWhileAJobWaits() throws {
-    try expectOnce { polling throws in
+    try withPolling { polling throws in
       polling.site.answer(8, .silence)
       let companion = try RunningCompanion(
         polling.delivery, "watch", changing: polling.environment)
       defer { companion.end() }
-      #expect(holds { polling.sql("SELECT COUNT(*) FROM companion_status") == "1" })
+      wait(for: "a pass") { polling.sql("SELECT COUNT(*) FROM companion_status") == "1" }
       _ = try polling.responder.jobs.post(.turnCheck, Array(#"{"user_id":8}"#.utf8))
       companion.wake()
-      #expect(holds { polling.site.isBeingAsked(8) })
-      return try companion.sendsMail(of: polling.delivery.requestCode())
-        && polling.site.isBeingAsked(8)
+      wait(for: "the poll of the job") { polling.site.isBeingAsked(8) }
+      try companion.expectMail(of: polling.delivery.requestCode())
+      #expect(polling.site.isBeingAsked(8))
     }
   }
 
@@ -165,14 +153,16 @@ import Testing
     try withPolling { polling throws in
       for user in 7...8 as ClosedRange<Int64> {
         try polling.register(user)
-        // The answer takes more than four seconds, and an answer may take seven.
-        polling.site.answer(user, .slow(full([FakeGame]()) + String(repeating: " ", count: 40)))
+        polling.site.answer(user, .body(full([FakeGame]())))
+        polling.site.gate.close("\(user)")
       }
       let companion = try RunningCompanion(
         polling.delivery, "run", changing: polling.environment)
       defer { companion.end() }
-      #expect(holds { polling.site.total == 1 })
+      wait(for: "the first poll") { polling.site.total == 1 }
       companion.process.terminate()
+      wait(for: "the notice of the stop") { companion.log.contains("Stopping: ") }
+      polling.site.gate.openAll()
       companion.process.waitUntilExit()
       #expect(companion.process.terminationReason == .exit)
       #expect(companion.process.terminationStatus == 0)
@@ -214,12 +204,14 @@ final class RunningCompanion {
     let settings = delivery.account(of: "companion")
     let log = "\(folder)/log"
     try #require(FileManager.default.createFile(atPath: log, contents: nil))
-    let environment = [
+    var environment = [
       "SWITCHBOARD_DB_SOCKET": settings.socket!, "SWITCHBOARD_DB_NAME": settings.database,
       "SWITCHBOARD_DB_USER": settings.user, "CHECK_INTERVAL_SECONDS": "86400",
       "SWITCHBOARD_COMPANION_KEYS": "c1:" + base64URLEncoded([UInt8](repeating: 7, count: 32)),
       "SWITCHBOARD_MAIL_DIRECTORY": "\(folder)/mails",
     ].merging(changes) { $1 }
+    // No limit of time passes because the machine is slow.
+    environment["SWITCHBOARD_SUBSTITUTES", default: ""] += ",slowness=1000"
     process.environment = environment
     let arguments = command.split(separator: " ").map(String.init)
     if socketIsSystemds {
@@ -276,10 +268,10 @@ final class RunningCompanion {
   func wake() { close(connection()) }
 
   /// Connects as soon as the program listens, and waits until it closes the connection.
-  func acceptsConnection() -> Bool {
+  func expectAccept() {
     let connection = connection()
     defer { close(connection) }
-    return holds {
+    wait(for: "the accept of a connection") {
       var polled = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
       return poll(&polled, 1, 0) == 1
     }
@@ -287,17 +279,15 @@ final class RunningCompanion {
 
   private func connection() -> CInt {
     let connection = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    #expect(holds { withAddress(of: path) { connect(connection, $0, $1) } == 0 })
+    wait(for: "a connection") { withAddress(of: path) { connect(connection, $0, $1) } == 0 }
     return connection
   }
 
   /// Wakes the companion and waits until it has sent this mail.
-  func sendsMail(of id: String) -> Bool {
+  func expectMail(of id: String) {
     wake()
-    return holds { FileManager.default.fileExists(atPath: "\(folder)/mails/\(id).eml") }
+    wait(for: "the mail") { FileManager.default.fileExists(atPath: "\(folder)/mails/\(id).eml") }
   }
-
-  func expectMail(of id: String) { #expect(sendsMail(of: id)) }
 
   /// Whether a connection waits that the companion has not accepted.
   var isConnectionWaiting: Bool {

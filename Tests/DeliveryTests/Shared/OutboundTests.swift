@@ -39,7 +39,7 @@ import Testing
   @Test func aNameThatLeadsToThisMachineIsNotConnectedTo() throws {
     let server = Counted()
     defer { server.end() }
-    let client = HTTPClient(userAgent: "test")
+    let client = HTTPClient(userAgent: "test", clock: .still)
     let url = ForeignURL("http://localhost:\(server.port)/")
     let refusal = error { () throws(HTTPError) in
       try client.get(.foreign(url, under: OutboundRule()), entityTag: nil, limits: .init())
@@ -55,7 +55,7 @@ import Testing
 
   @Test(arguments: ["127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254", "[fd00::1]", "0.0.0.0"])
   func anAddressInPlaceOfANameIsLookedAtToo(host: String) {
-    let client = HTTPClient(userAgent: "test")
+    let client = HTTPClient(userAgent: "test", clock: .still)
     let refusal = error { () throws(HTTPError) in
       try client.get(
         .foreign(ForeignURL("http://\(host):9/"), under: OutboundRule()), entityTag: nil,
@@ -74,7 +74,7 @@ import Testing
   @Test func aConnectionThatIsKeptIsLookedAtToo() throws {
     let server = Counted()
     defer { server.end() }
-    let client = HTTPClient(userAgent: "test")
+    let client = HTTPClient(userAgent: "test", clock: .still)
     let url = "http://localhost:\(server.port)/"
     #expect(
       try client.get(.configured(url), entityTag: nil, limits: .init()).status == 200)
@@ -96,7 +96,7 @@ import Testing
       elsewhere.end()
     }
     let url = ForeignURL("http://127.0.0.1:\(server.port)/")
-    let client = HTTPClient(userAgent: "test")
+    let client = HTTPClient(userAgent: "test", clock: .still)
     let answer = try client.get(
       .foreign(url, under: Self.loopback), entityTag: nil, limits: .init())
     #expect(answer.status == 302)

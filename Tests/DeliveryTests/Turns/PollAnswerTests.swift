@@ -102,16 +102,19 @@ import Testing
   @Test(arguments: [true, false])
   func aServerThatNeverAnswersIsGivenUp(isSilent: Bool) throws {
     try withPolling { polling throws in
-      let text = full([FakeGame()])
-      polling.site.answer(7, isSilent ? .silence : .slow(text))
-      let client = HTTPClient(userAgent: "test")
-      let limits = HTTPClient.Limits(connecting: .seconds(1), total: .milliseconds(300), body: 1000)
-      let start = ContinuousClock.now
-      #expect(throws: HTTPError.self) {
-        try client.get(
-          .configured("\(polling.site.url)/api/v1/players/7/full"), entityTag: nil, limits: limits)
+      polling.site.answer(7, isSilent ? .silence : .drip)
+      let clock = TestClock()
+      let request = Background {
+        let client = HTTPClient(userAgent: "test", clock: clock.limits)
+        let url = "\(polling.site.url)/api/v1/players/7/full"
+        let error = #expect(throws: HTTPError.self) {
+          try client.get(.configured(url), entityTag: nil, limits: .init())
+        }
+        #expect(error?.reason == "Timeout was reached")
       }
-      #expect(ContinuousClock.now - start < .seconds(60))
+      wait(for: "the request") { polling.site.isBeingAsked(7) }
+      clock.advance(by: .seconds(7))
+      try request.finish()
     }
   }
 }

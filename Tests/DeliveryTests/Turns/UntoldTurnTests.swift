@@ -212,7 +212,7 @@ import Testing
       settings: Settings(
         keys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
         auditLifetime: .seconds(365 * 86_400), interval: .seconds(30), polling: polling,
-        apns: [try apple.settings()]),
+        apns: [try apple.settings()], clock: .still),
       log: Evidence.log(of: "a day without Apple")
     ).pass()
   }

@@ -229,8 +229,9 @@ private final class Week {
   private func companionSettings(_ polling: PollSettings, _ apns: APNsSettings) -> Settings {
     Settings(
       keys: TestDelivery.keys, mailer: nil, sender: "switchboard@example.org",
-      auditLifetime: .seconds(365 * 86_400), interval: .seconds(300), polling: polling, apns: [apns]
-    )
+      auditLifetime: .seconds(365 * 86_400), interval: .seconds(300), polling: polling,
+      apns: [apns],
+      clock: .still)
   }
 
   private func program() throws -> RunningCompanion {

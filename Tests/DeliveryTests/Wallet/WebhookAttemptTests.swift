@@ -76,9 +76,12 @@ extension WebhookTests {
     try withShop { delivery, shop, merchant throws in
       delivery.addWebhook(of: merchant.id)
       try shop.gate.hold {
-        let began = ContinuousClock.now
-        try delivery.companion(mailer: nil).doUrgentWork()
-        #expect(ContinuousClock.now - began >= .seconds(10))
+        let clock = TestClock()
+        let companion = delivery.companion(mailer: nil, clock: clock.limits)
+        let work = Background { try companion.doUrgentWork() }
+        wait(for: "the webhook") { shop.gate.isHolding("shop") }
+        clock.advance(by: .seconds(10))
+        try work.finish()
       }
       #expect(
         row("state, attempts, status IS NULL, reason", delivery) == "open 1 1 Timeout was reached")
@@ -90,12 +93,12 @@ extension WebhookTests {
       delivery.addWebhook(of: merchant.id)
       try shop.gate.hold {
         let companion = try RunningCompanion(
-          delivery, "watch", changing: ["SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8"])
+          delivery, "watch",
+          changing: ["SWITCHBOARD_OUTBOUND_ALLOW": "127.0.0.0/8"])
         defer { companion.end() }
-        #expect(holds { !shop.received.isEmpty })
+        wait(for: "the webhook") { !shop.received.isEmpty }
         companion.process.terminate()
-        // The reason below tells a stop from the end of the ten seconds for an answer.
-        try #require(holds { !companion.process.isRunning })
+        wait(for: "the end of the companion") { !companion.process.isRunning }
         #expect(companion.process.terminationStatus == 0, "\(companion.log)")
         #expect(!companion.log.contains(merchant.secret) && !companion.log.contains("/hook"))
       }

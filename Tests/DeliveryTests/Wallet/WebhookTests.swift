@@ -64,14 +64,15 @@ import Testing
     try withShop { delivery, shop, merchant throws in
       let id = delivery.addWebhook(of: merchant.id, event)
       let companion = delivery.companion(mailer: nil)
+      let began = Timestamp.now().seconds
       try companion.doUrgentWork()
       let message = try #require(shop.received.first)
       #expect(shop.received.count == 1)
       #expect(message.id == id)
       #expect(message.signatures == [message.signature(by: merchant.secret)])
       #expect(message.fields["content-type"] == "application/json")
-      let sentAt = try #require(message.fields["webhook-timestamp"].flatMap { Double($0) })
-      #expect(abs(sentAt - Date.now.timeIntervalSince1970) < 60)
+      let sentAt = try #require(message.fields["webhook-timestamp"].flatMap { Int64($0) })
+      #expect((began...Timestamp.now().seconds).contains(sentAt))
       #expect(message.json["type"] as? String == event.rawValue)
       let time = /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/
       #expect((message.json["timestamp"] as? String)?.wholeMatch(of: time) != nil)
@@ -242,7 +243,7 @@ import Testing
       try silent.gate.hold {
         let work = UrgentWork(of: delivery.companion(mailer: nil))
         work.wake()
-        #expect(holds { other.received.count == 3 })
+        wait(for: "the other merchant's webhooks") { other.received.count == 3 }
         #expect(silent.gate.isHolding("shop"))
         #expect(silent.received.count <= 2)
         #expect(

@@ -23,7 +23,8 @@ import Testing
         for: audience ?? service.origin, expiresAt: .now() + lifetime),
     ]
     fields.merge(changes) { $1 }
-    let client = HTTPClient(userAgent: "test", trusting: service.certificatesFile)
+    let client = HTTPClient(
+      userAgent: "test", trusting: service.certificatesFile, clock: .still)
     let lines = fields.compactMap { name, value in value.map { "\(name): \($0)" } }
     let answer = try client.post(
       body ?? browser.encrypt(Array("{}".utf8)), to: .configured(service.endpoint("a")),

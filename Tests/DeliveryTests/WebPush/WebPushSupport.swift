@@ -27,11 +27,10 @@ struct Browsers {
     }
   }
 
-  var channel: DeliveryChannel { channel(answerLimit: .seconds(7)) }
+  var channel: DeliveryChannel { channel(by: .still) }
 
-  func channel(answerLimit: Duration) -> DeliveryChannel {
-    .webPush(
-      settings, delivery.companionDatabase, keys: TestDelivery.keys, answerLimit: answerLimit)
+  func channel(by clock: LimitClock) -> DeliveryChannel {
+    .webPush(settings, delivery.companionDatabase, keys: TestDelivery.keys, clock: clock)
   }
 
   func pass() throws {

@@ -5,7 +5,7 @@ struct Faults {
   static let grammar = """
     `answer every N STATUS REASON [TIMESTAMP]`, `answer token TOKEN STATUS REASON [TIMESTAMP]`, \
     `goaway every N`, `drop every N`, `refuse every N`, `streams MAX`, `streams MAX after N`, `streams \
-    flap every N`, `silent after N`, `deaf after N`, `late MILLISECONDS every N`, `half-frame after N`, `body SIZE every \
+    flap every N`, `silent after N`, `deaf after N`, `late MILLISECONDS every N`, `mute every N`, `half-frame after N`, `body SIZE every \
     N`, `headers SIZE every N`, `pings COUNT every N`, `connections MAX`, `lasting MAX`, `alpn \
     http/1.1`, `tls none`.
     """
@@ -32,6 +32,8 @@ struct Faults {
   private(set) var deafAfter: Int?
   /// The last whose turn it is counts.
   private(set) var late: [(milliseconds: Int, every: Int)] = []
+  /// Requests that get no answer.
+  private(set) var muteEvery: Int?
   private(set) var halfFrameAfter: Int?
   private(set) var body: (size: Int, every: Int)?
   private(set) var headers: (size: Int, every: Int)?
@@ -61,6 +63,7 @@ struct Faults {
     case ("goaway", "every"): goawayEvery = number(2)
     case ("drop", "every"): dropEvery = number(2)
     case ("refuse", "every"): refuseEvery = number(2)
+    case ("mute", "every"): muteEvery = number(2)
     case ("streams", "flap"): flapEvery = number(3)
     case ("streams", _):
       guard let limit = number(1) else { return false }

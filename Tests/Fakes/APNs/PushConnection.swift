@@ -188,7 +188,7 @@ final class PushConnection {
     }
     if number.isTurn(faults.dropEvery) {
       isDropped = true
-    } else if number > faults.silentAfter ?? .max {
+    } else if number > faults.silentAfter ?? .max || number.isTurn(faults.muteEvery) {
     } else if number > faults.halfFrameAfter ?? .max {
       isStalling = true
     } else if let (milliseconds, _) = faults.late.last(where: { number.isTurn($0.every) }) {

@@ -42,6 +42,10 @@ final class Record {
     if status == 200 || status == 0 {
       visible[token, default: [:]][collapseID.isEmpty ? id : collapseID] = payload
     }
+  }
+
+  /// Called when answers are written, so that a reader of the file knows that a recorded request is answered.
+  func flushIfLarge() {
     if lines.count > 1 << 16 { flush() }
   }
 

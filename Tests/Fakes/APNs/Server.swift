@@ -63,6 +63,7 @@ final class Server {
           if !connection.proceed() { connections[descriptor] = nil }
         }
       }
+      record?.flushIfLarge()
     }
   }
 
