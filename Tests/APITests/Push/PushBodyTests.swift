@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
 import HTTP
+import Support
 import Synchronization
 import Testing
 
