@@ -5,17 +5,21 @@ struct Body {
   var bytes: [UInt8] = []
   var defect: Request.Defect?
 
-  /// Reads `CONTENT_LENGTH` octets or a whole chunked body, but not more than `limit` octets.
+  /// Reads `CONTENT_LENGTH` octets or a whole body without a length, but not more than `limit` octets.
   ///
-  /// - Parameter read: Fills the buffer and returns its length, or less at the end of the input.
+  /// - Parameters:
+  ///   - hasEnd: Whether the input ends with the content, as a stream of FastCGI does. Otherwise a request without
+  ///     `CONTENT_LENGTH` and without chunks has no content (RFC 3875 §4.1.2).
+  ///   - read: Fills the buffer and returns its length, or less at the end of the input.
   init(
-    _ parameters: Parameters, limit: Int, read: (UnsafeMutableBufferPointer<UInt8>) -> Int
+    _ parameters: Parameters, limit: Int, hasEnd: Bool,
+    read: (UnsafeMutableBufferPointer<UInt8>) -> Int
   ) {
     let text = parameters.text("CONTENT_LENGTH") ?? ""
     if text.isEmpty {
-      // Chunks (RFC 9112 §7.1), for which the web server passes on no length, or no content (RFC 3875 §4.1.2).
-      let encoding = parameters.text("TRANSFER_ENCODING", after: .http) ?? ""
-      if !encoding.isEmpty { readToEnd(limit: limit, read) }
+      // HTTP/2 needs no length (RFC 9113 §8.1.1), and for chunks (RFC 9112 §7.1) the web server passes on none.
+      let isRead = hasEnd || !(parameters.text("TRANSFER_ENCODING", after: .http) ?? "").isEmpty
+      if isRead { readToEnd(limit: limit, read) }
       return
     }
     guard let length = Self.length(text) else {
@@ -35,7 +39,14 @@ struct Body {
   private mutating func readToEnd(
     limit: Int, _ read: (UnsafeMutableBufferPointer<UInt8>) -> Int
   ) {
-    bytes = Array(unsafeUninitializedCapacity: limit + 1) { $1 = read($0) }
+    // In pieces, because most requests of unknown length have no content.
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { piece in
+      while bytes.count <= limit {
+        let count = read(piece)
+        bytes.append(contentsOf: piece.prefix(count))
+        if count < piece.count { break }
+      }
+    }
     guard bytes.count > limit else { return }
     bytes = []
     defect = .bodyTooLarge

@@ -86,7 +86,7 @@ final class Exchange {
     else { return nil }
     let parameters = Parameters(copying: environment)
     guard role == responder else { return Request(authorizing: parameters, paths: paths) }
-    var body = Body(parameters, limit: bodyLimit) { buffer in
+    var body = Body(parameters, limit: bodyLimit, hasEnd: true) { buffer in
       Int(FCGX_GetStr(buffer.baseAddress, CInt(buffer.count), handle.pointee.in))
     }
     // Always read to the end of the stream; unread bytes would become part of the next request.

@@ -22,7 +22,7 @@ func respond(
   to parameters: Parameters, input: CInt, output: CInt, bodyLimit: Int, below basePath: String = "",
   restLimit: Duration = .seconds(2), _ handler: (Request) -> Response
 ) throws(FastCGIError) {
-  let body = Body(parameters, limit: bodyLimit) { buffer in
+  let body = Body(parameters, limit: bodyLimit, hasEnd: false) { buffer in
     var count = 0
     while count < buffer.count {
       let received = read(input, buffer.baseAddress! + count, buffer.count - count)

@@ -107,20 +107,34 @@ import Testing
     }
   }
 
-  static let chunked: [(body: String, defect: String)] = [
+  static let withoutLength: [(body: String, defect: String)] = [
     ("", "-"), ("abc", "-"), ("abcdefghij", "-"), ("abcdefghijk", "bodyTooLarge"),
     (String(repeating: "x", count: 100_000), "bodyTooLarge"),
   ]
 
-  @Test(arguments: chunked)
-  func aBodyInChunksIsReadToItsEnd(body: String, defect: String) throws {
+  /// The body may come in chunks, or by HTTP/2, which has none and needs no length.
+  @Test(arguments: withoutLength, [true, false])
+  func aBodyWithoutALengthEndsWhereItsStreamEnds(
+    _ sent: (body: String, defect: String), isChunked: Bool
+  ) throws {
     try withServer(bodyLimit: 10) { server in
       let bytes = requestBytes(
-        "POST", "/", [("HTTP_TRANSFER_ENCODING", "chunked")], body: Array(body.utf8),
-        contentLength: "")
-      let kept = defect == "-" ? body : ""
+        "POST", "/", isChunked ? [("HTTP_TRANSFER_ENCODING", "chunked")] : [],
+        body: Array(sent.body.utf8), contentLength: "")
+      let kept = sent.defect == "-" ? sent.body : ""
       let answer = try server.answer(bytes)
-      #expect(answer.body == "POST /  \(kept) \(defect)")
+      #expect(answer.body == "POST /  \(kept) \(sent.defect)")
+    }
+  }
+
+  /// The buffer of one read has 1,024 octets.
+  @Test(arguments: [1023, 1024, 1025, 2048, 5000])
+  func aLongBodyWithoutALengthIsWhole(count: Int) throws {
+    try withServer(bodyLimit: 5000) { server in
+      let body = String(repeating: "x", count: count)
+      let bytes = requestBytes("POST", "/", body: Array(body.utf8), contentLength: "")
+      let answer = try server.answer(bytes)
+      #expect(answer.body == "POST /  \(body) -")
     }
   }
 

@@ -62,6 +62,12 @@ import Testing
     #expect(answer.body == "POST /  \(defect == "-" ? body : "") \(defect)")
   }
 
+  /// The standard input of a CGI program need not end (RFC 3875 §4.2).
+  @Test func withoutALengthAndChunksNothingIsRead() throws {
+    let answer = try answer([("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/")], ["abc"])
+    #expect(answer.body == "POST /   -")
+  }
+
   /// A socket reports an error instead of the end if it is closed with unread bytes: Apache then
   /// loses the response.
   @Test func refusedContentIsReadToItsEnd() throws {

@@ -131,10 +131,12 @@ private struct BodyLength {
 
   init(of count: Int, _ chance: inout SeededGenerator) {
     let limit = SimulatedRequest.bodyLimit
-    isChunked = count > 0 && Int.random(in: 0..<5, using: &chance) == 0
-    let isWrong = !isChunked && Int.random(in: 0..<12, using: &chance) == 0
-    let said = isWrong ? Int.random(in: 0...1_200, using: &chance) : count
-    parameter = isChunked || said == 0 ? "" : "\(said)"
+    // HTTP/2 has neither chunks nor always a length.
+    let isUnknown = count > 0 && Int.random(in: 0..<4, using: &chance) == 0
+    isChunked = isUnknown && Bool.random(using: &chance)
+    let isWrong = !isUnknown && Int.random(in: 0..<12, using: &chance) == 0
+    let said = isWrong ? Int.random(in: 1...1_200, using: &chance) : count
+    parameter = isUnknown || said == 0 ? "" : "\(said)"
     defect = said > limit ? .bodyTooLarge : said == count ? nil : .bodyIncomplete
   }
 }

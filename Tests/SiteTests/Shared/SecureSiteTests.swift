@@ -124,6 +124,22 @@ import Testing
     }
   }
 
+  /// HTTP/2 needs no length, and proxies and apps leave it out.
+  @Test(arguments: [2, 10_000, 65_536, 65_537])
+  func aBodyWithoutALengthIsRead(count: Int) throws {
+    try withSecureSite { secure in
+      let space = String(repeating: " ", count: count - 2)
+      let answer = secure.curl(
+        "https", "/api/app-attestation/verify-key", "--http2", "--header", "Content-Length:",
+        "--header", "Content-Type: application/json", "--data", "{\(space)}"
+      ).answer
+      // The body is an object without members.
+      #expect(answer.status == (count > 65_536 ? 413 : 400))
+      #expect(
+        !answer.body.contains("incomplete") && answer.body.contains("key") != (count > 65_536))
+    }
+  }
+
   @Test func httpLeadsToHTTPS() throws {
     try withSecureSite { secure in
       let answer = secure.curl("http", "/pair?token=secret-token").answer
