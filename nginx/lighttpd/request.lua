@@ -57,6 +57,7 @@ elseif query ~= "" or (r.req_attr["uri.query"] or "") ~= "" then
   logged = logged .. "?[redacted]"
 end
 r.req_env["LOGGED_URI"] = logged
+r.req_env["LOGGED_AGENT"] = (r.req_header["User-Agent"] or "-"):sub(1, 200)
 if isCrowded(r.req_attr["request.remote-addr"] or "") then return 429 end
 r.req_header["Proxy"] = nil   -- a client cannot set HTTP_PROXY (httpoxy)
 for name in pairs(r.req_header) do
