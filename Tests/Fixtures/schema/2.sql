@@ -1307,7 +1307,8 @@ GRANT SELECT ON table_sizes TO companion;
 GRANT SELECT ON table_sizes TO administrator;
 
 -- Accounts
-GRANT SELECT, INSERT, UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO responder;
+GRANT SELECT, INSERT (id, email, name, username, wallet_id, created_at, created_from, language),
+  UPDATE (email, name, username, cards_version, email_verified_at, language), DELETE ON accounts TO responder;
 GRANT SELECT, INSERT, UPDATE ON devices TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON device_registrations TO responder;
 GRANT SELECT, INSERT, UPDATE ON sessions TO responder;
@@ -1339,7 +1340,10 @@ GRANT SELECT ON every_passkey TO administrator;
 
 -- Preferences
 GRANT SELECT ON models TO responder;
-GRANT SELECT, INSERT, UPDATE ON device_preferences TO responder;
+GRANT SELECT, INSERT (device_id, last_updated_at),
+  UPDATE (device_id, push_enabled, push_token, preferred_models, archive_cache_quota_mb, version, last_updated_at,
+          last_write_digest, last_write_base)
+  ON device_preferences TO responder;
 GRANT SELECT, INSERT, DELETE ON models TO companion;
 GRANT SELECT (device_id, version, push_enabled, push_token),
   UPDATE (push_token, last_updated_at, version, last_write_digest, last_write_base)
@@ -1353,23 +1357,28 @@ GRANT SELECT (bound_at, attested_at), DELETE ON attestation_keys TO companion;
 GRANT SELECT ON attested_keys TO administrator;
 
 -- Push
-GRANT SELECT, INSERT, UPDATE, DELETE ON push_tokens TO responder;
+GRANT SELECT, INSERT (token, device_id, platform, bundle_id, registered_at),
+  UPDATE (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO responder;
 GRANT SELECT (token, device_id, platform, bundle_id, registered_at), DELETE ON push_tokens TO companion;
-GRANT INSERT, DELETE ON web_subscriptions TO responder;
+GRANT INSERT (token, sealed), DELETE ON web_subscriptions TO responder;
 GRANT SELECT, UPDATE (sealed) ON web_subscriptions TO companion;
 
 -- Wallet
 GRANT SELECT (bsim_id, name, logo_url, authorization_url, client_id, scope) ON banks TO responder;
 GRANT SELECT, UPDATE (removed_at), DELETE ON enrollments TO responder;
 GRANT SELECT, UPDATE (active, is_default) ON cards TO responder;
-GRANT SELECT, INSERT, UPDATE (spent_at, result), DELETE ON enrollment_states TO responder;
+GRANT SELECT,
+  INSERT (id, state_hash, nonce_hash, verifier, account_id, session_id, bsim_id, is_mobile, expires_at, browser_hash, address),
+  UPDATE (spent_at, result), DELETE ON enrollment_states TO responder;
 GRANT SELECT (id, name, api_key_hash, revoked_at, return_origins, largest_amount, hourly_requests, webhook_url)
   ON merchants TO responder;
-GRANT SELECT, INSERT,
+GRANT SELECT,
+  INSERT (id, merchant_id, amount, currency, order_id, created_at, expires_at, is_request, description, items, return_url,
+          idempotency_hash, request_hash),
   UPDATE (account_id, card_id, challenge_hash, attempts, approved_at, confirmed_at, confirmed_by, card_token, proof_hash,
           cancelled_at, cancelled_by, refunded_at, refund_reason, received_at, expired_at)
   ON payments TO responder;
-GRANT SELECT (payment_id, event), INSERT ON webhooks TO responder;
+GRANT SELECT (payment_id, event), INSERT (id, payment_id, merchant_id, event, expires_at) ON webhooks TO responder;
 GRANT SELECT, INSERT, UPDATE ON card_tokens TO responder;
 GRANT SELECT, INSERT, UPDATE ON banks TO companion;
 GRANT SELECT, INSERT, UPDATE ON enrollments TO companion;
@@ -1408,15 +1417,20 @@ GRANT SELECT (id, expires_at, ended_at) ON pairings TO relay;
 GRANT SELECT ON paired_devices TO administrator;
 
 -- Turns
-GRANT SELECT, INSERT, UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs_users TO responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ogs_registrations TO responder;
+GRANT SELECT, INSERT (id), UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs_users TO responder;
+GRANT SELECT, INSERT (ogs_user_id, device_token, channel, sealed, language, bundle_id, registered_at),
+  UPDATE (channel, sealed, language, bundle_id, registered_at, quiet_from, quiet_to, time_zone), DELETE
+  ON ogs_registrations TO responder;
 GRANT SELECT ON ogs_games TO responder;
 GRANT SELECT (device_token), UPDATE (is_stale) ON ogs_devices TO responder;
 GRANT SELECT (ogs_user_id), DELETE ON turn_alerts TO responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON turn_settings TO responder;
+GRANT SELECT,
+  INSERT (ogs_user_id, quiet_from, quiet_to, time_zone, kinds, live_games, muted_games, changed_at),
+  UPDATE (quiet_from, quiet_to, time_zone, kinds, live_games, muted_games, changed_at), DELETE ON turn_settings TO responder;
 GRANT SELECT (notification_id, ogs_user_id, created_at) ON turn_notices TO responder;
 GRANT SELECT (notification_id, state) ON deliveries TO responder;
-GRANT SELECT, INSERT, UPDATE, DELETE ON api_keys TO responder;
+GRANT SELECT, INSERT (key_hash, key_prefix, ogs_user_id, description, created_at), UPDATE (revoked_at), DELETE
+  ON api_keys TO responder;
 GRANT SELECT (event_key), DELETE ON notifications TO responder;
 GRANT SELECT, UPDATE, DELETE ON ogs_users TO companion;
 GRANT SELECT, UPDATE, DELETE ON ogs_registrations TO companion;
@@ -1433,16 +1447,18 @@ GRANT SELECT ON polls TO administrator;
 GRANT SELECT ON keys_of_turns TO administrator;
 
 -- Operations
-GRANT INSERT ON outbox TO responder;
-GRANT SELECT, INSERT, UPDATE (state, finished_at) ON jobs TO responder;
+GRANT INSERT (id, kind, recipient, sealed, state, expires_at, request_id, finished_at, account_id) ON outbox TO responder;
+GRANT SELECT, INSERT (id, kind, request, request_id, account_id), UPDATE (state, finished_at) ON jobs TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO responder;
 GRANT SELECT (token), DELETE ON hosts_of_no_device TO companion;
 GRANT SELECT ON companion_status TO responder;
 GRANT SELECT ON problems TO responder;
 GRANT SELECT (channel, shard, state, due_at) ON deliveries TO responder;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
-GRANT SELECT, INSERT, UPDATE ON rate_limits TO responder;
-GRANT INSERT ON audit_log TO responder;
+GRANT SELECT, INSERT (name, subject, window_started_at, window_seconds, hits, allowed),
+  UPDATE (window_started_at, window_seconds, hits, allowed) ON rate_limits TO responder;
+GRANT INSERT (at, event, account_id, device_id, request_id, address, detail, platform, bundle_id, app_version, attestation,
+              attestation_reason) ON audit_log TO responder;
 GRANT SELECT ON account_events TO responder;
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO companion;
 GRANT SELECT, UPDATE, DELETE ON jobs TO companion;
@@ -1503,6 +1519,21 @@ BEGIN NOT ATOMIC
   WHILE @has_roles AND LOCATE(';', @rights) > 0 DO
     SET statement = SUBSTRING_INDEX(@rights, ';', 1);
     SET @rights = SUBSTRING(@rights, CHAR_LENGTH(statement) + 2);
+    BEGIN
+      -- A right on columns replaces that on the whole table, of an earlier version. An account that may not read who has which
+      -- leaves it.
+      DECLARE EXIT HANDLER FOR 1142 BEGIN END;
+      SET @role = CONCAT(@roles, '_', REGEXP_SUBSTR(statement, '[a-z]+$'));
+      SET @table = REGEXP_REPLACE(statement, '(?s)^.*[ )]ON ([a-z_]+) TO [a-z]+$', '\\1');
+      SET @whole = (SELECT Table_priv FROM mysql.tables_priv
+                    WHERE Db = DATABASE() AND User = @role AND Table_name = @table LIMIT 1);
+      IF LOCATE('INSERT (', statement) > 0 AND FIND_IN_SET('Insert', @whole) > 0 THEN
+        EXECUTE IMMEDIATE CONCAT('REVOKE INSERT ON ', @table, ' FROM `', @role, '`');
+      END IF;
+      IF LOCATE('UPDATE (', statement) > 0 AND FIND_IN_SET('Update', @whole) > 0 THEN
+        EXECUTE IMMEDIATE CONCAT('REVOKE UPDATE ON ', @table, ' FROM `', @role, '`');
+      END IF;
+    END;
     EXECUTE IMMEDIATE REGEXP_REPLACE(statement, '([a-z]+)$', CONCAT('`', @roles, '_\\1`'));
   END WHILE;
 END //

@@ -220,13 +220,15 @@ import Testing
     }
   }
 
-  /// Version 1 gave two rights too many.
+  /// Version 1 gave these rights too many.
   @Test func anUpgradeTakesAwayWhatNoProgramNeeds() throws {
     let first = try #require(ReleasedSchema.all.first)
     try first.withRows { store throws in
       let statements = [
         ("responder", "SELECT * FROM tables_unfit_for_a_cluster"),
         ("companion", "SELECT api_key_hash FROM merchants"),
+        ("responder", "INSERT IGNORE INTO ogs_users (id, entity_tag) VALUES (4711, 'x')"),
+        ("responder", "UPDATE ogs_registrations SET untold = NULL"),
       ]
       for (account, statement) in statements {
         #expect(store.refusal(of: statement, to: account) == nil)
