@@ -1419,14 +1419,14 @@ GRANT SELECT ON paired_devices TO administrator;
 -- Turns
 GRANT SELECT, INSERT (id), UPDATE (due_at, asked_at, interval_seconds), DELETE ON ogs_users TO responder;
 GRANT SELECT, INSERT (ogs_user_id, device_token, channel, sealed, language, bundle_id, registered_at),
-  UPDATE (channel, sealed, language, bundle_id, registered_at, quiet_from, quiet_to, time_zone), DELETE
+  UPDATE (ogs_user_id, device_token, channel, sealed, language, bundle_id, registered_at, quiet_from, quiet_to, time_zone), DELETE
   ON ogs_registrations TO responder;
 GRANT SELECT ON ogs_games TO responder;
 GRANT SELECT (device_token), UPDATE (is_stale) ON ogs_devices TO responder;
 GRANT SELECT (ogs_user_id), DELETE ON turn_alerts TO responder;
 GRANT SELECT,
   INSERT (ogs_user_id, quiet_from, quiet_to, time_zone, kinds, live_games, muted_games, changed_at),
-  UPDATE (quiet_from, quiet_to, time_zone, kinds, live_games, muted_games, changed_at), DELETE ON turn_settings TO responder;
+  UPDATE (ogs_user_id, quiet_from, quiet_to, time_zone, kinds, live_games, muted_games, changed_at), DELETE ON turn_settings TO responder;
 GRANT SELECT (notification_id, ogs_user_id, created_at) ON turn_notices TO responder;
 GRANT SELECT (notification_id, state) ON deliveries TO responder;
 GRANT SELECT, INSERT (key_hash, key_prefix, ogs_user_id, description, created_at), UPDATE (revoked_at), DELETE
@@ -1456,7 +1456,7 @@ GRANT SELECT ON problems TO responder;
 GRANT SELECT (channel, shard, state, due_at) ON deliveries TO responder;
 GRANT SELECT, UPDATE (written_at, full_at) ON health TO responder;
 GRANT SELECT, INSERT (name, subject, window_started_at, window_seconds, hits, allowed),
-  UPDATE (window_started_at, window_seconds, hits, allowed) ON rate_limits TO responder;
+  UPDATE (name, subject, window_started_at, window_seconds, hits, allowed) ON rate_limits TO responder;
 GRANT INSERT (at, event, account_id, device_id, request_id, address, detail, platform, bundle_id, app_version, attestation,
               attestation_reason) ON audit_log TO responder;
 GRANT SELECT ON account_events TO responder;
@@ -1516,26 +1516,40 @@ BEGIN NOT ATOMIC
       END IF;
     END;
   END IF;
+  SET @meanwhile = LEFT(CONCAT(@roles, '_upgrade_', DATABASE()), 80);
   WHILE @has_roles AND LOCATE(';', @rights) > 0 DO
     SET statement = SUBSTRING_INDEX(@rights, ';', 1);
     SET @rights = SUBSTRING(@rights, CHAR_LENGTH(statement) + 2);
     BEGIN
-      -- A right on columns replaces that on the whole table, of an earlier version. An account that may not read who has which
-      -- leaves it.
+      -- A right on columns replaces that on the whole table, of an earlier version. REVOKE on the table takes those on columns
+      -- too, so a second role has the right until both are done: clients go on. An account that may not read who has which
+      -- leaves all.
       DECLARE EXIT HANDLER FOR 1142 BEGIN END;
       SET @role = CONCAT(@roles, '_', REGEXP_SUBSTR(statement, '[a-z]+$'));
       SET @table = REGEXP_REPLACE(statement, '(?s)^.*[ )]ON ([a-z_]+) TO [a-z]+$', '\\1');
       SET @whole = (SELECT Table_priv FROM mysql.tables_priv
                     WHERE Db = DATABASE() AND User = @role AND Table_name = @table LIMIT 1);
-      IF LOCATE('INSERT (', statement) > 0 AND FIND_IN_SET('Insert', @whole) > 0 THEN
-        EXECUTE IMMEDIATE CONCAT('REVOKE INSERT ON ', @table, ' FROM `', @role, '`');
-      END IF;
-      IF LOCATE('UPDATE (', statement) > 0 AND FIND_IN_SET('Update', @whole) > 0 THEN
-        EXECUTE IMMEDIATE CONCAT('REVOKE UPDATE ON ', @table, ' FROM `', @role, '`');
+      SET @replaced = CONCAT_WS(', ',
+        IF(LOCATE('INSERT (', statement) > 0 AND FIND_IN_SET('Insert', @whole) > 0, 'INSERT', NULL),
+        IF(LOCATE('UPDATE (', statement) > 0 AND FIND_IN_SET('Update', @whole) > 0, 'UPDATE', NULL));
+      IF @replaced <> '' THEN
+        EXECUTE IMMEDIATE CONCAT('CREATE ROLE IF NOT EXISTS `', @meanwhile, '`');
+        EXECUTE IMMEDIATE CONCAT('GRANT ', @replaced, ' ON ', @table, ' TO `', @meanwhile, '`');
+        EXECUTE IMMEDIATE CONCAT('GRANT `', @meanwhile, '` TO `', @role, '`');
+        EXECUTE IMMEDIATE CONCAT('REVOKE ', @replaced, ' ON ', @table, ' FROM `', @role, '`');
       END IF;
     END;
     EXECUTE IMMEDIATE REGEXP_REPLACE(statement, '([a-z]+)$', CONCAT('`', @roles, '_\\1`'));
   END WHILE;
+  IF @has_roles THEN
+    BEGIN
+      -- Also the role of an earlier attempt that has failed.
+      DECLARE EXIT HANDLER FOR 1142 BEGIN END;
+      IF EXISTS (SELECT * FROM mysql.tables_priv WHERE Db = DATABASE() AND User = @meanwhile) THEN
+        EXECUTE IMMEDIATE CONCAT('DROP ROLE `', @meanwhile, '`');
+      END IF;
+    END;
+  END IF;
 END //
 DELIMITER ;
 

@@ -34,7 +34,7 @@ import Testing
     "ogs_devices": ("", "is_stale"),
     "ogs_registrations": (
       "bundle_id channel device_token language ogs_user_id registered_at sealed",
-      "bundle_id channel language quiet_from quiet_to registered_at sealed time_zone"
+      "bundle_id channel device_token language ogs_user_id quiet_from quiet_to registered_at sealed time_zone"
     ), "ogs_users": ("id", "asked_at due_at interval_seconds"),
     "outbox": (
       "account_id expires_at finished_at id kind recipient request_id sealed state", ""
@@ -58,11 +58,11 @@ import Testing
     ),
     "rate_limits": (
       "allowed hits name subject window_seconds window_started_at",
-      "allowed hits window_seconds window_started_at"
+      "allowed hits name subject window_seconds window_started_at"
     ),
     "turn_settings": (
       "changed_at kinds live_games muted_games ogs_user_id quiet_from quiet_to time_zone",
-      "changed_at kinds live_games muted_games quiet_from quiet_to time_zone"
+      "changed_at kinds live_games muted_games ogs_user_id quiet_from quiet_to time_zone"
     ), "web_subscriptions": ("sealed token", ""),
     "webhooks": ("event expires_at id merchant_id payment_id", ""),
     // The responder's own: it needs each column, and the companion only ends or deletes rows.
