@@ -64,7 +64,7 @@ import Testing
 
   static let bodies: [(length: String, body: String, defect: String)] = [
     ("3", "abc", "-"), ("", "", "-"), ("0", "", "-"), ("003", "abc", "-"),
-    ("4", "abc", "bodyIncomplete"), ("2", "abc", "bodyIncomplete"), ("", "abc", "bodyIncomplete"),
+    ("4", "abc", "bodyIncomplete"), ("2", "abc", "bodyIncomplete"), ("", "abc", "-"),
     ("0", "abc", "bodyIncomplete"), ("3x", "abc", "bodyIncomplete"),
     ("-3", "abc", "bodyIncomplete"), ("+3", "abc", "bodyIncomplete"),
     ("11", "abc", "bodyTooLarge"), ("11", "abcdefghijk", "bodyTooLarge"),
