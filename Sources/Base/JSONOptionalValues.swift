@@ -36,6 +36,11 @@ extension JSONReader {
     return Int64(exactly: number.rounded(.towardZero))
   }
 
+  /// Reads an instant in Unix milliseconds; nil if the value is not a number, or not of the years 1970 to 9999.
+  package mutating func optionalTimestamp() throws -> Timestamp? {
+    try optionalInteger().flatMap { Timestamp(givenMilliseconds: $0) }
+  }
+
   /// Reads a string; nil if the value is not a string.
   ///
   /// - Parameter size: the limit in bytes of the text as it is written; lenient mode cuts a longer

@@ -24,6 +24,23 @@ extension String {
     return String(text)
   }
 
+  /// Whether the string has no CR, LF or NUL, and so can be the value of a field (RFC 9110 §5.5).
+  package var isOneLine: Bool { utf8.allSatisfy { $0 != 0x0A && $0 != 0x0D && $0 != 0 } }
+
+  /// Whether people see any of the string.
+  package var isVisible: Bool { unicodeScalars.contains { !$0.isInvisible } }
+
+  /// The string without white space at both ends and without characters that cannot be shown, but with joiners and variation
+  /// selectors: Persian names and many emoji have these. Empty if people see nothing of it.
+  package var withoutInvisible: String {
+    guard isVisible else { return "" }
+    var text = UnicodeScalarView()
+    for scalar in unicodeScalars where !scalar.isInvisible || scalar.isJoining {
+      text.append(scalar)
+    }
+    return String(text).trimmed
+  }
+
   /// The string with `%XX` for every octet except letters, digits, `-`, `.`, `_` and `~` (RFC 3986
   /// §2.3), for queries and forms.
   package var percentEncoded: String {
@@ -50,6 +67,26 @@ extension Unicode.Scalar {
     switch value {
     case 0x202A...0x202E, 0x2066...0x2069: true
     default: properties.generalCategory == .control
+    }
+  }
+
+  /// Whether nothing is seen of the character by itself.
+  fileprivate var isInvisible: Bool {
+    // Nearly all text is visible ASCII, and looking up properties is slow.
+    if (0x21..<0x7F).contains(value) { return false }
+    switch properties.generalCategory {
+    case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return true
+    default:
+      // Two letters without a shape: the fillers of Hangul are ignorable, and the empty pattern of Braille is a symbol.
+      return properties.isDefaultIgnorableCodePoint || value == 0x2800
+    }
+  }
+
+  /// Whether the character changes how those next to it look: a space, a joiner, a variation selector or a tag.
+  fileprivate var isJoining: Bool {
+    switch value {
+    case 0x200C, 0x200D, 0xFE00...0xFE0F, 0xE0020...0xE007F, 0xE0100...0xE01EF: true
+    default: properties.generalCategory == .spaceSeparator
     }
   }
 }

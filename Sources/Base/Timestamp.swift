@@ -12,6 +12,24 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     self.init(milliseconds: seconds * 1000)
   }
 
+  /// The instants that are taken from others: the years 1970 to 9999. All arithmetic with these and with our spans fits, and a
+  /// DATETIME holds them.
+  private static let given: ClosedRange<Int64> = 0...253_402_300_799_999
+
+  /// An instant that another program or person gave.
+  ///
+  /// - Returns: nil outside of the years 1970 to 9999.
+  package init?(givenMilliseconds milliseconds: Int64) {
+    guard Self.given.contains(milliseconds) else { return nil }
+    self.init(milliseconds: milliseconds)
+  }
+
+  /// Like ``init(givenMilliseconds:)``.
+  package init?(givenSeconds seconds: Int64) {
+    guard (0...Self.given.upperBound / 1000).contains(seconds) else { return nil }
+    self.init(seconds: seconds)
+  }
+
   /// Unix seconds, rounded down: the unit of `iat` and `exp` (RFC 7519 §2).
   package var seconds: Int64 { milliseconds.quotientAndRemainder(flooredBy: 1000).0 }
 
@@ -32,7 +50,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
 extension Timestamp {
   /// The instant in UTC with whole seconds: `2025-09-20T12:00:00Z` (RFC 3339 §5.6; some apps'
-  /// parsers refuse a fraction).
+  /// parsers refuse a fraction). A year before 0 is shown as 0, and only four digits of a later one than 9999.
   package var rfc3339: String {
     let (days, second) = seconds.quotientAndRemainder(flooredBy: 86_400)
     let date = CivilDate(dayNumber: days)
@@ -46,7 +64,7 @@ extension Timestamp {
           rest /= 10
         }
       }
-      put(date.year, at: 0, digits: 4)
+      put(max(date.year, 0), at: 0, digits: 4)
       put(date.month, at: 5, digits: 2)
       put(date.day, at: 8, digits: 2)
       put(second / 3600, at: 11, digits: 2)

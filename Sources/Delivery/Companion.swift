@@ -83,6 +83,7 @@ package struct Companion: Sendable {
     try round.get()
     try urgent.get()
     try storeProblems()
+    try noteEnd()
     if let problem = takeProblem() { throw problem }
   }
 
@@ -91,6 +92,7 @@ package struct Companion: Sendable {
   /// - Throws: if the database does not answer.
   func runRound(pollingAtMost limit: Duration, _ work: UrgentWork) throws {
     let began = clock.now()
+    try noteRunning()
     if try records.companions.shortenWaitsIfClockWasSetBack() {
       log.warning("The database's clock was set back: the waits that grew are shortened")
     }

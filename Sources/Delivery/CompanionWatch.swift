@@ -35,6 +35,7 @@ extension Companion {
     }
     noteStop()
     end(pass, work, by: clock.now() + stopLimit)
+    storeEnd()
   }
 
   /// Runs one pass, and does urgent work whenever it is woken during the pass. SIGTERM and SIGINT
@@ -71,7 +72,15 @@ extension Companion {
     do { try storeProblems() } catch {
       log.error("Cannot store the problems of this pass: \(error)")
     }
+    storeEnd()
     return takeProblem() == nil && isDone && pass.hasSucceeded
+  }
+
+  private func storeEnd() {
+    do { try noteEnd() } catch {
+      // The next pass takes this process for one that has died.
+      log.error("Cannot store that this companion ends: \(error)")
+    }
   }
 
   /// Time limit for a pass, whose polls and deletions take half a minute or a little longer. Together with ``UrgentWork/longest`` it is less than the unit's `TimeoutStartSec`.

@@ -18,10 +18,11 @@ extension MYSQL_TIME {
     time_type = MYSQL_TIMESTAMP_DATETIME
   }
 
-  /// Unix milliseconds; microseconds are cut.
+  /// Unix milliseconds; microseconds are cut. A month or a day of zero, which a session may allow itself to write, counts as
+  /// the first.
   var milliseconds: Int64 {
-    precondition(month > 0 && day > 0, "a zero date is not an instant")
-    let date = CivilDate(year: Int64(year), month: Int64(month), day: Int64(day))
+    let date = CivilDate(
+      year: Int64(year), month: Int64(max(month, 1)), day: Int64(max(day, 1)))
     let seconds = Int64(hour) * 3600 + Int64(minute) * 60 + Int64(second)
     return date.dayNumber * millisecondsPerDay + seconds * 1000 + Int64(second_part / 1000)
   }

@@ -30,6 +30,22 @@ import Testing
     #expect(Timestamp(seconds: seconds).rfc3339 == text)
   }
 
+  @Test(arguments: [
+    (Int64(0), true), (253_402_300_799_999, true), (-1, false), (253_402_300_800_000, false),
+    (.min, false), (.max, false),
+  ])
+  func timesOfOthersAreOfTheYears1970To9999(milliseconds: Int64, isTaken: Bool) {
+    #expect((Timestamp(givenMilliseconds: milliseconds) != nil) == isTaken)
+    let seconds = milliseconds.quotientAndRemainder(flooredBy: 1000).0
+    #expect((Timestamp(givenSeconds: seconds) != nil) == isTaken)
+  }
+
+  /// Old rows may hold any.
+  @Test(arguments: [Int64.min, .max, -62_167_219_200_001, 253_402_300_800_000])
+  func eachInstantIsWritten(milliseconds: Int64) {
+    #expect(Timestamp(milliseconds: milliseconds).rfc3339.utf8.count == 20)
+  }
+
   @Test func instantsAtRandomAreWrittenAsFoundationWritesThem() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {

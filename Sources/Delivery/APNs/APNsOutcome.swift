@@ -7,7 +7,8 @@ package enum APNsOutcome: Sendable, Equatable {
   case accepted(apnsID: String)
   /// Apple refused the notification with this HTTP status.
   case rejected(status: Int, reason: Reason)
-  /// Status 410: no app uses this token any more. `since` is when Apple noticed that.
+  /// Status 410: no app uses this token any more. `since` is when Apple noticed that;
+  /// nil if Apple does not say, or names a time that cannot be true.
   case unregistered(reason: Reason, since: Timestamp?)
   /// No answer: Apple may or may not have the notification.
   case unanswered
@@ -78,8 +79,7 @@ extension APNsOutcome {
             let text = try value.optionalString(atMost: 100)
             if let text, text.isVisibleASCII(atMost: 99) { reason = Reason(rawValue: text) }
           case "timestamp":
-            let time = try value.optionalInteger()
-            since = time.map { Timestamp(milliseconds: $0) }
+            since = try value.optionalTimestamp()
           default: try value.skip()
           }
         }

@@ -65,7 +65,8 @@ struct HTTPClient: ~Copyable {
     _ destination: Destination, entityTag: String?, limits: Limits
   ) throws(HTTPError) -> HTTPAnswer {
     var destination = destination
-    let fields = entityTag.map { ["If-None-Match: \($0)"] } ?? []
+    // Without the tag, the whole answer comes.
+    let fields = entityTag.flatMap { $0.isOneLine ? ["If-None-Match: \($0)"] : nil } ?? []
     let deadline = clock.now() + limits.total
     var limits = limits
     for _ in 0...3 {
@@ -132,6 +133,10 @@ struct HTTPClient: ~Copyable {
     _ destination: Destination, fields: [String], body sent: [UInt8]? = nil, limits: Limits,
     readsAll: Bool = true
   ) throws(HTTPError) -> HTTPAnswer {
+    // A row may hold what becomes a field or an address. A line end in it would begin another field, or another request.
+    guard (fields + [userAgent, destination.url.text]).allSatisfy(\.isOneLine) else {
+      throw HTTPError(kind: .malformed, reason: "a field of the request has a line end")
+    }
     let end = try begin(with: destination, limits: limits)
     let body = ReceivedBody(limit: limits.body)
     var list = curl_slist_append(nil, "Accept: application/json")
@@ -226,7 +231,7 @@ struct HTTPClient: ~Copyable {
     return HTTPAnswer(
       status: status, body: body, entityTag: field("ETag"),
       retryAfter: seconds > 0
-        ? min(.seconds(Int64(seconds)), HTTPAnswer.longestRetryAfter) : nil)
+        ? .seconds(min(Int64(seconds), HTTPAnswer.longestRetryAfter.components.seconds)) : nil)
   }
 
   private func set(_ option: CURLoption, _ value: String) {
@@ -241,6 +246,9 @@ struct HTTPClient: ~Copyable {
 
   /// Time of the last answer, by the server's clock.
   var date: Timestamp? { field("Date").flatMap(Self.date) }
+
+  /// IP address that gave the last answer; a proxy's if one was used.
+  var address: String? { text(CURLINFO_PRIMARY_IP) }
 
   /// Certificate of an https server. Only connects, and does not verify the certificate.
   ///
@@ -281,13 +289,14 @@ struct HTTPClient: ~Copyable {
   }
 
   /// The corresponding C function is `curl_getdate`.
-  private static func date(_ text: String) -> Timestamp? {
-    let seconds = curl_getdate(text, nil)
-    return seconds < 0 ? nil : Timestamp(seconds: Int64(seconds))
+  ///
+  /// - Returns: nil for other text, and outside of the years 1970 to 9999.
+  static func date(_ text: String) -> Timestamp? {
+    Timestamp(givenSeconds: Int64(curl_getdate(text, nil)))
   }
 
   /// A field of the last answer (`curl_easy_header`).
-  private func field(_ name: String) -> String? {
+  func field(_ name: String) -> String? {
     var header: UnsafeMutablePointer<curl_header>?
     guard curl_easy_header(curl, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
       let value = header?.pointee.value

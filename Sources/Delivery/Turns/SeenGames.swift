@@ -75,8 +75,8 @@ private struct GameFields {
   private var gameName: String?
   private var title: String?
   private var currentPlayer: Int64?
-  private var lastMove: Int64?
-  private var expiration: Int64?
+  private var lastMove: Timestamp?
+  private var expiration: Timestamp?
   private var hasNotBegun = false
   /// Seconds per move.
   private var timePerMove: Int64?
@@ -123,9 +123,9 @@ private struct GameFields {
     _ = try value.optionalObject { name, clock in
       switch name {
       case "current_player": fields.currentPlayer = try clock.optionalInteger()
-      case "last_move": fields.lastMove = try clock.optionalInteger()
+      case "last_move": fields.lastMove = try clock.optionalTimestamp()
       case "title": fields.title = try clock.optionalString(atMost: longestText)
-      case "expiration": fields.expiration = try clock.optionalInteger()
+      case "expiration": fields.expiration = try clock.optionalTimestamp()
       case "start_mode": fields.hasNotBegun = try clock.isTrue()
       case "pause": try fields.readPause(&clock)
       default: try clock.skip()
@@ -181,7 +181,7 @@ private struct GameFields {
 
   /// End of the clock in Unix milliseconds; nil before the first move, when the clock shows the
   /// remaining time.
-  var clockEnd: Int64? { hasNotBegun ? nil : expiration }
+  var clockEnd: Int64? { hasNotBegun ? nil : expiration?.milliseconds }
 
   /// - Returns: nil if the members do not tell whose turn it is.
   func game(id: Int64, for userID: Int64) -> TurnGame? {
@@ -189,7 +189,7 @@ private struct GameFields {
     let player = phase == "stone removal" ? awaitedByRemoval(userID) : currentPlayer ?? 0
     let named = [name, gameName, title].compactMap { $0 }.first { !$0.isEmpty }
     return TurnGame(
-      id: id, name: named?.withoutControls ?? "Game \(id)", lastMove: lastMove,
+      id: id, name: named?.withoutControls ?? "Game \(id)", lastMove: lastMove.milliseconds,
       currentPlayer: max(player, 0),
       isRunning: !isPaused && (phase == "stone removal" || phase == "play" && !isRemoving))
   }

@@ -44,11 +44,12 @@ package struct MailContent: Sendable, Equatable {
       return nil
     }
     guard let secret = texts["secret"], let language = Language(rawValue: texts["language"] ?? ""),
-      let device = texts["device"], let address = texts["address"], let milliseconds
+      let device = texts["device"], let address = texts["address"],
+      let at = milliseconds.flatMap({ Timestamp(givenMilliseconds: $0) })
     else { return nil }
     self.init(
       secret: secret, language: language, device: device, address: address,
-      at: Timestamp(milliseconds: milliseconds), handsOver: texts["handsOver"] == "yes")
+      at: at, handsOver: texts["handsOver"] == "yes")
   }
 
   package var json: [UInt8] {

@@ -44,7 +44,8 @@ extension Problem {
       switch self {
       case .database: "The database does not answer, or accepts no writes."
       case .schema: "The database has another version of the schema than the programs."
-      case .companion: "No companion ends its passes, so nothing is sent or polled."
+      case .companion:
+        "A companion does not end its passes, so nothing is sent or polled, or not all."
       case .site: "The site does not answer requests."
       case .mail: "Mails are not sent."
       case .keys: "Something was sealed for keys that the companion does not have."

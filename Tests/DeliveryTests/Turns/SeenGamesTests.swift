@@ -87,11 +87,16 @@ import Testing
 
   @Test(arguments: [
     ("1758474319701", 1_758_474_319_701), ("1758474319701.999", 1_758_474_319_701),
-    ("1.758474319701e12", 1_758_474_319_701), ("9007199254740993", 9_007_199_254_740_993),
-    ("9223372036854775807", .max), ("-5", -5),
+    ("1.758474319701e12", 1_758_474_319_701), ("253402300799999", 253_402_300_799_999), ("0", 0),
+    ("9007199254740993", nil), ("9223372036854775807", nil), ("-5", nil),
   ])
-  func numbersKeepTheir64Bits(text: String, value: Int64) throws {
+  func aMoveIsOfTheYears1970To9999(text: String, value: Int64?) throws {
     #expect(try seen(full([FakeGame(lastMove: text)])).games.first?.lastMove == value)
+  }
+
+  @Test(arguments: [9_007_199_254_740_993, Int.max])
+  func idsKeepTheir64Bits(id: Int) throws {
+    #expect(try seen(full([FakeGame(id: id)])).games.first?.id == Int64(id))
   }
 
   @Test(arguments: [
