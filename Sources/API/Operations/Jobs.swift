@@ -2,17 +2,29 @@ import Glibc
 import Store
 
 extension Context {
-  /// Gives the companion a job and waits for its result. Another thread may run meanwhile.
+  /// Gives the companion a job and waits for its result, in a place of `owner`.
+  ///
+  /// - Parameter owner: The account or key of the request.
+  /// - Throws: ``Failure/busy`` if too many requests wait already, of this owner or of all; errors of
+  ///   ``runInPlace(_:_:of:)``.
+  func run(
+    _ kind: Job.Kind, _ request: [UInt8], for owner: String, of account: String? = nil
+  ) throws -> [UInt8] {
+    guard takePlace(for: kind, of: owner) else { throw Failure.busy }
+    defer { leave(kind, of: owner) }
+    return try runInPlace(kind, request, of: account)
+  }
+
+  /// Gives the companion a job and waits for its result. The caller has a place (``takePlace(for:of:)``), so another thread may
+  /// run meanwhile.
   ///
   /// - Parameter account: The account of the job; nil for no account.
   /// - Returns: The result as JSON.
-  /// - Throws: ``Failure/busy`` if too many requests wait already; ``Failure/overdue`` at the
-  ///   deadline (the companion still does the job, unless its kind ends with the request);
+  /// - Throws: ``Failure/overdue`` at the deadline (the companion still does the job, unless its kind ends with the request);
   ///   ``Failure/serverError`` if the companion has given up the job.
-  func run(
+  func runInPlace(
     _ kind: Job.Kind, _ request: [UInt8], of account: String? = nil
   ) throws -> [UInt8] {
-    guard beginWaiting() else { throw Failure.busy }
     let id = try records.jobs.post(kind, request, of: account)
     wakeCompanion()
     let deadline = ContinuousClock.now + waitLimit

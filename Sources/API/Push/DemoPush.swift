@@ -31,7 +31,8 @@ func testPush(_ request: Request, in context: borrowing Context) throws -> Respo
   let test = DemoPush(
     accountID: caller.accountID, tokens: found.targets.map(\.token), isNamed: body.token != nil,
     message: body.message)
-  let result = try context.run(.demoPush, test.json, of: caller.accountID)
+  let result = try context.run(
+    .demoPush, test.json, for: caller.accountID, of: caller.accountID)
   let outcome = try decoded(DemoPushOutcome.self, from: result)
   guard outcome.missing.isEmpty else {
     throw Failure.pushNotConfigured(missing: outcome.missing)

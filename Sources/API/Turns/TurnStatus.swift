@@ -6,7 +6,7 @@ import Store
 /// example because of limits, returns the last poll, unless it is older than the longest poll interval.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/badRequest(_:)``; ``Failure/foreignKey``;
-///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; errors of ``Context/run(_:_:of:)``.
+///   ``Failure/tooManyRequests(retryAfter:)``; ``Failure/checkFailed``; errors of ``Context/run(_:_:for:of:)``.
 func checkTurns(_ request: Request, in context: borrowing Context) throws -> Response {
   struct CheckResult: Decodable {
     let error: String?
@@ -14,7 +14,7 @@ func checkTurns(_ request: Request, in context: borrowing Context) throws -> Res
   let userID = try context.authenticatedUser(of: request)
   try context.records.turnUsers.countCheck(of: userID)
   let result = try context.run(
-    .turnCheck, JSONWriter.object { json in json.member("user_id", userID) })
+    .turnCheck, JSONWriter.object { json in json.member("user_id", userID) }, for: "\(userID)")
   guard try decode(CheckResult.self, from: result).error != nil else {
     return Response(
       status: 200, fields: [("Content-Type", "application/json")], body: result)

@@ -11,11 +11,8 @@ import Store
 /// request gets the same result.
 ///
 /// - Throws: ``Failure/unknownBank``
-func finishEnrollment(
-  _ request: Request, in context: borrowing Context, using places: BankPlaces
-) throws -> Response {
-  try context.finishEnrollment(
-    BankAnswer(request.queryItem), request, isConfirmed: false, using: places)
+func finishEnrollment(_ request: Request, in context: borrowing Context) throws -> Response {
+  try context.finishEnrollment(BankAnswer(request.queryItem), request, isConfirmed: false)
 }
 
 /// `POST /api/enrollment/callback/:bsimId`: does the same after the person has confirmed.
@@ -23,7 +20,7 @@ func finishEnrollment(
 /// - Throws: ``Failure/unknownBank``; ``Failure/badRequest(_:)`` unless the body is a form;
 ///   ``Failure/forbidden(_:)`` for the form of another site.
 func finishConfirmedEnrollment(
-  _ request: Request, in context: borrowing Context, using places: BankPlaces
+  _ request: Request, in context: borrowing Context
 ) throws -> Response {
   let type = request.field("Content-Type")?.split(separator: ";").first.map { String($0).trimmed }
   guard type?.lowercased() == "application/x-www-form-urlencoded" else {
@@ -33,8 +30,7 @@ func finishConfirmedEnrollment(
   guard origins.allSatisfy(context.settings.origins.contains) else {
     throw Failure.forbidden(\.foreignEnrollmentForm)
   }
-  return try context.finishEnrollment(
-    BankAnswer(request.formItem), request, isConfirmed: true, using: places)
+  return try context.finishEnrollment(BankAnswer(request.formItem), request, isConfirmed: true)
 }
 
 /// The parameters from the bank.
@@ -60,18 +56,20 @@ private struct BankAnswer {
 
 extension Context {
   fileprivate func finishEnrollment(
-    _ answer: BankAnswer, _ request: Request, isConfirmed: Bool, using places: BankPlaces
+    _ answer: BankAnswer, _ request: Request, isConfirmed: Bool
   ) throws -> Response {
     let cookie = BrowserCookie.enrollment(at: settings.publicURL).sentValue(in: request)
     let callback = BankCallback(
       bsimID: pathItem, stateHash: sha256(answer.state), refusal: answer.refusal,
       browserHash: sha256(cookie ?? ""), isConfirmed: isConfirmed)
     let language = request.messageLanguage
-    var hasPlace = false
-    defer { if hasPlace { places.leave() } }
-    let outcome = try records.enrollments.resume(after: callback) {
-      if answer.needsExchange, !hasPlace { hasPlace = places.enter(self) }
-      return hasPlace || !answer.needsExchange
+    var placeOwner: String?
+    defer { if let placeOwner { leave(.bankEnrollment, of: placeOwner) } }
+    let outcome = try records.enrollments.resume(after: callback) { enrollment in
+      guard answer.needsExchange, placeOwner == nil else { return true }
+      guard takePlace(for: .bankEnrollment, of: enrollment.accountID) else { return false }
+      placeOwner = enrollment.accountID
+      return true
     }
     switch outcome {
     case .unknownBank: throw Failure.unknownBank
@@ -134,7 +132,7 @@ extension Context {
         for: settings.companionKeys),
       redirectURI: redirectURI, deviceID: enrollment.deviceID, address: origin.address)
     do {
-      let result = try run(
+      let result = try runInPlace(
         .bankEnrollment, exchange.json, of: enrollment.accountID)
       return try decoded(EnrollmentResult.self, from: result)
     } catch let error where error is Failure || error is Refusal {
@@ -172,9 +170,8 @@ extension EnrollmentResult {
 }
 
 extension Endpoint {
-  static func finishEnrollment(using places: BankPlaces) -> Endpoint {
-    let handler: Handler = { try API.finishEnrollment($0, in: $1, using: places) }
-    return Endpoint(handler) {
+  static var finishEnrollment: Endpoint {
+    Endpoint(API.finishEnrollment) {
       Operation(
         """
         Handles the person's return from the bank. The app or the browser gets the result. For an enrollment that the app began, \
@@ -186,9 +183,8 @@ extension Endpoint {
     }
   }
 
-  static func finishConfirmedEnrollment(using places: BankPlaces) -> Endpoint {
-    let handler: Handler = { try API.finishConfirmedEnrollment($0, in: $1, using: places) }
-    return Endpoint(handler) {
+  static var finishConfirmedEnrollment: Endpoint {
+    Endpoint(API.finishConfirmedEnrollment) {
       Operation(
         "Does the same after the person has confirmed.", .enrollment, item: .bank,
         body: .form(["code?": .string, "state?": .string, "error?": .string]),

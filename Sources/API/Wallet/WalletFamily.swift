@@ -1,8 +1,7 @@
 extension Family {
-  /// Banks, cards and payments. Each application has its own ``BankPlaces``.
+  /// Banks, cards and payments.
   static var wallet: Family {
-    let places = BankPlaces()
-    return Family(
+    Family(
       "wallet", "Banks, cards and payments.",
       paths: [
         "/api/mobile/wallet/", "/api/mobile/enrollment/", "/api/mobile/payment/",
@@ -17,11 +16,8 @@ extension Family {
         Route("DELETE", "/api/mobile/wallet/cards/:id", .removeCard),
         Route("GET", "/api/enrollment/start/:bsimId", changes: true, .startEnrollment),
         Route("POST", "/api/mobile/enrollment/start/:bsimId", .startEnrollmentInApp),
-        Route(
-          "GET", "/api/enrollment/callback/:bsimId", changes: true,
-          .finishEnrollment(using: places)),
-        Route(
-          "POST", "/api/enrollment/callback/:bsimId", .finishConfirmedEnrollment(using: places)),
+        Route("GET", "/api/enrollment/callback/:bsimId", changes: true, .finishEnrollment),
+        Route("POST", "/api/enrollment/callback/:bsimId", .finishConfirmedEnrollment),
         Route("GET", "/api/mobile/enrollment/banks", .getBanks),
         Route("GET", "/api/mobile/enrollment/list", .getEnrollments),
         Route("DELETE", "/api/mobile/enrollment/:id", .removeEnrollment),

@@ -58,7 +58,7 @@ extension Enrollments {
   /// - Parameter mayGoOn: called, perhaps twice, if the state is valid. If it returns false, the
   ///   state is not spent.
   package func resume(
-    after callback: BankCallback, if mayGoOn: () -> Bool
+    after callback: BankCallback, if mayGoOn: (ResumedEnrollment) -> Bool
   ) throws -> CallbackOutcome {
     try records.transaction(rollingBack: CallbackOutcome.self) { transaction in
       let isSpentHere = try transaction.spendState(of: callback)
@@ -73,7 +73,7 @@ extension Enrollments {
           detail: "\(callback.bsimID): the state was spent, has expired or is another bank's")
         return .invalidState(isMobile: enrollment.isMobile)
       }
-      guard mayGoOn() else { throw RolledBack(outcome: CallbackOutcome.postponed) }
+      guard mayGoOn(enrollment) else { throw RolledBack(outcome: CallbackOutcome.postponed) }
       if let refusal = callback.refusal {
         try transaction.audit.write(
           .callbackRefused, account: state.accountID, device: enrollment.deviceID,

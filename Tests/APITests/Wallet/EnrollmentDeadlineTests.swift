@@ -149,7 +149,7 @@ import Testing
       let before = site.rows("enrollment_states", "jobs", "audit_log")
       let application = site.impatientSibling(beginWaiting: { false })
       // A refused request frees its place.
-      for _ in 0...BankPlaces.count {
+      for _ in 0...WaitingPlaces.count(of: .banks) {
         let answer = site.visit(page, application: application, cookie: start.cookie)
         #expect(answer.status == 503 && answer.retryAfter == 5)
         #expect(answer.field("Content-Type") == "text/html; charset=utf-8")
@@ -173,8 +173,13 @@ import Testing
 
   @Test func banksTakeAtMostHalfOfTheWaitingPlaces() throws {
     try withBank { site, ann, bank throws in
-      let locations = try (0...BankPlaces.count).map { _ in
-        try #require(bank.consent(to: try site.startEnrollment(by: ann).url))
+      let count = WaitingPlaces.count(of: .banks)
+      let people =
+        try [ann]
+        + (1...count / 2).map { try site.signUp(email: "\($0)@example.org", device: "\($0)") }
+      let locations = try (0...count).map { number in
+        let person = people[number / WaitingPlaces.ofOneOwner]
+        return try #require(bank.consent(to: try site.startEnrollment(by: person).url))
       }
       let asked = Mutex(0)
       let application = site.impatientSibling(
@@ -183,19 +188,19 @@ import Testing
           asked.withLock { $0 += 1 }
           return true
         })
-      let last = locations[BankPlaces.count]
-      let ends = inParallel(BankPlaces.count + 1) { number -> String? in
-        guard number == BankPlaces.count else {
+      let last = locations[count]
+      let ends = inParallel(count + 1) { number -> String? in
+        guard number == count else {
           return site.comeBack(to: locations[number], application: application).field("Location")
         }
-        wait(for: "a job for each place") { site.count("jobs") == BankPlaces.count }
+        wait(for: "a job for each place") { site.count("jobs") == count }
         let before = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 })
         let answer = site.comeBack(to: last, application: application)
         let isSame = (site.rows("enrollment_states", "jobs"), asked.withLock { $0 }) == before
         do { try site.companion().jobs.only(.banks).run() } catch { return "\(error)" }
         return answer.status == 503 && answer.retryAfter == 5 && isSame ? nil : answer.text
       }
-      #expect(ends.filter { $0 == EnrollmentTests.success }.count == BankPlaces.count, "\(ends)")
+      #expect(ends.filter { $0 == EnrollmentTests.success }.count == count, "\(ends)")
       #expect(ends.filter { $0 == nil }.count == 1, "\(ends)")
       let answer = try site.withCompanion(of: .banks) {
         site.comeBack(to: last, application: application)
