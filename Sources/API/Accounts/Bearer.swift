@@ -44,18 +44,21 @@ extension Context {
   /// - Throws: ``Failure/noCredentials``; ``Failure/invalidToken``.
   func authenticate(_ request: Request) throws -> Caller {
     guard let token = request.bearerToken else { throw Failure.noCredentials }
-    guard let caller = caller(of: request, with: token) else { throw Failure.invalidToken }
+    guard let caller = try caller(of: request, with: token) else { throw Failure.invalidToken }
     return caller
   }
 
   /// The bearer for routes that do not need one; nil if the token is missing or invalid.
-  func caller(of request: Request) -> Caller? {
-    request.bearerToken.flatMap { caller(of: request, with: $0) }
+  ///
+  /// - Throws: ``Failure/repeatedField(_:)``.
+  func caller(of request: Request) throws -> Caller? {
+    guard let token = request.bearerToken else { return nil }
+    return try caller(of: request, with: token)
   }
 
-  private func caller(of request: Request, with token: String) -> Caller? {
+  private func caller(of request: Request, with token: String) throws -> Caller? {
     guard let claims = claims(of: token) else { return nil }
-    return Caller(
+    return try Caller(
       accountID: claims.sub, clientDeviceID: claims.deviceId, sessionID: claims.sid,
       generation: claims.gen, credentialHash: request.deviceCredentialHash)
   }
@@ -85,13 +88,35 @@ extension Context {
 
 extension Request {
   /// SHA-256 of the `X-Device-Credential`, if the request has it. The database finds the device by this hash.
-  var deviceCredentialHash: [UInt8]? { field("X-Device-Credential").map { sha256($0) } }
+  ///
+  /// - Throws: ``Failure/repeatedField(_:)``.
+  var deviceCredentialHash: [UInt8]? {
+    get throws { try credentialField("X-Device-Credential").map { sha256($0) } }
+  }
+
+  /// The value of a field that holds a credential. Two credentials have no meaning, and programs would differ in which of them
+  /// they read.
+  ///
+  /// - Throws: ``Failure/repeatedField(_:)``, also if the web server has joined two values with a comma, which no credential
+  ///   has.
+  func credentialField(_ name: String) throws -> String? {
+    let values = fieldValues(name)
+    guard values.count < 2, values.first?.utf8.contains(UInt8(ascii: ",")) != true else {
+      throw Failure.repeatedField(name)
+    }
+    return values.first
+  }
 
   /// The token of an `Authorization` field whose scheme is Bearer, in any case.
   var bearerToken: String? { credentials("bearer") }
 }
 
 extension Failure {
+  static func repeatedField(_ name: String) -> Failure {
+    Failure(
+      status: 400, sentence: \.unknownRequest, message: "The field \(name) is sent more than once")
+  }
+
   static let freshProofRequired = Failure(
     status: 403, code: "fresh_proof_required", sentence: \.freshProofRequired)
 

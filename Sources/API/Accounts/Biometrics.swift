@@ -53,8 +53,8 @@ private struct DeviceChoiceBody: Decodable {
 /// - Throws: ``Failure/validation``; ``Failure/badRequest(_:)`` for a device
 ///   without a key; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
 func requestChallenge(_ request: Request, in context: borrowing Context) throws -> Response {
-  let device = SigningDevice(
-    clientDeviceID: try request.decode(ChallengeBody.self).deviceId.text, name: nil, platform: nil,
+  let device = try SigningDevice(
+    clientDeviceID: request.decode(ChallengeBody.self).deviceId.text, name: nil, platform: nil,
     credentialHash: request.deviceCredentialHash)
   let challenge = base64Encoded(context.random(32))
   let expiresAt = context.now + challengeLifetime
@@ -79,7 +79,7 @@ private struct ChallengeBody: Decodable {
 ///   ``Failure/invalidDeviceCredential``.
 func signInWithBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
   let body = try request.decode(SignatureBody.self)
-  let device = SigningDevice(
+  let device = try SigningDevice(
     clientDeviceID: body.deviceId.text, name: nil, platform: nil,
     credentialHash: request.deviceCredentialHash)
   let outcome = try context.records.biometrics.signIn(

@@ -53,25 +53,26 @@ struct OfferedPushToken: SelfDescribing {
   }
 }
 
-/// The name of a device that signs in. Some phones send an empty name, which counts as absent.
-private struct OptionalName: SelfDescribing {
+/// The name of a device, without characters that cannot be shown: people choose it in the phone's settings, and it refuses no
+/// phone. Some phones send an empty name, which counts as absent.
+struct DeviceName: SelfDescribing {
   static let schema = Schema.string.with("maxLength", .number(ShortText.maximum))
     .example("A phone")
 
   let text: String?
 
   init(from decoder: any Decoder) throws {
-    let given = try decoder.singleValueContainer().decode(String.self)
+    let shown = try decoder.singleValueContainer().decode(String.self).withoutInvisible
     text =
-      given.trimmed.isEmpty
-      ? nil : try checkedText(given, of: decoder.field, atMost: ShortText.maximum)
+      shown.isEmpty
+      ? nil : try checkedText(shown, of: decoder.field, atMost: ShortText.maximum)
   }
 }
 
 /// The members about the device in the body of a sign-in.
 struct SigningDeviceBody: Decodable {
   let deviceId: ClientDeviceID
-  fileprivate let deviceName: OptionalName?
+  fileprivate let deviceName: DeviceName?
   let platform: DevicePlatform?
 }
 
@@ -81,7 +82,7 @@ extension Request {
   /// - Throws: ``Failure/validation``.
   func signingDevice() throws -> SigningDevice {
     let body = try decode(SigningDeviceBody.self)
-    return SigningDevice(
+    return try SigningDevice(
       clientDeviceID: body.deviceId.text, name: body.deviceName?.text, platform: body.platform,
       credentialHash: deviceCredentialHash,
       language: language)

@@ -21,7 +21,8 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
   let expiresAt = context.now + credentialLifetime
   try context.records.devices.register(
     DeviceRegistration(
-      clientDeviceID: body.deviceId.text, name: body.deviceName.text, platform: body.platform,
+      clientDeviceID: body.deviceId.text, name: body.deviceName.text ?? body.platform.rawValue,
+      platform: body.platform,
       pushToken: body.pushToken?.token, credentialHash: sha256(credential),
       credentialExpiresAt: expiresAt), showing: request.deviceCredentialHash,
     by: context.caller(of: request))
@@ -33,7 +34,7 @@ func registerDevice(_ request: Request, in context: borrowing Context) throws ->
 
 private struct RegistrationBody: Decodable {
   let deviceId: ClientDeviceID
-  let deviceName: ShortText
+  let deviceName: DeviceName
   let platform: DevicePlatform
   let pushToken: OfferedPushToken?
 }

@@ -79,12 +79,12 @@ extension Decoder {
   }
 }
 
-/// `given` without spaces at both ends, if it has 1 to `count` characters and no control character.
+/// `given` without spaces at both ends, if it has 1 to `count` characters, one that people see, and no control character.
 ///
 /// - Throws: ``Failure/validation``.
 func checkedText(_ given: String, of field: String, atMost count: Int) throws -> String {
   let text = given.trimmed
-  guard !text.isEmpty else { throw Failure.validation(field: field, reason: "empty") }
+  guard text.isVisible else { throw Failure.validation(field: field, reason: "empty") }
   guard text.unicodeScalars.count <= count else {
     throw Failure.validation(field: field, reason: "too_long")
   }

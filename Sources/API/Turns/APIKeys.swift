@@ -83,7 +83,7 @@ private let commonDescription = "iOS App API Key"
 
 /// - Throws: ``Failure/badRequest(_:)`` for more than 200 characters or a control character.
 private func keyDescription(_ given: String?) throws -> String? {
-  guard let text = given?.trimmed, !text.isEmpty else { return nil }
+  guard let text = given?.trimmed, text.isVisible else { return nil }
   guard text.unicodeScalars.count <= 200, !text.hasControls else {
     throw Failure.badRequest("Invalid description")
   }
@@ -104,9 +104,9 @@ extension Context {
 
   /// SHA-256 of the request's `X-API-Key`.
   ///
-  /// - Throws: ``Failure/unauthorized(_:)``.
+  /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/repeatedField(_:)``.
   func hashOfAPIKey(_ request: Request) throws -> [UInt8] {
-    guard let key = request.field("X-API-Key")?.trimmed, !key.isEmpty else {
+    guard let key = try request.credentialField("X-API-Key")?.trimmed, !key.isEmpty else {
       throw Failure.unauthorized("API key required")
     }
     return sha256(key)

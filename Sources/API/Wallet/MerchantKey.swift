@@ -5,9 +5,9 @@ import Store
 extension Context {
   /// The merchant whose API key the request has.
   ///
-  /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``.
+  /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``; ``Failure/repeatedField(_:)``.
   func merchant(of request: Request) throws -> MerchantCaller {
-    guard let key = request.field("x-api-key") else { throw Failure.missingAPIKey }
+    guard let key = try request.credentialField("x-api-key") else { throw Failure.missingAPIKey }
     guard let merchant = try records.merchants.find(withKeyHash: sha256(key)) else {
       throw Failure.invalidAPIKey
     }
@@ -21,7 +21,7 @@ extension Context {
   func merchant(of request: Request, besideTokenOf caller: Caller?) throws -> MerchantCaller {
     do {
       return try merchant(of: request)
-    } catch var failure as Failure where caller != nil {
+    } catch var failure as Failure where failure.status == 401 && caller != nil {
       failure.status = 403
       failure.fields = []
       throw failure

@@ -10,7 +10,7 @@ import Store
 /// - Throws: ``Failure/missingAPIKey``; ``Failure/invalidAPIKey``;
 ///   ``Failure/validation``; errors of ``ApprovalOutcome/payment()``.
 func initiatePayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  let caller = context.caller(of: request)
+  let caller = try context.caller(of: request)
   if caller != nil, let id = try request.decode(RequestBody.self).requestId?.text {
     let card = try request.decode(CardChoice.self).cardId?.text
     return try context.approve(id, with: card, by: context.authenticate(request), request)
@@ -45,7 +45,7 @@ func approvePayment(_ request: Request, in context: borrowing Context) throws ->
 /// - Throws: ``Failure/invalidAPIKey``; ``Failure/validation``; errors of
 ///   ``Context/payment(_:of:)``; ``Failure/tooManyRequests(retryAfter:)`` while the device is locked.
 func confirmPayment(_ request: Request, in context: borrowing Context) throws -> Response {
-  let caller = context.caller(of: request)
+  let caller = try context.caller(of: request)
   let hasKey = request.field("x-api-key") != nil
   let merchant =
     try hasKey || caller == nil

@@ -77,7 +77,7 @@ package struct PhoneName: Sendable {
   /// - Parameter text: white space around it does not count.
   /// - Returns: nil if it breaks the ``rule``.
   package init?(_ text: String) {
-    self.text = text.trimmed
+    self.text = text.isVisible ? text.trimmed : ""
     guard self.text.unicodeScalars.count <= 64, !self.text.hasControls else { return nil }
   }
 }
