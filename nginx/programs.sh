@@ -36,7 +36,10 @@ enter_environment() {
   default SWITCHBOARD_PAYMENT_KEYS_FILE "$state/secrets/payment-keys"
   default SWITCHBOARD_COMPANION_KEYS_FILE "$state/secrets/companion-keys"
   default SWITCHBOARD_COMPANION_PUBLIC_KEYS_FILE "$state/secrets/companion-public-keys"
-  [[ -z ${SWITCHBOARD_WEB_PROXY-} ]] || default SWITCHBOARD_TRUSTED_PROXIES 127.0.0.5
+  if [[ -n ${SWITCHBOARD_WEB_PROXY-} ]]; then
+    default SWITCHBOARD_TRUSTED_PROXIES 127.0.0.5
+    default SWITCHBOARD_PAIRING_ALLOW 192.0.2.1 # what the proxy calls 127.0.0.1
+  fi
   default MASTER_API_KEY_FILE "$state/secrets/master-api-key"
   default SWITCHBOARD_SECRETS_DIRECTORY "$state/secrets"
   default SWITCHBOARD_ADMINISTRATOR "$(id -un)@$(uname -n)"

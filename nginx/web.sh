@@ -51,9 +51,11 @@ defaults
   timeout client 20s
   timeout server 20s
   timeout tunnel 1h
-  option forwardfor
 frontend people
   bind 127.0.0.1:$port
+  # The responder takes no address of this machine from a field, so the clients of the tests get others: 192.0.2.1 is
+  # 127.0.0.1.
+  http-request add-header X-Forwarded-For %[src,regsub(^127[.]0[.]0[.],192.0.2.)]
   default_backend site
 backend site
   source 127.0.0.5

@@ -24,8 +24,21 @@ package struct IPNetwork: Hashable, Sendable {
     self.length = length
   }
 
+  init(bytes: [UInt8], length: Int) {
+    self.bytes = bytes
+    self.length = length
+  }
+
   /// This machine's own addresses.
   package static let loopback = [IPNetwork("127.0.0.1")!, IPNetwork("::1")!]
+
+  /// Whether this is one address, not a range.
+  package var isSingleAddress: Bool { length == 128 }
+
+  /// Whether each address of `other` is in the network.
+  package func contains(_ other: IPNetwork) -> Bool {
+    other.length >= length && contains(other.bytes)
+  }
 
   /// Whether the address is in the network; false for text that is not an address.
   package func contains(_ address: String) -> Bool {
@@ -40,6 +53,40 @@ package struct IPNetwork: Hashable, Sendable {
   }
 
   package static func isAddress(_ text: String) -> Bool { bytes(of: text) != nil }
+
+  /// Whether `address` is of this machine or this link, and so means another host to each reader. False for text that is not
+  /// an address.
+  package static func isLocal(_ address: String) -> Bool {
+    bytes(of: address).map { bytes in local.contains { $0.contains(bytes) } } ?? false
+  }
+
+  private static let local = [
+    "127.0.0.0/8", "::1", "169.254.0.0/16", "fe80::/10", "0.0.0.0/8", "::",
+  ].map { IPNetwork($0)! }
+
+  /// The address in an entry of `X-Forwarded-For`, without a port: `192.0.2.1`, `192.0.2.1:41234`, `2001:db8::1`,
+  /// `[2001:db8::1]` or `[2001:db8::1]:443`.
+  ///
+  /// - Returns: nil for other text.
+  package static func address(inHop text: String) -> String? {
+    if isAddress(text) { return text }
+    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
+      return bracketed(text)
+    }
+    let port = text.utf8[text.utf8.index(after: colon)...]
+    guard (1...5).contains(port.count), port.allSatisfy(\.isDigit) else { return bracketed(text) }
+    let host = String(text[..<colon])
+    // The last group of a malformed IPv6 address is not a port.
+    return host.utf8.contains(UInt8(ascii: ":"))
+      ? bracketed(host) : isAddress(host) ? host : nil
+  }
+
+  /// The IPv6 address between brackets (RFC 3986 §3.2.2).
+  private static func bracketed(_ text: String) -> String? {
+    guard text.hasPrefix("["), text.hasSuffix("]") else { return nil }
+    let address = String(text.dropFirst().dropLast())
+    return address.utf8.contains(UInt8(ascii: ":")) && isAddress(address) ? address : nil
+  }
 
   /// The corresponding C function is `inet_pton`.
   private static func bytes(of address: String) -> [UInt8]? {

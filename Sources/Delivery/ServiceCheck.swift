@@ -19,15 +19,14 @@ extension Companion {
   private func siteChecks() -> [CheckLine] {
     guard let url = settings.publicURL else { return [] }
     let answer = SiteAnswer(at: url, triesFor: .zero, clock: clock)
-    let line =
-      answer.problem.map { CheckLine.problem($0) } ?? .ok("the site answers at \(url)")
+    var lines = [answer.problem.map { CheckLine.problem($0) } ?? .ok("the site answers at \(url)")]
+    lines += answer.pairingProblem.map { [.problem($0)] } ?? []
     guard WebURL(url)?.isHTTPS == true, let certificate = SiteCertificate(at: url, clock: clock)
     else {
-      return [line]
+      return lines
     }
-    return [
-      line,
-      answer.isTrusted ? certificateCheck(certificate) : untrustedCheck(certificate),
+    return lines + [
+      answer.isTrusted ? certificateCheck(certificate) : untrustedCheck(certificate)
     ]
   }
 

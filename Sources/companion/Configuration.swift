@@ -1,4 +1,5 @@
 import Administration
+import Base
 import Cryptography
 import Delivery
 import Glibc
@@ -18,6 +19,8 @@ struct Configuration {
   private let publicKeys: BoxPublicKeys?
   /// Whether all programs use one database account.
   private let isAccountShared: Bool
+  /// The responder's proxies; empty if this process does not know them.
+  private let proxies: [String]
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
@@ -29,6 +32,8 @@ struct Configuration {
     publicKeys =
       environment.optional("SWITCHBOARD_COMPANION_PUBLIC_KEYS") == nil
       ? nil : environment.boxPublicKeys("SWITCHBOARD_COMPANION_PUBLIC_KEYS", "the responder's")
+    proxies = (environment.optional("SWITCHBOARD_TRUSTED_PROXIES") ?? "").split(separator: ",")
+      .map { String($0).trimmed }
     guard let settings, environment.complaints.isEmpty else {
       throw ConfigurationError(environment.complaints)
     }
@@ -54,7 +59,8 @@ struct Configuration {
 
   /// The results of the command `check`.
   func check() -> [CheckLine] {
-    unchecked().check(publicKeys: publicKeys, isAccountShared: isAccountShared)
+    unchecked().check(
+      publicKeys: publicKeys, isAccountShared: isAccountShared, proxies: proxies)
   }
 
   /// The companion, if its database has the right schema. Otherwise writes the metrics, because no

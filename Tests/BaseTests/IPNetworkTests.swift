@@ -13,6 +13,16 @@ import Testing
   }
 
   @Test(arguments: [
+    ("192.0.2.0/24", "192.0.2.128/25", true), ("192.0.2.0/24", "192.0.2.0/24", true),
+    ("192.0.2.0/24", "192.0.2.0/23", false), ("192.0.2.0/24", "192.0.3.0/24", false),
+    ("::/0", "192.0.2.0/24", true), ("2001:db8::/32", "2001:db8:1::/48", true),
+  ])
+  func aNetworkContainsNarrowerOnes(network: String, other: String, isContained: Bool) throws {
+    #expect(
+      try #require(IPNetwork(network)).contains(try #require(IPNetwork(other))) == isContained)
+  }
+
+  @Test(arguments: [
     "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255",
     "127.0.0.1", "127.255.255.254", "169.254.169.254", "172.16.0.1", "172.31.255.255",
     "192.0.0.8", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255",

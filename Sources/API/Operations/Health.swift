@@ -16,6 +16,10 @@ func getHealth(_ request: Request, in context: borrowing Context) throws -> Resp
     response.status = 503
     response.fields.append(("Retry-After", "2"))
   }
+  if context.isPublicNameFromThisMachine(request) {
+    // The companion's check reads it.
+    response.fields.append((Health.senderField, Health.thisMachine))
+  }
   return response
 }
 

@@ -59,6 +59,7 @@ func getPairingPage(_ request: Request, in context: borrowing Context) throws ->
     since: context.now - PairingPage.newsLifetime)
   return PairingPage(
     info: try context.pairingInfo(), newest: newest, now: context.now,
+    mayBeOpenToAll: context.isPublicNameFromThisMachine(request),
     language: request.messageLanguage
   ).response
 }

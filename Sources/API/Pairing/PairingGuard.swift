@@ -25,6 +25,15 @@ extension Context {
       }
   }
 
+  /// Whether the request names the site as strangers do, and yet seems to come from this machine. A proxy on this machine
+  /// that sends no `X-Forwarded-For` makes each stranger look so.
+  func isPublicNameFromThisMachine(_ request: Request) -> Bool {
+    guard settings.pairingAccess.mayBeOfStranger(request), let authority = request.field("Host"),
+      let url = WebURL("http://\(authority)"), url.host != "localhost", url.address == nil
+    else { return false }
+    return settings.publicURLs.contains { WebURL($0)?.host == url.host }
+  }
+
   /// Whether the request comes from a page of the site or from no page (against CSRF).
   func isOwnOrigin(of request: Request) -> Bool {
     let origins = request.fieldValues("Origin")

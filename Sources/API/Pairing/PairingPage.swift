@@ -14,6 +14,8 @@ struct PairingPage {
   /// The last phone that has paired within ``newsLifetime``.
   let newest: ListedDevice?
   let now: Timestamp
+  /// Whether a proxy in front of the site may show the page to everybody.
+  let mayBeOpenToAll: Bool
   let language: Language
 
   private var texts: PairingTexts { PairingTexts(in: language) }
@@ -29,6 +31,7 @@ struct PairingPage {
 
   private var content: String {
     """
+    \(mayBeOpenToAll ? "<p role=\"alert\">\(texts.openToAll)</p>" : "")
     <p><strong>\(info.token == nil ? texts.noAuthRequired : texts.authRequired)</strong></p>
     <p role="status">\(news)</p>
     <img src="/api/pair/qr?size=512" width="512" height="512" alt="\(texts.picture)">

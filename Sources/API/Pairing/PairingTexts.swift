@@ -7,6 +7,8 @@ struct PairingTexts: Sendable {
   let title: String
   let authRequired: String
   let noAuthRequired: String
+  /// Warns of a proxy that names no client.
+  let openToAll: String
   let picture: String
   let codeToType: String
   let tokenExpires: String
@@ -43,6 +45,10 @@ extension PairingTexts {
 
   private static let english = PairingTexts(
     title: "cdev Pairing", authRequired: "Auth Required", noAuthRequired: "No Auth Required",
+    openToAll: """
+      This request has the site’s public name, but seems to come from this machine. If a proxy is in front of the site, \
+      everybody can open this page: have the proxy send X-Forwarded-For, and name it in SWITCHBOARD_TRUSTED_PROXIES.
+      """,
     picture: "QR code to scan with the app", codeToType: "Code to type",
     tokenExpires: "Token expires", session: "Session", refresh: "Refresh",
     rule: """
@@ -59,6 +65,11 @@ extension PairingTexts {
 
   private static let german = PairingTexts(
     title: "cdev koppeln", authRequired: "Anmeldung nötig", noAuthRequired: "Keine Anmeldung nötig",
+    openToAll: """
+      Diese Anfrage hat den öffentlichen Namen der Site, scheint aber von diesem Rechner zu kommen. Steht ein Proxy davor, \
+      kann jeder diese Seite öffnen: Lassen Sie den Proxy X-Forwarded-For senden, und nennen Sie ihn in \
+      SWITCHBOARD_TRUSTED_PROXIES.
+      """,
     picture: "QR-Code, den die App scannt", codeToType: "Code zum Eintippen",
     tokenExpires: "Token läuft ab", session: "Sitzung", refresh: "Erneuern",
     rule: """
@@ -79,6 +90,11 @@ extension PairingTexts {
   private static let french = PairingTexts(
     title: "Associer à cdev", authRequired: "Authentification requise",
     noAuthRequired: "Aucune authentification requise",
+    openToAll: """
+      Cette requête porte le nom public du site, mais semble venir de cette machine. Si un proxy est placé devant le site, \
+      tout le monde peut ouvrir cette page : faites envoyer X-Forwarded-For par le proxy, et nommez-le dans \
+      SWITCHBOARD_TRUSTED_PROXIES.
+      """,
     picture: "Code QR à scanner avec l’application", codeToType: "Code à saisir",
     tokenExpires: "Le jeton expire", session: "Session en cours", refresh: "Renouveler",
     rule: """
@@ -99,6 +115,10 @@ extension PairingTexts {
   private static let spanish = PairingTexts(
     title: "Vincular con cdev", authRequired: "Se requiere autenticación",
     noAuthRequired: "No se requiere autenticación",
+    openToAll: """
+      Esta petición lleva el nombre público del sitio, pero parece venir de esta máquina. Si hay un proxy delante del sitio, \
+      todos pueden abrir esta página: haga que el proxy envíe X-Forwarded-For y nómbrelo en SWITCHBOARD_TRUSTED_PROXIES.
+      """,
     picture: "Código QR para escanear con la aplicación", codeToType: "Código para escribir",
     tokenExpires: "El token caduca", session: "Sesión", refresh: "Renovar",
     rule: """
@@ -120,7 +140,12 @@ extension PairingTexts {
 
   private static let persian = PairingTexts(
     title: "جفت کردن با cdev", authRequired: "احراز هویت لازم است",
-    noAuthRequired: "احراز هویت لازم نیست", picture: "کد QR برای اسکن با برنامه",
+    noAuthRequired: "احراز هویت لازم نیست",
+    openToAll: """
+      این درخواست نام عمومی سایت را دارد، اما گویا از همین دستگاه می‌آید. اگر پروکسی جلوی سایت باشد، همه می‌توانند این صفحه را \
+      باز کنند: بگذارید پروکسی X-Forwarded-For بفرستد، و آن را در SWITCHBOARD_TRUSTED_PROXIES نام ببرید.
+      """,
+    picture: "کد QR برای اسکن با برنامه",
     codeToType: "کد برای تایپ", tokenExpires: "انقضای توکن", session: "نشست", refresh: "تازه کردن",
     rule: """
       هر کد یک تلفن را جفت می‌کند. برای کد بعدی «تازه کردن» را بزنید. کدهایی که کسی اسکن نکرده است از آن پس کار نمی‌کنند.

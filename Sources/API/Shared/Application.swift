@@ -12,6 +12,7 @@ package final class Application: Sendable {
   let settings: Settings
   let beginWaiting: @Sendable () -> Bool
   let waitLimit: Duration
+  let waitingPlaces = WaitingPlaces()
   private let database: Database
   /// The first is the site's own, which answers all other paths.
   let families = Family.all
@@ -79,7 +80,7 @@ package final class Application: Sendable {
     if request.requestID.isEmpty { request.requestID = hexEncoded(random(16)) }
     return RunningRequest(
       application: self, request: request,
-      match: request.defect == .ambiguousPath ? nil : router.match(request.path),
+      match: request.hasRoute ? router.match(request.path) : nil,
       records: database.records(
         at: now,
         from: Origin(
@@ -178,4 +179,13 @@ package final class Application: Sendable {
   }
 
   func random(_ count: Int) -> [UInt8] { makeRandom(count) }
+}
+
+extension Request {
+  /// Whether the path may lead to a route. A client's own request for the path of authorization leads nowhere: a web server asks
+  /// there about another target.
+  fileprivate var hasRoute: Bool {
+    defect != .ambiguousPath
+      && (path != Self.authorizationPath || isAuthorization || targetPath != path)
+  }
 }

@@ -20,6 +20,13 @@ package struct PairingAccess: Sendable {
     return allowed.contains { $0.contains(address) }
   }
 
+  /// Whether the request may be a stranger's that a proxy on this machine has passed on without naming the client: it comes
+  /// from this machine, and no proxy is known.
+  func mayBeOfStranger(_ request: Request) -> Bool {
+    proxies.isEmpty && IPNetwork.loopback.contains { $0.contains(request.remoteAddress) }
+      && clientAddress(of: request) != nil
+  }
+
   private func clientAddress(of request: Request) -> String? {
     if proxies.include(senderOf: request) { return proxies.namedClient(of: request) }
     let isForwarded = Self.forwardingFields.contains { request.field($0) != nil }

@@ -10,13 +10,15 @@ extension Companion {
   /// - Parameters:
   ///   - publicKeys: the responder's keys, if they can be read here.
   ///   - isAccountShared: true if all programs use one database account.
+  ///   - proxies: the responder's `SWITCHBOARD_TRUSTED_PROXIES`; empty if it is not set here.
   package func check(
-    publicKeys: BoxPublicKeys? = nil, isAccountShared: Bool = false
+    publicKeys: BoxPublicKeys? = nil, isAccountShared: Bool = false, proxies: [String] = []
   ) -> [CheckLine] {
     // The database is checked first, because other checks need it.
     let (ofDatabase, answers) = databaseChecks(isAccountShared)
     return ofDatabase + [.ok("the companion's configuration is complete")]
       + serviceChecks(databaseAnswers: answers)
+      + callerChecks(trusting: proxies, databaseAnswers: answers)
       + [keyCheck(publicKeys), secretCheck()].compactMap { $0 }
   }
 

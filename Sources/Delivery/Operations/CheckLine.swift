@@ -4,6 +4,8 @@ package struct CheckLine: CustomStringConvertible {
     case ok = "ok       "
     /// Not configured, perhaps on purpose.
     case unset = "unset    "
+    /// Works, but only the administrator knows whether it is safe.
+    case warning = "warning  "
     case problem = "PROBLEM  "
   }
 
@@ -11,7 +13,7 @@ package struct CheckLine: CustomStringConvertible {
   /// Text for administrators, without the kind.
   package let text: String
 
-  /// Kind as a word: `ok`, `unset` or `problem`.
+  /// Kind as a word: `ok`, `unset`, `warning` or `problem`.
   package var result: String { "\(kind)" }
 
   package var isProblem: Bool { kind == .problem }
@@ -20,6 +22,8 @@ package struct CheckLine: CustomStringConvertible {
   package static func ok(_ text: String) -> CheckLine { CheckLine(kind: .ok, text: text) }
   /// Result of a check of a feature that is not configured.
   static func unset(_ text: String) -> CheckLine { CheckLine(kind: .unset, text: text) }
+  /// Result of a check that found something that may be unsafe.
+  package static func warning(_ text: String) -> CheckLine { CheckLine(kind: .warning, text: text) }
   /// Result of a check that found a problem.
   package static func problem(_ text: String) -> CheckLine { CheckLine(kind: .problem, text: text) }
 

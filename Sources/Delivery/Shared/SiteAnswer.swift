@@ -1,4 +1,6 @@
 import Base
+import Glibc
+import Store
 
 /// Answer of the site to a request for its health.
 struct SiteAnswer {
@@ -9,6 +11,10 @@ struct SiteAnswer {
   /// False if this host does not trust the site's certificate. The site is asked even then, because
   /// the request holds no secret.
   let isTrusted: Bool
+  /// Whether the site took the request, under its public name, for one of this machine.
+  let isSeenAsThisMachine: Bool
+  /// The address to which the request was sent; nil if unknown.
+  let address: String?
 
   var isAnswered: Bool { status != nil }
 
@@ -32,31 +38,39 @@ struct SiteAnswer {
     let verified = Self.ask(url, verifying: true, stopping, clock)
     isTrusted = !Self.isUntrusted(verified)
     switch isTrusted ? verified : Self.ask(url, verifying: false, stopping, clock) {
-    case .success(let answer):
-      status = answer.status
-      reason = Self.reason(in: answer.body)
+    case .success(let seen):
+      status = seen.answer.status
+      reason = Self.reason(in: seen.answer.body)
+      isSeenAsThisMachine = seen.sender == Health.thisMachine
+      address = seen.address
     case .failure(let error):
       status = nil
       reason = error.reason
+      isSeenAsThisMachine = false
+      address = nil
     }
   }
 
+  /// An answer, the value of ``Health/senderField``, and the address that gave it.
+  private typealias Seen = (answer: HTTPAnswer, sender: String?, address: String?)
+
   private static func ask(
     _ url: String, verifying: Bool, _ stopping: Flag?, _ clock: LimitClock
-  ) -> Result<HTTPAnswer, HTTPError> {
+  ) -> Result<Seen, HTTPError> {
     let client = HTTPClient(
       userAgent: "Switchboard/\(Product.version)", verifiesServers: verifying, clock: clock)
     // Longer than the web server waits for the responder.
     let limits = HTTPClient.Limits(
       connecting: .seconds(3), total: .seconds(20), body: 1 << 16, stopping: stopping)
     do throws(HTTPError) {
-      return .success(try client.get(.configured("\(url)/health"), entityTag: nil, limits: limits))
+      let answer = try client.get(.configured("\(url)/health"), entityTag: nil, limits: limits)
+      return .success((answer, client.field(Health.senderField), client.address))
     } catch {
       return .failure(error)
     }
   }
 
-  private static func isUntrusted(_ result: Result<HTTPAnswer, HTTPError>) -> Bool {
+  private static func isUntrusted(_ result: Result<Seen, HTTPError>) -> Bool {
     if case .failure(let error) = result { error.isUntrusted } else { false }
   }
 
@@ -69,6 +83,19 @@ struct SiteAnswer {
       "The responder answers \(status!) when it is asked for its health. \(reason ?? "")"
     default: nil
     }
+  }
+
+  /// Reason why strangers may pair phones; nil if nothing shows that they may. A request to an address of this machine shows
+  /// nothing: the name may lead there from this machine alone.
+  static func pairingProblem(isSeenAsThisMachine: Bool, at address: String?) -> String? {
+    guard isSeenAsThisMachine, let address, !IPNetwork.isLocal(address) else { return nil }
+    return
+      "A proxy in front of the site hides its clients, so everybody can open /pair: have it send X-Forwarded-For, and "
+      + "name it in SWITCHBOARD_TRUSTED_PROXIES."
+  }
+
+  var pairingProblem: String? {
+    Self.pairingProblem(isSeenAsThisMachine: isSeenAsThisMachine, at: address)
   }
 
   private static func reason(in json: [UInt8]) -> String? {

@@ -28,6 +28,12 @@ package struct Health: Sendable {
 }
 
 extension Health {
+  /// The field of an answer to a request under the site's public name that seems to come from this machine, where no proxy is
+  /// known, and its value. A proxy that names no client makes each request seem so.
+  package static let (senderField, thisMachine) = ("X-Seen-From", "this machine")
+}
+
+extension Health {
   /// The health that `error` shows: all that is known without the database.
   ///
   /// - Returns: nil for an error that does not show the database's state.

@@ -69,6 +69,21 @@ package struct CountedLimits: Sendable {
     }
   }
 
+  /// The number of different networks of callers that were counted since `age` ago, among the newest 100,000 counts.
+  package func callers(within age: Duration) throws -> Int64 {
+    try records.read { transaction in
+      try transaction.connection.row(
+        """
+        SELECT COUNT(DISTINCT subject) FROM
+          (SELECT subject FROM rate_limits FORCE INDEX (rate_limits_window) WHERE window_started_at > ?
+           ORDER BY window_started_at DESC LIMIT 100000) AS newest
+        WHERE subject LIKE '%::/64' OR INET_ATON(subject) IS NOT NULL AND subject LIKE '%.%.%.%'
+        """,
+        [.time(records.now - age)]
+      ) { row in row.integer(0) } ?? 0
+    }
+  }
+
   /// The subject in the form of the counts: administrators enter e-mail addresses.
   private func counted(_ subject: String) -> String {
     let parts = subject.split(separator: " ", maxSplits: 1)

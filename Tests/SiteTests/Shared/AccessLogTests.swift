@@ -13,7 +13,7 @@ import Testing
     #expect(answer.status == 200)
     let id = try #require(answer.fields["x-request-id"])
     // The web server writes the line after the answer.
-    #expect(try holds { try site.log("web-access").contains(id) })
+    try wait(for: "the line in the log") { try site.log("web-access").contains(id) }
     let line = try #require(
       site.log("web-access").split(separator: "\n").first { $0.contains(id) })
     #expect(line.contains("\"begin"))
@@ -24,10 +24,9 @@ import Testing
     let site = Site.ofSuite
     let answer = site.curl("/health", "--user-agent", "an-app/1.0 (it)")
     let id = try #require(answer.fields["x-request-id"])
-    #expect(
-      try holds {
-        try site.log("web-access").split(separator: "\n")
-          .contains { $0.contains(id) && $0.contains(#""an-app/1.0 (it)""#) }
-      })
+    try wait(for: "the line in the log") {
+      try site.log("web-access").split(separator: "\n")
+        .contains { $0.contains(id) && $0.contains(#""an-app/1.0 (it)""#) }
+    }
   }
 }
