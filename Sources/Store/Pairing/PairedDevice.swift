@@ -77,8 +77,9 @@ package struct PhoneName: Sendable {
   /// - Parameter text: white space around it does not count.
   /// - Returns: nil if it breaks the ``rule``.
   package init?(_ text: String) {
-    self.text = text.isVisible ? text.trimmed : ""
-    guard self.text.unicodeScalars.count <= 64, !self.text.hasControls else { return nil }
+    let trimmed = text.trimmed
+    guard trimmed.unicodeScalars.count <= 64, !trimmed.hasControls else { return nil }
+    self.text = trimmed.isVisible ? trimmed : ""
   }
 }
 
