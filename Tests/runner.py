@@ -139,13 +139,14 @@ class Job:
             if status:
                 self.issues[self.name].append(f"status {status}\n" + tail(self.output(), 100))
             return list(self.issues)
-        for test in self.tests:
-            if test not in self.ended and test not in self.skipped:
-                reason = f"did not end: the process ended with status {status}" if test in self.started else "did not run"
-                if reason != "did not run" or not any(other in self.started for other in self.tests):
-                    reason += "\n" + tail(self.output(), 40)
-                self.issues[test].append(reason)
-                found.append(test)
+        lost = [test for test in self.tests if test not in self.ended and test not in self.skipped]
+        for test in lost:
+            reason = "did not end" if test in self.started else "did not run"
+            # The process ended in the test that had begun, or before the first one.
+            if test in self.started or test == lost[0] and not self.started:
+                reason += f": the process ended with status {status}\n{tail(self.output(), 30)}"
+            self.issues[test].append(reason)
+            found.append(test)
         if status and not self.issues:
             self.issues[self.name].append(f"status {status}\n" + tail(self.output(), 40))
             found.append(self.name)

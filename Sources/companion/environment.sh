@@ -2,7 +2,7 @@
 # Sourced by switchboard and setup, and on a shared host by the responder's CGI program for each request. So it starts
 # other programs only if necessary.
 
-declare -A environment=()
+declare -gA environment=() # -g: also where a function sources this
 
 # read_environment FILE: adds the variables of the file to `environment`, as EnvironmentFile= of systemd.exec(5) reads
 # them. Nothing in the file is executed.

@@ -127,8 +127,9 @@ import Testing
 
   @Test func twoBanksAtOnceLeaveOneDefault() throws {
     try withBank { site, ann, bank throws in
-      let ids = ["test-bank"] + (2...4).map { "bank-\($0)" }
-      for id in ids.dropFirst() { try site.connect(bank, id, name: id) }
+      // As many as one account may wait for.
+      let ids = ["test-bank", "bank-2"]
+      try site.connect(bank, ids[1], name: ids[1])
       let locations = try ids.map {
         try #require(bank.consent(to: try site.startEnrollment(by: ann, at: $0).url))
       }

@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (0, "1 Jan 1970 00:00:00"), (951_782_400, "29 Feb 2000 00:00:00"),
+    (60, "1 Jan 1970 00:01:00"), (951_782_400, "29 Feb 2000 00:00:00"),
     (1_704_067_199, "31 Dec 2023 23:59:59"), (4_107_542_400, "1 Mar 2100 00:00:00"),
   ])
   func theDateIsThatOfTheInternetsMessages(seconds: Int64, date: String) throws {

@@ -64,8 +64,8 @@ import Testing
   @Test func aKilledCompanionIsToldByTheNext() throws {
     try withDelivery { delivery throws in
       let watch = try RunningCompanion(delivery, "watch")
-      try wait(for: "the row of the process") {
-        try delivery.sql("SELECT COUNT(*) FROM problems WHERE subject LIKE 'process %'") == "1"
+      wait(for: "the row of the process") {
+        delivery.sql("SELECT COUNT(*) FROM problems WHERE subject LIKE 'process %'") == "1"
       }
       kill(watch.process.processIdentifier, SIGKILL)
       watch.process.waitUntilExit()
