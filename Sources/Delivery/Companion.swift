@@ -44,9 +44,9 @@ package struct Companion: Sendable {
         clock: clock)
     }
     bankEnrollments = BankEnrollments(
-        database: database, keys: keys, publicURL: settings.publicURL,
-        waitLimit: settings.bankWaitLimit, outbound: settings.outbound, log: log,
-        problemLog: problemLog, clock: clock)
+      database: database, keys: keys, publicURL: settings.publicURL,
+      waitLimit: settings.bankWaitLimit, outbound: settings.outbound, log: log,
+      problemLog: problemLog, clock: clock)
     webhooks = WebhookDelivery(
       database: database, keys: keys, outbound: settings.outbound, log: log, stopping: stopping,
       problemLog: problemLog, clock: clock)

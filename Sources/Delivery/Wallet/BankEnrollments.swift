@@ -71,7 +71,7 @@ struct BankEnrollments: Sendable {
       throw .bankUnavailable("the job names a page of another site")
     }
     let bank = Bank(
-        of: enrollment, under: outbound, until: clock.now() + (waitLimit - enrollment.age), clock)
+      of: enrollment, under: outbound, until: clock.now() + (waitLimit - enrollment.age), clock)
     let token = try bank.accessToken(
       for: opened(
         exchange.sealedCode, BankExchange.sealingContext(ofCode: exchange.enrollmentID)),

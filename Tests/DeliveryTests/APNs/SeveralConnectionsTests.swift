@@ -139,7 +139,8 @@ import Testing
   }
 
   @Test func answersThatComeWhileTheNextAreClaimedCount() throws {
-    try withAPNs { fake in
+    // Late answers fill the connections before the next are claimed. An answered request is in the file.
+    try withAPNs("late 100 every 1") { fake in
       let clock = TestClock()
       let limits = Self.limits { $0.engine.requestLifetime = .seconds(6) }
       let client = try client(fake, limits, by: clock.limits)
