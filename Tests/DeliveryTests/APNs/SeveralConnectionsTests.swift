@@ -3,6 +3,7 @@ import Cryptography
 import Glibc
 import Store
 import Support
+import Synchronization
 import Testing
 
 @testable import Delivery
@@ -139,19 +140,26 @@ import Testing
   }
 
   @Test func answersThatComeWhileTheNextAreClaimedCount() throws {
-    // Late answers fill the connections before the next are claimed. An answered request is in the file.
+    // The service is far away by real time. The test adds to it the time in which it claims.
     try withAPNs("late 100 every 1") { fake in
-      let clock = TestClock()
-      let limits = Self.limits { $0.engine.requestLifetime = .seconds(6) }
-      let client = try client(fake, limits, by: clock.limits)
-      var hasPaused = false
-      return sendAll(with: client) { claimed in
-        // By then, there are all connections, and each is full.
-        guard claimed >= 2_000, !hasPaused else { return }
-        hasPaused = true
-        wait(for: "the answers to all that is sent") { (try? fake.received().count) == claimed }
-        clock.advance(by: .seconds(7))
+      let claiming = Mutex(Duration.zero)
+      let clock = LimitClock(
+        now: { .now + claiming.withLock { $0 } }, sleep: LimitClock.system.sleep)
+      let limits = testLimits {
+        $0.connections = 4
+        $0.engine.requestLifetime = .seconds(3600)
       }
+      let client = try client(fake, limits, by: clock)
+      var hasPaused = false
+      return sendAll(
+        with: client,
+        beforeClaim: { claimed in
+          // By then, there are all connections, and each is full. An answered request is in the file.
+          guard claimed >= 2_000, !hasPaused else { return }
+          hasPaused = true
+          wait(for: "the answers to all that is sent") { (try? fake.received().count) == claimed }
+          claiming.withLock { $0 = .seconds(3601) }
+        })
     } thenLook: { _, run in
       #expect(run.accepted == Self.count)
       #expect(run.connections == 4)
