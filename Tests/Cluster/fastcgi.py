@@ -9,7 +9,6 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "Boot"))
 from phone import NAME, Answer  # noqa: E402
-from waiting import LIMIT  # noqa: E402
 
 _BEGIN, _END, _PARAMS, _STDIN, _STDOUT = 1, 3, 4, 5, 6
 _numbers = itertools.count(1)
@@ -42,7 +41,7 @@ class Client:
         self.address = address or own_address()
         self.before_end = lambda: None  # called before the last record of a request
 
-    def send(self, method, path, body=None, token=None, limit=LIMIT, uri=None, **fields):
+    def send(self, method, path, body=None, token=None, limit=30, uri=None, **fields):
         """Sends a request. A `body` is JSON; a text is a form. `uri` is the client's target if the web server itself asks."""
         kind, content = "", b""
         if isinstance(body, str):

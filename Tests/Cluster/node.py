@@ -1,19 +1,15 @@
 """Database servers on 127.0.0.1, each with its own folder below a temporary one."""
 
 import os
-import pathlib
 import pwd
 import secrets
 import shutil
 import signal
 import socket
 import subprocess
-import sys
+import time
 
 from libmariadb import Connection, DatabaseError
-
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "Boot"))
-from waiting import wait  # noqa: E402
 
 PROVIDER = "/usr/lib/galera/libgalera_smm.so"
 BACKUP = ("backup", secrets.token_hex(16))  # the account for copies between nodes, as in the manual
@@ -33,6 +29,14 @@ def free_port():
         _given.add(port)
         return port
     raise RuntimeError("no port below 32000 is free")
+
+
+def wait(what, holds, limit=60):
+    """Waits until `holds()`."""
+    deadline = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < deadline, f"{what}: not after {limit} s"
+        time.sleep(0.05)
 
 
 def make_template(folder):

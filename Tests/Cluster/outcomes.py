@@ -9,7 +9,6 @@ import uuid
 from fastcgi import Client
 from programs import DATABASE
 from races import Race
-from waiting import LIMIT
 from wallet import Shop, enroll
 
 CALLS = 64
@@ -57,7 +56,7 @@ class Payments:
 
         def call(number):
             client, chosen = Client(random.choice(self.race.responders).path), calls[number % len(calls)]
-            gate.wait(LIMIT)
+            gate.wait(60)
             if chosen in cancels:
                 time.sleep(random.uniform(0, lead))
             try:
@@ -67,7 +66,7 @@ class Payments:
 
         with concurrent.futures.ThreadPoolExecutor(CALLS) as threads:
             answers = threads.map(call, range(CALLS))
-            gate.wait(LIMIT)
+            gate.wait(60)
             if kills:
                 self.kill_a_responder()
             answers = list(answers)

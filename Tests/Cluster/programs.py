@@ -67,8 +67,9 @@ class Mailbox:
         texts = (text for file in files if f"To: <{recipient}>" in (text := file.read_text()))
         return [found.group(1) for text in texts if (found := pattern.search(text))]
 
-    def wait(self, recipient, pattern):
-        return wait(f"a mail to {recipient}", lambda: self.texts(recipient, pattern))[0]
+    def wait(self, recipient, pattern, limit=20):
+        wait(f"a mail to {recipient}", lambda: self.texts(recipient, pattern), limit)
+        return self.texts(recipient, pattern)[0]
 
 
 class Site:
@@ -160,12 +161,12 @@ class Site:
         wait(f"the fake of {name}", lambda: port.exists() and port.read_text().strip())
         return folder
 
-    def wait_until_healthy(self):
+    def wait_until_healthy(self, limit=60):
         """Waits until each responder reports a healthy site."""
         for program in self.programs:
             if "responder" in str(program.arguments[0]):
                 client = Client(program.path)
-                wait(f"health of {program.name}", lambda: client.send("GET", "/health").status == 200)
+                wait(f"health of {program.name}", lambda: client.send("GET", "/health").status == 200, limit)
 
     def stop(self):
         for program in reversed(self.programs):

@@ -16,7 +16,6 @@ from node import start_galera
 from phone import Phone
 from programs import DATABASE, Site
 from rows import Rows, excess
-from waiting import LIMIT
 
 CONTROLS = 4  # runs in which the two requests follow each other
 ENGINE_RACES = 3  # races of the engine alone for each race of the programs
@@ -67,7 +66,7 @@ class Race:
         late = random.choice(clients)
 
         def pass_gate(client):
-            gate.wait(LIMIT)
+            gate.wait(30)
             if client is late:
                 time.sleep(random.uniform(0, 0.002))
 
@@ -157,7 +156,7 @@ class Leases:
             companion.start()
             companion.wake()
         mailbox = self.race.site.mailbox
-        mailbox.wait(email, CONFIRMATION)
+        mailbox.wait(email, CONFIRMATION, 90)
         self.score.twice += len(mailbox.texts(email, CONFIRMATION)) > 1
 
 

@@ -92,7 +92,7 @@ class Pair:
         wait("writes", lambda: sum(len(writer.times) for writer in self.writers) > before + 50)
         unavailable = self.sight.counts[503]
         moment = change()
-        wait("every writer writes again", lambda: all(writer.times[-1] > moment for writer in self.writers))
+        wait("every writer writes again", lambda: all(writer.times[-1] > moment for writer in self.writers), 60)
         earlier = max(at for writer in self.writers for at in writer.times if at <= moment)
         writers = [min(at for at in writer.times if at > moment) for writer in self.writers]
         first, last = min(writers) - moment, max(writers) - moment

@@ -125,7 +125,7 @@ class Storm:
         time.sleep(OUTAGE)
         ended = time.monotonic()
         end(node)
-        wait(f"{node.name} is back", node.is_synced)
+        wait(f"{node.name} is back", node.is_synced, 120)
         back = time.monotonic()
         time.sleep(AFTERWARDS)
         away, returning = self.longest_pause(began, ended), self.longest_pause(ended, back + AFTERWARDS)

@@ -10,6 +10,7 @@ from clients import Worker
 from fastcgi import Client
 from node import wait
 
+LIMIT = 400  # seconds: a pass that a fault ends holds its users for two minutes, and so may the next
 GAME = re.compile(r"Turn \d+ of \d+")
 
 
@@ -70,7 +71,7 @@ class Player(Worker):
         began = time.monotonic()
         part.write_text(f"mine {name}\n")
         part.rename(game)
-        wait(f"{name} is told", lambda: (self.token, name) in self.services.told())
+        wait(f"{name} is told", lambda: (self.token, name) in self.services.told(), LIMIT)
         self.slowest = max(self.slowest, time.monotonic() - began)
         game.unlink()
         self.ended.wait(1)
