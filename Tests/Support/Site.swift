@@ -305,18 +305,6 @@ package func withSiteOfPerson<T>(
   return try await body(site, outcome.output)
 }
 
-/// Polls `condition` until it holds; false if it does not within `limit`.
-package func holds(
-  within limit: Duration = .seconds(60), _ condition: () throws -> Bool
-) rethrows -> Bool {
-  let deadline = ContinuousClock.now + limit
-  while try !condition() {
-    guard ContinuousClock.now < deadline else { return false }
-    usleep(20_000)
-  }
-  return true
-}
-
 /// The folder of `Package.swift`.
 package let projectFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
