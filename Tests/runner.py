@@ -28,6 +28,10 @@ import slowdown
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / ".build/debug/switchboardPackageTests.xctest"
 TIMES = ROOT / ".build/test-times.json"  # the seconds of each test in the last run, so that the longest begin first
+FAILURES = ROOT / ".build/test-failures"  # long messages of the last run, and the output of processes with failures
+
+# Seconds without the begin or end of a test, or for a whole command of --all: much more than any takes.
+SILENCE_LIMIT = 3000
 
 # Tests of one process: few enough that the last processes end at about the same time, and many enough that few processes
 # start a database server.
@@ -68,10 +72,11 @@ class Job:
         self.name, self.command, self.tests = name, command, list(tests)
         self.environment = environment or {}
         self.process = None
-        self.begin = self.seconds = 0.0
+        self.begin = self.heard = self.seconds = 0.0
         self.started = {}  # the running tests, with the time of their beginning
         self.ended = {}  # seconds
         self.skipped = {}  # with the reason
+        self.lost = []  # tests that did not run
         self.issues = collections.defaultdict(list)
         self.read = 0
 
@@ -90,7 +95,7 @@ class Job:
             self.process = subprocess.Popen(
                 jail + command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True)
-        self.begin = time.monotonic()
+        self.begin = self.heard = time.monotonic()
 
     def output(self):
         return (self.folder / "output").read_text(errors="replace")
@@ -105,6 +110,8 @@ class Job:
             text = file.read()
         text = text[:text.rfind(b"\n") + 1]
         self.read += len(text)
+        if text:
+            self.heard = time.monotonic()
         found = []
         for line in text.splitlines():
             record = json.loads(line)
@@ -130,6 +137,13 @@ class Job:
             self.skipped[test] = event["messages"][0]["text"]
         return None
 
+    def watch(self):
+        """Ends a process that hangs. A process of tests mostly ends earlier by itself, and says which test waits for what."""
+        if time.monotonic() - self.heard > SILENCE_LIMIT:
+            os.killpg(self.process.pid, signal.SIGKILL if self.name in self.issues else signal.SIGTERM)
+            self.issues[self.name] = [f"for {SILENCE_LIMIT} s, nothing has ended"]
+            self.heard += 60  # for its end, before it is killed
+
     def finish(self):
         """Takes what the ended process has left. Returns the tests with a new issue."""
         self.seconds = time.monotonic() - self.begin
@@ -137,18 +151,20 @@ class Job:
         status = self.process.returncode
         if not self.tests:
             if status:
-                self.issues[self.name].append(f"status {status}\n" + tail(self.output(), 100))
+                self.issues[self.name].append(f"status {status}\n" + tail(self.output(), 9))
             return list(self.issues)
-        lost = [test for test in self.tests if test not in self.ended and test not in self.skipped]
-        for test in lost:
-            reason = "did not end" if test in self.started else "did not run"
-            # The process ended in the test that had begun, or before the first one.
-            if test in self.started or test == lost[0] and not self.started:
-                reason += f": the process ended with status {status}\n{tail(self.output(), 30)}"
-            self.issues[test].append(reason)
+        end = f"the process ended with status {status}\n{tail(self.output(), 9)}"
+        for test in self.started.keys() & set(self.tests):
+            self.issues[test].append(f"did not end: {end}")
             found.append(test)
+        done = self.started | self.ended | self.skipped
+        self.lost = [test for test in self.tests if test not in done]
+        if self.lost:
+            names = "\n".join(self.lost)
+            self.issues[self.name].append(f"{len(self.lost)} tests did not run: {end}\n{names}")
+            found.append(self.name)
         if status and not self.issues:
-            self.issues[self.name].append(f"status {status}\n" + tail(self.output(), 40))
+            self.issues[self.name].append(end)
             found.append(self.name)
         return found
 
@@ -281,6 +297,7 @@ class Run:
         for job in list(self.running):
             self.report(job, job.read_events())
             if job.process.poll() is None:
+                job.watch()
                 continue
             self.running.remove(job)
             self.ended.append(job)
@@ -288,6 +305,9 @@ class Run:
             before = set(job.issues)
             job.has_secrets = search_evidence(job) if job.tests else False
             self.report(job, set(job.issues) - before)
+            if job.issues:
+                FAILURES.mkdir(exist_ok=True)
+                shutil.copy(job.folder / "output", FAILURES / f"{job.name}.output")
             count = f"{len(job.tests)} tests, " if job.tests else ""
             say(f"{'✘' if job.issues else '✔'} {job.name}: {count}{job.seconds:.0f} s ({len(self.ended)} of {self.count})")
 
@@ -308,12 +328,21 @@ class Run:
 
 
 def text_of_failure(name, issues):
+    """What a person reads first: of each message the beginning. FAILURES has all of it."""
     lines = [f"✘ {name}"]
+    long = len(issues) > 3
     for issue in issues[:3]:
         shown = issue.splitlines()
-        lines += ["    " + line for line in shown[:40]] + (["    …"] if len(shown) > 40 else [])
+        beginning = [line if len(line) <= 400 else line[:400] + " …" for line in shown[:10]]
+        long = long or beginning != shown
+        lines += ["    " + line for line in beginning] + (["    …"] if len(shown) > 10 else [])
     if len(issues) > 3:
         lines.append(f"    and {len(issues) - 3} more")
+    if long:
+        FAILURES.mkdir(exist_ok=True)
+        path = FAILURES / re.sub(r"\W+", "-", name)
+        path.write_text("\n".join(issues))
+        lines.append(f"  All of it: {path.relative_to(ROOT)}")
     if re.match(r"\w+Tests\.", name):
         lines.append(f"  Run it alone: Tests/run --filter {shlex.quote(re.escape(name.split('(')[0]))}")
     return "\n".join(lines)
@@ -328,7 +357,7 @@ def show_slowest(run, count):
     for test in slowest:
         seconds, job = times[test]
         waits = job.waits()[test.split("/")[-1]].most_common(3)
-        parts = ", ".join(f"{event} {length:.1f} s" for event, length in waits)
+        parts = ", ".join(f"{event[:80]} {length:.1f} s" for event, length in waits if length >= 0.1)
         say(f"  {seconds:5.1f} s  {test}" + (f": {parts}" if parts else ""))
 
 
@@ -352,6 +381,7 @@ def main():
         jobs = other_jobs(tests, options.all) + jobs
     slow = slowdown.Slowdown() if options.slow else None
     folder = pathlib.Path(tempfile.mkdtemp(prefix="switchboard-tests-"))
+    shutil.rmtree(FAILURES, ignore_errors=True)
     begin = time.monotonic()
     run = Run(jobs, options.jobs, folder, slow)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -383,7 +413,8 @@ def finish(run, options, times):
     say("Time: " + ", ".join(options.part))
     passed = sum(1 for job in run.ended for test in job.tests if test in job.ended and test not in job.issues)
     passed += sum(1 for job in run.ended if not job.tests and not job.issues)
-    say(f"{passed} passed, {len(run.failed)} failed" + (f", {len(skipped)} skipped" if skipped else ""))
+    failed = len(run.failed) + sum(max(len(job.lost) - 1, 0) for job in run.ended)
+    say(f"{passed} passed, {failed} failed" + (f", {len(skipped)} skipped" if skipped else ""))
 
 
 if __name__ == "__main__":

@@ -93,9 +93,11 @@ class Node:
     def start(self, *options):
         """Starts the server without waiting. Call it on the main thread, because the server ends with the calling thread."""
         as_user = ["--reuid=mysql", "--regid=mysql", "--clear-groups"] if os.geteuid() == 0 else []
+        # The script that copies a node makes its folder in TMPDIR, where the server's user may have no right to write.
         self.process = subprocess.Popen(
             ["setpriv", *as_user, "--pdeathsig", "KILL", "mariadbd", f"--defaults-file={self.folder}/my.cnf", *options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            env=os.environ | {"TMPDIR": str(self.folder / "tmp")}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
 
     def connect(self, database="", limit=30):
         return Connection(self.socket, database, limit)

@@ -55,6 +55,13 @@ import Testing
     #expect(clock.sentences(limit: 3) == ["second", "third"])
   }
 
+  @Test func aTestThatHangsWithoutAWaitIsFound() {
+    var clock = WaitClock()
+    clock.end(clock.begin("over"))
+    for _ in 0..<3 { clock.tick() }
+    #expect(clock.sentences(limit: 3) == ["a test that has not said what it waits for"])
+  }
+
   @Test func aTestThatDoesSomethingMayTakeLong() {
     var clock = WaitClock()
     _ = clock.begin("whole test", isLimited: false)

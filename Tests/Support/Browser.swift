@@ -79,9 +79,7 @@ package final class Browser {
         received.removeSubrange(received.startIndex...end)
         return try JSONSerialization.jsonObject(with: message) as? [String: Any] ?? [:]
       }
-      var readable = pollfd(fd: pipe.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&readable, 1, 60_000) == 1 else { throw Failure(what: "the browser is silent") }
-      let data = pipe.availableData
+      let data = waiting(for: "the browser") { pipe.availableData }
       guard !data.isEmpty else { throw Failure(what: "the browser has ended") }
       received += data
     }

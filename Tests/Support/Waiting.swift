@@ -16,8 +16,12 @@ package func wait(
   line: Int = #line, until condition: () throws -> Bool
 ) rethrows {
   if try condition() { return }
-  let wait = Watchdog.begin("waits for \(event())", file, line)
-  defer { Watchdog.end(wait) }
+  let (first, begin) = (event(), ContinuousClock.now)
+  let wait = Watchdog.begin("waits for \(first)", file, line)
+  defer {
+    Watchdog.end(wait)
+    WaitLog.add(first, since: begin)
+  }
   while try !condition() {
     usleep(pause)
     if Watchdog.isOld(wait) { Watchdog.replace(wait, by: "waits for \(event())", file, line) }
@@ -29,8 +33,12 @@ package func waiting<T>(
   for event: @autoclosure () -> String, file: StaticString = #fileID, line: Int = #line,
   _ body: () throws -> T
 ) rethrows -> T {
-  let wait = Watchdog.begin("waits for \(event())", file, line)
-  defer { Watchdog.end(wait) }
+  let (event, begin) = (event(), ContinuousClock.now)
+  let wait = Watchdog.begin("waits for \(event)", file, line)
+  defer {
+    Watchdog.end(wait)
+    WaitLog.add(event, since: begin)
+  }
   return try body()
 }
 
@@ -68,6 +76,26 @@ package var nameOfTest: String? {
   #else
     nil
   #endif
+}
+
+/// The file that `SWITCHBOARD_WAITS` names, which tells Tests/runner.py what each test waited for: one JSON object a line.
+private enum WaitLog {
+  private struct Entry: Encodable {
+    let test, event: String
+    let seconds: Double
+  }
+
+  private static let file = ProcessInfo.processInfo.environment["SWITCHBOARD_WAITS"].map {
+    open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+  }
+
+  static func add(_ event: String, since begin: ContinuousClock.Instant) {
+    guard let file, let test = nameOfTest else { return }
+    let seconds = (ContinuousClock.now - begin) / .seconds(1)
+    guard let line = try? JSONEncoder().encode(Entry(test: test, event: event, seconds: seconds))
+    else { return }
+    (line + [UInt8(ascii: "\n")]).withUnsafeBytes { _ = write(file, $0.baseAddress, $0.count) }
+  }
 }
 
 /// Ends a process of tests in which a test waits for an event that does not come.
@@ -173,10 +201,12 @@ package struct WaitClock {
 
   package mutating func tick() { now += 1 }
 
-  /// All waits, in order, if one has lasted `limit` ticks or nothing has changed for so long; otherwise none.
+  /// What is waited for, in order, if a wait has lasted `limit` ticks or nothing has changed for so long; otherwise nothing.
   package func sentences(limit: Int) -> [String] {
     let isStuck =
       now - changedAt >= limit || waits.values.contains { $0.isLimited && now - $0.since >= limit }
-    return isStuck ? waits.keys.sorted().map { waits[$0]!.what } : []
+    guard isStuck else { return [] }
+    return waits.isEmpty
+      ? ["a test that has not said what it waits for"] : waits.keys.sorted().map { waits[$0]!.what }
   }
 }

@@ -78,7 +78,7 @@ struct ChildProcess: ~Copyable {
       }
       if clock.now() >= deadline {
         kill(-process, SIGKILL)
-        waitAfterKill(clock)
+        waitAfterKill()
         return .overdue
       }
       usleep(5_000)
@@ -89,11 +89,13 @@ struct ChildProcess: ~Copyable {
 }
 
 extension ChildProcess {
-  /// Reaps a killed program. Gives up after a second, because the kernel may block the program, for
-  /// example in a file system that does not answer.
-  private func waitAfterKill(_ clock: LimitClock) {
-    let deadline = clock.now() + .seconds(1)
-    while waitpid(process, nil, WNOHANG) == 0, clock.now() < deadline { usleep(1_000) }
+  /// Reaps a killed program. Gives up after a second in which this process ran, because the kernel may block the
+  /// program, for example in a file system that does not answer.
+  private func waitAfterKill() {
+    for _ in 0..<1000 {
+      if waitpid(process, nil, WNOHANG) != 0 { return }
+      usleep(1_000)
+    }
   }
 }
 

@@ -42,7 +42,7 @@ extension PurgeTests {
       let holder = try Connection(store.root)
       _ = try holder.execute("SET autocommit = 0")
       _ = try holder.execute("SELECT * FROM audit_log FOR UPDATE")
-      let report = try report(store, slice: 10)
+      let report = try report(store, slice: 10, lockTimeout: .seconds(1))
       #expect(report.failures.count == 1)
       #expect((report.failures.first as? DatabaseError)?.code == .lockWaitTimeout)
       #expect(!report.isComplete)

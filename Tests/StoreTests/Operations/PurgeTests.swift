@@ -12,10 +12,12 @@ import Testing
     "(FROM_UNIXTIME(\(Double(Self.now.milliseconds) / 1000)) - INTERVAL \(span))"
   }
 
+  /// - Parameter lockTimeout: the limit for a row that another transaction has locked; nil: longer than a test.
   func report(
-    _ store: TestStore, slice: Int = 500, until isOver: () -> Bool = { false }
+    _ store: TestStore, slice: Int = 500, lockTimeout: Duration? = nil,
+    until isOver: () -> Bool = { false }
   ) throws -> Retention.Report {
-    try store.records("companion", at: Self.now)
+    try store.records("companion", at: Self.now, lockTimeout: lockTimeout)
       .retention(auditLifetime: .seconds(10 * 86_400), slice: slice, share: 1).sweep(until: isOver)
   }
 

@@ -19,14 +19,20 @@ struct TestStore: Sendable {
   }()
 
   /// The database with the rights of `account`: `responder`, `companion`, `administrator`.
-  func database(_ account: String) -> Database {
-    Database(
-      accountSettings(of: account, in: root, on: server).patient, mailKeys: Self.mailKeys)
+  ///
+  /// - Parameter lockTimeout: the limit for a row that another transaction has locked; nil: longer than a test.
+  func database(_ account: String, lockTimeout: Duration? = nil) -> Database {
+    var settings = accountSettings(of: account, in: root, on: server).patient
+    if let lockTimeout { settings.lockTimeout = lockTimeout }
+    return Database(settings, mailKeys: Self.mailKeys)
   }
 
   /// The records with the rights of `account`, at one time and with one origin.
-  func records(_ account: String, at now: Timestamp = .now()) -> Records {
-    database(account).records(at: now, from: Origin(requestID: "request", address: "a"))
+  func records(
+    _ account: String, at now: Timestamp = .now(), lockTimeout: Duration? = nil
+  ) -> Records {
+    database(account, lockTimeout: lockTimeout)
+      .records(at: now, from: Origin(requestID: "request", address: "a"))
   }
 
   /// The result of SQL as root: one line per row, tabs between columns.
