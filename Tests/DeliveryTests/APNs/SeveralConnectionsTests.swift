@@ -145,10 +145,8 @@ import Testing
       let claiming = Mutex(Duration.zero)
       let clock = LimitClock(
         now: { .now + claiming.withLock { $0 } }, sleep: LimitClock.system.sleep)
-      let limits = testLimits {
-        $0.connections = 4
-        $0.engine.requestLifetime = .seconds(3600)
-      }
+      // The requests of 50 streams fit into the window of a connection, so that each is sent before the next is claimed.
+      let limits = Self.limits { $0.engine.requestLifetime = .seconds(3600) }
       let client = try client(fake, limits, by: clock)
       var hasPaused = false
       return sendAll(
@@ -157,7 +155,9 @@ import Testing
           // By then, there are all connections, and each is full. An answered request is in the file.
           guard claimed >= 2_000, !hasPaused else { return }
           hasPaused = true
-          wait(for: "the answers to all that is sent") { (try? fake.received().count) == claimed }
+          wait(for: "the answers to all \(claimed) that are sent") {
+            (try? fake.received().count) == claimed
+          }
           claiming.withLock { $0 = .seconds(3601) }
         })
     } thenLook: { _, run in
