@@ -86,6 +86,10 @@ class Job:
         environment = os.environ | {
             "SWITCHBOARD_EVIDENCE": str(self.folder / "evidence"), "SWITCHBOARD_WAITS": str(self.folder / "waits"),
         } | self.environment
+        if self.tests:
+            # Each makes a data directory of MariaDB once for all processes.
+            environment["SWITCHBOARD_MARIADB_TEMPLATE"] = str(folder / "mariadb-of-sites")
+            environment["SWITCHBOARD_TEST_TEMPLATE"] = str(folder / "mariadb-of-tests")
         environment.setdefault("SWIFT_BACKTRACE", "threads=crashed,registers=none,images=none")
         command = self.command
         if self.tests:

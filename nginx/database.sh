@@ -4,20 +4,37 @@
 # nginx/run sets these: the state directory, and its directory of sockets and pids.
 state='' run=''
 
+# make_database [OPTION…]: makes the data directory, or copies the one that SWITCHBOARD_MARIADB_TEMPLATE names, which the
+# first of several sites makes.
 make_database() {
-  local made=1 link
+  local template=${SWITCHBOARD_MARIADB_TEMPLATE-}
   say 'Making the database'
   rm -rf "$state/mariadb.new"
-  mkdir "$state/mariadb.new"
+  if [[ -z $template ]]; then
+    make_data "$state/mariadb.new" "$@"
+  else
+    (
+      flock 9
+      [[ -d $template ]] || { make_data "$template.new" "$@" && mv "$template.new" "$template"; }
+    ) 9>"$template.lock"
+    cp -a "$template" "$state/mariadb.new"
+  fi
+  mv "$state/mariadb.new" "$state/mariadb"
+}
+
+# make_data DIR [OPTION…]
+make_data() {
+  local made=1 link
+  mkdir "$1"
   link=$(mktemp -d /tmp/switchboard-XXXXXX) # mariadb-install-db splits a path at a space
-  ln -s "$state/mariadb.new" "$link/data"
+  ln -s "$1" "$link/data"
+  shift
   # --force: works even if this machine's host name does not resolve.
   TMPDIR=$link mariadb-install-db --no-defaults "$@" --datadir="$link/data" --skip-test-db --force \
     --auth-root-authentication-method=socket --auth-root-socket-user="$(id -un)" >>"$state/log/mariadb.log" 2>&1 ||
     made=''
   rm -rf "$link"
   [[ -n $made ]] || fail 'cannot make the database' mariadb.log
-  mv "$state/mariadb.new" "$state/mariadb"
 }
 
 start_database() {

@@ -12,16 +12,18 @@ package final class MariaDBServer: Sendable {
 
   package let socket: String
   private let folder: String
+  private let template: String
   private let program: Mutex<GuardedProgram>
 
   /// Starts a server with an empty data directory.
   ///
   /// - Parameter options: additional options of `mariadbd`, such as `--max-connections=3`.
   package convenience init(options: [String] = []) {
-    self.init(template: Self.shared.folder + "/template", options: options)
+    self.init(template: Self.shared.template, options: options)
   }
 
-  /// - Parameter template: an unused data directory to copy; nil creates one, which is slower.
+  /// - Parameter template: an unused data directory to copy; nil: makes one, or takes the one that
+  ///   `SWITCHBOARD_TEST_TEMPLATE` names and that the first of several processes makes.
   private init(template: String?, options: [String]) {
     folder = makeTemporaryFolder()
     socket = folder + "/socket"
@@ -34,16 +36,25 @@ package final class MariaDBServer: Sendable {
         "--transaction-isolation=READ-COMMITTED",  // Sessions of the programs choose their own.
       ] + options
     program = Mutex(GuardedProgram("mariadbd", arguments, folder: folder))
-    let source = template ?? folder + "/template"
-    if template == nil {
-      runCommand(
-        "mariadb-install-db",
-        Self.options(data: source) + [
-          "--auth-root-authentication-method=normal", "--skip-test-db", "--force",
-        ])
-    }
-    runCommand("cp", ["-a", source, folder + "/data"])
+    self.template = template ?? Self.makeTemplate(in: folder)
+    runCommand("cp", ["-a", self.template, folder + "/data"])
     start()
+  }
+
+  private static func makeTemplate(in folder: String) -> String {
+    let shared = ProcessInfo.processInfo.environment["SWITCHBOARD_TEST_TEMPLATE"]
+    let path = shared ?? "\(folder)/template"
+    let lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    precondition(lock >= 0 && flock(lock, LOCK_EX) == 0, "cannot lock \(path)")
+    defer { close(lock) }
+    if access(path, F_OK) == 0 { return path }
+    runCommand(
+      "mariadb-install-db",
+      options(data: "\(path).new") + [
+        "--auth-root-authentication-method=normal", "--skip-test-db", "--force",
+      ])
+    precondition(rename("\(path).new", path) == 0, "cannot rename \(path).new")
+    return path
   }
 
   /// Settings to connect to `database` as `root`.
