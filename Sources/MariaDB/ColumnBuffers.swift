@@ -5,6 +5,8 @@ import CMariaDB
 struct ColumnBuffers: ~Copyable {
   let binds: UnsafeMutablePointer<MYSQL_BIND>
   let count: Int
+  /// Whether the library does not know these buffers yet.
+  var needBinding = true
   private let fieldTypes: UnsafeMutablePointer<enum_field_types>
 
   /// - Parameter fields: the columns as the server describes them.
@@ -35,10 +37,11 @@ struct ColumnBuffers: ~Copyable {
   }
 
   /// Enlarges the buffers that were too short for the row just fetched and reads their columns again.
-  func refetch(_ statement: UnsafeMutablePointer<MYSQL_STMT>) {
+  mutating func refetch(_ statement: UnsafeMutablePointer<MYSQL_STMT>) {
     for index in 0..<count where binds[index].is_null_value == 0 && binds[index].error_value != 0 {
       precondition(binds[index].buffer_type == MYSQL_TYPE_STRING, "the value does not fit Int64")
       binds.allocateBuffer(at: index, capacity: Int(binds[index].length_value))
+      needBinding = true
       // Room for the value only: its length is right already.
       let status = mysql_stmt_fetch_column(statement, binds + index, UInt32(index), 0)
       precondition(status == 0 && binds[index].error_value == 0, "the value changed its length")

@@ -44,14 +44,21 @@ final class Statement {
       parameters.needBinding = true
       throw failure(.executing)
     }
-    try bindColumns()
+    let fields = UnsafeBufferPointer(
+      start: mariadb_stmt_fetch_fields(handle), count: Int(mysql_stmt_field_count(handle)))
+    if !columns.fit(fields) { columns = ColumnBuffers(fields) }
   }
 
   /// Reads the next row into ``row``; false after the last. Rows come straight from the connection.
   ///
   /// An error can still come after rows: INSERT … RETURNING commits after it has sent them.
-  /// The corresponding C function is `mysql_stmt_fetch`.
+  /// The corresponding C functions are `mysql_stmt_bind_result`, which in some versions sets the lengths of the row
+  /// before to 0, and `mysql_stmt_fetch`.
   func next() throws(DatabaseError) -> Bool {
+    if columns.needBinding {
+      guard mysql_stmt_bind_result(handle, columns.binds) == 0 else { throw failure(.executing) }
+      columns.needBinding = false
+    }
     switch mysql_stmt_fetch(handle) {
     case 0:
       return true
@@ -59,7 +66,6 @@ final class Statement {
       return false
     case MYSQL_DATA_TRUNCATED:
       columns.refetch(handle)
-      guard mysql_stmt_bind_result(handle, columns.binds) == 0 else { throw failure(.executing) }
       return true
     default:
       throw failure(.executing)
@@ -77,14 +83,6 @@ final class Statement {
   /// Discards the remaining rows.
   func discardRows() {
     mysql_stmt_free_result(handle)
-  }
-
-  private func bindColumns() throws(DatabaseError) {
-    let fields = UnsafeBufferPointer(
-      start: mariadb_stmt_fetch_fields(handle), count: Int(mysql_stmt_field_count(handle)))
-    guard !columns.fit(fields) else { return }
-    columns = ColumnBuffers(fields)
-    guard mysql_stmt_bind_result(handle, columns.binds) == 0 else { throw failure(.executing) }
   }
 
   private func failure(_ stage: DatabaseError.Stage) -> DatabaseError {
